@@ -1,0 +1,195 @@
+//! Provider addresses: `[hostname/]namespace/type` (spec section 1).
+
+use std::fmt;
+
+use crate::dialect::Dialect;
+
+/// The host of a registry, normalised by IDNA, with its port unless that is 443.
+///
+/// Compared and sorted in its ASCII (punycode) form, shown in Unicode.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hostname {
+    ascii: String,
+}
+
+/// A provider's full address. The order is host, namespace, type, each byte by byte, which is the order of the
+/// entries of a lock file.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ProviderAddress {
+    /// The registry that the provider comes from.
+    pub hostname: Hostname,
+    /// Who publishes it.
+    pub namespace: String,
+    /// What it is called, for example `aws`.
+    pub name: String,
+}
+
+/// Why a text is no provider address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// Neither one, two nor three parts, or an empty one.
+    #[error("a provider address is [HOSTNAME/]NAMESPACE/TYPE")]
+    Shape,
+    /// The host is no host name.
+    #[error("{0:?} is not a host name")]
+    Hostname(String),
+    /// The host is written in punycode.
+    #[error("the host {0:?} must be written in Unicode: {1}")]
+    Punycode(String, String),
+    /// A character or dash where none may be.
+    #[error("{0:?} may only hold letters, digits and single dashes between them")]
+    Part(String),
+    /// The type has the prefix of a repository's name.
+    #[error("the type {0:?} must not start with \"{1}\"; did you mean {2:?}?")]
+    Prefix(String, &'static str, String),
+    /// An address that may be written in a configuration but never in a lock file.
+    #[error("{0} cannot be in a lock file")]
+    NeverLocked(ProviderAddress),
+    /// A lock file holds a shorter or differently spelled form.
+    #[error("the address must be written {0}")]
+    NotCanonical(ProviderAddress),
+}
+
+impl Hostname {
+    /// Reads a host name, in any case and in Unicode, with an optional port.
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
+        let invalid = || AddressError::Hostname(text.to_owned());
+        let (host, port) = match text.split_once(':') {
+            Some((host, port)) => {
+                let digits = !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit());
+                (host, Some(port.parse::<u16>().ok().filter(|_| digits).ok_or_else(invalid)?))
+            }
+            None => (text, None),
+        };
+        if host.is_empty() || host.ends_with('.') {
+            return Err(invalid());
+        }
+        let ascii = idna::domain_to_ascii_strict(host).map_err(|_| invalid())?;
+        let (unicode, _) = idna::domain_to_unicode(&ascii);
+        if unicode != ascii && host.to_ascii_lowercase().split('.').any(|label| label.starts_with("xn--")) {
+            return Err(AddressError::Punycode(host.to_owned(), unicode));
+        }
+        Ok(Self {
+            ascii: match port {
+                None | Some(443) => ascii,
+                Some(port) => format!("{ascii}:{port}"),
+            },
+        })
+    }
+
+    /// A name that is known to be normal.
+    pub(crate) fn known(ascii: &str) -> Self {
+        Self { ascii: ascii.to_owned() }
+    }
+
+    /// The ASCII form, with the port if there is one; fit for a URL.
+    pub fn as_ascii(&self) -> &str {
+        &self.ascii
+    }
+
+    /// The host without its port, in ASCII.
+    pub fn host(&self) -> &str {
+        self.ascii.split_once(':').map_or(&self.ascii, |(host, _)| host)
+    }
+
+    /// The port, when it is not 443.
+    pub fn port(&self) -> Option<u16> {
+        self.ascii.split_once(':').and_then(|(_, port)| port.parse().ok())
+    }
+}
+
+impl fmt::Display for Hostname {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&idna::domain_to_unicode(self.host()).0)?;
+        match self.port() {
+            Some(port) => write!(f, ":{port}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Hostname {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl ProviderAddress {
+    /// Reads an address as a configuration or a user writes it: parts that are left out are `hashicorp` and the
+    /// dialect's default host.
+    pub fn parse(text: &str, dialect: Dialect) -> Result<Self, AddressError> {
+        let parts: Vec<_> = text.split('/').collect();
+        let (hostname, namespace, name) = match parts[..] {
+            [name] => (dialect.default_host(), "hashicorp", name),
+            [namespace, name] => (dialect.default_host(), namespace, name),
+            [host, namespace, name] => (Hostname::parse(host)?, namespace, name),
+            _ => return Err(AddressError::Shape),
+        };
+        if namespace.is_empty() || name.is_empty() {
+            return Err(AddressError::Shape);
+        }
+        let namespace = if namespace == "-" { namespace.to_owned() } else { parse_part(namespace)? };
+        let name = parse_part(name)?;
+        for prefix in ["terraform-provider-", "terraform-"] {
+            if let Some(rest) = name.strip_prefix(prefix) {
+                let suggestion = rest.to_owned();
+                return Err(AddressError::Prefix(name, prefix, suggestion));
+            }
+        }
+        Ok(Self { hostname, namespace, name })
+    }
+
+    /// Reads an address as a lock file holds it: all three parts, normalised, of a provider that can be locked.
+    pub fn parse_canonical(text: &str, dialect: Dialect) -> Result<Self, AddressError> {
+        let address = Self::parse(text, dialect)?;
+        if address.is_never_locked() {
+            return Err(AddressError::NeverLocked(address));
+        }
+        if address.to_string() != text {
+            return Err(AddressError::NotCanonical(address));
+        }
+        Ok(address)
+    }
+
+    /// The provider of a resource type or provider block whose local name no `required_providers` entry explains.
+    pub fn implied(local_name: &str, dialect: Dialect) -> Result<Self, AddressError> {
+        if local_name == "terraform" {
+            let hostname = Hostname::known("terraform.io");
+            return Ok(Self { hostname, namespace: "builtin".to_owned(), name: "terraform".to_owned() });
+        }
+        Self::parse(local_name, dialect)
+    }
+
+    /// Whether the provider is part of the program itself, or a legacy address; a lock file holds neither.
+    pub fn is_never_locked(&self) -> bool {
+        self.namespace == "-" || (self.hostname.as_ascii() == "terraform.io" && self.namespace == "builtin")
+    }
+
+    /// The shortest text that [`ProviderAddress::parse`] reads back: without the dialect's default host.
+    pub fn short(&self, dialect: Dialect) -> String {
+        if self.hostname.as_ascii() == dialect.default_host_name() {
+            format!("{}/{}", self.namespace, self.name)
+        } else {
+            self.to_string()
+        }
+    }
+}
+
+/// Lower-cases a namespace or type and refuses what no registry can hold.
+fn parse_part(text: &str) -> Result<String, AddressError> {
+    let lower = text.to_lowercase();
+    let words = lower.split('-').all(|word| !word.is_empty() && word.chars().all(char::is_alphanumeric));
+    if words { Ok(lower) } else { Err(AddressError::Part(text.to_owned())) }
+}
+
+impl fmt::Display for ProviderAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}", self.hostname, self.namespace, self.name)
+    }
+}
+
+impl fmt::Debug for ProviderAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}

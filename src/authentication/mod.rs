@@ -1,0 +1,1 @@
+//! SHA256SUMS, OpenPGP signatures, and which hashes may be recorded (spec section 8).

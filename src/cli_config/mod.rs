@@ -1,0 +1,1 @@
+//! The CLI configuration (`.tofurc`), credentials and credentials helpers (spec section 10).

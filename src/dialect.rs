@@ -1,0 +1,62 @@
+//! The two programs whose lock files are managed (spec, "Dialect").
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::address::Hostname;
+
+/// Which program's rules apply.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dialect {
+    /// OpenTofu.
+    #[default]
+    Tofu,
+    /// Terraform.
+    Terraform,
+}
+
+/// A text that names no dialect.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a dialect; write \"tofu\" or \"terraform\"")]
+pub struct DialectError(pub String);
+
+impl Dialect {
+    /// The registry that an address without a host belongs to.
+    pub fn default_host(self) -> Hostname {
+        Hostname::known(self.default_host_name())
+    }
+
+    /// [`Dialect::default_host`] as text.
+    pub fn default_host_name(self) -> &'static str {
+        match self {
+            Self::Tofu => "registry.opentofu.org",
+            Self::Terraform => "registry.terraform.io",
+        }
+    }
+
+    /// `tofu` or `terraform`: the setting's value and the program's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Tofu => "tofu",
+            Self::Terraform => "terraform",
+        }
+    }
+}
+
+impl FromStr for Dialect {
+    type Err = DialectError;
+
+    fn from_str(text: &str) -> Result<Self, DialectError> {
+        match text {
+            "tofu" => Ok(Self::Tofu),
+            "terraform" => Ok(Self::Terraform),
+            _ => Err(DialectError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Dialect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

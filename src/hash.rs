@@ -1,0 +1,96 @@
+//! Package hashes as a lock file records them (spec section 4).
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+
+/// A hash with its scheme, such as `h1:…` or `zh:…`, ordered by its bytes.
+///
+/// Schemes other than `h1` and `zh` are kept and never judged, so any text `scheme:value` is a hash.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Hash(String);
+
+/// What a hash was taken over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HashScheme {
+    /// `h1`: the files of the package, whatever it is packed in.
+    H1,
+    /// `zh`: the bytes of the zip archive.
+    Zh,
+    /// A scheme that this program does not know.
+    Unknown,
+}
+
+/// A text without `scheme:` in front.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a hash; a hash starts with its scheme, as in \"h1:\" or \"zh:\"")]
+pub struct HashError(pub String);
+
+impl Hash {
+    /// `h1:` with the base64 of a SHA-256 digest.
+    pub fn h1(digest: &[u8; 32]) -> Self {
+        Self(format!("h1:{}", BASE64.encode(digest)))
+    }
+
+    /// `zh:` with the lower-case hexadecimal digits of a SHA-256 digest.
+    pub fn zh(digest: &[u8; 32]) -> Self {
+        let mut text = String::with_capacity(67);
+        text.push_str("zh:");
+        for byte in digest {
+            text.push(char::from(b"0123456789abcdef"[usize::from(byte >> 4)]));
+            text.push(char::from(b"0123456789abcdef"[usize::from(byte & 15)]));
+        }
+        Self(text)
+    }
+
+    /// The whole text, `scheme:value`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The scheme, as far as it is known.
+    pub fn scheme(&self) -> HashScheme {
+        match self.0.split_once(':') {
+            Some(("h1", _)) => HashScheme::H1,
+            Some(("zh", _)) => HashScheme::Zh,
+            _ => HashScheme::Unknown,
+        }
+    }
+
+    /// The text after the scheme.
+    pub fn value(&self) -> &str {
+        self.0.split_once(':').map_or("", |(_, value)| value)
+    }
+
+    /// Whether the value has the form its scheme demands: 64 lower-case hexadecimal digits for `zh`, the base64 of
+    /// 32 bytes for `h1`. Hashes of unknown schemes are never malformed.
+    pub fn is_well_formed(&self) -> bool {
+        let value = self.value();
+        match self.scheme() {
+            HashScheme::H1 => BASE64.decode(value).is_ok_and(|digest| digest.len() == 32),
+            HashScheme::Zh => {
+                value.len() == 64 && value.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+            }
+            HashScheme::Unknown => true,
+        }
+    }
+}
+
+impl FromStr for Hash {
+    type Err = HashError;
+
+    fn from_str(text: &str) -> Result<Self, HashError> {
+        match text.find(':') {
+            Some(position) if position > 0 => Ok(Self(text.to_owned())),
+            _ => Err(HashError(text.to_owned())),
+        }
+    }
+}
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,3 @@
+//! The `provlock` program.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! What the commands do: selecting versions, locking, verifying, upgrading.

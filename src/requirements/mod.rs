@@ -1,0 +1,1 @@
+//! Which providers a configuration requires, and where it says so (spec section 5).

@@ -1,0 +1,1 @@
+//! Project settings: `provlock.toml` (spec section 11).

@@ -1,0 +1,1 @@
+//! Where packages come from: registries and mirrors (spec sections 7 and 9).

@@ -1,0 +1,207 @@
+//! Provider versions: semantic versioning 2.0 with numbers below 2^64 (spec section 2).
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+/// A provider version such as `5.82.2` or `3.0.0-rc.1+build.5`.
+///
+/// Versions are totally ordered: by precedence first, then, so that equal versions are the same text, by build
+/// metadata.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Version {
+    /// First number.
+    pub major: u64,
+    /// Second number.
+    pub minor: u64,
+    /// Third number.
+    pub patch: u64,
+    /// What follows `-`, without it; empty for a release.
+    pub prerelease: String,
+    /// What follows `+`, without it; empty when there is none.
+    pub metadata: String,
+}
+
+/// Why a text is no version.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum VersionError {
+    /// More than three numbers.
+    #[error("a version has only three numbers: major, minor, patch")]
+    TooManyNumbers,
+    /// A number does not fit 64 bits.
+    #[error("the number {0} is too large")]
+    NumberTooLarge(String),
+    /// Something that is no number where one belongs.
+    #[error("{0:?} is not a number")]
+    NotANumber(String),
+    /// `v1.2.3`.
+    #[error("a version does not start with \"v\"")]
+    LeadingV,
+    /// An `x`, `X` or `*` where a number belongs.
+    #[error("wildcards are not supported; leave out the numbers that may vary")]
+    Wildcard,
+    /// An empty or forbidden part after `-` or `+`.
+    #[error("{0:?} is not a valid prerelease or build metadata")]
+    BadSuffix(String),
+    /// The same version has a shorter or longer normal form.
+    #[error("the version must be written {0}")]
+    NotCanonical(Version),
+}
+
+impl Version {
+    /// A release version without metadata.
+    pub fn new(major: u64, minor: u64, patch: u64) -> Self {
+        Self { major, minor, patch, prerelease: String::new(), metadata: String::new() }
+    }
+
+    /// Whether this is a prerelease, which only an exact constraint selects.
+    pub fn is_prerelease(&self) -> bool {
+        !self.prerelease.is_empty()
+    }
+
+    /// Compares by precedence, that is, without build metadata (semver 2.0 item 10), in OpenTofu's order.
+    pub fn cmp_precedence(&self, other: &Self) -> Ordering {
+        (self.major, self.minor, self.patch)
+            .cmp(&(other.major, other.minor, other.patch))
+            .then_with(|| cmp_prerelease(&self.prerelease, &other.prerelease))
+    }
+
+    /// The text with two numbers, as `~> 1.2` has it.
+    pub(crate) fn without_patch(&self) -> String {
+        let full = self.to_string();
+        let (numbers, suffix) = full.split_at(full.find(['-', '+']).unwrap_or(full.len()));
+        format!("{}{suffix}", numbers.rsplit_once('.').map_or(numbers, |(two, _)| two))
+    }
+
+    /// Parses one to three numbers with optional suffixes; missing numbers are zero.
+    ///
+    /// Returns how many numbers were written, which decides the meaning of `~>`.
+    pub(crate) fn parse_partial(text: &str) -> Result<(Self, usize), VersionError> {
+        if text.starts_with(['v', 'V']) {
+            return Err(VersionError::LeadingV);
+        }
+        let (rest, metadata) = split_suffix(text, '+');
+        let (numbers, prerelease) = split_suffix(rest, '-');
+        let mut parsed = [0u64; 3];
+        let mut written = 0;
+        for part in numbers.split('.') {
+            if written == 3 {
+                return Err(VersionError::TooManyNumbers);
+            }
+            parsed[written] = parse_number(part)?;
+            written += 1;
+        }
+        for suffix in [prerelease, metadata] {
+            check_suffix(suffix)?;
+        }
+        let version = Self {
+            major: parsed[0],
+            minor: parsed[1],
+            patch: parsed[2],
+            prerelease: prerelease.to_owned(),
+            metadata: metadata.to_owned(),
+        };
+        Ok((version, written))
+    }
+}
+
+fn split_suffix(text: &str, separator: char) -> (&str, &str) {
+    text.split_once(separator).unwrap_or((text, ""))
+}
+
+fn parse_number(part: &str) -> Result<u64, VersionError> {
+    if matches!(part, "x" | "X" | "*") {
+        return Err(VersionError::Wildcard);
+    }
+    if part.is_empty() || !part.bytes().all(|b| b.is_ascii_digit()) {
+        return Err(VersionError::NotANumber(part.to_owned()));
+    }
+    part.parse().map_err(|_| VersionError::NumberTooLarge(part.to_owned()))
+}
+
+fn check_suffix(suffix: &str) -> Result<(), VersionError> {
+    let allowed = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+    if suffix.is_empty() || suffix.split('.').all(allowed) {
+        Ok(())
+    } else {
+        Err(VersionError::BadSuffix(suffix.to_owned()))
+    }
+}
+
+/// A release is newer than its prereleases (semver 2.0 item 11).
+fn cmp_prerelease(a: &str, b: &str) -> Ordering {
+    match (a.is_empty(), b.is_empty()) {
+        (true, true) => Ordering::Equal,
+        (true, false) => Ordering::Greater,
+        (false, true) => Ordering::Less,
+        (false, false) => cmp_identifiers(a, b),
+    }
+}
+
+/// Compares identifier by identifier. Where one text is at its last identifier and the other is not, the former comes
+/// first: there OpenTofu differs from semver 2.0 item 11, and its order decides what a lock file holds.
+fn cmp_identifiers(a: &str, b: &str) -> Ordering {
+    let (mut left, mut right) = (a, b);
+    loop {
+        match (left.split_once('.'), right.split_once('.')) {
+            (None, None) => return cmp_identifier(left, right),
+            (None, Some(_)) => return Ordering::Less,
+            (Some(_), None) => return Ordering::Greater,
+            (Some((x, left_rest)), Some((y, right_rest))) => match cmp_identifier(x, y) {
+                Ordering::Equal => (left, right) = (left_rest, right_rest),
+                unequal => return unequal,
+            },
+        }
+    }
+}
+
+fn cmp_identifier(a: &str, b: &str) -> Ordering {
+    let is_number = |s: &str| s.bytes().all(|c| c.is_ascii_digit());
+    match (is_number(a), is_number(b)) {
+        (true, true) => {
+            let (x, y) = (a.trim_start_matches('0'), b.trim_start_matches('0'));
+            x.len().cmp(&y.len()).then_with(|| x.cmp(y)).then_with(|| a.cmp(b))
+        }
+        (true, false) => Ordering::Less,
+        (false, true) => Ordering::Greater,
+        (false, false) => a.cmp(b),
+    }
+}
+
+impl Ord for Version {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.cmp_precedence(other).then_with(|| cmp_identifiers(&self.metadata, &other.metadata))
+    }
+}
+
+impl PartialOrd for Version {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl FromStr for Version {
+    type Err = VersionError;
+
+    /// Parses the canonical text of a version, the only one a lock file may hold: `1.5.0`, not `v1.5.0` or `1.5`.
+    fn from_str(text: &str) -> Result<Self, VersionError> {
+        let (version, written) = Self::parse_partial(text)?;
+        if written < 3 || version.to_string() != text {
+            return Err(VersionError::NotCanonical(version));
+        }
+        Ok(version)
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)?;
+        if !self.prerelease.is_empty() {
+            write!(f, "-{}", self.prerelease)?;
+        }
+        if !self.metadata.is_empty() {
+            write!(f, "+{}", self.metadata)?;
+        }
+        Ok(())
+    }
+}
