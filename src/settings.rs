@@ -1,1 +1,0 @@
-//! Project settings: `provlock.toml` (spec section 11).

@@ -1,0 +1,132 @@
+//! Project settings: `provlock.toml` (spec section 11).
+
+mod file;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
+use crate::dialect::Dialect;
+use crate::platform::{Platform, PlatformError};
+
+/// Name of the settings file.
+pub const FILE_NAME: &str = "provlock.toml";
+
+/// What a project's settings file says; everything is optional.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The file that was read; `None` when there is none.
+    pub path: Option<PathBuf>,
+    /// Whose rules apply.
+    pub dialect: Option<Dialect>,
+    /// The platforms to lock.
+    pub platforms: Option<PlatformSelection>,
+    /// Which directories `--recursive` looks at.
+    pub roots: RootFilter,
+    /// What the project allows.
+    pub policy: Policy,
+    /// Signing keys that are accepted, for the providers that a pattern names.
+    pub trust: Vec<TrustRule>,
+}
+
+/// Which platforms' packages are locked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlatformSelection {
+    /// Every platform that the source lists for the selected version.
+    All,
+    /// These, sorted and without duplicates.
+    These(Vec<Platform>),
+}
+
+/// Globs over directories, relative to the settings file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RootFilter {
+    /// Only directories that one of these matches; empty means all.
+    pub include: Vec<String>,
+    /// Not the directories that one of these matches.
+    pub exclude: Vec<String>,
+}
+
+/// The `[policy]` table.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Hosts that providers may come from.
+    pub allowed_hosts: Option<Vec<String>>,
+    /// Namespaces, with their host, that providers may come from.
+    pub allowed_namespaces: Option<Vec<String>>,
+    /// Whether every provider must be signed.
+    pub require_signed: bool,
+    /// How old a version must be to be selected by `upgrade`.
+    pub min_age: Option<Duration>,
+    /// Providers that `min_age` does not hold for.
+    pub min_age_exempt: Vec<String>,
+}
+
+/// One line of the `[trust]` table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustRule {
+    /// Providers: an address in which `*` stands for any namespace or type.
+    pub providers: String,
+    /// Full fingerprints of the accepted signing keys, upper-case hexadecimal digits.
+    pub fingerprints: Vec<String>,
+    /// Where the rule stands.
+    pub location: Location,
+}
+
+impl PlatformSelection {
+    /// Reads platforms, each `OS_ARCH`, or `all`.
+    pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> std::result::Result<Self, PlatformError> {
+        let mut platforms = Vec::new();
+        for text in texts {
+            if text == "all" {
+                return Ok(Self::All);
+            }
+            platforms.push(text.parse::<Platform>()?);
+        }
+        platforms.sort();
+        platforms.dedup();
+        Ok(Self::These(platforms))
+    }
+}
+
+impl Settings {
+    /// Finds and reads the settings of a root module: the nearest `provlock.toml`, from `root` upwards to the directory
+    /// that holds `.git`, or to the file system's root.
+    ///
+    /// `root` must be absolute; `shown` turns a path into the one that diagnostics show.
+    pub fn find(root: &Path, shown: impl Fn(&Path) -> PathBuf) -> Result<Self> {
+        for directory in root.ancestors() {
+            let path = directory.join(FILE_NAME);
+            match std::fs::read_to_string(&path) {
+                Ok(text) => return Self::parse(&SourceFile::new(shown(&path), text), path),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Diagnostic::io("read", &shown(&path), &error)),
+            }
+            if directory.join(".git").exists() {
+                break;
+            }
+        }
+        Ok(Self::default())
+    }
+
+    /// Reads the text of a settings file. Unknown keys and values of the wrong kind are errors at their position.
+    pub fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Self> {
+        file::parse(source, path)
+    }
+}
+
+/// Reads a duration such as `7d`, `36h` or `2w`.
+pub fn parse_duration(text: &str) -> std::result::Result<Duration, String> {
+    let invalid = || format!("{text:?} is not a duration; write a number and a unit, for example 7d or 36h");
+    let span: jiff::Span = text.parse().map_err(|_| invalid())?;
+    let seconds = span.total((jiff::Unit::Second, jiff::SpanRelativeTo::days_are_24_hours())).map_err(|_| invalid())?;
+    Duration::try_from_secs_f64(seconds).map_err(|_| invalid())
+}
+
+fn error_at(source: &Arc<SourceFile>, span: std::ops::Range<usize>, message: impl Into<String>) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(Code::InvalidArgument, message).at(Location::new(source, span), ""))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,74 @@
+use super::*;
+
+fn parse(text: &str) -> Result<Settings> {
+    Settings::parse(&SourceFile::new(FILE_NAME, text), PathBuf::from(FILE_NAME))
+}
+
+fn complaint(text: &str) -> (String, (usize, usize)) {
+    let error = parse(text).unwrap_err();
+    (error.message.clone(), error.labels[0].location.line_column())
+}
+
+#[test]
+fn every_setting_is_read() {
+    let settings = parse(
+        r#"
+dialect = "terraform"
+platforms = ["linux_amd64", "darwin_arm64", "linux_amd64"]
+[roots]
+include = ["infra/**"]
+exclude = ["**/examples/**"]
+[policy]
+allowed-hosts = ["registry.opentofu.org"]
+allowed-namespaces = ["registry.opentofu.org/hashicorp"]
+require-signed = true
+min-age = "7d"
+min-age-exempt = ["hashicorp/aws"]
+[trust]
+"registry.example.com/acme/*" = ["0123456789abcdef0123456789ABCDEF01234567"]
+"#,
+    )
+    .unwrap();
+    assert_eq!(settings.dialect, Some(Dialect::Terraform));
+    let platforms = PlatformSelection::parse(["darwin_arm64", "linux_amd64"]).unwrap();
+    assert_eq!(settings.platforms, Some(platforms));
+    assert_eq!(settings.roots.include, ["infra/**"]);
+    assert_eq!(settings.policy.min_age, Some(Duration::from_secs(7 * 86_400)));
+    assert!(settings.policy.require_signed);
+    assert_eq!(settings.trust[0].providers, "registry.example.com/acme/*");
+    assert_eq!(settings.trust[0].fingerprints, ["0123456789ABCDEF0123456789ABCDEF01234567"]);
+}
+
+#[test]
+fn all_platforms_may_be_one_word() {
+    assert_eq!(parse("platforms = \"all\"").unwrap().platforms, Some(PlatformSelection::All));
+}
+
+#[test]
+fn an_unknown_key_is_an_error_at_its_position() {
+    let (message, position) = complaint("dialect = \"tofu\"\nplatform = [\"linux_amd64\"]\n");
+    assert!(message.contains("platform"), "{message}");
+    assert_eq!(position, (2, 1));
+}
+
+#[test]
+fn a_wrong_value_is_an_error_at_its_position() {
+    assert_eq!(complaint("platforms = [\n  \"linux-amd64\"]").1, (1, 13));
+    assert_eq!(complaint("dialect = \"pulumi\"").1, (1, 11));
+    assert_eq!(complaint("[policy]\nmin-age = \"soon\"").1, (2, 11));
+    assert_eq!(complaint("[trust]\n\"a/b\" = [\"12\"]").1, (2, 10));
+    assert_eq!(complaint("[roots]\ninclude = [\"a[\"]").1, (2, 12));
+}
+
+#[test]
+fn the_nearest_file_up_to_the_repository_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("repository/infra/live");
+    std::fs::create_dir_all(root.join("../../.git")).unwrap();
+    std::fs::write(directory.path().join(FILE_NAME), "dialect = \"terraform\"").unwrap();
+    let find = || Settings::find(&root, Path::to_path_buf).unwrap();
+    assert_eq!(find().path, None, "a file above the repository does not count");
+    let path = directory.path().join("repository").join(FILE_NAME);
+    std::fs::write(&path, "dialect = \"tofu\"").unwrap();
+    assert_eq!((find().path, find().dialect), (Some(path), Some(Dialect::Tofu)));
+}
