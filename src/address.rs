@@ -193,3 +193,60 @@ impl fmt::Debug for ProviderAddress {
         write!(f, "{self}")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Result<String, AddressError> {
+        ProviderAddress::parse(text, Dialect::Tofu).map(|address| address.to_string())
+    }
+
+    #[test]
+    fn parts_that_are_left_out_have_defaults() {
+        assert_eq!(parse("null").unwrap(), "registry.opentofu.org/hashicorp/null");
+        assert_eq!(parse("Acme/Gamma").unwrap(), "registry.opentofu.org/acme/gamma");
+        assert_eq!(parse("Example.COM:443/acme/gamma").unwrap(), "example.com/acme/gamma");
+        let terraform = ProviderAddress::parse("acme/gamma", Dialect::Terraform).unwrap();
+        assert_eq!(terraform.to_string(), "registry.terraform.io/acme/gamma");
+        assert_eq!(terraform.short(Dialect::Terraform), "acme/gamma");
+        assert_eq!(terraform.short(Dialect::Tofu), "registry.terraform.io/acme/gamma");
+    }
+
+    #[test]
+    fn hosts_are_shown_in_unicode_and_compared_in_punycode() {
+        let address = ProviderAddress::parse("BÜCHER.test:8443/acme/gamma", Dialect::Tofu).unwrap();
+        assert_eq!(address.hostname.as_ascii(), "xn--bcher-kva.test:8443");
+        assert_eq!(address.to_string(), "bücher.test:8443/acme/gamma");
+        assert!(matches!(parse("xn--bcher-kva.test/acme/gamma"), Err(AddressError::Punycode(..))));
+    }
+
+    #[test]
+    fn what_no_registry_can_hold_is_refused() {
+        for text in ["", "a/b/c/d", "acme/", "acme//alpha", "/alpha", "acme/al_pha", "acme/alpha-", "acme/a--b"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        for text in ["bad_host/a/b", "[::1]:8443/a/b", "host:0x50/a/b", "host:99999/a/b", "a..b/c/d", " a/b"] {
+            assert!(parse(text).is_err(), "{text}");
+        }
+        let error = parse("acme/terraform-provider-null").unwrap_err();
+        assert!(error.to_string().contains("did you mean \"null\"?"), "{error}");
+    }
+
+    #[test]
+    fn a_lock_file_holds_full_canonical_addresses_only() {
+        let canonical = |text| ProviderAddress::parse_canonical(text, Dialect::Tofu).map(|address| address.to_string());
+        assert!(canonical("registry.opentofu.org/acme/gamma").is_ok());
+        let error = canonical("acme/gamma").unwrap_err();
+        assert!(error.to_string().contains("registry.opentofu.org/acme/gamma"), "{error}");
+        assert!(matches!(canonical("terraform.io/builtin/terraform"), Err(AddressError::NeverLocked(_))));
+        assert!(matches!(canonical("registry.opentofu.org/-/gamma"), Err(AddressError::NeverLocked(_))));
+    }
+
+    #[test]
+    fn addresses_sort_field_by_field() {
+        let mut texts = ["a.b:80/aa/x", "a.b.c/aa/x", "a.b-c/aa/x", "a.b/zz/x", "a.b/acme-x/foo", "a.b/acme/foo"];
+        texts.sort_by_key(|text| ProviderAddress::parse(text, Dialect::Tofu).unwrap());
+        assert_eq!(texts, ["a.b/acme/foo", "a.b/acme-x/foo", "a.b/zz/x", "a.b-c/aa/x", "a.b.c/aa/x", "a.b:80/aa/x"]);
+    }
+}

@@ -94,3 +94,36 @@ impl fmt::Display for Hash {
         f.write_str(&self.0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_has_a_scheme_in_front() {
+        for text in ["foo", "", ":abc", "h1"] {
+            assert!(text.parse::<Hash>().is_err(), "{text}");
+        }
+        for text in ["h1:", "h 1:x", "h2:abc", "zh:xyz"] {
+            assert_eq!(text.parse::<Hash>().unwrap().as_str(), text);
+        }
+    }
+
+    #[test]
+    fn digests_are_written_as_their_scheme_demands() {
+        let digest: [u8; 32] = std::array::from_fn(|index| u8::try_from(index * 8).unwrap());
+        let zh = "zh:0008101820283038404850586068707880889098a0a8b0b8c0c8d0d8e0e8f0f8";
+        assert_eq!(Hash::zh(&digest).as_str(), zh);
+        assert_eq!(Hash::h1(&digest).as_str(), "h1:AAgQGCAoMDhASFBYYGhweICIkJigqLC4wMjQ2ODo8Pg=");
+        assert!(Hash::zh(&digest).is_well_formed() && Hash::h1(&digest).is_well_formed());
+    }
+
+    #[test]
+    fn malformed_values_are_known_by_their_scheme() {
+        let well_formed = |text: &str| text.parse::<Hash>().unwrap().is_well_formed();
+        assert!(well_formed("h2:anything"));
+        assert!(!well_formed("zh:0008"));
+        assert!(!well_formed(&format!("zh:{}", "A".repeat(64))));
+        assert!(!well_formed("h1:AAAA"));
+    }
+}

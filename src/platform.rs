@@ -52,3 +52,18 @@ impl fmt::Display for Platform {
         write!(f, "{}_{}", self.os, self.arch)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_platform_is_two_words_joined_by_an_underscore() {
+        assert_eq!("linux_amd64".parse::<Platform>().unwrap().to_string(), "linux_amd64");
+        for text in ["", "linux", "linux-amd64", "_amd64", "linux_", "_", "linux_ amd64", "linux/amd64", "linux_arm_64"]
+        {
+            assert_eq!(text.parse::<Platform>(), Err(PlatformError(text.to_owned())));
+        }
+        assert_eq!(Platform::current().to_string().parse(), Ok(Platform::current()));
+    }
+}

@@ -205,3 +205,38 @@ impl fmt::Display for Version {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_canonical_text_is_a_version() {
+        for text in ["1.5.0", "0.0.0", "1.2.3-rc.1+build.5", "18446744073709551615.0.0"] {
+            assert_eq!(text.parse::<Version>().unwrap().to_string(), text);
+        }
+        for text in
+            ["", "x", "v1.5.0", "1.5", "1.5.0.0", "1.5.0 ", "1.5.0-", "01.5.0", ">= 1.0", "18446744073709551616.0.0"]
+        {
+            assert!(text.parse::<Version>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn versions_sort_as_opentofu_sorts_them() {
+        let sorted =
+            ["1.0.0-alpha", "1.0.0-rc1", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0", "1.0.0+build.5", "1.0.1"];
+        let versions: Vec<Version> = sorted.iter().map(|text| text.parse().unwrap()).collect();
+        assert!(versions.is_sorted(), "{versions:?}");
+    }
+
+    #[test]
+    fn releases_sort_as_the_semver_crate_sorts_them() {
+        let texts = ["0.9.9", "1.0.0", "1.2.3", "1.10.0", "1.9.9", "2.0.0-alpha", "2.0.0-beta", "2.0.0-2", "2.0.0-10"];
+        for (a, b) in texts.iter().flat_map(|a| texts.iter().map(move |b| (a, b))) {
+            let ours = a.parse::<Version>().unwrap().cmp(&b.parse().unwrap());
+            let theirs = semver::Version::parse(a).unwrap().cmp(&semver::Version::parse(b).unwrap());
+            assert_eq!(ours, theirs, "{a} and {b}");
+        }
+    }
+}
