@@ -7,11 +7,13 @@ GNUPGHOME=$(mktemp -d)
 export GNUPGHOME
 trap 'gpgconf --kill all; rm -rf "$GNUPGHOME"' EXIT
 
-make() { # NAME ALGORITHM USAGE EXPIRY [GPG OPTION]...
-    name=$1 algorithm=$2 usage=$3 expiry=$4
-    shift 4
-    gpg --batch --quiet --no-tty --pinentry-mode loopback --passphrase '' "$@" \
-        --quick-generate-key "provlock test only, $name <$name@provlock.invalid>" "$algorithm" "$usage" "$expiry"
+# The keys are made on 1 January 2020, so that a signature of any later time can be made with them.
+run() {
+    gpg --batch --quiet --no-tty --pinentry-mode loopback --passphrase '' --faked-system-time 20200101T000000 "$@"
+}
+
+make() { # NAME ALGORITHM USAGE EXPIRY
+    run --quick-generate-key "provlock test only, $1 <$1@provlock.invalid>" "$2" "$3" "$4"
 }
 
 write() { # NAME
@@ -25,10 +27,9 @@ make ed25519 ed25519 sign never
 make other ed25519 sign never
 make subkey ed25519 cert never
 # Signs with its subkey only, as careful publishers do.
-gpg --batch --quiet --no-tty --pinentry-mode loopback --passphrase '' \
-    --quick-add-key "$(gpg --batch --with-colons --list-keys subkey@provlock.invalid | awk -F: '$1 == "fpr" { print $10; exit }')" \
+run --quick-add-key "$(run --with-colons --list-keys subkey@provlock.invalid | awk -F: '$1 == "fpr" { print $10; exit }')" \
     ed25519 sign never
 # Valid during the year 2020 only.
-make expired rsa2048 sign 20210101T000000 --faked-system-time 20200101T000000
+make expired rsa2048 sign 20210101T000000
 
 for name in rsa ed25519 other subkey expired; do write "$name"; done

@@ -3,4 +3,5 @@
 mod demo;
 mod runs;
 mod support;
+mod support_judged;
 mod support_works;

@@ -7,7 +7,7 @@
 //!
 //! Hashes are computed here from the files that go into a package, without the library under test.
 
-#![allow(dead_code, reason = "every binary that includes this module uses a part of it")]
+#![allow(dead_code, unused_imports, reason = "every binary that includes this module uses a part of it")]
 
 pub mod archive;
 pub mod environment;
