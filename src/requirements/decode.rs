@@ -341,10 +341,7 @@ impl Decoder<'_> {
 
     fn resource(&mut self, kind: &'static str, block: &Block<'_>) -> Result<(), Fault> {
         let [type_name, name] = &block.labels[..] else { return Ok(()) };
-        let provider = match block.body.may_hold("provider") {
-            true => self.provider_reference(&block.body)?,
-            false => None,
-        };
+        let provider = if block.body.may_hold("provider") { self.provider_reference(&block.body)? } else { None };
         let resource = Resource {
             kind,
             type_name: type_name.text.clone(),

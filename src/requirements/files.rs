@@ -33,8 +33,8 @@ pub(super) fn module_files(directory: &Path, dialect: Dialect) -> io::Result<Mod
         let path = join(directory, name);
         if is_override { files.overrides.push(path) } else { files.primary.push(path) }
     }
-    files.foreign =
-        dialect == Dialect::Terraform && names.iter().any(|n| n.ends_with(".tofu") || n.ends_with(".tofu.json"));
+    let tofu = |name: &String| [".tofu", ".tofu.json"].iter().any(|extension| name.strip_suffix(extension).is_some());
+    files.foreign = dialect == Dialect::Terraform && names.iter().any(tofu);
     Ok(files)
 }
 

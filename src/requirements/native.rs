@@ -109,9 +109,9 @@ impl Cursor<'_> {
         let mut items = Vec::new();
         loop {
             if layout == Layout::OneLine {
-                self.skip_blank()?
+                self.skip_blank()?;
             } else {
-                self.skip_lines()?
+                self.skip_lines()?;
             }
             if self.at >= self.end {
                 return Ok(items);

@@ -71,7 +71,17 @@ impl<'a> Body<'a> {
 impl<'a> Items<'a> {
     /// The value of an argument. Of several in JSON the last counts.
     pub(super) fn argument(&self, name: &str) -> Option<Expression<'a>> {
-        self.arguments().into_iter().rev().find(|(key, _)| key.text == name).map(|(_, value)| value)
+        match self {
+            Self::Native { text, items } => items.iter().find_map(|item| match &item.content {
+                Content::Argument(span) if &text[item.name.clone()] == name => {
+                    Some(Expression::Native { text, span: span.clone() })
+                }
+                _ => None,
+            }),
+            Self::Json(members) => {
+                members.iter().rev().find(|member| member.name == name).map(|member| Expression::Json(&member.value))
+            }
+        }
     }
 
     /// All arguments with their names; in JSON everything may be one.
@@ -105,7 +115,7 @@ impl<'a> Items<'a> {
             }
             Self::Json(members) => {
                 for member in members.iter().filter(|member| member.name == kind) {
-                    json_blocks(&member.value, &member.name_span, labels, Vec::new(), &mut blocks)?;
+                    json_blocks(&member.value, &member.name_span, labels, &[], &mut blocks)?;
                 }
             }
         }
@@ -160,20 +170,20 @@ fn json_blocks<'a>(
     value: &'a json::Value,
     header: &Range<usize>,
     missing: &[&str],
-    labels: Vec<Name>,
+    labels: &[Name],
     blocks: &mut Vec<Block<'a>>,
 ) -> Result<(), Fault> {
     if let Some((_, missing)) = missing.split_first() {
         for member in members(value)? {
-            let mut labels = labels.clone();
+            let mut labels = labels.to_vec();
             labels.push(Name { text: member.name.clone(), span: member.name_span.clone() });
-            json_blocks(&member.value, header, missing, labels, blocks)?;
+            json_blocks(&member.value, header, missing, &labels, blocks)?;
         }
         return Ok(());
     }
     let mut add = |value: &'a json::Value| match value.kind {
         Kind::Object(_) => {
-            blocks.push(Block { header: header.clone(), labels: labels.clone(), body: Body::Json(value) });
+            blocks.push(Block { header: header.clone(), labels: labels.to_vec(), body: Body::Json(value) });
             Ok(())
         }
         Kind::Null => Ok(()),
@@ -191,7 +201,7 @@ fn native_block<'a>(text: &'a str, item: &Item, wanted: &[&str]) -> Result<Block
         return Err(Fault::new(item.name.clone(), format!("\"{kind}\" must be a block")));
     };
     if let Some(label) = labels.get(wanted.len()) {
-        return Err(Fault::new(label.clone(), format!("a \"{kind}\" block has no label here")));
+        return Err(Fault::new(label.clone(), format!("one label too many for a \"{kind}\" block")));
     }
     if let Some(missing) = wanted.get(labels.len()) {
         return Err(Fault::new(
@@ -201,9 +211,10 @@ fn native_block<'a>(text: &'a str, item: &Item, wanted: &[&str]) -> Result<Block
     }
     let label = |span: &Range<usize>| {
         let written = &text[span.clone()];
-        let name = match written.starts_with('"') {
-            true => expect_string(evaluate_native(written, span)?, span)?,
-            false => written.to_owned(),
+        let name = if written.starts_with('"') {
+            expect_string(evaluate_native(written, span)?, span)?
+        } else {
+            written.to_owned()
         };
         Ok(Name { text: name, span: span.clone() })
     };
@@ -326,9 +337,8 @@ impl<'a> Expression<'a> {
                     .map(|m| (Name { text: m.name.clone(), span: m.name_span.clone() }, Expression::Json(&m.value)))
                     .collect(),
             )),
-            Self::Json(_) => Ok(None),
             Self::Native { text, span } if text[span.clone()].starts_with('{') => native_entries(text, span).map(Some),
-            Self::Native { .. } => Ok(None),
+            Self::Json(_) | Self::Native { .. } => Ok(None),
         }
     }
 

@@ -58,6 +58,13 @@ struct Visit<'a> {
     call: &'a Call,
 }
 
+impl Visit<'_> {
+    fn error(&self, what: &str) -> Diagnostic {
+        let message = format!("module \"{}\" is in {}, {what}", self.key, self.directory.display());
+        Diagnostic::error(Code::InvalidConfiguration, message).at(self.call.location.clone(), "called here")
+    }
+}
+
 /// Whether a module's calls lead to local modules only.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
@@ -176,13 +183,13 @@ impl<'a> Walk<'a> {
         let source = match &call.source {
             CallSource::Constant(source) => source.clone(),
             CallSource::Missing => return Reach::LocalOnly,
-            CallSource::Expression(expression) => match self.evaluate(expression, &key, module, arguments) {
-                Some(source) => source,
-                None => {
+            CallSource::Expression(expression) => {
+                let Some(source) = self.evaluate(expression, &key, module, arguments) else {
                     self.not_installed(call, &key, None);
                     return Reach::Installed;
-                }
-            },
+                };
+                source
+            }
         };
         if module::is_local(&source) {
             let directory = files::join(module.directory(), source.replace('\\', "/"));
@@ -281,7 +288,7 @@ impl<'a> Walk<'a> {
         }
         let module: Arc<Module> = self.cache.canonical_module(&canonical, &visit.directory, self.options.dialect);
         if module.is_empty() && module.diagnostics.is_empty() {
-            self.errors.push(self.call_error(visit, "which holds no configuration"));
+            self.errors.push(visit.error("which holds no configuration"));
             return Reach::LocalOnly;
         }
         self.take(&canonical, &module, visit.local);
@@ -294,11 +301,6 @@ impl<'a> Walk<'a> {
         reach
     }
 
-    fn call_error(&self, visit: &Visit<'_>, what: &str) -> Diagnostic {
-        let message = format!("module \"{}\" is in {}, {what}", visit.key, visit.directory.display());
-        Diagnostic::error(Code::InvalidConfiguration, message).at(visit.call.location.clone(), "called here")
-    }
-
     fn unreadable(&mut self, visit: &Visit<'_>, error: &io::Error) {
         let missing = error.kind() == io::ErrorKind::NotFound;
         let installed = matches!(&visit.call.source, CallSource::Constant(source) if !module::is_local(source));
@@ -306,7 +308,7 @@ impl<'a> Walk<'a> {
             return self.not_installed(visit.call, &visit.key, visit.call.constant_source());
         }
         let what = if missing { "which does not exist".to_owned() } else { format!("which cannot be read: {error}") };
-        self.errors.push(self.call_error(visit, &what));
+        self.errors.push(visit.error(&what));
     }
 
     fn cycle(&mut self, visit: &Visit<'_>, length: usize) {

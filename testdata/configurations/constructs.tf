@@ -1,4 +1,4 @@
-# Constructs that a scanner could stumble over. Both programs accept this file.
+# Constructs that a scanner could stumble over; Terraform accepts this file.
 /* a block comment } with a brace */ locals {
   plain    = "text"
   escaped  = "a \"quoted\" } brace \\"
