@@ -16,11 +16,12 @@ mod tests;
 mod token;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use credentials::{Credentials, CredentialsOrigin};
+pub use credentials::{Credentials, CredentialsOrigin, token_variable};
 pub use environment::Environment;
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin};
@@ -68,8 +69,8 @@ pub struct BlockCredentials {
     pub path: PathBuf,
 }
 
-/// A `credentials_helper` block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A `credentials_helper` block. `Debug` does not show the arguments, which may hold a secret.
+#[derive(Clone, PartialEq, Eq)]
 pub struct HelperConfig {
     /// The name: the program is `terraform-credentials-NAME`.
     pub name: String,
@@ -79,6 +80,12 @@ pub struct HelperConfig {
     pub program: Option<PathBuf>,
     /// Where the block stands.
     pub location: Location,
+}
+
+impl fmt::Debug for HelperConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HelperConfig").field("name", &self.name).field("program", &self.program).finish_non_exhaustive()
+    }
 }
 
 /// Reads the CLI configuration as the dialect's program would; every error in it is reported.
