@@ -93,7 +93,7 @@ impl fmt::Debug for HelperConfig {
 /// Reads files below the home directory only as `environment` names it. Unknown blocks are no error: the configuration may
 /// be for a newer version.
 pub fn load(environment: &Environment, dialect: Dialect) -> std::result::Result<CliConfig, Vec<Diagnostic>> {
-    let mut loader = Loader { environment, dialect, config: CliConfig::default(), installed_by: Vec::new() };
+    let mut loader = Loader { environment, dialect, config: CliConfig::default(), seen: Vec::new() };
     let mut errors = Vec::new();
     for path in loader.files(&mut errors) {
         loader.config.debug.push(format!("reading the CLI configuration {}", path.display()));
@@ -114,7 +114,7 @@ struct Loader<'a> {
     dialect: Dialect,
     config: CliConfig,
     /// The places of blocks of which there may be one.
-    installed_by: Vec<(&'static str, Location)>,
+    seen: Vec<(&'static str, Location)>,
 }
 
 impl Loader<'_> {
@@ -246,11 +246,11 @@ impl Loader<'_> {
     }
 
     fn only_one(&mut self, name: &'static str, block: &Located<Body<'_>>) -> Result<()> {
-        if let Some((_, other)) = self.installed_by.iter().find(|(other, _)| *other == name) {
+        if let Some((_, other)) = self.seen.iter().find(|(other, _)| *other == name) {
             let error = invalid(format!("there may be only one {name} block"), block.location.clone());
             return Err(Box::new(error.at(other.clone(), "the other one")));
         }
-        self.installed_by.push((name, block.location.clone()));
+        self.seen.push((name, block.location.clone()));
         Ok(())
     }
 
