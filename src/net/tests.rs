@@ -453,7 +453,12 @@ fn proxy_and_certificate_variables_are_honoured() {
         command.args(["--ignored", "--exact", "net::tests::with_the_variables_of_the_process"]);
         command.env("SSL_CERT_FILE", file.path()).env_remove("SSL_CERT_DIR");
         command.env("HTTPS_PROXY", format!("http://{}", server.address)).env_remove("https_proxy");
-        command.env("NO_PROXY", no_proxy).env_remove("no_proxy").env_remove("ALL_PROXY").env_remove("all_proxy");
+        command
+            .env("PROVLOCK_TEST_CHILD", "1")
+            .env("NO_PROXY", no_proxy)
+            .env_remove("no_proxy")
+            .env_remove("ALL_PROXY")
+            .env_remove("all_proxy");
         command.output().unwrap()
     };
     let output = run("");
@@ -467,6 +472,9 @@ fn proxy_and_certificate_variables_are_honoured() {
 #[test]
 #[ignore = "needs the variables that proxy_and_certificate_variables_are_honoured sets"]
 fn with_the_variables_of_the_process() {
+    if std::env::var_os("PROVLOCK_TEST_CHILD").is_none() {
+        return;
+    }
     let settings = NetSettings { use_proxies: true, discovery_retries: 0, ..settings() };
     let service = client(settings, &CliConfig::default()).providers_service(&host("registry.acme.test")).unwrap();
     assert_eq!(service.as_str(), "https://registry.acme.test/v1/");
