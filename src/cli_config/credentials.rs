@@ -191,6 +191,11 @@ enum Place {
     Helper(Helper),
 }
 
+/// The environment variable for a host's token, as a shell can set it; there is none for a host with a port.
+pub fn token_variable(host: &Hostname) -> Option<String> {
+    host.port().is_none().then(|| format!("TF_TOKEN_{}", host.host().replace('-', "__").replace('.', "_")))
+}
+
 /// The hosts that `TF_TOKEN_…` variables name. A variable that names no host is not meant for us.
 fn token_variables(environment: &Environment) -> BTreeMap<Hostname, (String, Token)> {
     let tokens = environment.variables.iter().filter_map(|(variable, value)| {

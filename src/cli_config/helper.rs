@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
+use super::credentials::token_variable;
 use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
@@ -81,10 +82,11 @@ impl Helper {
     fn failed(&self, verb: &str, host: &Hostname, why: &str) -> Box<Diagnostic> {
         let program = self.program.display();
         let message = format!("cannot {verb} the credentials for {host}: the credentials helper {program} {why}");
-        let command =
-            [program.to_string()].into_iter().chain(self.arguments.iter().cloned()).collect::<Vec<_>>().join(" ");
         let diagnostic = Diagnostic::error(Code::CredentialsHelper, message);
-        Box::new(diagnostic.help(format!("see what it does by itself: {command} {verb} {}", host.as_ascii())))
+        Box::new(match token_variable(host) {
+            Some(variable) => diagnostic.help(format!("to do without the helper, set {variable}")),
+            None => diagnostic,
+        })
     }
 
     /// Starts the program, without a shell, and waits for it; ends it when the time limit has passed.

@@ -16,11 +16,12 @@ mod tests;
 mod token;
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use credentials::{Credentials, CredentialsOrigin};
+pub use credentials::{Credentials, CredentialsOrigin, token_variable};
 pub use environment::Environment;
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin};
@@ -68,8 +69,8 @@ pub struct BlockCredentials {
     pub path: PathBuf,
 }
 
-/// A `credentials_helper` block.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A `credentials_helper` block. `Debug` does not show the arguments, which may hold a secret.
+#[derive(Clone, PartialEq, Eq)]
 pub struct HelperConfig {
     /// The name: the program is `terraform-credentials-NAME`.
     pub name: String,
@@ -81,12 +82,18 @@ pub struct HelperConfig {
     pub location: Location,
 }
 
+impl fmt::Debug for HelperConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HelperConfig").field("name", &self.name).field("program", &self.program).finish_non_exhaustive()
+    }
+}
+
 /// Reads the CLI configuration as the dialect's program would; every error in it is reported.
 ///
 /// Reads files below the home directory only as `environment` names it. Unknown blocks are no error: the configuration may
 /// be for a newer version.
 pub fn load(environment: &Environment, dialect: Dialect) -> std::result::Result<CliConfig, Vec<Diagnostic>> {
-    let mut loader = Loader { environment, dialect, config: CliConfig::default(), installed_by: Vec::new() };
+    let mut loader = Loader { environment, dialect, config: CliConfig::default(), seen: Vec::new() };
     let mut errors = Vec::new();
     for path in loader.files(&mut errors) {
         loader.config.debug.push(format!("reading the CLI configuration {}", path.display()));
@@ -107,7 +114,7 @@ struct Loader<'a> {
     dialect: Dialect,
     config: CliConfig,
     /// The places of blocks of which there may be one.
-    installed_by: Vec<(&'static str, Location)>,
+    seen: Vec<(&'static str, Location)>,
 }
 
 impl Loader<'_> {
@@ -239,11 +246,11 @@ impl Loader<'_> {
     }
 
     fn only_one(&mut self, name: &'static str, block: &Located<Body<'_>>) -> Result<()> {
-        if let Some((_, other)) = self.installed_by.iter().find(|(other, _)| *other == name) {
+        if let Some((_, other)) = self.seen.iter().find(|(other, _)| *other == name) {
             let error = invalid(format!("there may be only one {name} block"), block.location.clone());
             return Err(Box::new(error.at(other.clone(), "the other one")));
         }
-        self.installed_by.push((name, block.location.clone()));
+        self.seen.push((name, block.location.clone()));
         Ok(())
     }
 

@@ -212,6 +212,7 @@ oci_credentials "s.test" {
   refresh_token = "r3fresh"
 }
 future_block "x" { y = 1 }
+credentials_helper "store" { args = ["--flag"] }
 "#,
     );
     home.set("CACHE", "/cache");
@@ -249,9 +250,9 @@ future_block "x" { y = 1 }
         config.debug
     );
     assert!(config.debug.iter().any(|line| line.contains("disable_checkpoint")));
-    assert!(config.warnings.is_empty());
+    assert_eq!(config.warnings.len(), 1, "the helper is not installed");
     let shown = format!("{config:?} {:?}", home.environment);
-    for secret in ["t1\"", "p4ss", "acc3ss", "r3fresh", "/cache/s\""] {
+    for secret in ["t1\"", "--flag", "p4ss", "acc3ss", "r3fresh", "/cache/s\""] {
         assert!(!shown.contains(secret), "{secret} in {shown}");
     }
 }
@@ -308,7 +309,7 @@ fn all_errors_are_reported_and_none_quotes_a_token() {
 
 #[test]
 fn a_file_that_is_too_large_or_no_text_is_refused() {
-    let home = Home::named(&" ".repeat(document::SIZE_LIMIT as usize + 1));
+    let home = Home::named(&" ".repeat(usize::try_from(document::SIZE_LIMIT).unwrap() + 1));
     assert!(load(&home.environment, Dialect::Tofu).unwrap_err()[0].message.contains("too large"));
     fs::write(home.path("rc"), [0xff, 0xfe]).unwrap();
     assert!(load(&home.environment, Dialect::Tofu).unwrap_err()[0].message.contains("cannot read"));
