@@ -9,6 +9,8 @@
 //!
 //! Which archives are accepted follows OpenTofu: Go's `archive/zip` reads them, and they are hashed as extracted.
 
+pub mod cache;
+
 mod central;
 mod content;
 mod contents;

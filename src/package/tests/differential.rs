@@ -45,10 +45,10 @@ fn descriptor() -> impl Strategy<Value = Descriptor> {
     ]
 }
 
-fn rarely<T: std::fmt::Debug + Clone>(usual: T, odd: impl Strategy<Value = T> + 'static) -> impl Strategy<Value = T>
-where
-    T: 'static,
-{
+fn rarely<T: std::fmt::Debug + Clone + 'static>(
+    usual: T,
+    odd: impl Strategy<Value = T> + 'static,
+) -> impl Strategy<Value = T> {
     prop_oneof![12 => Just(usual), 1 => odd]
 }
 
@@ -150,10 +150,10 @@ proptest! {
         let mut files: BTreeMap<Vec<u8>, Vec<u8>> =
             files.into_iter().map(|(path, content)| (path.into_bytes(), content)).collect();
         files.insert(EXECUTABLE.to_vec(), b"program".to_vec());
-        let with_layout = |((path, content), (deflated, descriptor, zip64)): ((&Vec<u8>, &Vec<u8>), &(bool, Descriptor, bool))| {
-            EntrySpec { deflated: *deflated, descriptor: *descriptor, zip64: *zip64, ..EntrySpec::new(path, content) }
-        };
-        let entries = files.iter().zip(&layouts).map(with_layout).collect();
+        let mut entries = Vec::new();
+        for ((path, content), (deflated, descriptor, zip64)) in files.iter().zip(layouts) {
+            entries.push(EntrySpec { deflated, descriptor, zip64, ..EntrySpec::new(path, content) });
+        }
         let spec = ArchiveSpec { entries, comment, zip64_end, ..ArchiveSpec::default() };
         let (answer, streamed) = hash_every_way(&spec.build(), "x", &Limits::default());
         let (_, h1, with_directories, _) = answer.unwrap();

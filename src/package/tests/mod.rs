@@ -1,6 +1,7 @@
 //! Tests of package hashing. Every archive is hashed in all ways there are, and they must agree.
 
 mod archives;
+mod cache;
 mod differential;
 mod limits;
 mod recorded;
