@@ -354,13 +354,11 @@ impl Module {
             names.entry(name).or_insert(location);
         }
         for import in imports {
-            let target = &import.to[import.to.iter().step_by(2).take_while(|name| *name == "module").count() * 2..];
-            let [type_name, name, ..] = target else { continue };
-            let resource = format!("resource \"{type_name}\" \"{name}\"");
+            let resource = format!("resource \"{}\" \"{}\"", import.type_name, import.name);
             // Terraform takes the provider from the target or its module, if there is one; OpenTofu from the import.
-            let elsewhere = target.len() < import.to.len() || resources.names.contains_key(&resource);
+            let elsewhere = import.in_module || resources.names.contains_key(&resource);
             if dialect == Dialect::Tofu || !elsewhere {
-                let (name, location) = implied_name(import.provider.as_ref(), type_name, &import.location);
+                let (name, location) = implied_name(import.provider.as_ref(), &import.type_name, &import.location);
                 names.entry(name).or_insert(location);
             }
         }
