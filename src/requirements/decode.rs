@@ -84,6 +84,8 @@ pub(super) struct ProviderReference {
 pub(super) struct Call {
     pub name: String,
     pub source: CallSource,
+    /// The versions that it accepts of a registry's module, if that is a constant.
+    pub version: Option<ConstraintList>,
     /// The value of `source`, else the block's label.
     pub location: Location,
     /// The names of the arguments, among them the variables that the call sets.
@@ -383,9 +385,11 @@ impl Decoder<'_> {
                 Err(_) => CallSource::Expression(Box::new(value.expression()?)),
             },
         };
+        let version = items.argument("version").and_then(|version| version.constant_string().ok()?.parse().ok());
         let span = value.map_or_else(|| name.span.clone(), |value| value.span());
+        let location = self.location(span);
         let arguments = items.arguments().into_iter().map(|(name, _)| name.text).collect();
-        self.contents.calls.push(Call { name: name.text.clone(), source, location: self.location(span), arguments });
+        self.contents.calls.push(Call { name: name.text.clone(), source, version, location, arguments });
         Ok(())
     }
 }

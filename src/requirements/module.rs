@@ -117,9 +117,14 @@ impl Module {
     /// The directories of the modules that are called from this one by a local path.
     pub fn local_calls(&self) -> impl Iterator<Item = PathBuf> {
         self.calls.iter().filter_map(|call| match &call.source {
-            CallSource::Constant(source) if is_local(source) => Some(files::join(&self.directory, source)),
+            CallSource::Constant(source) if is_local(source) => Some(self.join(source)),
             _ => None,
         })
+    }
+
+    /// The directory that a local source leads to.
+    pub(super) fn join(&self, source: &str) -> PathBuf {
+        files::join(&self.directory, source.replace('\\', "/"))
     }
 
     /// What is wrong with the module's own files.
@@ -318,6 +323,7 @@ fn merge_call(base: &mut Call, call: Call) {
         base.source = call.source;
         base.location = call.location;
     }
+    base.version = call.version.or(base.version.take());
     base.arguments.extend(call.arguments);
 }
 
