@@ -1,4 +1,4 @@
-//! The JSON reader accepts what serde_json accepts, and nothing else.
+//! The JSON reader accepts what `serde_json` accepts, and nothing else.
 
 use proptest::prelude::*;
 
