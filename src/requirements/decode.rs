@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::address::ProviderAddress;
+use crate::address::{AddressError, ProviderAddress};
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
 use crate::dialect::Dialect;
@@ -61,10 +61,13 @@ pub(super) struct Resource {
     pub provider: Option<ProviderReference>,
 }
 
-/// An `import` block: where it imports to, as names without indexes.
+/// An `import` block: the resource that it imports to.
 #[derive(Clone, Debug)]
 pub(super) struct Import {
-    pub to: Vec<String>,
+    pub type_name: String,
+    pub name: String,
+    /// Whether the resource is in a called module.
+    pub in_module: bool,
     pub location: Location,
     pub provider: Option<ProviderReference>,
 }
@@ -81,6 +84,8 @@ pub(super) struct ProviderReference {
 pub(super) struct Call {
     pub name: String,
     pub source: CallSource,
+    /// The versions that it accepts of a registry's module, if that is a constant.
+    pub version: Option<ConstraintList>,
     /// The value of `source`, else the block's label.
     pub location: Location,
     /// The names of the arguments, among them the variables that the call sets.
@@ -213,10 +218,8 @@ impl Decoder<'_> {
                 return None;
             }
         };
-        if name.text.to_lowercase() != name.text {
-            let lower = name.text.to_lowercase();
-            let message = format!("the local name {:?} of a provider must be in lower case", name.text);
-            self.error(name.span.clone(), message, format!("write {lower}"));
+        if let Err(fault) = check_local_name(name, self.dialect) {
+            self.fault(fault);
             return None;
         }
         let errors = self.contents.diagnostics.len();
@@ -232,7 +235,7 @@ impl Decoder<'_> {
                     }
                 }
                 "version" => {
-                    version = self.version(&name.text, value);
+                    version = self.version(&name.text, value.constant_string(), value.span());
                     location = self.location(value.span());
                 }
                 "configuration_aliases" => {}
@@ -255,24 +258,9 @@ impl Decoder<'_> {
     /// `NAME = "~> 1.0"`, the form from before providers had sources.
     fn legacy_required_provider(&mut self, name: &Name, value: &Expression<'_>) -> Option<RequiredProvider> {
         let address = self.implied(&name.text, &name.span)?;
-        let text = match value.constant() {
-            Ok(hcl::Value::String(text)) => Ok(text),
-            Ok(hcl::Value::Number(number)) => Ok(number.to_string()),
-            Ok(_) => Err(Fault::new(value.span(), "an object with source and version is expected here")),
-            Err(fault) => Err(fault),
-        };
-        match text {
-            Ok(text) => {
-                let constraints = self.constraints(&name.text, &text, value.span())?;
-                let location = self.location(value.span());
-                let version = Some(location.clone());
-                Some(RequiredProvider { local_name: name.text.clone(), address, location, version, constraints })
-            }
-            Err(fault) => {
-                self.fault(fault);
-                None
-            }
-        }
+        let (location, constraints) = self.version(&name.text, value.constant_text(), value.span())?;
+        let version = Some(location.clone());
+        Some(RequiredProvider { local_name: name.text.clone(), address, location, version, constraints })
     }
 
     fn implied(&mut self, local_name: &str, span: &Range<usize>) -> Option<ProviderAddress> {
@@ -304,12 +292,15 @@ impl Decoder<'_> {
         }
     }
 
-    fn version(&mut self, provider: &str, value: &Expression<'_>) -> Option<(Location, ConstraintList)> {
-        match value.constant_string() {
-            Ok(text) => {
-                let constraints = self.constraints(provider, &text, value.span())?;
-                Some((self.location(value.span()), constraints))
-            }
+    /// Where a version constraint is and what it says; errors are noted.
+    fn version(
+        &mut self,
+        provider: &str,
+        text: Result<String, Fault>,
+        span: Range<usize>,
+    ) -> Option<(Location, ConstraintList)> {
+        match text {
+            Ok(text) => Some((self.location(span.clone()), self.constraints(provider, &text, span)?)),
             Err(fault) => {
                 self.fault(fault);
                 None
@@ -330,9 +321,12 @@ impl Decoder<'_> {
 
     fn provider(&mut self, block: &Block<'_>) -> Result<(), Fault> {
         let label = &block.labels[0];
+        check_local_name(label, self.dialect)?;
         let items = block.body.items()?;
         let alias = items.argument("alias").map(|alias| alias.constant_string()).transpose()?;
-        let version = items.argument("version").and_then(|version| self.version(&label.text, &version));
+        let version = items
+            .argument("version")
+            .and_then(|version| self.version(&label.text, version.constant_text(), version.span()));
         let block =
             ProviderBlock { local_name: label.text.clone(), alias, label: self.location(label.span.clone()), version };
         self.contents.providers.push(block);
@@ -355,8 +349,9 @@ impl Decoder<'_> {
 
     fn provider_reference(&mut self, body: &Body<'_>) -> Result<Option<ProviderReference>, Fault> {
         let Some(value) = body.items()?.argument("provider") else { return Ok(None) };
-        let local_name = value.reference()?.swap_remove(0);
-        Ok(Some(ProviderReference { local_name, location: self.location(value.span()) }))
+        let name = Name { text: value.reference()?.swap_remove(0), span: value.span() };
+        check_local_name(&name, self.dialect)?;
+        Ok(Some(ProviderReference { local_name: name.text, location: self.location(name.span) }))
     }
 
     fn import(&mut self, block: &Block<'_>) -> Result<(), Fault> {
@@ -364,8 +359,18 @@ impl Decoder<'_> {
         let Some(to) = items.argument("to") else {
             return Err(Fault::new(block.header.clone(), "an import block needs the argument \"to\""));
         };
-        let provider = self.provider_reference(&block.body)?;
-        let import = Import { to: to.reference()?, location: self.location(to.span()), provider };
+        let names = to.reference()?;
+        let modules = names.iter().step_by(2).take_while(|name| *name == "module").count();
+        let [type_name, name] = names.get(modules * 2..).unwrap_or_default() else {
+            return Err(Fault::new(to.span(), "the address of a resource is expected here"));
+        };
+        let import = Import {
+            type_name: type_name.clone(),
+            name: name.clone(),
+            in_module: modules > 0,
+            location: self.location(to.span()),
+            provider: self.provider_reference(&block.body)?,
+        };
         self.contents.imports.push(import);
         Ok(())
     }
@@ -380,9 +385,11 @@ impl Decoder<'_> {
                 Err(_) => CallSource::Expression(Box::new(value.expression()?)),
             },
         };
+        let version = items.argument("version").and_then(|version| version.constant_string().ok()?.parse().ok());
         let span = value.map_or_else(|| name.span.clone(), |value| value.span());
+        let location = self.location(span);
         let arguments = items.arguments().into_iter().map(|(name, _)| name.text).collect();
-        self.contents.calls.push(Call { name: name.text.clone(), source, location: self.location(span), arguments });
+        self.contents.calls.push(Call { name: name.text.clone(), source, version, location, arguments });
         Ok(())
     }
 }
@@ -392,6 +399,24 @@ pub(super) fn variable_defaults(items: &Items<'_>) -> Vec<(String, hcl::Value)> 
     let blocks = items.blocks("variable", &["name"]).unwrap_or_default();
     let default = |block: &Block<'_>| block.body.items().ok()?.argument("default")?.constant().ok();
     blocks.iter().filter_map(|block| Some((block.labels[0].text.clone(), default(block)?))).collect()
+}
+
+/// Whether a module may call a provider by this name: it is like the last part of an address, in lower case.
+fn check_local_name(name: &Name, dialect: Dialect) -> Result<(), Fault> {
+    let lower = name.text.to_lowercase();
+    if lower != name.text {
+        return Err(Fault::new(
+            name.span.clone(),
+            format!("the local name {:?} of a provider must be in lower case: {lower}", name.text),
+        ));
+    }
+    match ProviderAddress::implied(&name.text, dialect) {
+        Ok(_) | Err(AddressError::Prefix(..)) => Ok(()),
+        Err(error) => Err(Fault::new(
+            name.span.clone(),
+            format!("{:?} cannot be the local name of a provider: {error}", name.text),
+        )),
+    }
 }
 
 /// A fault as what the user sees.

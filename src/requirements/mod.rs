@@ -1,10 +1,10 @@
 //! What a configuration requires: a module directory, and all modules that it calls, to providers with constraints
 //! (spec section 5).
 //!
-//! Text → items ([`native`], [`json`], one view in [`syntax`]) → what one file declares ([`decode`]) → one [`Module`]
-//! with its files merged and its local names resolved → [`Requirements`] over the tree of modules ([`tree`]).
+//! Text → items (`native`, `json`, one view in `syntax`) → what one file declares (`decode`) → one [`Module`]
+//! with its files merged and its local names resolved → [`Requirements`] over the tree of modules (`tree`).
 //!
-//! In native syntax a light scanner ([`lex`]) finds blocks and arguments; only the few values that matter are parsed, by
+//! In native syntax a light scanner (`lex`) finds blocks and arguments; only the few values that matter are parsed, by
 //! hcl-edit. A block that does not matter is skipped in one pass over its bytes, so nothing in it can stop a lock but a
 //! string or bracket that never ends.
 

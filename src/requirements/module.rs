@@ -117,9 +117,14 @@ impl Module {
     /// The directories of the modules that are called from this one by a local path.
     pub fn local_calls(&self) -> impl Iterator<Item = PathBuf> {
         self.calls.iter().filter_map(|call| match &call.source {
-            CallSource::Constant(source) if is_local(source) => Some(files::join(&self.directory, source)),
+            CallSource::Constant(source) if is_local(source) => Some(self.join(source)),
             _ => None,
         })
+    }
+
+    /// The directory that a local source leads to.
+    pub(super) fn join(&self, source: &str) -> PathBuf {
+        files::join(&self.directory, source.replace('\\', "/"))
     }
 
     /// What is wrong with the module's own files.
@@ -318,6 +323,7 @@ fn merge_call(base: &mut Call, call: Call) {
         base.source = call.source;
         base.location = call.location;
     }
+    base.version = call.version.or(base.version.take());
     base.arguments.extend(call.arguments);
 }
 
@@ -354,13 +360,11 @@ impl Module {
             names.entry(name).or_insert(location);
         }
         for import in imports {
-            let target = &import.to[import.to.iter().step_by(2).take_while(|name| *name == "module").count() * 2..];
-            let [type_name, name, ..] = target else { continue };
-            let resource = format!("resource \"{type_name}\" \"{name}\"");
+            let resource = format!("resource \"{}\" \"{}\"", import.type_name, import.name);
             // Terraform takes the provider from the target or its module, if there is one; OpenTofu from the import.
-            let elsewhere = target.len() < import.to.len() || resources.names.contains_key(&resource);
+            let elsewhere = import.in_module || resources.names.contains_key(&resource);
             if dialect == Dialect::Tofu || !elsewhere {
-                let (name, location) = implied_name(import.provider.as_ref(), type_name, &import.location);
+                let (name, location) = implied_name(import.provider.as_ref(), &import.type_name, &import.location);
                 names.entry(name).or_insert(location);
             }
         }

@@ -1,5 +1,6 @@
 //! The structure of one body in HCL's native syntax: its arguments and blocks with their places, and nothing below.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::lex::{Fault, skip_comment, skip_nested};
@@ -107,6 +108,7 @@ impl Cursor<'_> {
 
     fn items(mut self, layout: Layout) -> Result<Vec<Item>, Fault> {
         let mut items = Vec::new();
+        let mut arguments = HashSet::new();
         loop {
             if layout == Layout::OneLine {
                 self.skip_blank()?;
@@ -120,7 +122,11 @@ impl Cursor<'_> {
                 return self.fault("only one argument may stand between braces on one line");
             }
             let item = self.item()?;
-            if layout == Layout::OneLine && matches!(item.content, Content::Block { .. }) {
+            let is_argument = matches!(item.content, Content::Argument(_));
+            if is_argument && !arguments.insert(&self.text[item.name.clone()]) {
+                return Err(Fault::new(item.name, "this argument is set twice"));
+            }
+            if layout == Layout::OneLine && !is_argument {
                 let message = "a block may not stand between braces on one line; start a new line after the \"{\"";
                 return Err(Fault::new(item.name, message));
             }

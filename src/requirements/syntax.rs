@@ -306,6 +306,14 @@ impl<'a> Expression<'a> {
         expect_string(self.constant()?, &self.span())
     }
 
+    /// [`Expression::constant_string`], where a number stands for its digits.
+    pub(super) fn constant_text(&self) -> Result<String, Fault> {
+        match self.constant()? {
+            hcl::Value::Number(number) => Ok(number.to_string()),
+            other => expect_string(other, &self.span()),
+        }
+    }
+
     /// [`Expression::constant_string`], where JSON strings are templates.
     pub(super) fn constant_template(&self) -> Result<String, Fault> {
         match self {
@@ -328,7 +336,7 @@ impl<'a> Expression<'a> {
         }
     }
 
-    /// The entries of an object, or `None` if the value is none. Names may be quoted; other names are refused.
+    /// The entries of an object, or `None` if the value is none. Names may be constant expressions.
     pub(super) fn entries(&self) -> Result<Option<Vec<(Name, Expression<'a>)>>, Fault> {
         match self {
             Self::Json(json::Value { kind: Kind::Object(members), .. }) => Ok(Some(
@@ -382,11 +390,10 @@ fn native_entries<'a>(text: &'a str, span: &Range<usize>) -> Result<Vec<(Name, E
     for (key, value) in &object {
         let name = match key {
             ObjectKey::Ident(ident) => Name { text: ident.to_string(), span: shifted(ident.span()) },
-            ObjectKey::Expression(EditExpression::String(string)) => {
-                Name { text: string.as_str().to_owned(), span: shifted(string.span()) }
-            }
             ObjectKey::Expression(other) => {
-                return Err(Fault::new(shifted(other.span()), "a name is expected here"));
+                let span = shifted(other.span());
+                let name = evaluate(&other.clone().into(), &span, &Context::new())?;
+                Name { text: expect_string(name, &span)?, span }
             }
         };
         entries.push((name, Expression::Native { text, span: shifted(value.expr().span()) }));

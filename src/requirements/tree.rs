@@ -1,6 +1,5 @@
 //! From a root module through all that it calls to the providers that the configuration requires.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,6 +7,7 @@ use std::sync::Arc;
 
 use hcl::eval::{Context, Evaluate};
 
+use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Location};
 
@@ -33,15 +33,16 @@ struct Walk<'a> {
     root: &'a Path,
     options: &'a Options,
     cache: &'a ModuleCache,
-    manifest: OnceCell<Manifest>,
+    /// Read when it is first needed.
+    manifest: Option<Manifest>,
     /// The canonical directories of the modules that are being read, each called by the one before.
     chain: Vec<PathBuf>,
     /// Directories whose declarations and errors were taken.
     taken: HashSet<PathBuf>,
-    /// Directories from which only local modules are reached; they need not be followed again.
+    /// Directories whose calls lead to the same modules whoever calls them; they need not be followed again.
     finished: HashSet<PathBuf>,
     calls: usize,
-    declarations: Vec<(crate::address::ProviderAddress, Declaration)>,
+    declarations: Vec<(ProviderAddress, Declaration)>,
     modules: Vec<ModuleDirectory>,
     warnings: Vec<Diagnostic>,
     errors: Vec<Diagnostic>,
@@ -65,11 +66,14 @@ impl Visit<'_> {
     }
 }
 
-/// Whether a module's calls lead to local modules only.
+/// What a module's calls lead to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    LocalOnly,
-    Installed,
+    /// The same modules, whoever calls the module.
+    Same,
+    /// Perhaps others for another caller: installed modules have a place for each path of calls, and a source may depend
+    /// on what the caller sets.
+    ByCaller,
 }
 
 impl<'a> Walk<'a> {
@@ -78,7 +82,7 @@ impl<'a> Walk<'a> {
             root,
             options,
             cache,
-            manifest: OnceCell::new(),
+            manifest: None,
             chain: Vec::new(),
             taken: HashSet::new(),
             finished: HashSet::new(),
@@ -169,11 +173,11 @@ impl<'a> Walk<'a> {
 
     /// Follows a module's calls. `arguments` are the names that the module's own caller sets.
     fn follow(&mut self, module: &Module, calls: &[Call], key: &str, local: bool, arguments: &[String]) -> Reach {
-        let mut reach = Reach::LocalOnly;
+        let mut reach = Reach::Same;
         for call in calls {
             let key = if key.is_empty() { call.name.clone() } else { format!("{key}.{}", call.name) };
-            if self.call(module, call, key, local, arguments) == Reach::Installed {
-                reach = Reach::Installed;
+            if self.call(module, call, key, local, arguments) == Reach::ByCaller {
+                reach = Reach::ByCaller;
             }
         }
         reach
@@ -182,27 +186,31 @@ impl<'a> Walk<'a> {
     fn call(&mut self, module: &Module, call: &Call, key: String, local: bool, arguments: &[String]) -> Reach {
         let source = match &call.source {
             CallSource::Constant(source) => source.clone(),
-            CallSource::Missing => return Reach::LocalOnly,
+            CallSource::Missing => return Reach::Same,
             CallSource::Expression(expression) => {
                 let Some(source) = self.evaluate(expression, &key, module, arguments) else {
                     self.not_installed(call, &key, None);
-                    return Reach::Installed;
+                    return Reach::ByCaller;
                 };
                 source
             }
         };
         if module::is_local(&source) {
-            let directory = files::join(module.directory(), source.replace('\\', "/"));
-            return self.visit(&Visit { directory, key, local, call });
+            let reach = self.visit(&Visit { directory: module.join(&source), key, local, call });
+            return if call.constant_source().is_some() { reach } else { Reach::ByCaller };
         }
         match self.installed(&key).cloned() {
+            Some(installed) if !installed.meets(call, &source, self.options.dialect) => {
+                let message = format!("module \"{key}\" has changed since {} was installed", installed.describe());
+                self.missing(call, message);
+            }
             Some(installed) => {
                 let directory = files::join(self.root, installed.dir);
                 self.visit(&Visit { directory, key, local: false, call });
             }
             None => self.not_installed(call, &key, Some(&source)),
         }
-        Reach::Installed
+        Reach::ByCaller
     }
 
     /// The source of a module that depends on variables: as it was installed, else by the variables' defaults.
@@ -227,16 +235,14 @@ impl<'a> Walk<'a> {
     }
 
     fn installed(&mut self, key: &str) -> Option<&Installed> {
-        if self.manifest.get().is_none() {
+        let manifest = self.manifest.get_or_insert_with(|| {
             let path = self.options.data_directory.join("modules").join("modules.json");
-            let manifest = Manifest::read(&files::join(self.root, path)).unwrap_or_else(|error| {
+            Manifest::read(&files::join(self.root, path)).unwrap_or_else(|error| {
                 self.errors.push(*error);
                 Manifest::default()
-            });
-            // It cannot be set already, for it was just found to be unset.
-            let _ = self.manifest.set(manifest);
-        }
-        self.manifest.get()?.modules.get(key)
+            })
+        });
+        manifest.modules.get(key)
     }
 
     fn not_installed(&mut self, call: &Call, key: &str, source: Option<&str>) {
@@ -246,23 +252,18 @@ impl<'a> Walk<'a> {
                 format!("module \"{key}\" is not installed, and its source depends on more than defaults of variables")
             }
         };
-        let program = self.options.dialect.name();
-        let diagnostic = Diagnostic {
-            severity: if self.options.allow_missing_modules {
-                crate::diagnostic::Severity::Warning
-            } else {
-                crate::diagnostic::Severity::Error
-            },
-            ..Diagnostic::error(Code::ModuleNotInstalled, message)
-        };
-        let diagnostic = diagnostic.at(call.location.clone(), "called here").help(format!(
-            "install it with {program} get or {program} init; --allow-missing-modules leaves out what it requires"
-        ));
-        self.report(diagnostic, self.options.allow_missing_modules);
+        self.missing(call, message);
     }
 
-    fn report(&mut self, diagnostic: Diagnostic, warning: bool) {
-        if warning { self.warnings.push(diagnostic) } else { self.errors.push(diagnostic) }
+    /// Reports a module whose requirements cannot be known until it is installed.
+    fn missing(&mut self, call: &Call, message: String) {
+        let program = self.options.dialect.name();
+        let allowed = self.options.allow_missing_modules;
+        let new = if allowed { Diagnostic::warning } else { Diagnostic::error };
+        let list = if allowed { &mut self.warnings } else { &mut self.errors };
+        let help =
+            format!("install it with {program} get or {program} init, or leave it out with --allow-missing-modules");
+        list.push(new(Code::ModuleNotInstalled, message).at(call.location.clone(), "called here").help(help));
     }
 
     /// Reads a called module and all that it calls.
@@ -271,31 +272,31 @@ impl<'a> Walk<'a> {
             Ok(canonical) => canonical,
             Err(error) => {
                 self.unreadable(visit, &error);
-                return Reach::LocalOnly;
+                return Reach::Same;
             }
         };
         if self.finished.contains(&canonical) {
-            return Reach::LocalOnly;
+            return Reach::Same;
         }
         if let Some(start) = self.chain.iter().position(|directory| *directory == canonical) {
             self.cycle(visit, self.chain.len() - start);
-            return Reach::LocalOnly;
+            return Reach::Same;
         }
         self.calls += 1;
         if self.calls > MAX_CALLS || self.chain.len() >= MAX_DEPTH {
             self.too_many(visit);
-            return Reach::LocalOnly;
+            return Reach::Same;
         }
         let module: Arc<Module> = self.cache.canonical_module(&canonical, &visit.directory, self.options.dialect);
         if module.is_empty() && module.diagnostics.is_empty() {
             self.errors.push(visit.error("which holds no configuration"));
-            return Reach::LocalOnly;
+            return Reach::Same;
         }
         self.take(&canonical, &module, visit.local);
         self.chain.push(canonical.clone());
         let reach = self.follow(&module, &module.calls, &visit.key, visit.local, &visit.call.arguments);
         self.chain.pop();
-        if reach == Reach::LocalOnly {
+        if reach == Reach::Same {
             self.finished.insert(canonical);
         }
         reach

@@ -11,6 +11,7 @@ use crate::diagnostic::{Diagnostic, Location};
 use crate::dialect::Dialect;
 
 mod conformance;
+mod json;
 mod lex;
 mod modules;
 mod syntaxes;

@@ -168,6 +168,25 @@ fn a_module_that_is_not_installed_is_named() {
 }
 
 #[test]
+fn a_module_that_changed_since_it_was_installed_is_an_error() {
+    let outcome = |call: &str, installed: &str, version: &str| {
+        let main = format!("module \"m\" {{\n  {call}\n}}\n");
+        let record = serde_json::json!({"Key": "m", "Source": installed, "Version": version, "Dir": "vendored"});
+        let manifest = serde_json::json!({"Modules": [record]}).to_string();
+        read_files(&[("main.tf", &main), (MANIFEST, &manifest), ("vendored/main.tf", "")]).is_ok()
+    };
+    assert!(outcome("source = \"x/m/aws\"", "registry.opentofu.org/x/m/aws", "1.0.0"));
+    assert!(outcome("source = \"x/m/aws//sub/dir\"", "registry.opentofu.org/x/m/aws//sub/dir", "1.0.0"));
+    assert!(outcome("source = \"example.com/x/m/aws\"\n  version = \"~> 1.0\"", "example.com/x/m/aws", "1.2.0"));
+    assert!(outcome("source = \"github.com/x/y\"", "git::https://github.com/x/y.git", ""));
+    assert!(!outcome("source = \"x/n/aws\"", "registry.opentofu.org/x/m/aws", "1.0.0"));
+    assert!(!outcome("source = \"x/m/aws\"\n  version = \"~> 2.0\"", "registry.opentofu.org/x/m/aws", "1.0.0"));
+    assert!(!outcome("source = \"x/m/aws//sub\"", "registry.opentofu.org/x/m/aws", "1.0.0"));
+    assert!(!outcome("source = \"github.com/x/y\"", "registry.opentofu.org/x/m/aws", "1.0.0"));
+    assert!(!outcome("source = \"x/m/aws\"", "./m", ""));
+}
+
+#[test]
 fn a_malformed_manifest_is_an_error() {
     for (manifest, wanted) in [("{", "line 1 column 1"), ("{\"Modules\": 1}", "invalid type"), ("[]", "modules.json")] {
         let found = errors(&[("main.tf", "module \"m\" {\n  source = \"x/m/y\"\n}\n"), (MANIFEST, manifest)]);
@@ -216,6 +235,9 @@ fn a_source_may_depend_on_defaults_of_variables() {
     assert_providers(&[("main.tf", &call("")), ("c/main.tf", child), m], &[("hashicorp/x", "")]);
     let set = errors(&[("main.tf", &call("  s = \"../n\"\n")), ("c/main.tf", child), m]);
     assert!(set[0].contains("module \"c.m\" is not installed"), "{set:?}");
+    let both = call("") + &call("  s = \"../n\"\n").replace("\"c\"", "\"d\"");
+    let second = errors(&[("main.tf", &both), ("c/main.tf", child), m]);
+    assert!(second[0].contains("module \"d.m\" is not installed"), "{second:?}");
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn constant_expressions_are_evaluated_and_others_are_errors() {
     for (value, constraints) in [
         ("{ source = \"x/${\"a\"}\", version = \"${1 + 1}.0\" }", "2.0.0"),
         (
-            "{\n source : \"x/a\"\n \"version\" = (true ? \"1.0\" : \"2.0\")\n configuration_aliases = [a.b]\n }",
+            "{\n source : \"x/a\"\n (\"ver${\"sion\"}\") = (true ? \"1.0\" : \"2.0\")\n configuration_aliases = [a.b]\n }",
             "1.0.0",
         ),
         ("{ source = \"x/a\", version = <<-X\n  > 1\n  X\n}", "> 1.0.0"),
@@ -61,13 +61,32 @@ fn constant_expressions_are_evaluated_and_others_are_errors() {
         ("{ source = \"x/a/b/c\" }", "the source \"x/a/b/c\" of provider a is not a provider address [main.tf:3:20"),
         ("{ sauce = \"x/a\" }", "unknown argument \"sauce\" [main.tf:3:11"),
         ("{ source = }", "this value cannot be read"),
-        ("[]", "an object with source and version is expected here"),
-        ("null", "an object with source and version is expected here"),
+        ("[]", "a string is expected here, not a list"),
+        ("null", "a string is expected here, not null"),
         ("\"nonsense\"", "\"nonsense\" is not a version constraint for provider a"),
     ] {
         let errors = errors(&[("main.tf", &entry(value))]);
         assert!(errors.len() == 1 && errors[0].contains(wanted), "{value}: {errors:?}");
     }
+}
+
+#[test]
+fn a_local_name_is_a_provider_part_in_lower_case() {
+    for text in [
+        "provider \"Null\" {}\n",
+        "resource \"a\" \"b\" {\n  provider = Null\n}\n",
+        "terraform {\n  required_providers {\n    my_null = { source = \"x/a\" }\n  }\n}\n",
+        "resource \"goo--gle_x\" \"y\" {}\n",
+        "import {\n  to = data.a.b\n}\n",
+    ] {
+        assert_eq!(errors(&[("main.tf", text)]).len(), 1, "{text}");
+    }
+    assert_providers(
+        &[("main.tf", "provider \"a\" {\n  version = 3\n}\nresource \"A_b\" \"c\" {}\nprovider \"google-beta\" {}\n")],
+        &[("hashicorp/a", "3.0.0"), ("hashicorp/google-beta", "")],
+    );
+    let found = errors(&[("main.tf", "provider \"a\" {\n  alias = \"b\"\n  alias = \"b\"\n}\n")]);
+    assert_eq!(found, ["this argument is set twice [main.tf:3:3: ]"]);
 }
 
 #[test]
@@ -193,7 +212,7 @@ fn json_errors_have_their_place() {
             "m.tf.json:2:72",
         ),
         ("{\"terraform\": {\"required_providers\": {\"a\": {\"source\": \"${x}\"}}}}", "\"${x}\""),
-        ("{\"terraform\": {\"required_providers\": {\"a\": []}}}", "an object with source"),
+        ("{\"terraform\": {\"required_providers\": {\"a\": []}}}", "a string is expected here, not a list"),
         ("{\"a\": \"\n\"}", "m.tf.json:1:7"),
         ("{\"a\": 01}", "m.tf.json:1:7"),
         ("{\"a\" 1}", "\":\" is expected"),
