@@ -6,6 +6,7 @@
 //!
 //! The caller must not use an entry that it found by `zh:` unless a verified SHA256SUMS holds that `zh:`.
 
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -133,7 +134,9 @@ fn file_name(text: &str) -> String {
     for byte in text.bytes() {
         match byte {
             b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' => name.push(char::from(byte)),
-            _ => name.push_str(&format!("%{byte:02x}")),
+            _ => {
+                let _ = write!(name, "%{byte:02x}");
+            }
         }
     }
     name

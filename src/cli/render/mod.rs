@@ -1,0 +1,6 @@
+//! Reports as text and as JSON.
+
+pub(crate) mod diagnostics;
+pub(crate) mod json;
+pub(crate) mod lock;
+pub(crate) mod style;

@@ -1,0 +1,155 @@
+//! The terminal: stdout is data, stderr is status.
+
+use std::collections::HashMap;
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use clap::ValueEnum;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use provlock::diagnostic::Diagnostic;
+use provlock::source::{Progress, Wanted};
+
+use super::OutputArgs;
+use super::render::{diagnostics, json};
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set
+    Auto,
+    /// Even into a pipe
+    Always,
+    /// Not at all
+    Never,
+}
+
+/// How much is said on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verbosity {
+    Quiet,
+    Normal,
+    Verbose,
+}
+
+/// Where everything is printed.
+pub(crate) struct Ui {
+    pub(crate) json: bool,
+    pub(crate) verbosity: Verbosity,
+    /// Whether stderr is coloured.
+    pub(crate) color: bool,
+    /// Whether stdout is coloured.
+    pub(crate) color_stdout: bool,
+}
+
+impl Ui {
+    pub(crate) fn new(arguments: &OutputArgs) -> Self {
+        let verbosity = match (arguments.quiet, arguments.verbose) {
+            (true, _) => Verbosity::Quiet,
+            (false, 0) => Verbosity::Normal,
+            (false, _) => Verbosity::Verbose,
+        };
+        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let color = |terminal: bool| match arguments.color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => terminal && !no_color,
+        };
+        Self {
+            json: arguments.json,
+            verbosity,
+            color: color(std::io::stderr().is_terminal()),
+            color_stdout: color(std::io::stdout().is_terminal()),
+        }
+    }
+
+    /// Prints data. A reader that closes the pipe early is no error.
+    pub(crate) fn print(&self, text: &str) {
+        let mut stdout = std::io::stdout().lock();
+        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    }
+
+    /// Prints one line of status.
+    pub(crate) fn status(&self, line: &str) {
+        if self.verbosity >= Verbosity::Normal {
+            eprintln!("{line}");
+        }
+    }
+
+    /// Prints one line of status that only those who ask for it see.
+    pub(crate) fn detail(&self, line: &str) {
+        if self.verbosity >= Verbosity::Verbose {
+            eprintln!("{line}");
+        }
+    }
+
+    /// Shows what the user should know.
+    pub(crate) fn warn(&self, warnings: &[Diagnostic]) {
+        if self.verbosity >= Verbosity::Normal {
+            self.show(warnings);
+        }
+    }
+
+    /// Shows what stopped a command; with `--json` also as data.
+    pub(crate) fn fail(&self, command: &str, errors: &[Diagnostic]) {
+        self.show(errors);
+        if self.json {
+            self.print(&json::failure(command, errors));
+        }
+    }
+
+    fn show(&self, list: &[Diagnostic]) {
+        for diagnostic in list {
+            eprintln!("{}", diagnostics::render(diagnostic, self.color));
+        }
+    }
+
+    /// Progress bars on a terminal, nothing elsewhere.
+    pub(crate) fn downloads(&self) -> Downloads {
+        let hidden = self.verbosity == Verbosity::Quiet || !std::io::stderr().is_terminal();
+        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        Downloads { bars: MultiProgress::with_draw_target(target), active: Mutex::default() }
+    }
+}
+
+/// One progress bar for each package that is being downloaded.
+pub(crate) struct Downloads {
+    bars: MultiProgress,
+    active: Mutex<HashMap<Wanted, ProgressBar>>,
+}
+
+impl Downloads {
+    pub(crate) fn note(&self, wanted: &Wanted, progress: Progress) {
+        if self.bars.is_hidden() {
+            return;
+        }
+        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        match progress {
+            Progress::Started(length) => {
+                let bar = active.entry(wanted.clone()).or_insert_with(|| self.bars.add(new_bar(wanted)));
+                bar.reset();
+                bar.set_length(length.unwrap_or(0));
+            }
+            Progress::Received(count) => {
+                if let Some(bar) = active.get(wanted) {
+                    bar.inc(count);
+                }
+            }
+            Progress::Finished => {
+                if let Some(bar) = active.remove(wanted) {
+                    bar.finish_and_clear();
+                }
+            }
+        }
+    }
+}
+
+fn new_bar(wanted: &Wanted) -> ProgressBar {
+    let Wanted { address, version, platform } = wanted;
+    let template = "{msg:40!}  {bar:25.cyan}  {bytes:>10}/{total_bytes:10}  {bytes_per_sec}";
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::new(0).with_style(style.progress_chars("━╸─"));
+    bar.set_message(format!("{}/{} {version} {platform}", address.namespace, address.name));
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
