@@ -1,6 +1,6 @@
 //! `lock`: every required provider at one version, with hashes for every wanted platform (spec sections 6 and 8).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::parallel::{self, WAITING_REQUESTS};
@@ -131,9 +131,11 @@ fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, source: &Source
     let address = candidate.address;
     let available = source.versions(address).map_err(|error| {
         let error = error.into_diagnostic();
-        candidate.requirement.declarations.iter().fold(error, |error, declaration| {
-            Box::new(error.at(declaration.location.clone(), "required here"))
-        })
+        candidate
+            .requirement
+            .declarations
+            .iter()
+            .fold(error, |error, declaration| Box::new(error.at(declaration.location.clone(), "required here")))
     })?;
     let version = candidate.select(&available)?;
     let platforms = match request.platforms {
@@ -213,7 +215,7 @@ fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddres
             let hostname: Hostname = dialect.default_host();
             let successor = ProviderAddress { hostname, ..address.clone() };
             if !locks.contains_key(&successor) {
-                new.insert(successor.clone(), LockedProvider { hashes: Default::default(), ..provider.clone() });
+                new.insert(successor.clone(), LockedProvider { hashes: BTreeSet::new(), ..provider.clone() });
                 taken_over.insert(successor, address.clone());
             }
         }

@@ -32,9 +32,9 @@ pub(crate) fn record(
     let kept = old.filter(|old| old.version == version).map(|old| &old.hashes);
     let mut warning = None;
     if let Some(kept) = kept.filter(|kept| !kept.is_empty()) {
-        let confirmed = |hash: &&Hash| hashes.contains(*hash) || packages.iter().any(|p| p.confirmed.contains(*hash));
+        let confirmed = |hash: &Hash| packages.iter().any(|package| package.confirmed.contains(hash));
         let has_zh = kept.iter().any(|hash| hash.scheme() == HashScheme::Zh);
-        let contradicted = !packages.is_empty() && kept.iter().find(confirmed).is_none();
+        let contradicted = !packages.is_empty() && !kept.iter().any(confirmed);
         match (contradicted, has_zh) {
             (true, true) if accept_changed_hashes => {}
             (true, true) => return Err(Box::new(refusal(candidate, &version, kept, packages))),
