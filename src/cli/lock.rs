@@ -19,7 +19,9 @@ use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argu
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64")]
-#[command(after_help = "Exit codes: 0 done or up to date, 1 --check found that the file would change, 2 could not do it")]
+#[command(
+    after_help = "Exit codes: 0 done or up to date, 1 --check found that the file would change, 2 could not do it"
+)]
 pub(crate) struct LockArgs {
     #[command(flatten)]
     what: WhatArgs,
@@ -35,13 +37,21 @@ pub(crate) struct LockArgs {
 
 /// What is to be locked.
 #[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(next_help_heading = "What")]
 pub(crate) struct WhatArgs {
     /// Only these providers [default: all that the configuration requires]
     #[arg(value_name = "PROVIDER")]
     providers: Vec<String>,
-    /// Platforms, as OS_ARCH, or `all` [default: those of provlock.toml, else the current one]
-    #[arg(short, long = "platform", value_name = "OS_ARCH", value_delimiter = ',', env = "PROVLOCK_PLATFORMS", hide_env_values = true)]
+    /// Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]
+    #[arg(
+        short,
+        long = "platform",
+        value_name = "OS_ARCH",
+        value_delimiter = ',',
+        env = "PROVLOCK_PLATFORMS",
+        hide_env_values = true
+    )]
     platforms: Vec<String>,
     /// Remove entries that the configuration does not require
     #[arg(long)]
@@ -72,7 +82,8 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
         lockfile::file::write(&project.lock_path, old, &new).map_err(|error| vec![*error])?;
     }
     ui.warn(&warnings);
-    let report = text::Report { project: &project, outcome: &outcome, changed, written: !arguments.check && !arguments.dry_run };
+    let report =
+        text::Report { project: &project, outcome: &outcome, changed, written: !arguments.check && !arguments.dry_run };
     for line in report.lines(ui) {
         ui.status(&line);
     }

@@ -8,9 +8,11 @@ use clap::{Args, ValueHint};
 use provlock::cli_config::{self, CliConfig, Credentials, Environment};
 use provlock::dialect::Dialect;
 use provlock::net::{Client, NetSettings};
+use provlock::package::cache::HashCache;
 use provlock::source::{Downloader, FilesystemMirror, NetworkMirror, Registry, RegistryPolicy, Source, SourceKind};
 
 use super::Failure;
+use super::environment::cache_directory;
 use super::ui::Ui;
 
 #[derive(Args)]
@@ -22,6 +24,34 @@ pub(crate) struct SourceArgs {
     /// Take packages from a network mirror instead of the registries
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     net_mirror: Option<String>,
+    /// How many packages to download and hash at a time [default: twice the number of cores]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    cache: CacheArgs,
+}
+
+/// Where hashes of packages are remembered.
+#[derive(Args)]
+pub(crate) struct CacheArgs {
+    /// Neither use nor fill the cache of package hashes
+    #[arg(long)]
+    no_cache: bool,
+    /// Keep the cache of package hashes in DIR
+    #[arg(long, value_name = "DIR", env = "PROVLOCK_CACHE_DIR", hide_env_values = true, value_hint = ValueHint::DirPath)]
+    cache_dir: Option<PathBuf>,
+}
+
+impl CacheArgs {
+    /// The directory of the cache; none when there is no place for it.
+    pub(crate) fn directory(&self, environment: &Environment) -> Option<PathBuf> {
+        self.cache_dir.clone().or_else(|| cache_directory(environment))
+    }
+
+    fn cache(&self, environment: &Environment) -> Option<HashCache> {
+        let directory = self.directory(environment).filter(|_| !self.no_cache);
+        directory.map(|directory| HashCache::open(&directory))
+    }
 }
 
 impl SourceArgs {
@@ -36,7 +66,8 @@ impl SourceArgs {
             ui.detail(line);
         }
         let client = client(&config, environment, dialect).map_err(|error| vec![*error])?;
-        let downloader = Downloader::new(client, default_jobs());
+        let downloader =
+            Downloader::new(client, self.jobs.map_or_else(default_jobs, usize::from), self.cache.cache(environment));
         Ok(Source::new(match &self.net_mirror {
             Some(url) => {
                 let mirror = NetworkMirror::new(downloader, url, dialect).map_err(|error| vec![*error])?;

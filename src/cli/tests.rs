@@ -41,8 +41,8 @@ fn man_pages_are_current() {
     command.build();
     check("docs/man/provlock.1", &man_page(&command));
     for subcommand in command.get_subcommands() {
-        let name = format!("provlock-{}", subcommand.get_name());
-        check(&format!("docs/man/{name}.1"), &man_page(&subcommand.clone().name(&name)));
+        let name = subcommand.get_display_name().unwrap();
+        check(&format!("docs/man/{name}.1"), &man_page(subcommand));
     }
 }
 

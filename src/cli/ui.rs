@@ -16,7 +16,7 @@ use super::render::{diagnostics, json};
 /// When to use colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless NO_COLOR is set
+    /// On a terminal, unless `NO_COLOR` is set
     Auto,
     /// Even into a pipe
     Always,
@@ -38,8 +38,6 @@ pub(crate) struct Ui {
     pub(crate) verbosity: Verbosity,
     /// Whether stderr is coloured.
     pub(crate) color: bool,
-    /// Whether stdout is coloured.
-    pub(crate) color_stdout: bool,
 }
 
 impl Ui {
@@ -55,15 +53,11 @@ impl Ui {
             Color::Never => false,
             Color::Auto => terminal && !no_color,
         };
-        Self {
-            json: arguments.json,
-            verbosity,
-            color: color(std::io::stderr().is_terminal()),
-            color_stdout: color(std::io::stdout().is_terminal()),
-        }
+        Self { json: arguments.json, verbosity, color: color(std::io::stderr().is_terminal()) }
     }
 
     /// Prints data. A reader that closes the pipe early is no error.
+    #[expect(clippy::unused_self, reason = "everything is printed through this type")]
     pub(crate) fn print(&self, text: &str) {
         let mut stdout = std::io::stdout().lock();
         let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());

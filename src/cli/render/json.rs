@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use provlock::authentication::Authentication;
-use provlock::diagnostic::Diagnostic;
+use provlock::diagnostic::{Diagnostic, Location};
 use provlock::hash::Hash;
 use provlock::lockfile::{Change, LockedProvider};
 use provlock::ops::{LockedPackage, ProviderReport};
@@ -25,15 +25,15 @@ pub(crate) fn lock(report: &Report<'_>, warnings: &[Diagnostic]) -> String {
         "written": report.changed && report.written,
         "providers": report.outcome.providers.iter().map(provider).collect::<Vec<_>>(),
     });
-    document("lock", vec![root], warnings, &[])
+    document("lock", &[root], warnings, &[])
 }
 
 /// The result of a command that could not do what it was asked for.
 pub(crate) fn failure(command: &str, errors: &[Diagnostic]) -> String {
-    document(command, Vec::new(), &[], errors)
+    document(command, &[], &[], errors)
 }
 
-fn document(command: &str, roots: Vec<Value>, warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+fn document(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
     let value = json!({
         "schema": SCHEMA,
         "command": command,
@@ -94,13 +94,13 @@ fn authentication(report: &ProviderReport) -> Value {
 
 fn diagnostic(diagnostic: &Diagnostic) -> Value {
     let place = diagnostic.labels.first().map(|label| &label.location);
-    let position = place.map(provlock::diagnostic::Location::line_column);
+    let position = place.map(Location::line_column);
     json!({
         "code": diagnostic.code.as_str(),
         "message": diagnostic.message,
         "notes": diagnostic.notes,
         "help": diagnostic.help,
-        "file": place.map(|place| place.path()),
+        "file": place.map(Location::path),
         "line": position.map(|(line, _)| line),
         "column": position.map(|(_, column)| column),
     })

@@ -55,7 +55,8 @@ impl Report<'_> {
             Change::Removed => ("-", Color::Red),
             Change::Unchanged => ("=", Color::Dim),
         };
-        let version = |provider: &Option<LockedProvider>| provider.as_ref().map(|provider| provider.version.to_string());
+        let version =
+            |provider: &Option<LockedProvider>| provider.as_ref().map(|provider| provider.version.to_string());
         let version = match (version(&difference.old), version(&difference.new)) {
             (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
             (old, new) => new.or(old).unwrap_or_default(),
@@ -64,28 +65,7 @@ impl Report<'_> {
             report.packages.values().map(|package| package.authentication.to_string()).collect();
         let authentication = authentication.into_iter().collect::<Vec<_>>().join("; ");
         let name = difference.address.short(self.project.dialect);
-        Row { symbol, color, cells: [name, version, authentication, self.what_changed(report)] }
-    }
-
-    fn what_changed(&self, report: &ProviderReport) -> String {
-        let mut parts = Vec::new();
-        if let Some(origin) = &report.taken_over_from {
-            parts.push(format!("version taken over from {origin}, without its hashes"));
-        }
-        match (&report.difference.old, &report.difference.new) {
-            (Some(old), Some(new)) if old.version == new.version => {
-                parts.extend(hash_changes(report, &old.hashes, &new.hashes));
-                if old.constraints != new.constraints {
-                    parts.push(format!("constraints {}", shown_or(&new.constraints.to_string(), "removed")));
-                }
-            }
-            (_, Some(new)) => parts.push(hash_counts(&new.hashes)),
-            (_, None) => {}
-        }
-        if !report.required && report.difference.change != Change::Removed {
-            parts.push("not required by the configuration; --prune removes it".to_owned());
-        }
-        parts.join(", ")
+        Row { symbol, color, cells: [name, version, authentication, what_changed(report)] }
     }
 
     fn summary(&self) -> String {
@@ -93,10 +73,8 @@ impl Report<'_> {
         let required = providers.iter().filter(|report| report.required).count();
         let platforms: BTreeSet<&Platform> = providers.iter().flat_map(|report| report.packages.keys()).collect();
         let platforms: Vec<String> = platforms.into_iter().map(ToString::to_string).collect();
-        let what = match platforms.is_empty() {
-            true => count(required, "provider"),
-            false => format!("{} for {}", count(required, "provider"), enumerate(&platforms)),
-        };
+        let what = count(required, "provider");
+        let what = if platforms.is_empty() { what } else { format!("{what} for {}", enumerate(&platforms)) };
         if !self.changed {
             return format!("Up to date: {what}");
         }
@@ -107,14 +85,38 @@ impl Report<'_> {
             (Change::Removed, "removed"),
             (Change::Unchanged, "unchanged"),
         ];
-        let changes = changes.into_iter().map(|(change, word)| (number(change), word)).filter(|(number, _)| *number > 0);
+        let changes =
+            changes.into_iter().map(|(change, word)| (number(change), word)).filter(|(number, _)| *number > 0);
         let changes: Vec<_> = changes.map(|(number, word)| format!("{number} {word}")).collect();
         let changes = if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) };
-        let downloaded: u64 = providers.iter().flat_map(|r| r.packages.values()).map(|package| package.downloaded).sum();
+        let downloaded: u64 =
+            providers.iter().flat_map(|r| r.packages.values()).map(|package| package.downloaded).sum();
         let downloaded = if downloaded == 0 { String::new() } else { format!("; {} downloaded", bytes(downloaded)) };
         let verb = if self.written { "Locked" } else { "Would lock" };
         format!("{verb} {what}{changes}{downloaded}")
     }
+}
+
+/// The last column: where the entry came from, and what is new in it.
+fn what_changed(report: &ProviderReport) -> String {
+    let mut parts = Vec::new();
+    if let Some(origin) = &report.taken_over_from {
+        parts.push(format!("version taken over from {origin}, without its hashes"));
+    }
+    match (&report.difference.old, &report.difference.new) {
+        (Some(old), Some(new)) if old.version == new.version => {
+            parts.extend(hash_changes(report, &old.hashes, &new.hashes));
+            if old.constraints != new.constraints {
+                parts.push(format!("constraints {}", shown_or(&new.constraints.to_string(), "removed")));
+            }
+        }
+        (_, Some(new)) => parts.push(hash_counts(&new.hashes)),
+        (_, None) => {}
+    }
+    if !report.required && report.difference.change != Change::Removed {
+        parts.push("not required by the configuration; --prune removes it".to_owned());
+    }
+    parts.join(", ")
 }
 
 /// `h1 for darwin_arm64 added`, and how many other hashes came or went.
