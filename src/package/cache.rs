@@ -129,14 +129,11 @@ impl HashCache {
 /// A text as the name of a file on any system: what is not a lower-case letter, a digit, `.`, `-` or `_` is written as
 /// `%` and two digits for each byte.
 fn file_name(text: &str) -> String {
-    let mut name = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' => name.push(char::from(byte)),
-            _ => name.push_str(&format!("%{byte:02x}")),
-        }
-    }
-    name
+    let written = |byte: u8| match byte {
+        b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' => char::from(byte).to_string(),
+        _ => format!("%{byte:02x}"),
+    };
+    text.bytes().map(written).collect()
 }
 
 /// A line of JSON and a line with its SHA-256.

@@ -81,7 +81,9 @@ fn names_that_are_odd_or_differ_in_case_only_do_not_mix() {
         package("bücher.example/äcme/x", "1.0.0-RC1", "linux_amd64", 21),
         package("bücher.example/äcme/x", "1.0.0-rc1", "linux_amd64", 31),
     ];
-    packages.iter().for_each(|package| cache.put(package));
+    for package in &packages {
+        cache.put(package);
+    }
     for package in &packages {
         assert_eq!(lookup(&cache, package).as_ref(), Some(package));
         assert_eq!(cache.get(&package.zh, "x").as_ref(), Some(package));
