@@ -31,6 +31,9 @@ pub use canonical::{canonical_text, detect_dialect};
 pub use difference::{Change, Direction, LockDiff, ProviderDiff, Step, VersionMove, diff};
 pub use parse::parse;
 
+/// Name of the lock file, in every root module.
+pub const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
+
 /// What a lock file records about one provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockedProvider {

@@ -3,6 +3,8 @@
 mod lock;
 mod parallel;
 mod record;
+mod roots;
 mod select;
 
 pub use lock::{LockOutcome, LockRequest, LockedPackage, ProviderReport, lock};
+pub use roots::{RootSearch, find_roots};
