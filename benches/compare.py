@@ -154,7 +154,7 @@ class Bench:
     def write_root(self, directory, providers):
         directory.mkdir(parents=True)
         blocks = "".join(f'    {p.split("/")[1]} = {{ source = "{p}" }}\n' for p in providers)
-        (directory / "main.tf").write_text(f"terraform {{\n  required_providers {{\n{blocks}  }}\n}}\n")
+        (directory / "main.tf").write_text(f"terraform {{\n  required_providers {{\n{blocks}  }}\n}}\nprovider \"p1\" {{}}\n")
 
     def versus(self, name, registry):
         """Terraform and provlock alternating, first without a lock file, then with it."""

@@ -5,6 +5,7 @@ mod environment;
 mod lock;
 mod project;
 mod render;
+mod roots;
 mod source;
 mod ui;
 

@@ -24,7 +24,7 @@ pub(crate) struct SourceArgs {
     /// Take packages from a network mirror instead of the registries
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
     net_mirror: Option<String>,
-    /// How many packages to download and hash at a time [default: twice the number of cores]
+    /// How many packages to download and hash at a time [default: 24, or twice the number of cores]
     #[arg(short, long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
     #[command(flatten)]
@@ -83,9 +83,10 @@ fn client(config: &CliConfig, environment: &Environment, dialect: Dialect) -> pr
     Client::new(NetSettings::new(environment, config), credentials, config)
 }
 
-/// How many packages are downloaded and hashed at a time: enough to keep every core busy while others wait for bytes.
+/// How many packages are downloaded and hashed at a time: enough to keep every core busy while others wait for bytes, and
+/// few enough for their memory of about a megabyte each.
 fn default_jobs() -> usize {
-    2 * std::thread::available_parallelism().map_or(2, usize::from)
+    std::thread::available_parallelism().map_or(0, |cores| 2 * usize::from(cores)).max(24)
 }
 
 fn registry_policy(dialect: Dialect, environment: &Environment) -> RegistryPolicy {

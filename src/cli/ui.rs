@@ -92,7 +92,8 @@ impl Ui {
         }
     }
 
-    fn show(&self, list: &[Diagnostic]) {
+    /// Shows errors or warnings.
+    pub(crate) fn show(&self, list: &[Diagnostic]) {
         for diagnostic in list {
             eprintln!("{}", diagnostics::render(diagnostic, self.color));
         }

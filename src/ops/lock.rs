@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::parallel::{self, WAITING_REQUESTS};
 use super::record::{Recorded, record};
 use super::select::Candidate;
 use crate::address::{Hostname, ProviderAddress};
@@ -15,7 +14,7 @@ use crate::lockfile::{self, Document, LockedProvider, Locks, ProviderDiff};
 use crate::platform::Platform;
 use crate::requirements::Requirements;
 use crate::settings::PlatformSelection;
-use crate::source::{Fetched, ProgressSink, Source, Wanted};
+use crate::source::{Fetched, Source, Wanted};
 use crate::version::Version;
 
 /// What is to be locked, and how.
@@ -69,41 +68,29 @@ pub struct LockedPackage {
 }
 
 /// A provider's version and the packages that are needed of it.
-struct Plan<'a> {
+pub(super) struct Plan<'a> {
     candidate: Candidate<'a>,
     version: Version,
     platforms: Vec<Platform>,
     warnings: Vec<Diagnostic>,
 }
 
-/// Computes the lock file that meets the configuration. Nothing is written; all errors are collected.
-pub fn lock(
-    request: &LockRequest<'_>,
-    source: &Source,
-    progress: ProgressSink<'_>,
-) -> std::result::Result<LockOutcome, Vec<Diagnostic>> {
-    let (old, taken_over) = take_over(request.document.locks(), request.dialect);
-    let candidates = candidates(request, &old)?;
-    let plans = all(parallel::map(candidates, WAITING_REQUESTS, |candidate| plan(candidate, request, source)))?;
-    let wanted = plans.iter().flat_map(|plan| {
-        plan.platforms.iter().map(|platform| Wanted {
-            address: plan.candidate.address.clone(),
-            version: plan.version.clone(),
+/// Packages that were fetched for a root module.
+pub(super) type Packages = BTreeMap<ProviderAddress, BTreeMap<Platform, Arc<Fetched>>>;
+
+impl Plan<'_> {
+    /// The packages that are needed.
+    pub(super) fn wanted(&self) -> impl Iterator<Item = Wanted> {
+        self.platforms.iter().map(|platform| Wanted {
+            address: self.candidate.address.clone(),
+            version: self.version.clone(),
             platform: platform.clone(),
         })
-    });
-    let fetched = parallel::map(wanted.collect(), WAITING_REQUESTS, |wanted: Wanted| {
-        source.package(&wanted, progress).map(|fetched| (wanted, fetched))
-    });
-    let mut packages: BTreeMap<ProviderAddress, BTreeMap<Platform, Arc<Fetched>>> = BTreeMap::new();
-    for (wanted, fetched) in all(fetched)? {
-        packages.entry(wanted.address).or_default().insert(wanted.platform, fetched);
     }
-    assemble(request, &old, &taken_over, &plans, packages)
 }
 
 /// The providers to lock, each with the entry whose version it keeps.
-fn candidates<'a>(
+pub(super) fn candidates<'a>(
     request: &LockRequest<'a>,
     old: &'a Locks,
 ) -> std::result::Result<Vec<Candidate<'a>>, Vec<Diagnostic>> {
@@ -127,7 +114,8 @@ fn candidates<'a>(
     Ok(wanted.map(candidate).collect())
 }
 
-fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, source: &Source) -> Result<Plan<'a>> {
+/// Selects the version of a provider.
+pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, source: &Source) -> Result<Plan<'a>> {
     let address = candidate.address;
     let available = source.versions(address).map_err(|error| {
         let error = error.into_diagnostic();
@@ -156,12 +144,12 @@ fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, source: &Source
     Ok(Plan { candidate, version, platforms, warnings })
 }
 
-fn assemble(
+/// Joins the packages with the old entries. All errors are collected.
+pub(super) fn assemble(
     request: &LockRequest<'_>,
-    old: &Locks,
-    taken_over: &BTreeMap<ProviderAddress, ProviderAddress>,
+    (old, taken_over): &(Locks, BTreeMap<ProviderAddress, ProviderAddress>),
     plans: &[Plan<'_>],
-    mut packages: BTreeMap<ProviderAddress, BTreeMap<Platform, Arc<Fetched>>>,
+    mut packages: Packages,
 ) -> std::result::Result<LockOutcome, Vec<Diagnostic>> {
     let mut warnings = request.requirements.warnings.clone();
     let mut errors = Vec::new();
@@ -204,7 +192,7 @@ fn locked_package((platform, fetched): (Platform, Arc<Fetched>)) -> (Platform, L
 
 /// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints, but
 /// not the hashes, because the two registries' packages differ (spec section 6). The old entries stay.
-fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
+pub(super) fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
     let mut new = locks.clone();
     let mut taken_over = BTreeMap::new();
     let predecessor = |address: &ProviderAddress| {
@@ -221,12 +209,4 @@ fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddres
         }
     }
     (new, taken_over)
-}
-
-/// All values, or all errors.
-fn all<T>(results: Vec<Result<T>>) -> std::result::Result<Vec<T>, Vec<Diagnostic>> {
-    let (values, errors): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
-    let mut errors: Vec<Diagnostic> = errors.into_iter().filter_map(Result::err).map(|error| *error).collect();
-    errors.dedup();
-    if errors.is_empty() { Ok(values.into_iter().filter_map(Result::ok).collect()) } else { Err(errors) }
 }

@@ -33,6 +33,12 @@ impl Candidate<'_> {
         }
     }
 
+    /// The version that is sure to be selected if it is still offered.
+    pub(crate) fn kept_version(&self) -> Option<&Version> {
+        let version = self.locked.map(|locked| &locked.version);
+        version.filter(|version| self.requirement.constraints.allows(version))
+    }
+
     fn keep(&self, locked: &LockedProvider, available: &Available) -> Result<Version> {
         let LockedProvider { version, .. } = locked;
         if !self.requirement.constraints.allows(version) {

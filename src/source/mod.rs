@@ -149,6 +149,16 @@ impl Source {
         Ok(platforms)
     }
 
+    /// Fetches what the source says of a package, so that [`Source::package`] need not wait for it. What goes wrong comes up
+    /// there.
+    pub fn prepare(&self, wanted: &Wanted) {
+        match &self.kind {
+            SourceKind::Registry(registry) => registry.prepare(wanted),
+            SourceKind::NetworkMirror(mirror) => mirror.prepare(wanted),
+            SourceKind::FilesystemMirror(_) => {}
+        }
+    }
+
     /// Fetches and authenticates one package.
     pub fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
         self.packages.get_or_compute(wanted.clone(), || {

@@ -129,6 +129,10 @@ impl NetworkMirror {
         Ok(archives.by_platform.keys().filter_map(|platform| platform.parse().ok()).collect())
     }
 
+    pub(super) fn prepare(&self, wanted: &Wanted) {
+        drop(self.archives(&wanted.address, &wanted.version));
+    }
+
     fn archives(&self, address: &ProviderAddress, version: &Version) -> Result<Archives> {
         let key = (address.clone(), version.clone());
         self.archives.get_or_compute(key, || self.fetch_archives(address, version))

@@ -34,6 +34,7 @@ const SUPPORTED_PROTOCOLS: [&str; 2] = ["5", "6"];
 pub struct Registry {
     downloader: Downloader,
     policy: RegistryPolicy,
+    metadata: OnceMap<Wanted, Result<Arc<(PackageMetadata, Url)>>>,
     signed: OnceMap<SumsKey, Result<Arc<SignedSums>>>,
 }
 
@@ -131,7 +132,7 @@ struct ReportEntry {
 impl Registry {
     /// Registries that are asked through `downloader`.
     pub fn new(downloader: Downloader, policy: RegistryPolicy) -> Self {
-        Self { downloader, policy, signed: OnceMap::default() }
+        Self { downloader, policy, metadata: OnceMap::default(), signed: OnceMap::default() }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
@@ -157,16 +158,17 @@ impl Registry {
     }
 
     pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
-        let (metadata, base) = self.metadata(wanted)?;
-        let signed = self.signed_sums(wanted, &metadata, &base)?;
+        let answer = self.metadata(wanted)?;
+        let (metadata, base) = &*answer;
+        let signed = self.signed_sums(wanted, metadata, base)?;
         let not_authentic = |problem: &dyn std::fmt::Display| {
             let error = wanted.error(Code::PackageNotAuthentic, problem);
             Box::new(error.help(NOT_AUTHENTIC_HELP))
         };
         let sum = signed.sums.confirm(&metadata.filename, &metadata.shasum).map_err(|error| not_authentic(&error))?;
-        let reports = self.reports(&metadata).map_err(|problem| not_authentic(&problem))?;
+        let reports = self.reports(metadata).map_err(|problem| not_authentic(&problem))?;
 
-        let url = resolve(wanted, &base, &metadata.download_url)?;
+        let url = resolve(wanted, base, &metadata.download_url)?;
         let zh = Hash::zh(&sum);
         let package = self.downloader.verified_package(wanted, &url, &zh, progress)?;
         packages::check(&reports, &wanted.platform, &metadata.shasum, package.size, &package.h1)
@@ -212,8 +214,20 @@ impl Registry {
         entries.into_iter().map(report).collect()
     }
 
+    /// Fetches what is signed about a package.
+    pub(super) fn prepare(&self, wanted: &Wanted) {
+        if let Ok(answer) = self.metadata(wanted) {
+            let (metadata, base) = &*answer;
+            drop(self.signed_sums(wanted, metadata, base));
+        }
+    }
+
     /// The download metadata, with the URL that its relative URLs are relative to.
-    fn metadata(&self, wanted: &Wanted) -> Result<(PackageMetadata, Url)> {
+    fn metadata(&self, wanted: &Wanted) -> Result<Arc<(PackageMetadata, Url)>> {
+        self.metadata.get_or_compute(wanted.clone(), || self.fetch_metadata(wanted).map(Arc::new))
+    }
+
+    fn fetch_metadata(&self, wanted: &Wanted) -> Result<(PackageMetadata, Url)> {
         let Platform { os, arch } = &wanted.platform;
         let url = self.endpoint(&wanted.address, &format!("{}/download/{os}/{arch}", wanted.version))?;
         let answer = self.downloader.client.get_json::<PackageMetadata>(

@@ -14,18 +14,22 @@ use super::lock::Report;
 /// The version of the schema. It grows when a field is removed or changes its meaning.
 const SCHEMA: u32 = 1;
 
-/// The result of `lock`.
-pub(crate) fn lock(report: &Report<'_>, warnings: &[Diagnostic]) -> String {
+/// The result of `lock`: the roots that were locked, and what stopped others.
+pub(crate) fn lock(reports: &[&Report<'_>], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+    let roots: Vec<_> = reports.iter().map(|report| root(report)).collect();
+    document("lock", &roots, warnings, errors)
+}
+
+fn root(report: &Report<'_>) -> Value {
     let project = report.project;
-    let root = json!({
+    json!({
         "path": project.root,
         "lock_file": project.lock_path,
         "dialect": project.dialect.name(),
         "changed": report.changed,
         "written": report.changed && report.written,
         "providers": report.outcome.providers.iter().map(provider).collect::<Vec<_>>(),
-    });
-    document("lock", &[root], warnings, &[])
+    })
 }
 
 /// The result of a command that could not do what it was asked for.
