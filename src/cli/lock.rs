@@ -168,7 +168,11 @@ impl LockArgs {
             if group.is_empty() {
                 continue;
             }
-            let source = self.source.source(dialect, environment, ui)?;
+            let locks = group.iter().map(|(_, root)| root.document.locks());
+            let source = match self.source.offline(environment, locks) {
+                Some(source) => source,
+                None => self.source.source(dialect, environment, ui)?,
+            };
             let requests: Vec<_> = group.iter().map(|(_, root)| root.request(self)).collect();
             let finished = |index: usize, locked: Locked| {
                 let (index, root) = group[index];

@@ -1,5 +1,6 @@
 //! The command line: raw arguments to validated requests, reports to text or JSON, outcomes to exit codes.
 
+mod cache;
 mod completions;
 mod environment;
 mod lock;
@@ -67,6 +68,8 @@ pub(crate) struct OutputArgs {
 pub(crate) enum Command {
     /// Lock every required provider for every platform
     Lock(lock::LockArgs),
+    /// Show or empty the cache of package hashes
+    Cache(cache::CacheArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -100,6 +103,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     let ui = Ui::new(&cli.global.output);
     let (name, result) = match cli.command {
         Command::Lock(arguments) => ("lock", enter(&cli.global).and_then(|()| lock::run(&arguments, &cli.global, &ui))),
+        Command::Cache(arguments) => ("cache", enter(&cli.global).and_then(|()| cache::run(&arguments, &ui))),
         Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments))),
     };
     result.unwrap_or_else(|errors| {

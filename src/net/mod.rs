@@ -5,6 +5,7 @@
 
 mod body;
 mod client;
+mod discovery_cache;
 mod error;
 mod retry;
 mod settings;
@@ -12,5 +13,6 @@ mod settings;
 mod tests;
 
 pub use client::{Client, Document, Purpose};
+pub use discovery_cache::DiscoveryCache;
 pub use error::{DownloadError, RequestError, RequestErrorKind};
 pub use settings::NetSettings;

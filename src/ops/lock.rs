@@ -65,6 +65,8 @@ pub struct LockedPackage {
     pub authentication: Authentication,
     /// Bytes that were downloaded for it.
     pub downloaded: u64,
+    /// Whether its `h1:` is only what the registry reports.
+    pub reported: bool,
 }
 
 /// A provider's version and the packages that are needed of it.
@@ -186,8 +188,9 @@ pub(super) fn assemble(
 }
 
 fn locked_package((platform, fetched): (Platform, Arc<Fetched>)) -> (Platform, LockedPackage) {
-    let Fetched { h1, authentication, downloaded, .. } = &*fetched;
-    (platform, LockedPackage { h1: h1.clone(), authentication: authentication.clone(), downloaded: *downloaded })
+    let Fetched { h1, authentication, downloaded, reported, .. } = &*fetched;
+    let (h1, authentication) = (h1.clone(), authentication.clone());
+    (platform, LockedPackage { h1, authentication, downloaded: *downloaded, reported: *reported })
 }
 
 /// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints, but

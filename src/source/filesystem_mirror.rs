@@ -72,6 +72,7 @@ impl FilesystemMirror {
             authentication: Authentication::Unauthenticated,
             warnings: Vec::new(),
             downloaded: 0,
+            reported: false,
         })
     }
 

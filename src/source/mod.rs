@@ -6,6 +6,7 @@
 mod download;
 mod filesystem_mirror;
 mod network_mirror;
+mod offline;
 mod once_map;
 mod registry;
 
@@ -15,6 +16,7 @@ use std::sync::Arc;
 pub use download::Downloader;
 pub use filesystem_mirror::FilesystemMirror;
 pub use network_mirror::NetworkMirror;
+pub use offline::Offline;
 pub use registry::{Registry, RegistryPolicy};
 pub(crate) use registry::{speaks_supported_protocol, unsupported_protocol};
 
@@ -44,6 +46,8 @@ pub enum SourceKind {
     FilesystemMirror(FilesystemMirror),
     /// A server that speaks the provider mirror protocol.
     NetworkMirror(NetworkMirror),
+    /// What is known on this machine.
+    Offline(Offline),
 }
 
 /// The versions of a provider.
@@ -91,6 +95,8 @@ pub struct Fetched {
     pub warnings: Vec<Diagnostic>,
     /// Bytes that were downloaded.
     pub downloaded: u64,
+    /// Whether the `h1:` is the registry's word, and nobody looked at the package.
+    pub reported: bool,
 }
 
 /// Why a source cannot list a provider's versions.
@@ -129,6 +135,7 @@ impl Source {
                 SourceKind::Registry(registry) => registry.versions(address),
                 SourceKind::FilesystemMirror(mirror) => mirror.versions(address),
                 SourceKind::NetworkMirror(mirror) => mirror.versions(address),
+                SourceKind::Offline(offline) => offline.versions(address),
             };
             available.map(Arc::new)
         })
@@ -140,6 +147,9 @@ impl Source {
             return mirror.platforms(address, version);
         }
         let available = self.versions(address).map_err(SourceError::into_diagnostic)?;
+        if let SourceKind::Offline(offline) = &self.kind {
+            return Ok(offline.platforms(address, version));
+        }
         let platforms = available.versions.get(version).map(|offer| offer.platforms.clone()).unwrap_or_default();
         if platforms.is_empty() {
             let message = format!("{} does not list the platforms of {address} {version}", address.hostname);
@@ -155,7 +165,7 @@ impl Source {
         match &self.kind {
             SourceKind::Registry(registry) => registry.prepare(wanted),
             SourceKind::NetworkMirror(mirror) => mirror.prepare(wanted),
-            SourceKind::FilesystemMirror(_) => {}
+            SourceKind::FilesystemMirror(_) | SourceKind::Offline(_) => {}
         }
     }
 
@@ -166,6 +176,7 @@ impl Source {
                 SourceKind::Registry(registry) => registry.package(wanted, progress),
                 SourceKind::FilesystemMirror(mirror) => mirror.package(wanted),
                 SourceKind::NetworkMirror(mirror) => mirror.package(wanted, progress),
+                SourceKind::Offline(offline) => offline.package(wanted),
             };
             progress(wanted, Progress::Finished);
             fetched.map(Arc::new)

@@ -121,6 +121,7 @@ impl NetworkMirror {
             },
             warnings: Vec::new(),
             downloaded: package.transferred,
+            reported: false,
         })
     }
 

@@ -123,6 +123,10 @@ pub(crate) fn summary_of_many<'a>(reports: impl Iterator<Item = &'a Report<'a>>,
 /// The last column: where the entry came from, and what is new in it.
 fn what_changed(report: &ProviderReport) -> String {
     let mut parts = Vec::new();
+    let reported = report.packages.values().filter(|package| package.reported).count();
+    if reported > 0 {
+        parts.push(format!("{} as the registry reports them, not downloaded", count(reported, "package")));
+    }
     if let Some(origin) = &report.taken_over_from {
         parts.push(format!("version taken over from {origin}, without its hashes"));
     }
