@@ -12,7 +12,7 @@ use provlock::lockfile::Locks;
 use provlock::net::{Client, DiscoveryCache, NetSettings};
 use provlock::package::cache::HashCache;
 use provlock::source::{
-    Downloader, FilesystemMirror, NetworkMirror, Offline, Registry, RegistryPolicy, Source, SourceKind,
+    Downloader, FilesystemMirror, NetworkMirror, Offline, Registry, RegistryPolicy, ReleaseUrls, Source, SourceKind,
 };
 
 use super::Failure;
@@ -103,6 +103,7 @@ impl SourceArgs {
         }
         let cache = self.cache.used(environment);
         let client = client(&config, environment, dialect, cache.as_deref()).map_err(|error| vec![*error])?;
+        let places = cache.as_deref().map(ReleaseUrls::open);
         let cache = cache.map(|directory| HashCache::open(&directory));
         let downloader = Downloader::new(client, self.jobs.map_or_else(default_jobs, usize::from), cache);
         Ok(Source::new(match &self.net_mirror {
@@ -113,6 +114,7 @@ impl SourceArgs {
             None => SourceKind::Registry(Registry::new(
                 downloader,
                 registry_policy(dialect, environment, self.trust_registry),
+                places,
             )),
         }))
     }

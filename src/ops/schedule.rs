@@ -15,6 +15,7 @@ use crate::diagnostic::{Diagnostic, Result};
 use crate::lockfile::Locks;
 use crate::settings::PlatformSelection;
 use crate::source::{Fetched, ProgressSink, Source, Wanted};
+use crate::version::Version;
 
 /// What a root module came to: its new lock file, or all that is wrong.
 pub type Locked = std::result::Result<LockOutcome, Vec<Diagnostic>>;
@@ -129,6 +130,7 @@ impl Root<'_> {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Ahead<'a> {
     Versions(&'a ProviderAddress),
+    Release(&'a ProviderAddress, &'a Version),
     Package(Wanted),
 }
 
@@ -145,14 +147,17 @@ fn ask_ahead(candidates: &[&Candidate<'_>], requests: &[LockRequest<'_>], source
         .collect();
     let versions = candidates.iter().map(|candidate| Ahead::Versions(candidate.address));
     let kept = candidates.iter().filter_map(|candidate| Some((candidate.address, candidate.kept_version()?)));
-    let packages = kept.collect::<BTreeSet<_>>().into_iter().flat_map(|(address, version)| {
+    let kept: BTreeSet<_> = kept.collect();
+    let releases = kept.iter().map(|(address, version)| Ahead::Release(address, version));
+    let packages = kept.iter().flat_map(|&(address, version)| {
         platforms.iter().map(|platform| {
             Ahead::Package(Wanted { address: address.clone(), version: version.clone(), platform: (*platform).clone() })
         })
     });
-    let jobs: BTreeSet<_> = versions.chain(packages).collect();
+    let jobs: BTreeSet<_> = versions.chain(releases).chain(packages).collect();
     parallel::map(jobs.into_iter().collect(), WAITING_REQUESTS, |job| match job {
         Ahead::Versions(address) => drop(source.versions(address)),
+        Ahead::Release(address, version) => source.prepare_release(address, version),
         Ahead::Package(wanted) => source.prepare(&wanted),
     });
 }

@@ -9,6 +9,7 @@ mod network_mirror;
 mod offline;
 mod once_map;
 mod registry;
+mod release_urls;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -19,6 +20,7 @@ pub use network_mirror::NetworkMirror;
 pub use offline::Offline;
 pub use registry::{Registry, RegistryPolicy};
 pub(crate) use registry::{speaks_supported_protocol, unsupported_protocol};
+pub use release_urls::ReleaseUrls;
 
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
@@ -157,6 +159,14 @@ impl Source {
             return Err(Box::new(error.help("name the platforms, for example: --platform linux_amd64")));
         }
         Ok(platforms)
+    }
+
+    /// Fetches what is signed about a version, where an earlier run has seen it. What goes wrong comes up in
+    /// [`Source::package`].
+    pub fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
+        if let SourceKind::Registry(registry) = &self.kind {
+            registry.prepare_release(address, version);
+        }
     }
 
     /// Fetches what the source says of a package, so that [`Source::package`] need not wait for it. What goes wrong comes up

@@ -1,8 +1,10 @@
 //! Stories: what `provlock` does for its users, told by running it. One binary, so that it links once.
 
+mod cache;
 mod demo;
 mod json_output;
 mod lock;
+mod many_roots;
 mod mirrors;
 mod runs;
 mod support;
