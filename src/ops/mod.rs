@@ -1,10 +1,11 @@
 //! What the commands do: selecting versions, locking, verifying, upgrading.
 
 mod lock;
-mod parallel;
+pub mod parallel;
 mod record;
 mod roots;
 mod select;
+pub mod verify;
 
 pub use lock::{LockOutcome, LockRequest, LockedPackage, ProviderReport, lock};
 pub use roots::{RootSearch, find_roots};

@@ -93,6 +93,19 @@ pub struct Fetched {
     pub downloaded: u64,
 }
 
+/// What a registry publishes of a version, as far as it says so without a package being fetched.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// The `zh:` of every line of the verified SHA256SUMS.
+    pub zh: BTreeSet<Hash>,
+    /// The `h1:` that the registry reports, by platform; only those whose `zh:` is in SHA256SUMS.
+    pub h1: BTreeMap<Platform, BTreeSet<Hash>>,
+    /// How SHA256SUMS was authenticated.
+    pub authentication: Authentication,
+    /// What has expired.
+    pub warnings: Vec<Diagnostic>,
+}
+
 /// Why a source cannot list a provider's versions.
 #[derive(Clone, Debug)]
 pub enum SourceError {
@@ -160,6 +173,17 @@ impl Source {
             progress(wanted, Progress::Finished);
             fetched.map(Arc::new)
         })
+    }
+}
+
+impl Source {
+    /// What is published of a version, seen from the package of one platform; none if the source is a mirror, which
+    /// holds what somebody copied.
+    pub fn published(&self, wanted: &Wanted) -> Result<Option<Published>> {
+        match &self.kind {
+            SourceKind::Registry(registry) => registry.published(wanted).map(Some),
+            SourceKind::FilesystemMirror(_) | SourceKind::NetworkMirror(_) => Ok(None),
+        }
     }
 }
 

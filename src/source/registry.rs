@@ -10,13 +10,13 @@ use url::Url;
 
 use super::download::Downloader;
 use super::once_map::OnceMap;
-use super::{Available, Fetched, NOT_AUTHENTIC_HELP, Offer, ProgressSink, SourceError, Wanted};
+use super::{Available, Fetched, NOT_AUTHENTIC_HELP, Offer, ProgressSink, Published, SourceError, Wanted};
 use crate::address::ProviderAddress;
 use crate::authentication::packages::{self, PackageReport};
 use crate::authentication::{Authentication, AuthenticationPolicy, Expired, Sha256Sums, SigningKey, authenticate_sums};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::hash::Hash;
+use crate::hash::{Hash, HashScheme};
 use crate::net::{Purpose, RequestErrorKind};
 use crate::platform::Platform;
 use crate::version::Version;
@@ -34,6 +34,7 @@ const SUPPORTED_PROTOCOLS: [&str; 2] = ["5", "6"];
 pub struct Registry {
     downloader: Downloader,
     policy: RegistryPolicy,
+    metadata: OnceMap<Wanted, Result<Arc<(PackageMetadata, Url)>>>,
     signed: OnceMap<SumsKey, Result<Arc<SignedSums>>>,
 }
 
@@ -63,6 +64,14 @@ struct SignedSums {
     sums: Sha256Sums,
     authentication: Authentication,
     expired: Vec<Expired>,
+}
+
+impl SignedSums {
+    /// What has expired, as the user is told.
+    fn warnings(&self, wanted: &Wanted) -> Vec<Diagnostic> {
+        let subject = format!("{} {}", wanted.address, wanted.version);
+        self.expired.iter().map(|expired| expired.warning(&subject)).collect()
+    }
 }
 
 #[derive(Deserialize)]
@@ -131,7 +140,7 @@ struct ReportEntry {
 impl Registry {
     /// Registries that are asked through `downloader`.
     pub fn new(downloader: Downloader, policy: RegistryPolicy) -> Self {
-        Self { downloader, policy, signed: OnceMap::default() }
+        Self { downloader, policy, metadata: OnceMap::default(), signed: OnceMap::default() }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
@@ -157,16 +166,17 @@ impl Registry {
     }
 
     pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
-        let (metadata, base) = self.metadata(wanted)?;
-        let signed = self.signed_sums(wanted, &metadata, &base)?;
+        let found = self.metadata(wanted)?;
+        let (metadata, base) = &*found;
+        let signed = self.signed_sums(wanted, metadata, base)?;
         let not_authentic = |problem: &dyn std::fmt::Display| {
             let error = wanted.error(Code::PackageNotAuthentic, problem);
             Box::new(error.help(NOT_AUTHENTIC_HELP))
         };
         let sum = signed.sums.confirm(&metadata.filename, &metadata.shasum).map_err(|error| not_authentic(&error))?;
-        let reports = self.reports(&metadata).map_err(|problem| not_authentic(&problem))?;
+        let reports = self.reports(metadata).map_err(|problem| not_authentic(&problem))?;
 
-        let url = resolve(wanted, &base, &metadata.download_url)?;
+        let url = resolve(wanted, base, &metadata.download_url)?;
         let zh = Hash::zh(&sum);
         let package = self.downloader.verified_package(wanted, &url, &zh, progress)?;
         packages::check(&reports, &wanted.platform, &metadata.shasum, package.size, &package.h1)
@@ -186,15 +196,33 @@ impl Registry {
             .lines()
             .filter(|(name, _)| Path::new(name).extension().is_some_and(|extension| extension == "zip"));
         confirmed.extend(archives.map(|(_, sum)| Hash::zh(&sum)));
-        let subject = format!("{} {}", wanted.address, wanted.version);
         Ok(Fetched {
             h1: package.h1,
             recordable,
             confirmed,
             authentication: signed.authentication.clone(),
-            warnings: signed.expired.iter().map(|expired| expired.warning(&subject)).collect(),
+            warnings: signed.warnings(wanted),
             downloaded: package.transferred,
         })
+    }
+
+    /// What the registry says of a version without a package being fetched.
+    pub(super) fn published(&self, wanted: &Wanted) -> Result<Published> {
+        let found = self.metadata(wanted)?;
+        let (metadata, base) = &*found;
+        let signed = self.signed_sums(wanted, metadata, base)?;
+        let zh: BTreeSet<_> = signed.sums.lines().map(|(_, sum)| Hash::zh(&sum)).collect();
+        let of_scheme = |report: &PackageReport, scheme| -> BTreeSet<Hash> {
+            report.hashes.iter().filter(|hash| hash.scheme() == scheme).cloned().collect()
+        };
+        let reports = self.reports(metadata).unwrap_or_default().into_iter();
+        let h1 = reports.filter_map(|(platform, report)| {
+            let sums = of_scheme(&report, HashScheme::Zh);
+            let is_signed = !sums.is_empty() && sums.is_subset(&zh);
+            is_signed.then(|| Some((platform.parse().ok()?, of_scheme(&report, HashScheme::H1)))).flatten()
+        });
+        let h1 = h1.filter(|(_, hashes)| !hashes.is_empty()).collect();
+        Ok(Published { h1, zh, authentication: signed.authentication.clone(), warnings: signed.warnings(wanted) })
     }
 
     /// The `packages` map, which only OpenTofu looks at.
@@ -213,7 +241,11 @@ impl Registry {
     }
 
     /// The download metadata, with the URL that its relative URLs are relative to.
-    fn metadata(&self, wanted: &Wanted) -> Result<(PackageMetadata, Url)> {
+    fn metadata(&self, wanted: &Wanted) -> Result<Arc<(PackageMetadata, Url)>> {
+        self.metadata.get_or_compute(wanted.clone(), || self.fetch_metadata(wanted).map(Arc::new))
+    }
+
+    fn fetch_metadata(&self, wanted: &Wanted) -> Result<(PackageMetadata, Url)> {
         let Platform { os, arch } = &wanted.platform;
         let url = self.endpoint(&wanted.address, &format!("{}/download/{os}/{arch}", wanted.version))?;
         let answer = self.downloader.client.get_json::<PackageMetadata>(
