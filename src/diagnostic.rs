@@ -73,6 +73,13 @@ macro_rules! codes {
             /// Every code, in the order of the documentation.
             pub const ALL: &'static [Code] = &[$(Code::$variant),+];
 
+            /// What it means, in a sentence.
+            pub fn summary(self) -> &'static str {
+                match self {
+                    $(Self::$variant => concat!($($doc),+).trim_ascii(),)+
+                }
+            }
+
             /// The name in kebab case.
             pub fn as_str(self) -> &'static str {
                 match self {

@@ -2,11 +2,14 @@
 
 mod completions;
 mod environment;
+mod git;
 mod lock;
 mod project;
 mod render;
+mod roots;
 mod source;
 mod ui;
+mod verify;
 
 #[cfg(test)]
 mod tests;
@@ -66,6 +69,8 @@ pub(crate) struct OutputArgs {
 pub(crate) enum Command {
     /// Lock every required provider for every platform
     Lock(lock::LockArgs),
+    /// Check that the lock file fits its configuration, the policy and what is published
+    Verify(verify::VerifyArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -96,9 +101,13 @@ impl From<Outcome> for ExitCode {
 
 /// Runs a command and shows what stopped it.
 pub(crate) fn run(cli: Cli) -> Outcome {
-    let ui = Ui::new(&cli.global.output);
+    let json = cli.global.output.json || matches!(&cli.command, Command::Verify(arguments) if arguments.wants_json());
+    let ui = Ui::new(&cli.global.output, json);
     let (name, result) = match cli.command {
         Command::Lock(arguments) => ("lock", enter(&cli.global).and_then(|()| lock::run(&arguments, &cli.global, &ui))),
+        Command::Verify(arguments) => {
+            ("verify", enter(&cli.global).and_then(|()| verify::run(&arguments, &cli.global, &ui)))
+        }
         Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments))),
     };
     result.unwrap_or_else(|errors| {

@@ -38,10 +38,13 @@ pub(crate) struct Ui {
     pub(crate) verbosity: Verbosity,
     /// Whether stderr is coloured.
     pub(crate) color: bool,
+    /// Whether text on stdout is coloured.
+    pub(crate) stdout_color: bool,
 }
 
 impl Ui {
-    pub(crate) fn new(arguments: &OutputArgs) -> Self {
+    /// `json` says whether errors, too, are data.
+    pub(crate) fn new(arguments: &OutputArgs, json: bool) -> Self {
         let verbosity = match (arguments.quiet, arguments.verbose) {
             (true, _) => Verbosity::Quiet,
             (false, 0) => Verbosity::Normal,
@@ -53,7 +56,12 @@ impl Ui {
             Color::Never => false,
             Color::Auto => terminal && !no_color,
         };
-        Self { json: arguments.json, verbosity, color: color(std::io::stderr().is_terminal()) }
+        Self {
+            json,
+            verbosity,
+            color: color(std::io::stderr().is_terminal()),
+            stdout_color: color(std::io::stdout().is_terminal()),
+        }
     }
 
     /// Prints data. A reader that closes the pipe early is no error.
@@ -82,6 +90,11 @@ impl Ui {
         if self.verbosity >= Verbosity::Normal {
             self.show(warnings);
         }
+    }
+
+    /// Shows what could not be done.
+    pub(crate) fn complain(&self, errors: &[Diagnostic]) {
+        self.show(errors);
     }
 
     /// Shows what stopped a command; with `--json` also as data.

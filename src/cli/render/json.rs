@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use provlock::authentication::Authentication;
-use provlock::diagnostic::{Diagnostic, Location};
+use provlock::diagnostic::{Diagnostic, Location, Severity};
 use provlock::hash::Hash;
 use provlock::lockfile::{Change, LockedProvider};
 use provlock::ops::{LockedPackage, ProviderReport};
 use serde_json::{Value, json};
 
 use super::lock::Report;
+use crate::cli::verify::CheckedRoot;
 
 /// The version of the schema. It grows when a field is removed or changes its meaning.
 const SCHEMA: u32 = 1;
@@ -26,6 +27,19 @@ pub(crate) fn lock(report: &Report<'_>, warnings: &[Diagnostic]) -> String {
         "providers": report.outcome.providers.iter().map(provider).collect::<Vec<_>>(),
     });
     document("lock", &[root], warnings, &[])
+}
+
+/// The result of `verify`, with what could not be checked.
+pub(crate) fn verify(roots: &[CheckedRoot], errors: &[Diagnostic]) -> String {
+    let root = |root: &CheckedRoot| {
+        json!({
+            "path": root.path,
+            "lock_file": root.lock_path,
+            "dialect": root.dialect.name(),
+            "findings": root.findings.iter().map(finding).collect::<Vec<_>>(),
+        })
+    };
+    document("verify", &roots.iter().map(root).collect::<Vec<_>>(), &[], errors)
 }
 
 /// The result of a command that could not do what it was asked for.
@@ -90,6 +104,15 @@ fn authentication(report: &ProviderReport) -> Value {
     };
     let key_ids: BTreeSet<String> = report.packages.values().filter_map(key_id).collect();
     json!({ "result": result, "key_ids": key_ids })
+}
+
+fn finding(finding: &Diagnostic) -> Value {
+    let mut value = diagnostic(finding);
+    value["severity"] = match finding.severity {
+        Severity::Error => "error".into(),
+        Severity::Warning => "warning".into(),
+    };
+    value
 }
 
 fn diagnostic(diagnostic: &Diagnostic) -> Value {

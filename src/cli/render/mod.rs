@@ -1,6 +1,9 @@
-//! Reports as text and as JSON.
+//! Reports as text, JSON, SARIF and annotations.
 
 pub(crate) mod diagnostics;
+pub(crate) mod github;
 pub(crate) mod json;
 pub(crate) mod lock;
+pub(crate) mod sarif;
 pub(crate) mod style;
+pub(crate) mod verify;

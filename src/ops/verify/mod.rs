@@ -26,6 +26,44 @@ use crate::source::{ProgressSink, Source};
 
 pub use policy::Rules;
 
+/// The codes that findings may have.
+pub const CODES: &[Code] = &[
+    Code::LockFileMissing,
+    Code::LockFileSyntax,
+    Code::ConflictMarkers,
+    Code::DuplicateProvider,
+    Code::NotCanonical,
+    Code::MalformedHash,
+    Code::UnknownHashScheme,
+    Code::UnsortedHashes,
+    Code::UntrackedLockFile,
+    Code::ProviderNotLocked,
+    Code::ProviderNotRequired,
+    Code::VersionOutsideConstraints,
+    Code::ConstraintsDiffer,
+    Code::NoHashes,
+    Code::PlatformMissing,
+    Code::PlatformNotKnown,
+    Code::HashNotPublished,
+    Code::VersionWithdrawn,
+    Code::SignatureInvalid,
+    Code::KeyExpired,
+    Code::KeyNotTrusted,
+    Code::PackageNotAuthentic,
+    Code::InvalidPackage,
+    Code::InstalledPackageDiffers,
+    Code::HostNotAllowed,
+    Code::NamespaceNotAllowed,
+    Code::UnsignedProvider,
+    Code::BundledPlugins,
+    Code::LookAlike,
+    Code::HashesReplaced,
+    Code::Downgrade,
+    Code::HostChanged,
+    Code::ModuleNotInstalled,
+    Code::NoConfiguration,
+];
+
 /// What is to be verified, and against what.
 pub struct VerifyRequest<'a> {
     /// The root module's directory, as the user knows it.
