@@ -26,13 +26,13 @@ end
 
 complete -c provlock -n "__fish_provlock_needs_command" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_needs_command" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
-complete -c provlock -n "__fish_provlock_needs_command" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
-always\t'Even into a pipe'
-never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_needs_command" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c provlock -n "__fish_provlock_needs_command" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_needs_command" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_needs_command" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_needs_command" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_needs_command" -s V -l version -d 'Print version'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "lock" -d 'Lock every required provider for every platform'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
@@ -43,9 +43,9 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -s j -l jobs -d 
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
-complete -c provlock -n "__fish_provlock_using_subcommand lock" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
-always\t'Even into a pipe'
-never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l prune -d 'Remove entries that the configuration does not require'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l accept-changed-hashes -d 'Replace hashes that are not those of the published release'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l allow-missing-modules -d 'Go on without modules that are not installed'
@@ -56,13 +56,13 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -l dry-run -d 'W
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_using_subcommand lock" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
-complete -c provlock -n "__fish_provlock_using_subcommand completions" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
-always\t'Even into a pipe'
-never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand completions" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand completions" -s h -l help -d 'Print help'

@@ -60,7 +60,7 @@ pub(crate) struct OutputArgs {
     /// Say nothing but errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// When to use colour
+    /// When to use colour; auto: on a terminal, unless `NO_COLOR` is set
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ui::Color::Auto)]
     pub(crate) color: ui::Color,
 }
