@@ -1,0 +1,123 @@
+//! The tests' registry as a program, for shell scripts and for benchmarks against other programs:
+//!
+//! ```sh
+//! cargo bench --bench registry -- --providers 8 --platforms 5 --size 2MB --latency-ms 50
+//! ```
+//!
+//! Publishes `bench/p1`, `bench/p2`, … on both default hosts, prints one line of JSON (proxy, certificate file,
+//! providers), and serves until its standard input ends. Every line that it reads there makes it print the statistics
+//! since the last one as JSON, and reset them. Without any option it does nothing.
+
+#[path = "../tests/stories/support/mod.rs"]
+mod support;
+
+use std::io::{BufRead as _, Write as _};
+use std::time::Duration;
+
+use serde_json::json;
+use support::{Fault, PackagesMap, Registry, Times, url};
+
+const HOSTS: [&str; 2] = ["registry.opentofu.org", "registry.terraform.io"];
+const VERSIONS: [&str; 2] = ["1.0.0", "1.1.0"];
+const PLATFORMS: [&str; 12] = [
+    "linux_amd64",
+    "darwin_arm64",
+    "windows_amd64",
+    "linux_arm64",
+    "darwin_amd64",
+    "linux_386",
+    "linux_arm",
+    "windows_386",
+    "windows_arm64",
+    "freebsd_amd64",
+    "freebsd_386",
+    "freebsd_arm",
+];
+
+struct Options {
+    providers: usize,
+    platforms: usize,
+    /// Of the program in each package, in bytes.
+    size: usize,
+    latency: Duration,
+}
+
+fn main() {
+    // `cargo bench` adds this flag to the arguments of every bench target.
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|argument| argument != "--bench").collect();
+    if arguments.is_empty() {
+        // Part of all benchmarks or all targets, where nobody wants a server.
+        return;
+    }
+    let options = Options::parse(arguments.into_iter());
+    let registry = Registry::start();
+    for number in 1..=options.providers {
+        for host in HOSTS {
+            publish(&registry, &format!("{host}/bench/p{number}"), &options);
+        }
+    }
+    if options.latency > Duration::ZERO {
+        registry.fault(url::ANY, Times::Always, Fault::Delay(options.latency));
+    }
+    print(&json!({
+        "proxy": registry.proxy_url(),
+        "certificate_file": registry.certificate_file(),
+        "hosts": HOSTS,
+        "providers": (1..=options.providers).map(|number| format!("bench/p{number}")).collect::<Vec<_>>(),
+        "versions": VERSIONS,
+        "platforms": PLATFORMS[..options.platforms],
+    }));
+    for line in std::io::stdin().lock().lines() {
+        if line.is_err() {
+            return;
+        }
+        print(&json!(registry.statistics()));
+        registry.reset_statistics();
+    }
+}
+
+/// The newest version is the one that is downloaded; the other needs no bulk.
+fn publish(registry: &Registry, provider: &str, options: &Options) {
+    for (version, size) in VERSIONS.into_iter().zip([200, options.size]) {
+        let mut release = registry.publish(provider, version).size(size);
+        for platform in &PLATFORMS[..options.platforms] {
+            release = release.platform(platform);
+        }
+        if provider.starts_with(HOSTS[0]) {
+            release = release.packages(PackagesMap::Right);
+        }
+        release.done();
+    }
+}
+
+fn print(document: &serde_json::Value) {
+    let mut output = std::io::stdout().lock();
+    writeln!(output, "{document}").and_then(|()| output.flush()).unwrap();
+}
+
+impl Options {
+    fn parse(mut arguments: impl Iterator<Item = String>) -> Self {
+        let mut options = Self { providers: 4, platforms: 2, size: 1_000_000, latency: Duration::ZERO };
+        while let Some(name) = arguments.next() {
+            let value = arguments.next().unwrap_or_else(|| panic!("{name} needs a value"));
+            match name.as_str() {
+                "--providers" => options.providers = value.parse().unwrap(),
+                "--platforms" => options.platforms = value.parse().unwrap(),
+                "--size" => options.size = size(&value),
+                "--latency-ms" => options.latency = Duration::from_millis(value.parse().unwrap()),
+                _ => panic!("unknown option {name}"),
+            }
+        }
+        assert!((1..=PLATFORMS.len()).contains(&options.platforms), "1 to {} platforms", PLATFORMS.len());
+        options
+    }
+}
+
+/// Bytes, with an optional `KB` or `MB`.
+fn size(text: &str) -> usize {
+    match (text.strip_suffix("MB"), text.strip_suffix("KB")) {
+        (Some(number), _) => number.parse::<usize>().unwrap() * 1_000_000,
+        (None, Some(number)) => number.parse::<usize>().unwrap() * 1_000,
+        (None, None) => text.parse().unwrap(),
+    }
+}

@@ -1,0 +1,7 @@
+//! Stories: what `provlock` does for its users, told by running it. One binary, so that it links once.
+
+mod demo;
+mod runs;
+mod support;
+mod support_judged;
+mod support_works;
