@@ -1,0 +1,151 @@
+//! The difference between two sets of locks.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use crate::address::ProviderAddress;
+use crate::hash::{Hash, HashScheme};
+use crate::version::Version;
+
+use super::{LockedProvider, Locks};
+
+/// What differs between two sets of locks: every provider of either, in address order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockDiff {
+    /// One for each provider, unchanged ones included.
+    pub providers: Vec<ProviderDiff>,
+}
+
+/// One provider's entries before and after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderDiff {
+    /// The provider.
+    pub address: ProviderAddress,
+    /// How the two compare.
+    pub change: Change,
+    /// The entry before.
+    pub old: Option<LockedProvider>,
+    /// The entry after.
+    pub new: Option<LockedProvider>,
+}
+
+/// How a provider's entry changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Change {
+    /// There was none.
+    Added,
+    /// There is none any more.
+    Removed,
+    /// Version, constraints or hashes differ.
+    Changed,
+    /// Nothing differs.
+    Unchanged,
+}
+
+/// A change of version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct VersionMove {
+    /// Whether the version became newer or older.
+    pub direction: Direction,
+    /// The first number that differs.
+    pub step: Step,
+}
+
+/// Which way a version went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Direction {
+    /// To a newer version.
+    Upgrade,
+    /// To an older version.
+    Downgrade,
+}
+
+/// How far a version went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Step {
+    /// The first number differs.
+    Major,
+    /// The second number is the first that differs.
+    Minor,
+    /// Only the third number, the prerelease or the build metadata differ.
+    Patch,
+}
+
+/// Compares two sets of locks.
+pub fn diff(old: &Locks, new: &Locks) -> LockDiff {
+    let addresses: BTreeSet<_> = old.keys().chain(new.keys()).collect();
+    let providers = addresses.into_iter().map(|address| ProviderDiff::new(address, old.get(address), new.get(address)));
+    LockDiff { providers: providers.collect() }
+}
+
+impl LockDiff {
+    /// Whether nothing differs.
+    pub fn is_empty(&self) -> bool {
+        self.changes().next().is_none()
+    }
+
+    /// The providers whose entries differ.
+    pub fn changes(&self) -> impl Iterator<Item = &ProviderDiff> {
+        self.providers.iter().filter(|provider| provider.change != Change::Unchanged)
+    }
+}
+
+impl ProviderDiff {
+    fn new(address: &ProviderAddress, old: Option<&LockedProvider>, new: Option<&LockedProvider>) -> Self {
+        let change = match (old, new) {
+            (None, _) => Change::Added,
+            (_, None) => Change::Removed,
+            (old, new) if old == new => Change::Unchanged,
+            _ => Change::Changed,
+        };
+        Self { address: address.clone(), change, old: old.cloned(), new: new.cloned() }
+    }
+
+    /// The hashes that only the new entry has.
+    pub fn hashes_added(&self) -> BTreeSet<&Hash> {
+        only_in(self.new.as_ref(), self.old.as_ref())
+    }
+
+    /// The hashes that only the old entry has.
+    pub fn hashes_removed(&self) -> BTreeSet<&Hash> {
+        only_in(self.old.as_ref(), self.new.as_ref())
+    }
+
+    /// Which way and how far the version went, if there are two versions and they differ.
+    pub fn version_move(&self) -> Option<VersionMove> {
+        let (old, new) = (&self.old.as_ref()?.version, &self.new.as_ref()?.version);
+        let direction = match new.cmp(old) {
+            Ordering::Equal => return None,
+            Ordering::Greater => Direction::Upgrade,
+            Ordering::Less => Direction::Downgrade,
+        };
+        Some(VersionMove { direction, step: step(old, new) })
+    }
+
+    /// Whether the version stayed but none of its `h1:` and `zh:` hashes did, though both entries have some: the
+    /// release was replaced after it was locked, or the file was tampered with.
+    pub fn hashes_replaced(&self) -> bool {
+        let (Some(old), Some(new)) = (&self.old, &self.new) else { return false };
+        let (before, after) = (known_hashes(old), known_hashes(new));
+        old.version == new.version && !before.is_empty() && !after.is_empty() && before.is_disjoint(&after)
+    }
+}
+
+fn only_in<'a>(entry: Option<&'a LockedProvider>, other: Option<&LockedProvider>) -> BTreeSet<&'a Hash> {
+    let is_elsewhere = |hash: &Hash| other.is_some_and(|other| other.hashes.contains(hash));
+    entry.into_iter().flat_map(|entry| &entry.hashes).filter(|hash| !is_elsewhere(hash)).collect()
+}
+
+fn known_hashes(entry: &LockedProvider) -> BTreeSet<&Hash> {
+    entry.hashes.iter().filter(|hash| hash.scheme() != HashScheme::Unknown).collect()
+}
+
+fn step(old: &Version, new: &Version) -> Step {
+    if old.major != new.major {
+        Step::Major
+    } else if old.minor != new.minor {
+        Step::Minor
+    } else {
+        Step::Patch
+    }
+}

@@ -1,0 +1,220 @@
+//! Editing a lock file so that only what changed differs (spec section 3, "Writing").
+
+use std::path::Path;
+
+use crate::address::ProviderAddress;
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+use super::canonical::{canonical_text, is_header_line, push_block};
+use super::parse::{BYTE_ORDER_MARK, parse};
+use super::trivia::{self, Kind, tokens};
+use super::{Document, LockedProvider, Locks, block};
+
+impl Document {
+    /// The file's bytes when it records `new`, with only what differs changed: comments, blank lines, the order of
+    /// blocks, indentation, line breaks, a byte order mark and a missing final line break stay.
+    ///
+    /// Reads its own result again; an error means that it does not say what it should, which no input may cause.
+    pub fn edit(&self, new: &Locks) -> Result<Vec<u8>> {
+        if self.locks == *new && !self.is_new {
+            return Ok(self.bytes.clone());
+        }
+        let mut bytes = if self.bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.to_vec() } else { Vec::new() };
+        bytes.extend_from_slice(self.edited_text(new).as_bytes());
+        let parsed = parse(&self.file.path, &bytes, self.dialect);
+        match parsed.document {
+            Some(document) if document.locks == *new => Ok(bytes),
+            _ => Err(self_check_failed(&self.file.path).into()),
+        }
+    }
+
+    fn edited_text(&self, new: &Locks) -> String {
+        let text = &self.file.text;
+        let line_break = trivia::dominating_line_break(text);
+        if text.trim().is_empty() {
+            return canonical_text(new, self.dialect).replace('\n', line_break);
+        }
+        // With a line break at the end, the last block is like the others.
+        let has_end = text.ends_with('\n');
+        let text = if has_end { text.clone() } else { format!("{text}{line_break}") };
+        let mut layout = FileLayout::read(self, &text, line_break);
+        layout.add(self, new);
+        layout.change(self, new);
+        let edited = layout.text();
+        let without_end = edited.strip_suffix("\r\n").or_else(|| edited.strip_suffix('\n')).filter(|_| !has_end);
+        without_end.unwrap_or(&edited).to_owned()
+    }
+}
+
+fn self_check_failed(path: &Path) -> Diagnostic {
+    let message = format!("the edited {} would not hold what was to be written, so it stays as it is", path.display());
+    Diagnostic::error(Code::LockFileSyntax, message).help("this is a bug of provlock: please report it")
+}
+
+/// A lock file cut at its top-level blocks; the pieces in their order are its text.
+struct FileLayout {
+    line_break: &'static str,
+    sections: Vec<Section>,
+    /// What follows the last block.
+    rest: String,
+}
+
+/// A top-level block with the lines above it that belong to it.
+struct Section {
+    /// The entry's provider; none for a `module` block.
+    address: Option<ProviderAddress>,
+    /// The entry's place in the document; none for a new one.
+    entry: Option<usize>,
+    /// Comments that stand alone, such as the header, and blank lines above them.
+    loose: String,
+    /// The blank lines that separate the block from what is above.
+    blank: String,
+    /// Comments directly above the block, and its indentation.
+    attached: String,
+    block: String,
+    /// The rest of the block's last line, with the line break.
+    line_end: String,
+}
+
+impl FileLayout {
+    fn read(document: &Document, text: &str, line_break: &'static str) -> Self {
+        let mut start = 0;
+        let mut sections = Vec::with_capacity(document.blocks.len());
+        for block in &document.blocks {
+            let attached = attached_start(text, start, block.span.start);
+            let loose = blank_start(text, start, attached);
+            let end = trivia::skip_line_break(text, trivia::line_end(text, block.span.end));
+            sections.push(Section {
+                address: block.entry.map(|index| document.entries[index].address.clone()),
+                entry: block.entry,
+                loose: text[start..loose].to_owned(),
+                blank: text[loose..attached].to_owned(),
+                attached: text[attached..block.span.start].to_owned(),
+                block: text[block.span.clone()].to_owned(),
+                line_end: text[block.span.end..end].to_owned(),
+            });
+            start = end;
+        }
+        Self { line_break, sections, rest: text[start..].to_owned() }
+    }
+
+    /// Adds the entries that are new: before the first with a greater address, else behind the last.
+    fn add(&mut self, document: &Document, new: &Locks) {
+        for (address, provider) in new.iter().filter(|(address, _)| !document.locks.contains_key(address)) {
+            let greater = |section: &Section| section.address.as_ref().is_some_and(|other| other > address);
+            let last = self.sections.iter().rposition(|section| section.address.is_some());
+            let section = self.new_section(address, provider);
+            if let Some(index) = self.sections.iter().position(greater) {
+                self.insert_before(index, section);
+            } else if let Some(index) = last {
+                self.sections.insert(index + 1, section);
+            } else {
+                self.append(section);
+            }
+        }
+    }
+
+    fn new_section(&self, address: &ProviderAddress, provider: &LockedProvider) -> Section {
+        let mut block = String::new();
+        push_block(&mut block, address, provider);
+        Section {
+            address: Some(address.clone()),
+            entry: None,
+            loose: String::new(),
+            blank: self.line_break.to_owned(),
+            attached: String::new(),
+            block: block.trim_end().replace('\n', self.line_break),
+            line_end: self.line_break.to_owned(),
+        }
+    }
+
+    /// Comments that stand alone stay above the new block, so that the header remains on top.
+    fn insert_before(&mut self, index: usize, mut section: Section) {
+        let next = &mut self.sections[index];
+        section.loose = std::mem::take(&mut next.loose);
+        if index == 0 && section.loose.is_empty() {
+            section.blank.clone_from(&next.blank);
+        }
+        if next.blank.is_empty() {
+            next.blank.push_str(self.line_break);
+        }
+        self.sections.insert(index, section);
+    }
+
+    /// Puts the first entry behind everything that the file holds.
+    fn append(&mut self, mut section: Section) {
+        section.loose = std::mem::take(&mut self.rest);
+        let ends_blank = blank_start(&section.loose, 0, section.loose.len()) < section.loose.len();
+        if ends_blank {
+            section.blank.clear();
+        }
+        self.sections.push(section);
+    }
+
+    /// Edits the entries that changed and removes those that are no more.
+    fn change(&mut self, document: &Document, new: &Locks) {
+        for index in (0..self.sections.len()).rev() {
+            let section = &mut self.sections[index];
+            let Some(entry) = section.entry.map(|entry| &document.entries[entry]) else { continue };
+            match new.get(&entry.address) {
+                None => self.remove(index),
+                Some(provider) if *provider == entry.provider => {}
+                Some(provider) => section.block = block::edited(&document.file.text, entry, provider, self.line_break),
+            }
+        }
+    }
+
+    /// Removes a block with the comments directly above it. What follows takes its place.
+    fn remove(&mut self, index: usize) {
+        let removed = self.sections.remove(index);
+        match self.sections.get_mut(index) {
+            Some(next) => {
+                if next.loose.is_empty() {
+                    next.blank = removed.blank;
+                }
+                next.loose.insert_str(0, &removed.loose);
+            }
+            None => self.rest.insert_str(0, &removed.loose),
+        }
+    }
+
+    fn text(self) -> String {
+        let sections = self.sections.into_iter();
+        let pieces = sections.flat_map(|s| [s.loose, s.blank, s.attached, s.block, s.line_end]);
+        pieces.chain([self.rest]).collect()
+    }
+}
+
+/// Where the comments begin that stand directly above a block at `block`, without a blank line between.
+///
+/// `start` is behind the line of the previous block. The two lines of the file's header belong to no block.
+fn attached_start(text: &str, start: usize, block: usize) -> usize {
+    let mut attached = start;
+    let mut line_is_blank = true;
+    for token in tokens(text, start..block) {
+        let end = token.span.end;
+        match token.kind {
+            Kind::LineBreak if line_is_blank => attached = end,
+            Kind::LineBreak => line_is_blank = true,
+            Kind::Space => {}
+            _ => line_is_blank = false,
+        }
+        if token.kind == Kind::LineComment && is_header_line(&text[token.span]) {
+            attached = trivia::skip_line_break(text, end);
+        }
+    }
+    attached
+}
+
+/// Where the blank lines begin that end at `end`, not before `start`. Both are starts of lines.
+fn blank_start(text: &str, start: usize, end: usize) -> usize {
+    let mut position = end;
+    while position > start {
+        let line = trivia::line_start(text, position - 1).max(start);
+        if !text[line..position].trim().is_empty() {
+            break;
+        }
+        position = line;
+    }
+    position
+}

@@ -1,0 +1,141 @@
+//! The lock file on disk: reading with a cap, replacing in one step (spec section 3, "Writing").
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// The largest lock file that is read, in bytes.
+pub const SIZE_LIMIT: u64 = 16 * 1024 * 1024;
+
+/// Reads a lock file; none if there is no such file.
+///
+/// What is not a regular file, is larger than [`SIZE_LIMIT`] or cannot be read is an error.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    let attempt = || -> std::io::Result<Option<Vec<u8>>> {
+        let metadata = match fs::metadata(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            metadata => metadata?,
+        };
+        if metadata.is_dir() {
+            return Err(std::io::Error::new(ErrorKind::IsADirectory, "it is a directory"));
+        }
+        if !metadata.is_file() {
+            return Err(std::io::Error::other("it is not a regular file"));
+        }
+        let mut bytes = Vec::new();
+        File::open(path)?.take(SIZE_LIMIT + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > SIZE_LIMIT {
+            let limit = SIZE_LIMIT / (1024 * 1024);
+            return Err(std::io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {limit} MiB")));
+        }
+        Ok(Some(bytes))
+    };
+    attempt().map_err(|error| Diagnostic::io("read", path, &error))
+}
+
+/// Replaces the lock file in one step: whoever reads it sees the old bytes or the new ones, whenever this program ends.
+///
+/// A symlink stays, and its target is replaced. The file's mode stays, and its owner where the system allows that.
+/// An error, with nothing changed and nothing left behind, when the file no longer holds `expected_old` (none: there
+/// was no file). Not to be called when there is nothing to change.
+pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
+    let failed = |error: &std::io::Error| Diagnostic::io("write", path, error);
+    let target = link_target(path).map_err(|error| failed(&error))?;
+    let directory = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let mut file = platform::new_file(directory, expected_old.map(|_| target.as_path())).map_err(|e| failed(&e))?;
+    file.write_all(new).and_then(|()| file.as_file().sync_all()).map_err(|error| failed(&error))?;
+    if read(&target)?.as_deref() != expected_old {
+        return Err(changed(path).into());
+    }
+    persist(file, &target, expected_old.is_some()).map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => changed(path).into(),
+        _ => failed(&error),
+    })?;
+    platform::sync_directory(directory);
+    Ok(())
+}
+
+fn changed(path: &Path) -> Diagnostic {
+    let message = format!("{} was changed by another program after it was read; nothing was written", path.display());
+    Diagnostic::error(Code::FileChanged, message).help("run the command again")
+}
+
+/// Gives the temporary file its name. Where no file was, none that has come since is replaced.
+fn persist(file: NamedTempFile, target: &Path, replace: bool) -> std::io::Result<()> {
+    let persisted = if replace { file.persist(target) } else { file.persist_noclobber(target) };
+    persisted.map(drop).map_err(|error| error.error)
+}
+
+/// The file that a path leads to over symlinks, the last of which may point to where no file is yet.
+fn link_target(path: &Path) -> std::io::Result<PathBuf> {
+    /// As many as Linux follows.
+    const MOST_LINKS: usize = 40;
+    let mut target = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::symlink_metadata(&target) {
+            Ok(metadata) if metadata.is_symlink() => {
+                let link = fs::read_link(&target)?;
+                target = target.parent().unwrap_or(Path::new("")).join(link);
+            }
+            _ => return Ok(target),
+        }
+    }
+    Err(std::io::Error::other("too many symlinks"))
+}
+
+#[cfg(unix)]
+mod platform {
+    use std::fs::{self, File, Permissions};
+    use std::io::Result;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
+    use std::path::Path;
+
+    use tempfile::NamedTempFile;
+
+    /// An empty file in `directory`, with the mode and owner of `like`, or those of any new file.
+    pub(super) fn new_file(directory: &Path, like: Option<&Path>) -> Result<NamedTempFile> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".terraform.lock.hcl.");
+        // The mode of a new file is subject to the process's umask.
+        let file = builder.permissions(Permissions::from_mode(0o666)).tempfile_in(directory)?;
+        if let Some(metadata) = like.and_then(|path| fs::metadata(path).ok()) {
+            // Only a privileged process may give a file away; for any other the new owner is the one it runs as.
+            let _ = fchown(file.as_file(), Some(metadata.uid()), Some(metadata.gid()));
+            file.as_file().set_permissions(metadata.permissions())?;
+        }
+        Ok(file)
+    }
+
+    /// Makes the new name survive a power failure. Where a file system cannot do that, the file is written all the same.
+    pub(super) fn sync_directory(directory: &Path) {
+        let _ = File::open(directory).and_then(|directory| directory.sync_all());
+    }
+}
+
+#[cfg(not(unix))]
+mod platform {
+    use std::fs;
+    use std::io::Result;
+    use std::path::Path;
+
+    use tempfile::NamedTempFile;
+
+    /// An empty file in `directory`, read-only if `like` is.
+    pub(super) fn new_file(directory: &Path, like: Option<&Path>) -> Result<NamedTempFile> {
+        let file = tempfile::Builder::new().prefix(".terraform.lock.hcl.").tempfile_in(directory)?;
+        if let Some(metadata) = like.and_then(|path| fs::metadata(path).ok()) {
+            file.as_file().set_permissions(metadata.permissions())?;
+        }
+        Ok(file)
+    }
+
+    /// Directories cannot be opened for this; the file system's journal has to do.
+    pub(super) fn sync_directory(_directory: &Path) {}
+}

@@ -1,0 +1,366 @@
+//! Reading a lock file (spec section 3, "Reading").
+
+use std::collections::BTreeMap;
+use std::collections::btree_map;
+use std::fmt::Display;
+use std::ops::Range;
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use hcl_edit::Span as _;
+use hcl_edit::expr::Expression;
+use hcl_edit::structure::{Attribute, Block, Body, Structure};
+use hcl_edit::template::{Element, StringTemplate};
+
+use crate::address::{AddressError, ProviderAddress};
+use crate::constraint::ConstraintList;
+use crate::diagnostic::{Code, Diagnostic, Location, Severity, SourceFile};
+use crate::dialect::Dialect;
+use crate::hash::Hash;
+use crate::version::{Version, VersionError};
+
+use super::{AttributeLayout, BlockLayout, Document, Entry, LockedProvider, Parsed, TopLevelBlock};
+
+pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Reads a lock file. `path` is how diagnostics name it; the dialect says which host an address without one belongs to.
+///
+/// Reports everything that is wrong, except that after a syntax error nothing can be said about the rest.
+pub fn parse(path: &Path, bytes: &[u8], dialect: Dialect) -> Parsed {
+    let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    let mut reader = Reader {
+        file: SourceFile::new(path, String::from_utf8_lossy(text)),
+        dialect,
+        diagnostics: Vec::new(),
+        entries: Vec::new(),
+        blocks: Vec::new(),
+    };
+    if let Err(error) = std::str::from_utf8(text) {
+        let start = error.valid_up_to();
+        reader.error(Code::LockFileSyntax, start..start, "the lock file is not UTF-8 text");
+    } else if !reader.report_conflicts() {
+        let file = Arc::clone(&reader.file);
+        match hcl_edit::parser::parse_body(&file.text) {
+            Ok(body) => reader.read_file(&body),
+            Err(error) => {
+                let (start, message) = (error.location().offset(), error.message());
+                reader.error(Code::LockFileSyntax, start..start, format!("the lock file cannot be parsed: {message}"));
+            }
+        }
+    }
+    reader.finish(bytes)
+}
+
+/// Collects what a file holds and what is wrong with it.
+struct Reader {
+    file: Arc<SourceFile>,
+    dialect: Dialect,
+    diagnostics: Vec<Diagnostic>,
+    entries: Vec<Entry>,
+    blocks: Vec<TopLevelBlock>,
+}
+
+/// A string literal's value, and where it stands.
+struct Text {
+    value: String,
+    span: Range<usize>,
+}
+
+impl Reader {
+    fn finish(mut self, bytes: &[u8]) -> Parsed {
+        self.report_duplicates();
+        self.diagnostics.sort_by_key(|diagnostic| diagnostic.labels.first().map(|label| label.location.span.start));
+        let failed = self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        let document = (!failed).then(|| Document {
+            file: self.file,
+            bytes: bytes.to_vec(),
+            dialect: self.dialect,
+            locks: self.entries.iter().map(|entry| (entry.address.clone(), entry.provider.clone())).collect(),
+            places: self.entries.iter().enumerate().map(|(place, entry)| (entry.address.clone(), place)).collect(),
+            entries: self.entries,
+            blocks: self.blocks,
+            is_new: false,
+        });
+        Parsed { document, diagnostics: self.diagnostics }
+    }
+
+    fn location(&self, span: Range<usize>) -> Location {
+        Location::new(&self.file, span)
+    }
+
+    fn error(&mut self, code: Code, span: Range<usize>, message: impl Into<String>) {
+        let location = self.location(span);
+        self.diagnostics.push(Diagnostic::error(code, message).at(location, ""));
+    }
+
+    /// Names git's conflict markers, which would otherwise show as a syntax error somewhere near.
+    fn report_conflicts(&mut self) -> bool {
+        let mut start = 0;
+        let mut markers = Vec::new();
+        for line in self.file.text.split_inclusive('\n') {
+            if let Some(kind) = ["<<<<<<<", ">>>>>>>"].into_iter().find(|marker| line.starts_with(marker)) {
+                markers.push((kind, start..start + line.trim_end().len()));
+            }
+            start += line.len();
+        }
+        let Some((_, first)) = markers.first() else { return false };
+        let count = markers.iter().filter(|(kind, _)| *kind == "<<<<<<<").count();
+        let diagnostic = Diagnostic::error(Code::ConflictMarkers, "the lock file holds git conflict markers")
+            .at(self.location(first.clone()), "the first of them")
+            .note(format!("conflicts in the file: {}", count.max(1)))
+            .help("resolve the conflict, or take one side with `git checkout --ours` and lock again");
+        self.diagnostics.push(diagnostic);
+        true
+    }
+
+    /// An entry that repeats the provider of an earlier one is an error; where both are is said.
+    fn report_duplicates(&mut self) {
+        let mut first = BTreeMap::new();
+        for entry in &self.entries {
+            match first.entry(&entry.address) {
+                btree_map::Entry::Vacant(place) => _ = place.insert(entry),
+                btree_map::Entry::Occupied(earlier) => self.diagnostics.push(
+                    Diagnostic::error(Code::DuplicateProvider, format!("{} is locked twice", entry.address))
+                        .at(entry.block.clone(), "again here")
+                        .at(earlier.get().block.clone(), "first here")
+                        .help("remove one of the two blocks"),
+                ),
+            }
+        }
+    }
+
+    fn read_file(&mut self, body: &Body) {
+        for structure in body {
+            let span = span_of(structure);
+            match structure {
+                Structure::Attribute(attribute) => {
+                    let message =
+                        format!("unknown attribute {}: a lock file holds provider blocks only", attribute.key.as_str());
+                    self.error(Code::LockFileSyntax, span_of(&attribute.key), message);
+                }
+                Structure::Block(block) => {
+                    let entry = match block.ident.as_str() {
+                        "provider" => self.read_provider(block),
+                        _ => self.report_block(block),
+                    };
+                    self.blocks.push(TopLevelBlock { span, entry });
+                }
+            }
+        }
+    }
+
+    /// `module` is reserved for a later version of the format; everything else is unknown.
+    fn report_block(&mut self, block: &Block) -> Option<usize> {
+        let span = span_of(&block.ident);
+        if block.ident.as_str() == "module" {
+            let message = "module blocks in a lock file mean nothing yet; this one is ignored";
+            let location = self.location(span);
+            self.diagnostics.push(Diagnostic::warning(Code::LockFileSyntax, message).at(location, ""));
+        } else {
+            let message =
+                format!("unknown block type {}: a lock file holds provider blocks only", block.ident.as_str());
+            self.error(Code::LockFileSyntax, span, message);
+        }
+        None
+    }
+
+    /// Reads one entry and returns its index, unless it lacks an address or a version.
+    fn read_provider(&mut self, block: &Block) -> Option<usize> {
+        let attributes = self.attributes(block);
+        let label = self.label(block);
+        let address = label.as_ref().and_then(|label| self.address(label));
+        let name = label.as_ref().map_or_else(|| "the provider".to_owned(), |label| label.value.clone());
+        let version = attributes.version.and_then(|attribute| self.version(attribute, &name));
+        if attributes.version.is_none() {
+            let span = label.as_ref().map_or_else(|| span_of(&block.ident), |label| label.span.clone());
+            self.error(Code::LockFileSyntax, span, format!("the entry of {name} has no version"));
+        }
+        let constraints = attributes.constraints.and_then(|attribute| self.constraints(attribute, &name));
+        let hashes = attributes.hashes.map_or_else(Vec::new, |attribute| self.hashes(attribute, &name));
+        let (address, label, version) = (address?, label?, version?);
+        let layout = BlockLayout {
+            span: span_of(block),
+            label_end: label.span.end,
+            version: attribute_layout(attributes.version?),
+            constraints: attributes.constraints.map(attribute_layout),
+            hashes: attributes.hashes.map(attribute_layout),
+        };
+        let provider = LockedProvider {
+            version,
+            constraints: constraints.unwrap_or_default(),
+            hashes: hashes.iter().map(|(hash, _)| hash.clone()).collect(),
+        };
+        self.entries.push(Entry {
+            address,
+            provider,
+            block: self.location(label.span),
+            version: self.location(layout.version.value.clone()),
+            constraints: layout.constraints.as_ref().map(|attribute| self.location(attribute.value.clone())),
+            hashes,
+            layout,
+        });
+        Some(self.entries.len() - 1)
+    }
+
+    /// The three attributes of an entry; anything else in its block is reported.
+    fn attributes<'a>(&mut self, block: &'a Block) -> Attributes<'a> {
+        let mut attributes = Attributes { version: None, constraints: None, hashes: None };
+        for structure in &block.body {
+            match structure {
+                Structure::Attribute(attribute) => match attribute.key.as_str() {
+                    "version" => attributes.version = Some(attribute),
+                    "constraints" => attributes.constraints = Some(attribute),
+                    "hashes" => attributes.hashes = Some(attribute),
+                    other => {
+                        let message =
+                            format!("unknown attribute {other}: an entry has version, constraints and hashes");
+                        self.error(Code::LockFileSyntax, span_of(&attribute.key), message);
+                    }
+                },
+                Structure::Block(inner) => {
+                    let message = format!("unknown block {}: an entry holds no blocks", inner.ident.as_str());
+                    self.error(Code::LockFileSyntax, span_of(&inner.ident), message);
+                }
+            }
+        }
+        attributes
+    }
+
+    fn label(&mut self, block: &Block) -> Option<Text> {
+        if let [label] = &block.labels[..] {
+            return Some(Text { value: label.as_str().to_owned(), span: label.span().unwrap_or_default() });
+        }
+        let count = block.labels.len();
+        let message = format!("a provider block has one label, the provider's address; this one has {count}");
+        self.error(Code::LockFileSyntax, span_of(&block.ident), message);
+        None
+    }
+
+    fn address(&mut self, label: &Text) -> Option<ProviderAddress> {
+        match ProviderAddress::parse_canonical(&label.value, self.dialect) {
+            Ok(address) => Some(address),
+            Err(error @ AddressError::NotCanonical(_)) => {
+                self.error(Code::NotCanonical, label.span.clone(), format!("provider {:?}: {error}", label.value));
+                None
+            }
+            Err(error) => {
+                self.error(Code::LockFileSyntax, label.span.clone(), format!("provider {:?}: {error}", label.value));
+                None
+            }
+        }
+    }
+
+    fn version(&mut self, attribute: &Attribute, name: &str) -> Option<Version> {
+        let text = self.string(&attribute.value, "the version")?;
+        match text.value.parse() {
+            Ok(version) => Some(version),
+            Err(VersionError::NotCanonical(version)) => {
+                self.not_canonical(&text, &format!("the version of {name}"), &version);
+                None
+            }
+            Err(error) => {
+                let message = format!("{:?} is no version of {name}: {error}", text.value);
+                self.error(Code::LockFileSyntax, text.span, message);
+                None
+            }
+        }
+    }
+
+    fn constraints(&mut self, attribute: &Attribute, name: &str) -> Option<ConstraintList> {
+        let text = self.string(&attribute.value, "the constraints")?;
+        match ConstraintList::from_str(&text.value) {
+            Ok(constraints) if constraints.to_string() == text.value => Some(constraints),
+            Ok(constraints) => {
+                self.not_canonical(&text, &format!("the constraints of {name}"), &constraints);
+                None
+            }
+            Err(error) => {
+                let message = format!("the constraints {:?} of {name} cannot be read: {error}", text.value);
+                self.error(Code::LockFileSyntax, text.span, message);
+                None
+            }
+        }
+    }
+
+    fn not_canonical(&mut self, found: &Text, what: &str, canonical: &impl Display) {
+        let canonical = canonical.to_string();
+        let message = format!("{what} must be written {canonical:?}, not {:?}", found.value);
+        self.error(Code::NotCanonical, found.span.clone(), message);
+    }
+
+    fn hashes(&mut self, attribute: &Attribute, name: &str) -> Vec<(Hash, Location)> {
+        let Expression::Array(array) = &attribute.value else {
+            let message = format!("the hashes of {name} must be a list of strings");
+            self.error(Code::LockFileSyntax, span_of(&attribute.value), message);
+            return Vec::new();
+        };
+        if array.is_empty() {
+            let message = format!("the hashes of {name} must hold at least one hash or be left out");
+            self.error(Code::LockFileSyntax, span_of(&attribute.value), message);
+        }
+        array.iter().filter_map(|item| self.hash(item)).collect()
+    }
+
+    fn hash(&mut self, item: &Expression) -> Option<(Hash, Location)> {
+        let text = self.string(item, "a hash")?;
+        match text.value.parse() {
+            Ok(hash) => Some((hash, self.location(text.span))),
+            Err(error) => {
+                self.error(Code::MalformedHash, text.span, format!("{error}"));
+                None
+            }
+        }
+    }
+
+    /// The value of an expression that must be a string on one line.
+    fn string(&mut self, expression: &Expression, what: &str) -> Option<Text> {
+        let span = span_of(expression);
+        let on_one_line = !self.file.text[span.clone()].contains('\n');
+        match constant_text(expression) {
+            Some(value) if on_one_line => Some(Text { value, span }),
+            _ => {
+                self.error(Code::LockFileSyntax, span, format!("{what} must be a quoted string on one line"));
+                None
+            }
+        }
+    }
+}
+
+/// The attributes that an entry may have.
+struct Attributes<'a> {
+    version: Option<&'a Attribute>,
+    constraints: Option<&'a Attribute>,
+    hashes: Option<&'a Attribute>,
+}
+
+/// The text of a string, also of one with constants in its templates, such as `"${"1"}.0.0"`, which OpenTofu evaluates.
+fn constant_text(expression: &Expression) -> Option<String> {
+    match expression {
+        Expression::String(text) => Some(text.value().clone()),
+        Expression::StringTemplate(template) => template_text(template),
+        Expression::Parenthesis(inner) => constant_text(inner.inner()),
+        _ => None,
+    }
+}
+
+fn template_text(template: &StringTemplate) -> Option<String> {
+    let piece = |element: &Element| match element {
+        Element::Literal(text) => Some(text.value().clone()),
+        Element::Interpolation(interpolation) => match &interpolation.expr {
+            Expression::Number(number) => Some(number.value().to_string()),
+            expression => constant_text(expression),
+        },
+        Element::Directive(_) => None,
+    };
+    template.iter().map(piece).collect()
+}
+
+/// Where a parsed part stands. The parser gives a place to everything that is asked for here.
+fn span_of(part: &impl hcl_edit::Span) -> Range<usize> {
+    part.span().unwrap_or_default()
+}
+
+fn attribute_layout(attribute: &Attribute) -> AttributeLayout {
+    AttributeLayout { key: span_of(&attribute.key), value: span_of(&attribute.value) }
+}

@@ -1,0 +1,174 @@
+use std::path::Path;
+
+use super::super::{Document, Locks, canonical_text};
+use super::{HEADER, address, document, locked};
+use crate::dialect::Dialect;
+
+/// Edits the one entry of `text`, which is `a.b/c/d` at version 1.0.0.
+fn edited(text: &str, version: &str, constraints: &str, hashes: &[&str]) -> String {
+    let new = Locks::from([(address("a.b/c/d"), locked(version, constraints, hashes))]);
+    String::from_utf8(document(text).edit(&new).unwrap()).unwrap()
+}
+
+fn entry(attributes: &str) -> String {
+    format!("provider \"a.b/c/d\" {{\n{attributes}}}\n")
+}
+
+#[test]
+fn only_the_version_changes() {
+    let text = entry("\tversion   =  /* why */ \"1.0.0\" # pinned\n\thashes = [\"h1:b\", \"h1:a\"]\n");
+    assert_eq!(edited(&text, "1.1.0", "", &["h1:a", "h1:b"]), text.replace("1.0.0", "1.1.0"));
+}
+
+#[test]
+fn constraints_come_and_go_with_alignment() {
+    let without = entry("  version = \"1.0.0\"\n");
+    let with = entry("  version     = \"1.0.0\"\n  constraints = \">= 1.0.0\"\n");
+    assert_eq!(edited(&without, "1.0.0", ">= 1.0.0", &[]), with);
+    assert_eq!(edited(&with, "1.0.0", "", &[]), without);
+    let tight = entry("version=\"1.0.0\" # v\n");
+    assert_eq!(edited(&tight, "1.0.0", "2.0.0", &[]), entry("version=\"1.0.0\" # v\nconstraints=\"2.0.0\"\n"));
+}
+
+#[test]
+fn removed_attributes_leave_their_comments() {
+    let text = entry(
+        "  version = \"1.0.0\"\n  # c\n  constraints /* in */ = \"1.0.0\" # beside\n  hashes = [ # h\n    \"h1:a\", # a\n  ] # end\n",
+    );
+    let bare = entry("  version = \"1.0.0\"\n  # c\n  /* in */\n  # beside\n  # h\n  # a\n  # end\n");
+    assert_eq!(edited(&text, "1.0.0", "", &[]), bare);
+}
+
+#[test]
+fn hashes_take_the_form_of_the_list() {
+    let list = |list: &str| entry(&format!("  version = \"1.0.0\"\n  hashes = {list}\n"));
+    let cases = [
+        ("[\"h1:b\", \"h1:d\"]", "[\"h1:a\", \"h1:b\", \"h1:c\", \"h1:d\", \"h1:e\"]"),
+        ("[ \"h1:b\", \"h1:d\", ]", "[ \"h1:a\", \"h1:b\", \"h1:c\", \"h1:d\", \"h1:e\", ]"),
+        (
+            "[\n    \"h1:b\",\n    \"h1:d\"]",
+            "[\n    \"h1:a\",\n    \"h1:b\",\n    \"h1:c\",\n    \"h1:d\",\n    \"h1:e\"]",
+        ),
+        ("[\n\"h1:b\" # b\n,\"h1:d\" # d\n]", "[\n\"h1:a\", \"h1:b\" # b\n,\"h1:c\", \"h1:d\", # d\n\"h1:e\"\n]"),
+        (
+            "[ # list\n      # about b\n      \"h1:b\", # b\n      \"h1:d\" # d\n      # end\n  ]",
+            "[ # list\n      \"h1:a\",\n      # about b\n      \"h1:b\", # b\n      \"h1:c\",\n      \"h1:d\", # d\n      \"h1:e\"\n      # end\n  ]",
+        ),
+    ];
+    for (old, new) in cases {
+        assert_eq!(edited(&list(old), "1.0.0", "", &["h1:a", "h1:b", "h1:c", "h1:d", "h1:e"]), list(new));
+    }
+}
+
+#[test]
+fn removed_hashes_leave_their_comments() {
+    let list = |list: &str| entry(&format!("  version = \"1.0.0\"\n  hashes = {list}\n"));
+    let cases = [
+        ("[\"h1:a\", \"h1:b\", \"h1:c\"]", "[\"h1:b\"]"),
+        ("[\n    \"h1:a\",\n    \"h1:b\",\n    \"h1:c\",\n  ]", "[\n    \"h1:b\",\n  ]"),
+        ("[\n    \"h1:a\", \"h1:b\",\n    \"h1:c\"]", "[\n    \"h1:b\"]"),
+        (
+            "[\n    # of a\n    \"h1:a\", # a\n    \"h1:b\", # b\n    # of c\n    \"h1:c\" # c\n    # end\n  ]",
+            "[\n    # of a\n    # a\n    \"h1:b\" # b\n    # of c\n    # c\n    # end\n  ]",
+        ),
+        ("[ /* a */ \"h1:a\", /* b */ \"h1:b\", \"h1:c\" /* c */]", "[ /* a */ /* b */ \"h1:b\" /* c */ ]"),
+    ];
+    for (old, new) in cases {
+        assert_eq!(edited(&list(old), "1.0.0", "", &["h1:b"]), list(new));
+    }
+}
+
+#[test]
+fn hashes_are_added_to_blocks_of_any_form() {
+    let hashes = "  hashes = [\n    \"h1:a\",\n  ]\n";
+    let plain = entry("  version     = \"1.0.0\" # v\n  constraints = \"1.0.0\" # c\n  # end\n");
+    let expected = plain.replace("# c\n", &format!("# c\n{hashes}"));
+    assert_eq!(edited(&plain, "1.0.0", "1.0.0", &["h1:a"]), expected);
+    let one_line = "provider \"a.b/c/d\" { /* x\ny */ version = \"1.0.0\" /* z */ } # end\n";
+    let opened =
+        "provider \"a.b/c/d\" { /* x\ny */\n  version = \"1.0.0\" /* z */\n  hashes = [\n    \"h1:a\",\n  ]\n} # end\n";
+    assert_eq!(edited(one_line, "1.0.0", "", &["h1:a"]), opened);
+}
+
+/// Edits `text` so that it has entries without hashes for the given addresses.
+fn with_entries(text: &str, names: &[&str]) -> String {
+    let document = document(text);
+    let entry = |name: &&str| {
+        let address = address(&format!("a.b/c/{name}"));
+        let old = document.locks().get(&address).cloned();
+        (address, old.unwrap_or_else(|| locked("9.0.0", "", &[])))
+    };
+    String::from_utf8(document.edit(&names.iter().map(entry).collect()).unwrap()).unwrap()
+}
+
+fn block(name: &str, version: &str) -> String {
+    format!("provider \"a.b/c/{name}\" {{\n  version = \"{version}\"\n}}\n")
+}
+
+#[test]
+fn blocks_go_to_their_sorted_place_below_loose_comments() {
+    let old = ["b", "d"].map(|name| block(name, "1.0.0"));
+    let new = ["a", "c", "e"].map(|name| block(name, "9.0.0"));
+    let text = format!("# top\n\n{HEADER}# about b\n{}# end of b\n\n# loose\n\n# about d\n{}# end\n", old[0], old[1]);
+    let expected = format!(
+        "# top\n\n{HEADER}\n{}\n# about b\n{}# end of b\n\n# loose\n\n{}\n# about d\n{}\n{}# end\n",
+        new[0], old[0], new[1], old[1], new[2]
+    );
+    assert_eq!(with_entries(&text, &["a", "b", "c", "d", "e"]), expected);
+}
+
+#[test]
+fn blocks_of_an_unsorted_file_stay_where_they_are() {
+    let old = ["b", "d", "a"].map(|name| block(name, "1.0.0"));
+    let new = ["c", "e"].map(|name| block(name, "9.0.0"));
+    let text = format!("{HEADER}\n{}\n{}\n{}", old[0], old[1], old[2]);
+    let expected = format!("{HEADER}\n{}\n{}\n{}\n{}\n{}", old[0], new[0], old[1], old[2], new[1]);
+    assert_eq!(with_entries(&text, &["a", "b", "c", "d", "e"]), expected);
+}
+
+#[test]
+fn removed_blocks_take_the_comments_above_along() {
+    let [a, b, c] = ["a", "b", "c"].map(|name| block(name, "1.0.0"));
+    let text = format!("{HEADER}\n# about a\n{a}\n# loose\n\n# about b\n{b}\n# about c\n{c}\n# end\n");
+    assert_eq!(
+        with_entries(&text, &["a", "c"]),
+        format!("{HEADER}\n# about a\n{a}\n# loose\n\n# about c\n{c}\n# end\n")
+    );
+    assert_eq!(with_entries(&text, &["b"]), format!("{HEADER}\n# loose\n\n# about b\n{b}\n# end\n"));
+    assert_eq!(with_entries(&text, &[]), format!("{HEADER}\n# loose\n\n# end\n"));
+    let plain = format!("{a}\n{b}");
+    assert_eq!(with_entries(&plain, &["b"]), b);
+}
+
+#[test]
+fn ends_of_files_stay() {
+    let (a, b) = (block("a", "1.0.0"), block("b", "9.0.0"));
+    let text = format!("{HEADER}\n{a}");
+    assert_eq!(with_entries(text.trim_end(), &["a", "b"]), format!("{text}\n{b}").trim_end());
+    assert_eq!(with_entries(&format!("{text}\n\n"), &["a", "b"]), format!("{text}\n{b}\n\n"));
+    assert_eq!(with_entries(HEADER, &["b"]), format!("{HEADER}\n{b}"));
+    assert_eq!(with_entries(&format!("{HEADER}\n"), &["b"]), format!("{HEADER}\n{b}"));
+    assert_eq!(with_entries(HEADER.trim_end(), &["b"]), format!("{HEADER}\n{b}").trim_end());
+}
+
+#[test]
+fn new_lines_end_as_most_lines_do() {
+    let text = format!("\u{feff}{HEADER}\n{}", block("a", "1.0.0")).replace('\n', "\r\n");
+    let expected = format!("{text}\r\n{}", block("b", "9.0.0").replace('\n', "\r\n"));
+    assert_eq!(with_entries(&text, &["a", "b"]), expected);
+}
+
+#[test]
+fn files_with_nothing_in_them_get_a_header() {
+    let locks = Locks::from([(address("a.b/c/d"), locked("1.0.0", "", &[]))]);
+    for dialect in [Dialect::Tofu, Dialect::Terraform] {
+        let new = Document::empty(Path::new("x"), dialect);
+        assert!(new.bytes().is_empty());
+        assert_eq!(new.edit(&locks).unwrap(), canonical_text(&locks, dialect).into_bytes());
+        assert_eq!(new.edit(&Locks::new()).unwrap(), canonical_text(&Locks::new(), dialect).into_bytes());
+    }
+    assert_eq!(document("").edit(&Locks::new()).unwrap(), b"");
+    assert_eq!(document("").edit(&locks).unwrap(), canonical_text(&locks, Dialect::Tofu).into_bytes());
+    let crlf = document("\u{feff}\r\n").edit(&locks).unwrap();
+    assert_eq!(crlf, format!("\u{feff}{}", canonical_text(&locks, Dialect::Tofu).replace('\n', "\r\n")).into_bytes());
+}

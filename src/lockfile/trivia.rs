@@ -1,0 +1,129 @@
+//! What stands between the parts of an HCL text: white space, line breaks and comments.
+
+use std::ops::Range;
+
+/// A piece of text between values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// White space within a line.
+    Space,
+    /// `\n` or `\r\n`.
+    LineBreak,
+    /// `#` or `//` up to the end of the line.
+    LineComment,
+    /// `/* … */`, which may span lines.
+    BlockComment,
+    /// Any other character.
+    Other,
+}
+
+/// A piece of text with its place in the text that was scanned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Token {
+    pub(super) kind: Kind,
+    pub(super) span: Range<usize>,
+}
+
+impl Token {
+    pub(super) fn is_comment(&self) -> bool {
+        matches!(self.kind, Kind::LineComment | Kind::BlockComment)
+    }
+}
+
+/// Splits `text[range]` into tokens. The text must hold no strings, in which a `#` is no comment.
+pub(super) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = Token> {
+    let mut position = range.start;
+    std::iter::from_fn(move || {
+        let rest = &text[position..range.end];
+        let first = rest.chars().next()?;
+        let (kind, length) = if rest.starts_with('\n') {
+            (Kind::LineBreak, 1)
+        } else if rest.starts_with("\r\n") {
+            (Kind::LineBreak, 2)
+        } else if first.is_whitespace() {
+            let end = rest.find(|c: char| !c.is_whitespace() || c == '\n');
+            let space = &rest[..end.unwrap_or(rest.len())];
+            let before_break = if rest[space.len()..].starts_with('\n') { space.strip_suffix('\r') } else { None };
+            (Kind::Space, before_break.unwrap_or(space).len())
+        } else if first == '#' || rest.starts_with("//") {
+            let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
+            (Kind::LineComment, line.strip_suffix('\r').unwrap_or(line).len())
+        } else if let Some(inside) = rest.strip_prefix("/*") {
+            (Kind::BlockComment, inside.find("*/").map_or(rest.len(), |end| end + 4))
+        } else {
+            (Kind::Other, first.len_utf8())
+        };
+        let span = position..position + length;
+        position = span.end;
+        Some(Token { kind, span })
+    })
+}
+
+/// The comments of `text[range]`, which may hold strings.
+pub(super) fn comments(text: &str, range: Range<usize>) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut position = range.start;
+    while position < range.end {
+        let mut string = None;
+        for token in tokens(text, position..range.end) {
+            if token.is_comment() {
+                found.push(&text[token.span]);
+            } else if text[token.span.clone()].starts_with('"') {
+                string = Some(token.span.start);
+                break;
+            }
+        }
+        position = string.map_or(range.end, |start| string_end(text, start, range.end));
+    }
+    found
+}
+
+/// Just behind the string that starts at `start`.
+fn string_end(text: &str, start: usize, limit: usize) -> usize {
+    let mut escaped = false;
+    for (offset, byte) in text[start + 1..limit].bytes().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = true,
+            b'"' => return start + offset + 2,
+            _ => {}
+        }
+    }
+    limit
+}
+
+/// Where the line that `position` is on ends: before its line break, behind comments that start on it.
+///
+/// From `position` on, the line must hold nothing but white space and comments.
+pub(super) fn line_end(text: &str, position: usize) -> usize {
+    tokens(text, position..text.len())
+        .find(|token| matches!(token.kind, Kind::LineBreak | Kind::Other))
+        .map_or(text.len(), |token| token.span.start)
+}
+
+/// Just behind the line break that starts at `position`, if one does.
+pub(super) fn skip_line_break(text: &str, position: usize) -> usize {
+    let rest = &text[position..];
+    match rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')) {
+        Some(behind) => text.len() - behind.len(),
+        None => position,
+    }
+}
+
+/// The start of the line that `position` is on.
+pub(super) fn line_start(text: &str, position: usize) -> usize {
+    text[..position].rfind('\n').map_or(0, |line_break| line_break + 1)
+}
+
+/// The white space that the line of `position` starts with, or none when something else precedes `position`.
+pub(super) fn indentation(text: &str, position: usize) -> Option<&str> {
+    let before = &text[line_start(text, position)..position];
+    before.chars().all(char::is_whitespace).then_some(before)
+}
+
+/// The line break that most lines of the text end with.
+pub(super) fn dominating_line_break(text: &str) -> &'static str {
+    let with_return = text.matches("\r\n").count();
+    let all = text.matches('\n').count();
+    if with_return * 2 > all { "\r\n" } else { "\n" }
+}

@@ -1,0 +1,4 @@
+# Copyright Example Ltd.
+
+/* nothing
+   is locked */
