@@ -10,6 +10,7 @@ mod difference;
 mod edit;
 pub mod file;
 mod hash_list;
+pub mod merge;
 mod parse;
 #[cfg(test)]
 mod tests;

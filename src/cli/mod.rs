@@ -1,0 +1,124 @@
+//! The command line: raw arguments to validated requests, reports to text or JSON, outcomes to exit codes.
+
+mod diff;
+mod git;
+mod merge;
+mod render;
+mod setup;
+mod ui;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand, ValueHint};
+use provlock::diagnostic::Diagnostic;
+use provlock::dialect::Dialect;
+
+use ui::Ui;
+
+/// Locks, verifies, upgrades and compares the dependency lock files of OpenTofu and Terraform
+#[derive(Parser)]
+#[command(name = "provlock", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(after_help = "Exit codes: 0 nothing to report, 1 differences or findings, 2 could not do it")]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) global: GlobalArgs,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Flags of every command.
+#[derive(Args)]
+pub(crate) struct GlobalArgs {
+    /// Run as if started in DIR
+    #[arg(short = 'C', long = "chdir", value_name = "DIR", global = true, value_hint = ValueHint::DirPath)]
+    pub(crate) chdir: Option<PathBuf>,
+    /// Whose rules apply: tofu or terraform [default: detected from the files]
+    #[arg(long, value_name = "DIALECT", global = true, env = "PROVLOCK_DIALECT", hide_env_values = true)]
+    pub(crate) dialect: Option<Dialect>,
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// How results and messages are shown.
+#[derive(Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// Print the result as one JSON object on stdout
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Say more; repeat for more still
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
+    pub(crate) verbose: u8,
+    /// Say nothing but errors
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ui::Color::Auto)]
+    pub(crate) color: ui::Color,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Compare two lock files, provider by provider
+    Diff(diff::DiffArgs),
+    /// Merge lock files, or mend one that holds conflict markers
+    Merge(merge::MergeArgs),
+    /// Connect provlock with other programs
+    #[command(subcommand)]
+    Setup(setup::SetupCommand),
+}
+
+/// What a command came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// Done, and nothing to report.
+    Done,
+    /// There are differences or findings.
+    Found,
+    /// It could not be done.
+    Failed,
+}
+
+/// Why a command stopped.
+pub(crate) type Failure = Vec<Diagnostic>;
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        match outcome {
+            Outcome::Done => Self::SUCCESS,
+            Outcome::Found => Self::from(1),
+            Outcome::Failed => Self::from(2),
+        }
+    }
+}
+
+/// Runs a command and shows what stopped it.
+pub(crate) fn run(cli: Cli) -> Outcome {
+    let ui = Ui::new(&cli.global.output);
+    let (name, result) = match cli.command {
+        Command::Diff(arguments) => ("diff", enter(&cli.global).and_then(|()| diff::run(&arguments, &cli.global, &ui))),
+        Command::Merge(arguments) => {
+            ("merge", enter(&cli.global).and_then(|()| merge::run(&arguments, &cli.global, &ui)))
+        }
+        Command::Setup(arguments) => ("setup", enter(&cli.global).and_then(|()| setup::run(&arguments, &ui))),
+    };
+    result.unwrap_or_else(|errors| {
+        ui.fail(name, &errors);
+        Outcome::Failed
+    })
+}
+
+/// Changes to the directory of `-C`, as git does, so that every other path is relative to it.
+fn enter(global: &GlobalArgs) -> Result<(), Failure> {
+    match &global.chdir {
+        Some(directory) => std::env::set_current_dir(directory)
+            .map_err(|error| vec![*Diagnostic::io("change to the directory", directory, &error)]),
+        None => Ok(()),
+    }
+}
+
+/// The error for an argument that cannot be understood.
+fn invalid_argument(message: String) -> Diagnostic {
+    Diagnostic::error(provlock::diagnostic::Code::InvalidArgument, message)
+}

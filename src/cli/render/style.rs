@@ -1,0 +1,28 @@
+//! Colours. They only add: every text means the same without them.
+
+use std::fmt::Display;
+
+/// Wraps `text` in an ANSI colour when `enabled`.
+pub(crate) fn paint(enabled: bool, color: Color, text: impl Display) -> String {
+    if enabled { format!("\u{1b}[{}m{text}\u{1b}[0m", color as u8) } else { text.to_string() }
+}
+
+/// The few colours in use, with their ANSI codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Color {
+    Dim = 2,
+    Red = 31,
+    Green = 32,
+    Yellow = 33,
+}
+
+/// `1 provider`, `2 providers`
+pub(crate) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// Control characters, which text from a registry may hold, made visible instead of obeyed.
+pub(crate) fn printable(text: &str) -> String {
+    let escape = |c: char| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(escape).collect()
+}
