@@ -35,10 +35,10 @@ pub(crate) struct DiffArgs {
 #[command(next_help_heading = "What")]
 struct WhatArgs {
     /// The lock file before [default: that of HEAD]
-    #[arg(value_name = "OLD", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "OLD", display_order = 0, value_hint = ValueHint::FilePath)]
     old: Option<PathBuf>,
     /// The lock file after [default: that of the current directory]
-    #[arg(value_name = "NEW", value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "NEW", display_order = 0, value_hint = ValueHint::FilePath)]
     new: Option<PathBuf>,
     /// Compare a revision with the working tree, or two: REV, OLD..NEW or, from where they parted, OLD...NEW
     #[arg(long, value_name = "REV", conflicts_with = "old", allow_hyphen_values = true)]

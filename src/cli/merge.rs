@@ -8,6 +8,7 @@ use provlock::dialect::Dialect;
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Sides};
 use provlock::lockfile::{self, Document, Locks};
 
+use super::render::diff::zh_replaced;
 use super::render::json;
 use super::ui::Ui;
 use super::{Failure, GlobalArgs, Outcome, git, invalid_argument};
@@ -87,6 +88,21 @@ fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs,
     merge.finish(ui)
 }
 
+/// A release has one list of `zh:` hashes. Two sides with different ones have them from different releases, whatever version
+/// they name: git, for one, merges the line of the version alone.
+fn mixed_releases(ours: &Locks, theirs: &Locks, dialect: Dialect) -> Vec<Diagnostic> {
+    let difference = lockfile::diff(ours, theirs);
+    let mixed = difference.providers.iter().filter(|provider| zh_replaced(provider).is_some());
+    let warning = |provider: &lockfile::ProviderDiff| {
+        let version = provider.new.as_ref().map(|entry| entry.version.to_string()).unwrap_or_default();
+        let name = format!("{} {version}", provider.address.short(dialect));
+        Diagnostic::warning(Code::HashesReplaced, format!("the two sides have different zh hashes of {name}"))
+            .note("both were kept, but a release has one list of them: some may be of another version")
+            .help("provlock verify")
+    };
+    mixed.map(warning).collect()
+}
+
 /// Tells that a side cannot be read, so that git merged its lines as it does without a merge driver.
 fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool, ui: &Ui) -> Outcome {
     let warning = |error: Diagnostic| {
@@ -140,7 +156,8 @@ fn one_sided(ours: &Document, theirs: &Document, dialect: Dialect) -> Vec<Diagno
 
 impl Merge<'_> {
     /// Merges, writes the result and tells about it.
-    fn finish(self, ui: &Ui) -> Result<Outcome, Failure> {
+    fn finish(mut self, ui: &Ui) -> Result<Outcome, Failure> {
+        self.warnings.extend(mixed_releases(self.ours.locks(), self.theirs.locks(), self.dialect));
         let merged = merge::merge(&self.base, self.ours.locks(), self.theirs.locks());
         // `--resolve` belongs here: `merged.locks` has no entry for the providers in `merged.conflicts`, so locking those
         // again, with `self.ours.edit(&merged.locks)` as the document, and clearing `merged.conflicts` is all it takes.

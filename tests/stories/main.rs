@@ -1,6 +1,9 @@
 //! Stories: what `provlock` does for its users, told by running it. One binary, so that it links once.
 
 mod demo;
+mod diff;
+mod merge;
+mod repository;
 mod runs;
 mod support;
 mod support_judged;

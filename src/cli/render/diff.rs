@@ -69,7 +69,7 @@ impl Row {
             Change::Unchanged => ("=", Color::Dim),
         };
         let name = printable(&provider.address.short(dialect));
-        let details = printable(&details(provider).join(", "));
+        let details = printable(&details(provider).join("; "));
         Self { symbol, color, name, version: versions(provider), step: step(provider).unwrap_or_default(), details }
     }
 
@@ -121,12 +121,16 @@ pub(super) fn replaced(provider: &ProviderDiff) -> Option<String> {
     if provider.hashes_replaced() {
         return Some("hashes replaced under the same version".to_owned());
     }
-    let (Some(old), Some(new)) = (&provider.old, &provider.new) else { return None };
+    zh_replaced(provider).map(|removed| format!("{removed} zh replaced under the same version"))
+}
+
+/// How many `zh:` hashes of a version made room for others of the same version; none if that did not happen.
+pub(crate) fn zh_replaced(provider: &ProviderDiff) -> Option<usize> {
+    let (old, new) = (provider.old.as_ref()?, provider.new.as_ref()?);
     let is_zh = |hash: &&Hash| hash.scheme() == HashScheme::Zh;
     let removed = old.hashes.difference(&new.hashes).filter(is_zh).count();
     let added = new.hashes.difference(&old.hashes).filter(is_zh).count();
-    let suspicious = old.version == new.version && removed > 0 && added > 0;
-    suspicious.then(|| format!("{removed} zh replaced under the same version"))
+    (old.version == new.version && removed > 0 && added > 0).then_some(removed)
 }
 
 /// `constraints ~> 4.0 → ~> 5.0`
@@ -205,6 +209,7 @@ fn checksum(hashes: &BTreeSet<Hash>) -> String {
 /// The change of a file as `diff -u` shows it; empty when there is none. A file that is not there is `/dev/null`.
 pub(crate) fn unified(path: &Path, old: Option<Vec<u8>>, new: Option<Vec<u8>>, color: bool) -> String {
     let name = path.display().to_string().replace('\\', "/");
+    let name = name.trim_start_matches('/');
     let header = |side: &str, bytes: &Option<Vec<u8>>| match bytes {
         Some(_) => format!("{side}/{name}"),
         None => "/dev/null".to_owned(),
