@@ -108,6 +108,8 @@ fn show(pairs: &[Pair], format: Format, global: &GlobalArgs, ui: &Ui) -> Result<
     for pair in pairs {
         match compare(pair, global, &mut warnings) {
             Ok(file) => files.push(file),
+            // Among many, a file that nobody touched stops nothing.
+            Err(_) if pairs.len() > 1 && pair.old.bytes == pair.new.bytes => {}
             Err(error) => errors.extend(error),
         }
     }

@@ -127,23 +127,24 @@ fn mend(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Res
         }
         return Ok(Outcome::Done);
     };
-    let Sides { ours, base, theirs, style } = sides;
+    let Sides { ours, base, base_is_complete, theirs, style } = sides;
     let dialect = dialect(global, [&ours, &theirs]);
     let ours = document(&side_name(shown, "ours"), &ours, dialect)?;
     let theirs = document(&side_name(shown, "theirs"), &theirs, dialect)?;
-    // A base that was abbreviated (zdiff3) or has conflicts of its own is no base.
-    let base = base.and_then(|base| document(&side_name(shown, "base"), &base, dialect).ok());
-    let base = base.map(|document| document.locks().clone());
-    let warnings = if base.is_none() { one_sided(&ours, &theirs, dialect) } else { Vec::new() };
+    // A base that is garbled or has conflicts of its own is none.
+    let base = document(&side_name(shown, "base"), &base, dialect).ok().map(|document| document.locks().clone());
+    let is_sure = base_is_complete && base.is_some();
     let base = base.unwrap_or_default();
+    let warnings = if is_sure { Vec::new() } else { one_sided(&base, &ours, &theirs, dialect) };
     let merge = Merge { dialect, base, ours, theirs, style, target: file, target_bytes: bytes, shown, warnings };
     merge.finish(ui)
 }
 
 /// Without a common ancestor nobody knows whether one side added an entry or the other removed it.
-fn one_sided(ours: &Document, theirs: &Document, dialect: Dialect) -> Vec<Diagnostic> {
+fn one_sided(base: &Locks, ours: &Document, theirs: &Document, dialect: Dialect) -> Vec<Diagnostic> {
     let difference = lockfile::diff(ours.locks(), theirs.locks());
-    let one_sided = difference.providers.iter().filter(|provider| provider.old.is_none() || provider.new.is_none());
+    let is_one_sided = |provider: &&lockfile::ProviderDiff| provider.old.is_none() || provider.new.is_none();
+    let one_sided = difference.providers.iter().filter(is_one_sided).filter(|p| !base.contains_key(&p.address));
     let warning = |provider: &lockfile::ProviderDiff| {
         let side = if provider.new.is_none() { "our" } else { "their" };
         let name = provider.address.short(dialect);

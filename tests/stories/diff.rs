@@ -223,6 +223,7 @@ fn recursive_compares_every_lock_file_below() {
     write("infra/ü b", "1.0.0");
     write("infra/gone", "1.0.0");
     write("infra/same", "1.0.0");
+    repository.environment.write("infra/untouched/.terraform.lock.hcl", "cannot be parsed");
     write("other", "1.0.0");
     repository.environment.write(".gitignore", "ignored/\n");
     repository.commit(&lock("1.0.0"));

@@ -74,8 +74,20 @@ fn removal_against_change_is_a_conflict() {
     repository.branch("two", &lock_file(&[null()]));
     let output = repository.try_git(["merge", "--no-edit", "one"]);
     output.assert_code(1).assert_stderr_has("we removed hashicorp/aws, they changed it (now 5.1.0)");
-    let conflict = format!("<<<<<<< ours\n=======\n{}>>>>>>> theirs\n", entry("hashicorp/aws", "5.1.0", &["h1:b"]));
-    assert_eq!(repository.environment.lock_file(), lock_file(&[conflict, null()]));
+    let aws = |version, hash| entry("hashicorp/aws", version, &[hash]);
+    let conflict = format!(
+        "<<<<<<< ours\n||||||| base\n\n{}=======\n\n{}>>>>>>> theirs\n",
+        aws("5.0.0", "h1:a"),
+        aws("5.1.0", "h1:b")
+    );
+    assert_eq!(
+        repository.environment.lock_file(),
+        lock_file(&[null()]).replace("\nprovider", &format!("{conflict}\nprovider"))
+    );
+    // The base is shown, so that the conflict is still one when the file is mended.
+    let before = repository.environment.snapshot();
+    repository.provlock(["merge", ".terraform.lock.hcl"]).assert_code(1);
+    before.assert_same(&repository.environment.snapshot());
 }
 
 #[test]

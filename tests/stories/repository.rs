@@ -72,7 +72,7 @@ pub fn lock_file(entries: &[String]) -> String {
 
 /// An entry without constraints.
 pub fn entry(name: &str, version: &str, hashes: &[&str]) -> String {
-    let lines: String = hashes.iter().map(|hash| format!("    \"{hash}\",\n")).collect();
+    let lines = hashes.iter().fold(String::new(), |lines, hash| format!("{lines}    \"{hash}\",\n"));
     format!("provider \"registry.opentofu.org/{name}\" {{\n  version = \"{version}\"\n  hashes = [\n{lines}  ]\n}}\n")
 }
 

@@ -7,7 +7,8 @@ use std::path::Path;
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 
-use super::{Conflict, Merged};
+use super::{Conflict, ConflictReason, Merged};
+use crate::lockfile::canonical::push_block;
 use crate::lockfile::trivia::dominating_line_break;
 use crate::lockfile::{Document, LockedProvider, parse};
 
@@ -36,8 +37,10 @@ impl Default for MarkerStyle {
 pub struct Sides {
     /// The file as we have it.
     pub ours: Vec<u8>,
-    /// The common ancestor, if every conflict shows it (`merge.conflictStyle` `diff3` or `zdiff3`).
-    pub base: Option<Vec<u8>>,
+    /// The common ancestor, as far as the conflicts show it. With `merge.conflictStyle` `zdiff3` it may be garbled.
+    pub base: Vec<u8>,
+    /// Whether every conflict shows the ancestor (`merge.conflictStyle` `diff3`).
+    pub base_is_complete: bool,
     /// The file as they have it.
     pub theirs: Vec<u8>,
     /// The size of the first conflict's markers, and what the sides are called.
@@ -58,7 +61,7 @@ enum Section {
 /// `path` is how an error names the file. Markers that do not belong together are an error.
 pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
     let (mut ours, mut base, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut section, mut start, mut base_is_known) = (Section::Common, 0, true);
+    let (mut section, mut start, mut base_is_complete) = (Section::Common, 0, true);
     let mut style: Option<MarkerStyle> = None;
     let mut last_opened = (0..0, MARKER_SIZE);
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -83,7 +86,7 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
             }
             (Section::Ours, b'|') => Section::Base,
             (Section::Ours, b'=') => {
-                base_is_known = false;
+                base_is_complete = false;
                 Section::Theirs
             }
             (Section::Base, b'=') => Section::Theirs,
@@ -97,7 +100,7 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
     if section != Section::Common {
         return Err(misplaced(path, bytes, last_opened.0, "this conflict has no end"));
     }
-    Ok(style.map(|style| Sides { ours, base: base_is_known.then_some(base), theirs, style }))
+    Ok(style.map(|style| Sides { ours, base, base_is_complete, theirs, style }))
 }
 
 /// A line that is a conflict marker.
@@ -128,7 +131,8 @@ fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Box<
 
 /// The bytes of `ours` with the merge's entries, and markers around each entry in conflict.
 ///
-/// The rest of the file keeps our formatting; a conflict shows each side's entry as that side wrote it.
+/// The rest of the file keeps our formatting; a conflict shows each side's entry as that side wrote it. The ancestor's is
+/// shown where nobody could tell without it what the sides did, so that [`split_conflicts`] brings the same conflicts back.
 pub fn with_markers(ours: &Document, theirs: &Document, merged: &Merged, style: &MarkerStyle) -> Result<Vec<u8>> {
     let mut locks = merged.locks.clone();
     // An entry that we removed is put in its place, to be replaced by the conflict below.
@@ -151,22 +155,56 @@ pub fn with_markers(ours: &Document, theirs: &Document, merged: &Merged, style: 
     for (place, conflict) in conflicts {
         let ours = if conflict.ours.is_some() { &text[place.clone()] } else { "" };
         let theirs = their_blocks.get(&conflict.address).map_or("", |place| &theirs.file.text[place.clone()]);
-        result.extend_from_slice(&text.as_bytes()[position..place.start]);
-        result.extend(conflict_text(ours, theirs, style, line_break).into_bytes());
+        let sides = [ours, &ancestor(conflict), theirs];
+        // Where a side is empty, the blank line above the block is part of what that side has not.
+        let gap = if ours.is_empty() || theirs.is_empty() {
+            blank_line_above(text, place.start)
+        } else {
+            place.start..place.start
+        };
+        let sides =
+            sides.map(|side| if side.is_empty() { String::new() } else { format!("{}{side}", &text[gap.clone()]) });
+        result.extend_from_slice(&text.as_bytes()[position..gap.start]);
+        result.extend(conflict_text(&sides, style, line_break).into_bytes());
         position = place.end;
     }
     result.extend_from_slice(&text.as_bytes()[position..]);
     Ok(result)
 }
 
+/// The line above the one that starts at `position`, if it is blank; else nothing.
+fn blank_line_above(text: &str, position: usize) -> Range<usize> {
+    let above = text[..position].lines().next_back().unwrap_or("x");
+    if !above.trim().is_empty() {
+        return position..position;
+    }
+    let before = text[..position].strip_suffix('\n').unwrap_or(&text[..position]);
+    before.rfind('\n').map_or(0, |line_break| line_break + 1)..position
+}
+
+/// The common ancestor's entry, if the conflict has to show it: of two versions each side's is enough.
+fn ancestor(conflict: &Conflict) -> String {
+    let mut text = String::new();
+    if let (Some(base), false) = (&conflict.base, conflict.reason == ConflictReason::Versions) {
+        push_block(&mut text, &conflict.address, base);
+    }
+    text
+}
+
 /// One conflict, with the same line break everywhere.
-fn conflict_text(ours: &str, theirs: &str, style: &MarkerStyle, line_break: &str) -> String {
+fn conflict_text([ours, base, theirs]: &[String; 3], style: &MarkerStyle, line_break: &str) -> String {
     let marker =
         |character: &str, label: &str| format!("{} {label}", character.repeat(style.size)).trim_end().to_owned();
-    let (start, middle, end) = (marker("<", &style.ours), marker("=", ""), marker(">", &style.theirs));
-    let lines = [start.as_str()].into_iter().chain(ours.lines()).chain([middle.as_str()]);
-    let lines = lines.chain(theirs.lines()).chain([end.as_str()]);
-    lines.flat_map(|line| [line, line_break]).collect()
+    let mut lines = vec![marker("<", &style.ours)];
+    lines.extend(ours.lines().map(str::to_owned));
+    if !base.is_empty() {
+        lines.push(marker("|", "base"));
+        lines.extend(base.lines().map(str::to_owned));
+    }
+    lines.push(marker("=", ""));
+    lines.extend(theirs.lines().map(str::to_owned));
+    lines.push(marker(">", &style.theirs));
+    lines.iter().flat_map(|line| [line, line_break]).collect()
 }
 
 fn unreadable(document: &Document) -> Box<Diagnostic> {

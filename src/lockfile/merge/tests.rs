@@ -197,16 +197,15 @@ proptest! {
         }
         let sides = sides.unwrap();
         prop_assert_eq!(&sides.style, &style);
-        prop_assert_eq!(&sides.base, &None);
         for (side, bytes) in [(&ours, &sides.ours), (&theirs, &sides.theirs)] {
             let entries = merged.conflicts.iter().filter_map(|c| Some((c.address.clone(), side.get(&c.address)?.clone())));
             let expected: Locks = merged.locks.clone().into_iter().chain(entries).collect();
             prop_assert_eq!(document(bytes).locks().clone(), expected);
             prop_assert_eq!(bytes.windows(2).any(|pair| pair == b"\r\n"), windows);
         }
-        let again = merge(&Locks::new(), document(&sides.ours).locks(), document(&sides.theirs).locks());
-        let versions = |merged: &Merged| conflicts(merged).into_iter().filter(|c| c.1 == ConflictReason::Versions).count();
-        prop_assert_eq!(versions(&again), versions(&merged));
+        let again = merge(document(&sides.base).locks(), document(&sides.ours).locks(), document(&sides.theirs).locks());
+        prop_assert_eq!(conflicts(&again), conflicts(&merged));
+        prop_assert_eq!(again.locks, merged.locks);
     }
 
     #[test]
@@ -289,7 +288,8 @@ fn conflicts_may_stand_anywhere_in_an_entry() {
     let text = b"a\r\n<<<<<<< HEAD\r\no\r\n||||||| 1234\r\n<<<<<<<<< nested\r\n=========\r\n=======\r\nt\r\n>>>>>>> topic\r\nz";
     let sides = split_conflicts(Path::new("lock.hcl"), text).unwrap().unwrap();
     assert_eq!(sides.ours, b"a\r\no\r\nz");
-    assert_eq!(sides.base.as_deref(), Some(&b"a\r\n<<<<<<<<< nested\r\n=========\r\nz"[..]));
+    assert_eq!(sides.base, b"a\r\n<<<<<<<<< nested\r\n=========\r\nz");
+    assert!(sides.base_is_complete);
     assert_eq!(sides.theirs, b"a\r\nt\r\nz");
     assert_eq!(sides.style, MarkerStyle { size: 7, ours: "HEAD".to_owned(), theirs: "topic".to_owned() });
 }
