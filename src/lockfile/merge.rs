@@ -105,7 +105,7 @@ fn merge_entry(
     if hashes.is_empty() && !ours.hashes.is_empty() && !theirs.hashes.is_empty() {
         return Err(ConflictReason::NoHashLeft);
     }
-    let terms = |list: &'_ LockedProvider| list.constraints.terms().to_vec();
+    let terms = |entry: &LockedProvider| entry.constraints.terms().to_vec();
     let (before, our_terms, their_terms) = (terms(before), terms(ours), terms(theirs));
     let constraints: ConstraintList = merge_sets(&before, &our_terms, &their_terms).into_iter().cloned().collect();
     Ok(Some(LockedProvider { version: ours.version.clone(), constraints, hashes }))

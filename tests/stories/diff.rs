@@ -91,6 +91,23 @@ fn markdown_has_a_table_and_folded_hashes() {
 }
 
 #[test]
+fn markdown_fits_into_a_comment() {
+    let environment = TestEnvironment::new();
+    let hashes: Vec<_> = (0..1000).map(|number| format!("zh:{number:064x}")).collect();
+    let hashes: Vec<_> = hashes.iter().map(String::as_str).collect();
+    environment.write("old.hcl", "");
+    environment.write("new.hcl", lock_file(&[entry("hashicorp/null", "3.2.4", &hashes)]));
+    let output = environment.provlock(["diff", "--format=markdown", "old.hcl", "new.hcl"]);
+    output
+        .assert_code(0)
+        .assert_stdout_has("| added |  | 1000 zh |")
+        .assert_stdout_has("too many")
+        .assert_lacks("zh:0");
+}
+
+/// Windows allows no such file names.
+#[cfg(unix)]
+#[test]
 fn text_in_a_lock_file_stays_text() {
     let environment = TestEnvironment::new();
     environment.write("old.hcl", "");

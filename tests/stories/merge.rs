@@ -23,7 +23,6 @@ fn branches_that_each_add_a_provider_merge_clean() {
     repository.branch("one", &lock_file(&[archive.clone(), null()]));
     repository.branch("two", &lock_file(&[aws.clone(), null()]));
     // Without provlock this is a conflict.
-    repository.git(["-c", "merge.provlock.driver=false", "merge-base", "one", "two"]);
     let without =
         repository.try_git(["-c", "merge.provlock.driver=git merge-file %A %O %B", "merge", "--quiet", "one"]);
     without.assert_code(1);
@@ -88,6 +87,25 @@ fn removal_against_change_is_a_conflict() {
     let before = repository.environment.snapshot();
     repository.provlock(["merge", ".terraform.lock.hcl"]).assert_code(1);
     before.assert_same(&repository.environment.snapshot());
+}
+
+#[test]
+fn a_conflict_names_the_file_wherever_it_is() {
+    let repository = repository(&lock_file(&[null()]));
+    let path = "-infra/it's a $(test)/.terraform.lock.hcl";
+    let version = |version: &str, hash: &str| {
+        repository.environment.write(path, lock_file(&[entry("hashicorp/aws", version, &[hash])]));
+    };
+    version("5.0.0", "h1:a");
+    repository.commit(&lock_file(&[null()]));
+    version("5.1.0", "h1:b");
+    repository.branch("one", &lock_file(&[null()]));
+    repository.git(["checkout", "--quiet", "-b", "two", "main"]);
+    version("5.2.0", "h1:c");
+    repository.commit(&lock_file(&[null()]));
+    let output = repository.try_git(["merge", "--no-edit", "one"]);
+    output.assert_code(1).assert_stderr_has(&format!("choose a side of each conflict in {path}, then run"));
+    assert!(repository.environment.read(path).contains("\n>>>>>>> theirs\n"));
 }
 
 #[test]

@@ -24,7 +24,7 @@ impl Repository {
             environment.set(format!("GIT_{who}_DATE"), "2026-01-01T00:00:00Z");
         }
         let program = Path::new(env!("CARGO_BIN_EXE_provlock"));
-        std::fs::copy(program, environment.bin().join(program.file_name().unwrap())).unwrap();
+        place(program, &environment.bin().join(program.file_name().unwrap()));
         let repository = Self { environment };
         repository.git(["init", "--quiet", "--initial-branch=main"]);
         repository
@@ -80,4 +80,15 @@ pub fn entry(name: &str, version: &str, hashes: &[&str]) -> String {
 pub fn constrained(name: &str, version: &str, constraints: &str, hashes: &[&str]) -> String {
     let attributes = format!("  version     = \"{version}\"\n  constraints = \"{constraints}\"\n");
     entry(name, version, hashes).replace(&format!("  version = \"{version}\"\n"), &attributes)
+}
+
+#[cfg(unix)]
+fn place(program: &Path, path: &Path) {
+    std::os::unix::fs::symlink(program, path).unwrap();
+}
+
+/// Symlinks need a privilege there.
+#[cfg(windows)]
+fn place(program: &Path, path: &Path) {
+    std::fs::copy(program, path).unwrap();
 }
