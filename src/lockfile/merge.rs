@@ -105,9 +105,8 @@ fn merge_entry(
     if hashes.is_empty() && !ours.hashes.is_empty() && !theirs.hashes.is_empty() {
         return Err(ConflictReason::NoHashLeft);
     }
-    let terms = |entry: &LockedProvider| entry.constraints.terms().to_vec();
-    let (before, our_terms, their_terms) = (terms(before), terms(ours), terms(theirs));
-    let constraints: ConstraintList = merge_sets(&before, &our_terms, &their_terms).into_iter().cloned().collect();
+    let terms = merge_sets(before.constraints.terms(), ours.constraints.terms(), theirs.constraints.terms());
+    let constraints: ConstraintList = terms.into_iter().cloned().collect();
     Ok(Some(LockedProvider { version: ours.version.clone(), constraints, hashes }))
 }
 
@@ -115,6 +114,7 @@ fn merge_entry(
 fn merge_sets<'a, T, S>(base: &'a S, ours: &'a S, theirs: &'a S) -> Vec<&'a T>
 where
     T: Eq + std::hash::Hash + 'a,
+    S: ?Sized,
     &'a S: IntoIterator<Item = &'a T>,
 {
     let set = |items: &'a S| items.into_iter().collect::<HashSet<&T>>();

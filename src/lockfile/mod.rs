@@ -1,4 +1,5 @@
-//! The dependency lock file: parsing with spans, format-preserving edits, canonical text, differences, merges (spec section 3).
+//! The dependency lock file: parsing with spans, format-preserving edits, canonical text, differences and merges
+//! (spec section 3).
 //!
 //! [`parse`] gives the model together with the places it was read from. [`Document::edit`] takes the model that is
 //! wanted and gives the bytes of the file with only that changed; [`file`] reads and writes them. Types of the HCL
