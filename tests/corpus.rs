@@ -98,8 +98,9 @@ fn laws_hold_for_a_folder() {
 fn lock_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
+        let entry = entry.unwrap();
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
             found.extend(lock_files(&path));
         } else if path.extension().is_some_and(|extension| extension == "hcl") {
             found.push(path);

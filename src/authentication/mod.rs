@@ -1,1 +1,97 @@
 //! SHA256SUMS, OpenPGP signatures, and which hashes may be recorded (spec section 8).
+//!
+//! Nothing here touches the network or the clock: bytes, a policy and the time come in, a verdict comes out.
+//!
+//! - [`sha256sums`]: the list of sums of a version, and whether it says what the registry says.
+//! - [`signature`]: whether one of the registry's keys signed that list.
+//! - [`packages`]: the hashes that the OpenTofu registry reports for all platforms.
+
+pub mod packages;
+pub mod sha256sums;
+pub mod signature;
+
+use std::fmt;
+use std::time::SystemTime;
+
+pub use packages::PackageReport;
+pub use sha256sums::{Sha256Sums, SumsError};
+pub use signature::{Expired, SignatureError, SignaturePolicy, SigningKey, VerifiedSignature};
+
+use crate::dialect::Dialect;
+
+/// How a package was authenticated, in the words that OpenTofu uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Authentication {
+    /// SHA256SUMS is signed by a key that the registry reports.
+    Signed {
+        /// The primary key's ID, 16 upper-case hexadecimal digits, as OpenTofu prints it.
+        key_id: String,
+        /// The primary key's fingerprint, 40 upper-case hexadecimal digits, for `[trust]`.
+        fingerprint: String,
+    },
+    /// The registry reports no key and the policy accepts that: its word, over TLS, is all there is.
+    SigningSkipped,
+    /// A mirror reported hashes, and the package has them.
+    HashesChecked,
+    /// Nobody vouches for the package.
+    Unauthenticated,
+}
+
+/// What is demanded of a version's signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuthenticationPolicy {
+    /// Whose rules apply.
+    pub dialect: Dialect,
+    /// Whether the provider is on the dialect's default host.
+    pub default_host: bool,
+    /// `OPENTOFU_ENFORCE_GPG_VALIDATION=true`; without meaning in the terraform dialect.
+    pub enforce_validation: bool,
+    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`; without meaning in the terraform dialect.
+    pub enforce_expiration: bool,
+}
+
+impl AuthenticationPolicy {
+    /// Whether a registry that reports no signing key is taken at its word (spec section 8, item 3).
+    pub fn allows_missing_keys(self) -> bool {
+        self.dialect == Dialect::Tofu && self.default_host && !self.enforce_validation
+    }
+}
+
+/// Decides whether a SHA256SUMS file may be believed (spec section 8, item 3). The second part of the answer is what
+/// the user must be warned of.
+///
+/// # Errors
+/// No key was reported where one is needed, or no reported key made an acceptable signature.
+pub fn authenticate_sums(
+    sums: &[u8],
+    signature: &[u8],
+    keys: &[SigningKey],
+    policy: AuthenticationPolicy,
+    now: SystemTime,
+) -> Result<(Authentication, Vec<Expired>), SignatureError> {
+    if keys.is_empty() {
+        return if policy.allows_missing_keys() {
+            Ok((Authentication::SigningSkipped, Vec::new()))
+        } else {
+            Err(SignatureError::NoKeys)
+        };
+    }
+    let policy = SignaturePolicy { dialect: policy.dialect, enforce_expiration: policy.enforce_expiration };
+    let verified = signature::verify_detached(sums, signature, keys, policy, now)?;
+    let authentication = Authentication::Signed { key_id: verified.key_id, fingerprint: verified.fingerprint };
+    Ok((authentication, verified.expired.into_iter().collect()))
+}
+
+impl fmt::Display for Authentication {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Signed { key_id, .. } => write!(f, "signed, key ID {key_id}"),
+            Self::SigningSkipped => f.write_str("signing skipped"),
+            Self::HashesChecked => f.write_str("verified checksum"),
+            Self::Unauthenticated => f.write_str("unauthenticated"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,12 +9,10 @@ use provlock::diagnostic::{Code, Diagnostic, Severity};
 use provlock::dialect::Dialect;
 use provlock::lockfile::{self, Document, Locks};
 
+use super::project::LOCK_FILE_NAME;
 use super::render::{diff as text, diff_json, diff_markdown};
 use super::ui::Ui;
 use super::{Failure, GlobalArgs, Outcome, git, invalid_argument};
-
-/// Name of the lock file, in every root module.
-const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock diff --git main --format markdown")]
@@ -95,10 +93,10 @@ pub(crate) fn run(arguments: &DiffArgs, global: &GlobalArgs, ui: &Ui) -> Result<
 /// Prints the differences. Whether there are any.
 fn show(pairs: &[Pair], format: Format, global: &GlobalArgs, ui: &Ui) -> Result<bool, Failure> {
     if format == Format::Unified {
-        let bytes = |side: &Side| side.bytes.clone();
-        let texts =
-            pairs.iter().map(|pair| text::unified(&pair.path, bytes(&pair.old), bytes(&pair.new), ui.color_stdout));
-        let texts: String = texts.collect();
+        let unified = |pair: &Pair| {
+            text::unified(&pair.path, pair.old.bytes.as_deref(), pair.new.bytes.as_deref(), ui.color_stdout)
+        };
+        let texts: String = pairs.iter().map(unified).collect();
         ui.print(&texts);
         return Ok(!texts.is_empty());
     }

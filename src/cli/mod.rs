@@ -1,11 +1,19 @@
 //! The command line: raw arguments to validated requests, reports to text or JSON, outcomes to exit codes.
 
+mod completions;
 mod diff;
+mod environment;
 mod git;
+mod lock;
 mod merge;
+mod project;
 mod render;
 mod setup;
+mod source;
 mod ui;
+
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -60,6 +68,8 @@ pub(crate) struct OutputArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Lock every required provider for every platform
+    Lock(lock::LockArgs),
     /// Compare two lock files, provider by provider
     Diff(diff::DiffArgs),
     /// Merge lock files, or mend one that holds conflict markers
@@ -67,6 +77,8 @@ pub(crate) enum Command {
     /// Connect provlock with other programs
     #[command(subcommand)]
     Setup(setup::SetupCommand),
+    /// Print a completion script for a shell
+    Completions(completions::CompletionsArgs),
 }
 
 /// What a command came to.
@@ -97,11 +109,13 @@ impl From<Outcome> for ExitCode {
 pub(crate) fn run(cli: Cli) -> Outcome {
     let ui = Ui::new(&cli.global.output);
     let (name, result) = match cli.command {
+        Command::Lock(arguments) => ("lock", enter(&cli.global).and_then(|()| lock::run(&arguments, &cli.global, &ui))),
         Command::Diff(arguments) => ("diff", enter(&cli.global).and_then(|()| diff::run(&arguments, &cli.global, &ui))),
         Command::Merge(arguments) => {
             ("merge", enter(&cli.global).and_then(|()| merge::run(&arguments, &cli.global, &ui)))
         }
         Command::Setup(arguments) => ("setup", enter(&cli.global).and_then(|()| setup::run(&arguments, &ui))),
+        Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments))),
     };
     result.unwrap_or_else(|errors| {
         ui.fail(name, &errors);

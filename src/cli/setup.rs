@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 use provlock::lockfile;
 
+use super::project::LOCK_FILE_NAME;
 use super::ui::Ui;
 use super::{Failure, Outcome, git};
 
@@ -58,7 +59,7 @@ fn lines() -> String {
 fn write(ui: &Ui) -> provlock::diagnostic::Result<()> {
     let top = git::top_directory()?;
     let mut changed = false;
-    if git::attributes(&top, &["merge", "diff"], ".terraform.lock.hcl")? != ["provlock", "provlock"] {
+    if git::attributes(&top, &["merge", "diff"], LOCK_FILE_NAME)? != ["provlock", "provlock"] {
         add_line(&top.join(ATTRIBUTES_FILE))?;
         ui.status(&format!("Added to {ATTRIBUTES_FILE}: {ATTRIBUTES_LINE}"));
         changed = true;

@@ -1,9 +1,14 @@
 //! The terminal: stdout is data, stderr is status.
 
+use std::collections::HashMap;
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use clap::ValueEnum;
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use provlock::diagnostic::Diagnostic;
+use provlock::source::{Progress, Wanted};
 
 use super::OutputArgs;
 use super::render::{diagnostics, json};
@@ -64,7 +69,7 @@ impl Ui {
     }
 
     /// [`Ui::print`] for what may be no text.
-    #[allow(clippy::unused_self, reason = "standard output belongs to the `Ui`")]
+    #[expect(clippy::unused_self, reason = "everything is printed through this type")]
     pub(crate) fn print_bytes(&self, bytes: &[u8]) {
         let mut stdout = std::io::stdout().lock();
         let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
@@ -73,6 +78,13 @@ impl Ui {
     /// Prints one line of status.
     pub(crate) fn status(&self, line: &str) {
         if self.verbosity >= Verbosity::Normal {
+            eprintln!("{line}");
+        }
+    }
+
+    /// Prints one line of status that only those who ask for it see.
+    pub(crate) fn detail(&self, line: &str) {
+        if self.verbosity >= Verbosity::Verbose {
             eprintln!("{line}");
         }
     }
@@ -98,4 +110,53 @@ impl Ui {
             eprintln!("{}", diagnostics::render(diagnostic, self.color));
         }
     }
+
+    /// Progress bars on a terminal, nothing elsewhere.
+    pub(crate) fn downloads(&self) -> Downloads {
+        let hidden = self.verbosity == Verbosity::Quiet || !std::io::stderr().is_terminal();
+        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        Downloads { bars: MultiProgress::with_draw_target(target), active: Mutex::default() }
+    }
+}
+
+/// One progress bar for each package that is being downloaded.
+pub(crate) struct Downloads {
+    bars: MultiProgress,
+    active: Mutex<HashMap<Wanted, ProgressBar>>,
+}
+
+impl Downloads {
+    pub(crate) fn note(&self, wanted: &Wanted, progress: Progress) {
+        if self.bars.is_hidden() {
+            return;
+        }
+        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
+        match progress {
+            Progress::Started(length) => {
+                let bar = active.entry(wanted.clone()).or_insert_with(|| self.bars.add(new_bar(wanted)));
+                bar.reset();
+                bar.set_length(length.unwrap_or(0));
+            }
+            Progress::Received(count) => {
+                if let Some(bar) = active.get(wanted) {
+                    bar.inc(count);
+                }
+            }
+            Progress::Finished => {
+                if let Some(bar) = active.remove(wanted) {
+                    bar.finish_and_clear();
+                }
+            }
+        }
+    }
+}
+
+fn new_bar(wanted: &Wanted) -> ProgressBar {
+    let Wanted { address, version, platform } = wanted;
+    let template = "{msg:40!}  {bar:25.cyan}  {bytes:>10}/{total_bytes:10}  {bytes_per_sec}";
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    let bar = ProgressBar::new(0).with_style(style.progress_chars("━╸─"));
+    bar.set_message(format!("{}/{} {version} {platform}", address.namespace, address.name));
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
 }

@@ -1,1 +1,325 @@
 //! The CLI configuration (`.tofurc`), credentials and credentials helpers (spec section 10).
+//!
+//! [`load`] reads the files that the two programs would read; [`Credentials`] answers which token a host gets.
+
+mod credentials;
+mod credentials_file;
+mod document;
+mod environment;
+mod helper;
+mod installation;
+mod oci;
+mod pattern;
+mod syntax;
+#[cfg(test)]
+mod tests;
+mod token;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use credentials::{Credentials, CredentialsOrigin, token_variable};
+pub use environment::Environment;
+pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
+pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin};
+pub use pattern::{PatternError, ProviderPattern};
+pub use token::{Token, shown_url};
+
+use self::document::{Body, Document, Located, invalid};
+use crate::address::Hostname;
+use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::dialect::Dialect;
+
+/// What the CLI configuration files say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CliConfig {
+    /// The `credentials` blocks that hold a token; where a host has several, the last.
+    pub credentials: BTreeMap<Hostname, BlockCredentials>,
+    /// The `credentials_helper` block.
+    pub credentials_helper: Option<HelperConfig>,
+    /// The `host` blocks: for each host the URLs of its services, in place of discovery.
+    pub hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
+    /// The `provider_installation` block.
+    pub provider_installation: Option<ProviderInstallation>,
+    /// The directory where the two programs keep downloaded providers.
+    pub plugin_cache_dir: Option<PathBuf>,
+    /// The `registry_protocols` block: how often a failed request to a registry is repeated.
+    pub registry_retries: Option<u32>,
+    /// The `registry_protocols` block: how long a request to a registry may take.
+    pub registry_timeout: Option<Duration>,
+    /// The `oci_credentials` blocks.
+    pub oci_credentials: Vec<OciCredentials>,
+    /// The `oci_default_credentials` block.
+    pub oci_default_credentials: OciDefaultCredentials,
+    /// What the user should know.
+    pub warnings: Vec<Diagnostic>,
+    /// What helps to find out why something was not done, one line each.
+    pub debug: Vec<String>,
+}
+
+/// A token from a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BlockCredentials {
+    /// The token.
+    pub token: Token,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// A `credentials_helper` block. `Debug` does not show the arguments, which may hold a secret.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HelperConfig {
+    /// The name: the program is `terraform-credentials-NAME`.
+    pub name: String,
+    /// What the program gets before the verb.
+    pub arguments: Vec<String>,
+    /// The program, if it is installed.
+    pub program: Option<PathBuf>,
+    /// Where the block stands.
+    pub location: Location,
+}
+
+impl fmt::Debug for HelperConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HelperConfig").field("name", &self.name).field("program", &self.program).finish_non_exhaustive()
+    }
+}
+
+/// Reads the CLI configuration as the dialect's program would; every error in it is reported.
+///
+/// Reads files below the home directory only as `environment` names it. Unknown blocks are no error: the configuration may
+/// be for a newer version.
+pub fn load(environment: &Environment, dialect: Dialect) -> std::result::Result<CliConfig, Vec<Diagnostic>> {
+    let mut loader = Loader { environment, dialect, config: CliConfig::default(), seen: Vec::new() };
+    let mut errors = Vec::new();
+    for path in loader.files(&mut errors) {
+        loader.config.debug.push(format!("reading the CLI configuration {}", path.display()));
+        match Document::read(&path) {
+            Ok(document) => loader.add(document.body(), &mut errors),
+            Err(error) => errors.push(*error),
+        }
+    }
+    if let Some(directory) = environment.variable("TF_PLUGIN_CACHE_DIR") {
+        loader.config.plugin_cache_dir = Some(environment.current_directory.join(directory));
+    }
+    loader.find_helper();
+    if errors.is_empty() { Ok(loader.config) } else { Err(errors) }
+}
+
+struct Loader<'a> {
+    environment: &'a Environment,
+    dialect: Dialect,
+    config: CliConfig,
+    /// The places of blocks of which there may be one.
+    seen: Vec<(&'static str, Location)>,
+}
+
+impl Loader<'_> {
+    /// The files to read, least important first.
+    fn files(&mut self, errors: &mut Vec<Diagnostic>) -> Vec<PathBuf> {
+        if let Some((variable, path)) = self.environment.configuration_override() {
+            if path.exists() {
+                return vec![path];
+            }
+            let message = format!("the CLI configuration {} that {variable} names does not exist", path.display());
+            self.config.warnings.push(Diagnostic::warning(Code::InvalidCliConfiguration, message));
+            return Vec::new();
+        }
+        let candidates = self.environment.configuration_files(self.dialect);
+        let mut files: Vec<_> = candidates.into_iter().find(|path| path.is_file()).into_iter().collect();
+        if let Some(directory) = self.environment.configuration_directory(self.dialect) {
+            match configuration_files_in(&directory) {
+                Ok(more) => files.extend(more),
+                Err(error) => errors.push(*Diagnostic::io("read", &directory, &error)),
+            }
+        }
+        files
+    }
+
+    fn add(&mut self, body: Body<'_>, errors: &mut Vec<Diagnostic>) {
+        let steps: [fn(&mut Self, Body<'_>) -> Result<()>; 7] = [
+            Self::add_credentials,
+            Self::add_helper,
+            Self::add_hosts,
+            Self::add_installation,
+            Self::add_plugin_cache,
+            Self::add_registry_protocols,
+            Self::add_oci,
+        ];
+        errors.extend(steps.into_iter().filter_map(|step| step(self, body).err()).map(|error| *error));
+        for key in body.keys().filter(|key| !KNOWN.contains(&key.value)) {
+            let (line, column) = key.location.line_column();
+            let place = format!("{}:{line}:{column}", key.location.path().display());
+            self.config.debug.push(format!("{place}: {:?} is not known and was ignored", key.value));
+        }
+    }
+
+    fn add_credentials(&mut self, body: Body<'_>) -> Result<()> {
+        for (label, block) in body.labelled_blocks("credentials")? {
+            let host = hostname(label, &block.location)?;
+            let path = block.location.path().to_owned();
+            if let Some(token) = block.value.string("token")?.and_then(|text| Token::new(text.value)) {
+                self.config.credentials.insert(host, BlockCredentials { token, path });
+            } else {
+                self.config.debug.push(format!("{}: the credentials for {host} hold no token", path.display()));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_helper(&mut self, body: Body<'_>) -> Result<()> {
+        for (name, block) in body.labelled_blocks("credentials_helper")? {
+            if name.is_empty() || name.contains(['/', '\\']) {
+                return Err(invalid("a helper's name is part of a program's name and holds no slash", block.location));
+            }
+            if let Some(other) = self.config.credentials_helper.as_ref().filter(|other| other.name != name) {
+                let error = invalid("there may be only one credentials_helper block", block.location);
+                return Err(Box::new(error.at(other.location.clone(), "the other one")));
+            }
+            let arguments = block.value.strings("args")?.unwrap_or_default();
+            self.config.credentials_helper = Some(HelperConfig {
+                name: name.to_owned(),
+                arguments: arguments.into_iter().map(|argument| argument.value.to_owned()).collect(),
+                program: None,
+                location: block.location,
+            });
+        }
+        Ok(())
+    }
+
+    fn add_hosts(&mut self, body: Body<'_>) -> Result<()> {
+        for (label, block) in body.labelled_blocks("host")? {
+            let host = hostname(label, &block.location)?;
+            let mut services = BTreeMap::new();
+            for block in block.value.blocks("services")? {
+                services.extend(block.value.texts().map(|(name, url)| (name.to_owned(), url.value.to_owned())));
+            }
+            self.config.hosts.insert(host, services);
+        }
+        Ok(())
+    }
+
+    fn add_installation(&mut self, body: Body<'_>) -> Result<()> {
+        for block in body.blocks("provider_installation")? {
+            self.only_one("provider_installation", &block)?;
+            let installation = installation::read(&block, &self.environment.current_directory, self.dialect)?;
+            self.config.provider_installation = Some(installation);
+        }
+        Ok(())
+    }
+
+    fn add_plugin_cache(&mut self, body: Body<'_>) -> Result<()> {
+        if let Some(text) = body.string("plugin_cache_dir")?.filter(|text| !text.value.is_empty()) {
+            let path = expand(text.value, self.environment);
+            self.config.plugin_cache_dir = Some(self.environment.current_directory.join(path));
+        }
+        Ok(())
+    }
+
+    fn add_registry_protocols(&mut self, body: Body<'_>) -> Result<()> {
+        for block in body.blocks("registry_protocols")? {
+            let retries = block.value.count("retry_count")?;
+            let seconds = block.value.count("request_timeout_seconds")?;
+            self.config.registry_retries = retries.or(self.config.registry_retries);
+            let timeout = seconds.map(|seconds| Duration::from_secs(seconds.into()));
+            self.config.registry_timeout = timeout.or(self.config.registry_timeout);
+        }
+        Ok(())
+    }
+
+    fn add_oci(&mut self, body: Body<'_>) -> Result<()> {
+        for (label, block) in body.labelled_blocks("oci_credentials")? {
+            let credentials = oci::read_credentials(label, &block)?;
+            if self.config.oci_credentials.iter().any(|other| other.repository_prefix == label) {
+                return Err(invalid(format!("{label:?} has two oci_credentials blocks"), block.location));
+            }
+            self.config.oci_credentials.push(credentials);
+        }
+        for block in body.blocks("oci_default_credentials")? {
+            self.only_one("oci_default_credentials", &block)?;
+            self.config.oci_default_credentials = oci::read_defaults(&block)?;
+        }
+        Ok(())
+    }
+
+    fn only_one(&mut self, name: &'static str, block: &Located<Body<'_>>) -> Result<()> {
+        if let Some((_, other)) = self.seen.iter().find(|(other, _)| *other == name) {
+            let error = invalid(format!("there may be only one {name} block"), block.location.clone());
+            return Err(Box::new(error.at(other.clone(), "the other one")));
+        }
+        self.seen.push((name, block.location.clone()));
+        Ok(())
+    }
+
+    /// A helper that is not installed is a warning, since most hosts need no credentials.
+    fn find_helper(&mut self) {
+        let Some(helper) = &mut self.config.credentials_helper else { return };
+        let program = environment::program_name(&format!("terraform-credentials-{}", helper.name));
+        let directories = self.environment.plugin_directories(self.dialect);
+        helper.program = directories.iter().map(|directory| directory.join(&program)).find(|path| path.is_file());
+        if helper.program.is_none() {
+            let looked: Vec<_> = directories.iter().map(|directory| directory.display().to_string()).collect();
+            let message = format!("the credentials helper {program} is not installed");
+            let warning = Diagnostic::warning(Code::CredentialsHelper, message);
+            self.config
+                .warnings
+                .push(warning.at(helper.location.clone(), "").note(format!("looked in {}", looked.join(", "))));
+        }
+    }
+}
+
+/// The blocks and arguments at the top of a file that mean something here.
+const KNOWN: [&str; 8] = [
+    "credentials",
+    "credentials_helper",
+    "host",
+    "oci_credentials",
+    "oci_default_credentials",
+    "plugin_cache_dir",
+    "provider_installation",
+    "registry_protocols",
+];
+
+/// The `*.tfrc` and `*.tfrc.json` files of a directory by name; none if there is no such directory.
+fn configuration_files_in(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(error),
+    };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if (name.ends_with(".tfrc") || name.ends_with(".tfrc.json")) && path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn hostname(label: &str, location: &Location) -> Result<Hostname> {
+    Hostname::parse(label).map_err(|error| invalid(error.to_string(), location.clone()))
+}
+
+/// Replaces `$NAME` and `${NAME}` by environment variables, as both programs do for `plugin_cache_dir`.
+fn expand(text: &str, environment: &Environment) -> String {
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('$') {
+        result.push_str(before);
+        let (name, after) = match after.strip_prefix('{').and_then(|braced| braced.split_once('}')) {
+            Some(found) => found,
+            None => after.split_at(after.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(after.len())),
+        };
+        result.push_str(environment.variable(name).unwrap_or_default());
+        rest = after;
+    }
+    result + rest
+}

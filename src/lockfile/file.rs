@@ -8,8 +8,9 @@ use tempfile::NamedTempFile;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 
-/// The largest lock file that is read, in bytes.
-pub const SIZE_LIMIT: u64 = 16 * 1024 * 1024;
+/// The largest lock file that is read, in bytes: hundreds of times a large one, and small enough that even the worst
+/// 4 MiB take less than a gigabyte to parse.
+pub const SIZE_LIMIT: u64 = 4 * 1024 * 1024;
 
 /// Reads a lock file; none if there is no such file.
 ///
@@ -113,7 +114,7 @@ mod platform {
         Ok(file)
     }
 
-    /// Makes the new name survive a power failure. Where a file system cannot do that, the file is written all the same.
+    /// Makes the new name survive a power failure. Where a file system cannot, the file is written all the same.
     pub(super) fn sync_directory(directory: &Path) {
         let _ = File::open(directory).and_then(|directory| directory.sync_all());
     }

@@ -1,1 +1,16 @@
 //! One HTTP client: retries, size caps, per-host tokens, service discovery (spec section 7).
+//!
+//! Requests block, and a [`Client`] is shared by threads. It never sends a request over plain HTTP except to a host that a
+//! `host` block of the CLI configuration names so, and never a token to another host than the one that it is for.
+
+mod body;
+mod client;
+mod error;
+mod retry;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use client::{Client, Document, Purpose};
+pub use error::{DownloadError, RequestError, RequestErrorKind};
+pub use settings::NetSettings;

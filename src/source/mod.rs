@@ -1,1 +1,201 @@
 //! Where packages come from: registries and mirrors (spec sections 7 and 9).
+//!
+//! A source answers two questions, which versions there are and what the package of one version and platform is, and
+//! asks its host for the answer to each at most once per run.
+
+mod download;
+mod filesystem_mirror;
+mod network_mirror;
+mod once_map;
+mod registry;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+pub use download::Downloader;
+pub use filesystem_mirror::FilesystemMirror;
+pub use network_mirror::NetworkMirror;
+pub use registry::{Registry, RegistryPolicy};
+pub(crate) use registry::{speaks_supported_protocol, unsupported_protocol};
+
+use crate::address::ProviderAddress;
+use crate::authentication::Authentication;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::hash::Hash;
+use crate::platform::Platform;
+use crate::version::Version;
+use once_map::OnceMap;
+
+/// What to do about a package that is not what its publisher signed.
+const NOT_AUTHENTIC_HELP: &str = "ask the provider's publisher; a package that was tampered with looks like this";
+
+/// A place that packages come from, with what it has answered so far.
+pub struct Source {
+    kind: SourceKind,
+    versions: OnceMap<ProviderAddress, std::result::Result<Arc<Available>, SourceError>>,
+    packages: OnceMap<Wanted, Result<Arc<Fetched>>>,
+}
+
+/// The kinds of sources.
+pub enum SourceKind {
+    /// The registry that each provider's address names.
+    Registry(Registry),
+    /// A directory of packages.
+    FilesystemMirror(FilesystemMirror),
+    /// A server that speaks the provider mirror protocol.
+    NetworkMirror(NetworkMirror),
+}
+
+/// The versions of a provider.
+#[derive(Clone, Debug, Default)]
+pub struct Available {
+    /// What is known of each version.
+    pub versions: BTreeMap<Version, Offer>,
+    /// Messages for the user that the source sent along.
+    pub warnings: Vec<String>,
+}
+
+/// What a source says of a version before its package is fetched.
+#[derive(Clone, Debug, Default)]
+pub struct Offer {
+    /// Plugin protocols such as `5.0`; empty when the source does not say.
+    pub protocols: Vec<String>,
+    /// Platforms; empty when the source does not say.
+    pub platforms: BTreeSet<Platform>,
+}
+
+/// One package that is asked for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Wanted {
+    /// The provider.
+    pub address: ProviderAddress,
+    /// Its version.
+    pub version: Version,
+    /// The platform.
+    pub platform: Platform,
+}
+
+/// A package that was fetched, hashed and authenticated by the rules of spec section 8.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// The `h1:` of the package.
+    pub h1: Hash,
+    /// Everything that may be recorded: the package's own hashes, and those that its source vouches for.
+    pub recordable: BTreeSet<Hash>,
+    /// Hashes of packages that are known to be right, whether or not they may be recorded. A recorded hash among them
+    /// shows that the release is still the one that was locked.
+    pub confirmed: BTreeSet<Hash>,
+    /// How the package was authenticated.
+    pub authentication: Authentication,
+    /// What the user should know about it.
+    pub warnings: Vec<Diagnostic>,
+    /// Bytes that were downloaded.
+    pub downloaded: u64,
+}
+
+/// Why a source cannot list a provider's versions.
+#[derive(Clone, Debug)]
+pub enum SourceError {
+    /// The source was asked and has no such provider; another source may have it.
+    NoSuchProvider(Box<Diagnostic>),
+    /// The source could not be asked, or gave no usable answer.
+    Failed(Box<Diagnostic>),
+}
+
+/// What happens to a package while it is fetched.
+#[derive(Clone, Copy, Debug)]
+pub enum Progress {
+    /// The download starts; its size in bytes, where the server says.
+    Started(Option<u64>),
+    /// More bytes have arrived.
+    Received(u64),
+    /// The package is complete, or has failed.
+    Finished,
+}
+
+/// Takes note of progress; called from several threads.
+pub type ProgressSink<'a> = &'a (dyn Fn(&Wanted, Progress) + Sync);
+
+impl Source {
+    /// A source that has not been asked anything yet.
+    pub fn new(kind: SourceKind) -> Self {
+        Self { kind, versions: OnceMap::default(), packages: OnceMap::default() }
+    }
+
+    /// The versions of a provider.
+    pub fn versions(&self, address: &ProviderAddress) -> std::result::Result<Arc<Available>, SourceError> {
+        self.versions.get_or_compute(address.clone(), || {
+            let available = match &self.kind {
+                SourceKind::Registry(registry) => registry.versions(address),
+                SourceKind::FilesystemMirror(mirror) => mirror.versions(address),
+                SourceKind::NetworkMirror(mirror) => mirror.versions(address),
+            };
+            available.map(Arc::new)
+        })
+    }
+
+    /// The platforms that there are packages of a version for.
+    pub fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
+        if let SourceKind::NetworkMirror(mirror) = &self.kind {
+            return mirror.platforms(address, version);
+        }
+        let available = self.versions(address).map_err(SourceError::into_diagnostic)?;
+        let platforms = available.versions.get(version).map(|offer| offer.platforms.clone()).unwrap_or_default();
+        if platforms.is_empty() {
+            let message = format!("{} does not list the platforms of {address} {version}", address.hostname);
+            let error = Diagnostic::error(Code::PlatformNotAvailable, message);
+            return Err(Box::new(error.help("name the platforms, for example: --platform linux_amd64")));
+        }
+        Ok(platforms)
+    }
+
+    /// Fetches and authenticates one package.
+    pub fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
+        self.packages.get_or_compute(wanted.clone(), || {
+            let fetched = match &self.kind {
+                SourceKind::Registry(registry) => registry.package(wanted, progress),
+                SourceKind::FilesystemMirror(mirror) => mirror.package(wanted),
+                SourceKind::NetworkMirror(mirror) => mirror.package(wanted, progress),
+            };
+            progress(wanted, Progress::Finished);
+            fetched.map(Arc::new)
+        })
+    }
+}
+
+impl SourceError {
+    /// What to tell the user.
+    pub fn into_diagnostic(self) -> Box<Diagnostic> {
+        match self {
+            Self::NoSuchProvider(diagnostic) | Self::Failed(diagnostic) => diagnostic,
+        }
+    }
+}
+
+impl Wanted {
+    /// The error for a version that has no package for the platform.
+    pub(crate) fn not_available(&self, available: impl IntoIterator<Item = impl ToString>) -> Box<Diagnostic> {
+        let platforms: Vec<_> = available.into_iter().map(|platform| platform.to_string()).collect();
+        let error = Diagnostic::error(
+            Code::PlatformNotAvailable,
+            format!("{} {} has no package for {}", self.address, self.version, self.platform),
+        );
+        let error = if platforms.is_empty() {
+            error
+        } else {
+            error.note(format!("there are packages for {}", platforms.join(", ")))
+        };
+        Box::new(error.help("leave the platform out, or lock another version"))
+    }
+
+    /// An error about this package.
+    fn error(&self, code: Code, problem: impl std::fmt::Display) -> Diagnostic {
+        Diagnostic::error(code, format!("{self}: {problem}"))
+    }
+}
+
+impl std::fmt::Display for Wanted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {} for {}", self.address, self.version, self.platform)
+    }
+}

@@ -2,7 +2,10 @@
 
 mod demo;
 mod diff;
+mod json_output;
+mod lock;
 mod merge;
+mod mirrors;
 mod repository;
 mod runs;
 mod support;

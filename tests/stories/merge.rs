@@ -1,5 +1,6 @@
 //! `provlock merge` as git's merge driver and for files with conflict markers, and `provlock setup git`.
 
+use super::json_output::validated;
 use super::repository::{Repository, entry, lock_file};
 use super::support::TestEnvironment;
 
@@ -61,8 +62,9 @@ fn different_versions_are_a_conflict_around_their_entries_only() {
     assert_eq!(repository.git(["status", "--porcelain"]).stdout, "UU .terraform.lock.hcl\n");
     // What is left is for a person: mending finds the same conflict, and changes nothing.
     let before = repository.environment.snapshot();
-    let output = repository.provlock(["merge", ".terraform.lock.hcl"]);
+    let output = repository.provlock(["merge", "--json", ".terraform.lock.hcl"]);
     output.assert_code(1).assert_stderr_has("we lock hashicorp/aws at 5.2.0, they at 5.1.0");
+    assert_eq!(validated(&output.stdout)["errors"][0]["code"], "merge-conflict");
     before.assert_same(&repository.environment.snapshot());
 }
 

@@ -19,19 +19,16 @@ pub(crate) fn render(diagnostic: &Diagnostic, color: bool) -> String {
     let help = diagnostic.help.as_deref().map(printable);
 
     let mut group = Group::with_title(level.primary_title(title.as_str()).id(diagnostic.code.as_str()));
-    let mut position = 0;
-    while position < diagnostic.labels.len() {
-        let file = &diagnostic.labels[position].location.file;
-        let same = diagnostic.labels[position..].iter().take_while(|label| label.location.file == *file).count();
-        let mut snippet = Snippet::source(file.text.as_str()).path(paths[position].as_str()).fold(true);
-        #[allow(clippy::needless_range_loop, reason = "two lists are indexed")]
-        for index in position..position + same {
-            let kind = if index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
-            let text = Some(texts[index].as_str()).filter(|text| !text.is_empty());
-            snippet = snippet.annotation(kind.span(clamped(&diagnostic.labels[index])).label(text));
+    let shown: Vec<_> = diagnostic.labels.iter().zip(&paths).zip(&texts).enumerate().collect();
+    for same_file in shown.chunk_by(|a, b| a.1.0.0.location.file == b.1.0.0.location.file) {
+        let (_, ((first, path), _)) = same_file[0];
+        let mut snippet = Snippet::source(first.location.file.text.as_str()).path(path.as_str()).fold(true);
+        for (index, ((label, _), text)) in same_file {
+            let kind = if *index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
+            let text = Some(text.as_str()).filter(|text| !text.is_empty());
+            snippet = snippet.annotation(kind.span(clamped(label)).label(text));
         }
         group = group.element(snippet);
-        position += same;
     }
     for note in &notes {
         group = group.element(Level::NOTE.no_name().message(note.as_str()));

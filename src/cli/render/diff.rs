@@ -172,7 +172,7 @@ pub(super) fn counted(hashes: &BTreeSet<Hash>, scheme: HashScheme) -> usize {
 }
 
 /// `2 h1, 15 zh`
-fn hash_counts(hashes: &BTreeSet<Hash>) -> String {
+pub(super) fn hash_counts(hashes: &BTreeSet<Hash>) -> String {
     let counts = SCHEMES.into_iter().map(|(scheme, name)| (counted(hashes, scheme), name));
     let counts: Vec<_> =
         counts.filter(|(number, _)| *number > 0).map(|(number, name)| format!("{number} {name}")).collect();
@@ -207,16 +207,16 @@ fn checksum(hashes: &BTreeSet<Hash>) -> String {
 }
 
 /// The change of a file as `diff -u` shows it; empty when there is none. A file that is not there is `/dev/null`.
-pub(crate) fn unified(path: &Path, old: Option<Vec<u8>>, new: Option<Vec<u8>>, color: bool) -> String {
+pub(crate) fn unified(path: &Path, old: Option<&[u8]>, new: Option<&[u8]>, color: bool) -> String {
     let name = path.display().to_string().replace('\\', "/");
     let name = name.trim_start_matches('/');
-    let header = |side: &str, bytes: &Option<Vec<u8>>| match bytes {
+    let header = |side: &str, bytes: Option<&[u8]>| match bytes {
         Some(_) => format!("{side}/{name}"),
         None => "/dev/null".to_owned(),
     };
-    let (old_name, new_name) = (header("a", &old), header("b", &new));
-    let text = |bytes: Option<Vec<u8>>| String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
-    let (old, new) = (text(old), text(new));
+    let (old_name, new_name) = (header("a", old), header("b", new));
+    let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
+    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
     let difference = similar::TextDiff::from_lines(&*old, &*new);
     let text = difference.unified_diff().header(&old_name, &new_name).to_string();
     if color { text.split_inclusive('\n').map(painted).collect() } else { text }

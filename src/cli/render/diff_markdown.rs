@@ -8,6 +8,7 @@ use provlock::hash::Hash;
 use provlock::lockfile::{Change, Direction, LockedProvider, ProviderDiff};
 
 use super::diff::{FileDiff, hashes, replaced, step_name};
+use super::lock::count_hashes;
 use super::style::count;
 
 /// GitHub takes 65,536 characters in a comment; the folded hashes are left out of anything near that.
@@ -109,7 +110,7 @@ fn folded_hashes(file: &FileDiff) -> String {
     if total == 0 {
         return String::new();
     }
-    let summary = if total == 1 { "1 hash".to_owned() } else { format!("{total} hashes") };
+    let summary = count_hashes(total);
     format!("\n<details>\n<summary>{summary} added or removed</summary>\n\n```diff\n{lines}```\n\n</details>\n")
 }
 

@@ -1,10 +1,32 @@
 //! Reports as JSON, in the schema of `docs/output.schema.json`.
 
-use provlock::diagnostic::Diagnostic;
+use std::collections::BTreeSet;
+
+use provlock::authentication::Authentication;
+use provlock::diagnostic::{Diagnostic, Location};
+use provlock::hash::Hash;
+use provlock::lockfile::{Change, LockedProvider};
+use provlock::ops::{LockedPackage, ProviderReport};
 use serde_json::{Value, json};
+
+use super::lock::Report;
 
 /// The version of the schema. It grows when a field is removed or changes its meaning.
 const SCHEMA: u32 = 1;
+
+/// The result of `lock`.
+pub(crate) fn lock(report: &Report<'_>, warnings: &[Diagnostic]) -> String {
+    let project = report.project;
+    let root = json!({
+        "path": project.root,
+        "lock_file": project.lock_path,
+        "dialect": project.dialect.name(),
+        "changed": report.changed,
+        "written": report.changed && report.written,
+        "providers": report.outcome.providers.iter().map(provider).collect::<Vec<_>>(),
+    });
+    document("lock", &[root], warnings, &[])
+}
 
 /// The result of a command that could not do what it was asked for.
 pub(crate) fn failure(command: &str, errors: &[Diagnostic]) -> String {
@@ -27,15 +49,63 @@ pub(super) fn document(command: &str, roots: &[Value], warnings: &[Diagnostic], 
     format!("{value}\n")
 }
 
+fn provider(report: &ProviderReport) -> Value {
+    let difference = &report.difference;
+    let action = match difference.change {
+        Change::Added => "added",
+        Change::Changed => "changed",
+        Change::Removed => "removed",
+        Change::Unchanged => "unchanged",
+    };
+    let empty = BTreeSet::new();
+    let hashes = |provider: &Option<LockedProvider>| provider.as_ref().map_or(empty.clone(), |p| p.hashes.clone());
+    let (old, new) = (hashes(&difference.old), hashes(&difference.new));
+    let texts = |hashes: Vec<&Hash>| hashes.into_iter().map(Hash::as_str).map(str::to_owned).collect::<Vec<_>>();
+    json!({
+        "address": difference.address.to_string(),
+        "action": action,
+        "required": report.required,
+        "version": old_and_new(difference, |provider| provider.version.to_string()),
+        "constraints": old_and_new(difference, |provider| provider.constraints.to_string()),
+        "hashes": {
+            "added": texts(new.difference(&old).collect()),
+            "removed": texts(old.difference(&new).collect()),
+        },
+        "platforms": report.packages.keys().map(ToString::to_string).collect::<Vec<_>>(),
+        "authentication": authentication(report),
+    })
+}
+
+fn old_and_new(difference: &provlock::lockfile::ProviderDiff, text: impl Fn(&LockedProvider) -> String) -> Value {
+    json!({ "old": difference.old.as_ref().map(&text), "new": difference.new.as_ref().map(&text) })
+}
+
+/// How a provider's packages were authenticated; `null` when none was looked at.
+fn authentication(report: &ProviderReport) -> Value {
+    let Some(first) = report.packages.values().next() else { return Value::Null };
+    let result = match first.authentication {
+        Authentication::Signed { .. } => "signed",
+        Authentication::SigningSkipped => "signing-skipped",
+        Authentication::HashesChecked => "hashes-checked",
+        Authentication::Unauthenticated => "unauthenticated",
+    };
+    let key_id = |package: &LockedPackage| match &package.authentication {
+        Authentication::Signed { key_id, .. } => Some(key_id.clone()),
+        _ => None,
+    };
+    let key_ids: BTreeSet<String> = report.packages.values().filter_map(key_id).collect();
+    json!({ "result": result, "key_ids": key_ids })
+}
+
 fn diagnostic(diagnostic: &Diagnostic) -> Value {
     let place = diagnostic.labels.first().map(|label| &label.location);
-    let position = place.map(provlock::diagnostic::Location::line_column);
+    let position = place.map(Location::line_column);
     json!({
         "code": diagnostic.code.as_str(),
         "message": diagnostic.message,
         "notes": diagnostic.notes,
         "help": diagnostic.help,
-        "file": place.map(provlock::diagnostic::Location::path),
+        "file": place.map(Location::path),
         "line": position.map(|(line, _)| line),
         "column": position.map(|(_, column)| column),
     })

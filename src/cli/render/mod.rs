@@ -5,4 +5,5 @@ pub(crate) mod diff;
 pub(crate) mod diff_json;
 pub(crate) mod diff_markdown;
 pub(crate) mod json;
+pub(crate) mod lock;
 pub(crate) mod style;

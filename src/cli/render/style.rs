@@ -21,6 +21,11 @@ pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// Bytes in binary units, as in `118.4 MiB`.
+pub(crate) fn bytes(number: u64) -> String {
+    indicatif::BinaryBytes(number).to_string()
+}
+
 /// Control characters, which text from a registry may hold, made visible instead of obeyed.
 pub(crate) fn printable(text: &str) -> String {
     let escape = |c: char| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.to_string() };

@@ -1,0 +1,144 @@
+
+use builtin;
+use str;
+
+set edit:completion:arg-completer[provlock] = {|@words|
+    fn spaces {|n|
+        builtin:repeat $n ' ' | str:join ''
+    }
+    fn cand {|text desc|
+        edit:complex-candidate $text &display=$text' '(spaces (- 14 (wcswidth $text)))$desc
+    }
+    var command = 'provlock'
+    for word $words[1..-1] {
+        if (str:has-prefix $word '-') {
+            break
+        }
+        set command = $command';'$word
+    }
+    var completions = [
+        &'provlock'= {
+            cand -C 'Run as if started in DIR'
+            cand --chdir 'Run as if started in DIR'
+            cand --dialect 'Whose rules apply: tofu or terraform [default: detected from the files]'
+            cand --color 'When to use colour'
+            cand --json 'Print the result as one JSON object on stdout'
+            cand -v 'Say more; repeat for more still'
+            cand --verbose 'Say more; repeat for more still'
+            cand -q 'Say nothing but errors'
+            cand --quiet 'Say nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand -V 'Print version'
+            cand --version 'Print version'
+            cand lock 'Lock every required provider for every platform'
+            cand diff 'Compare two lock files, provider by provider'
+            cand merge 'Merge lock files, or mend one that holds conflict markers'
+            cand setup 'Connect provlock with other programs'
+            cand completions 'Print a completion script for a shell'
+        }
+        &'provlock;lock'= {
+            cand -p 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]'
+            cand --platform 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]'
+            cand --fs-mirror 'Take packages from a directory instead of the registries'
+            cand --net-mirror 'Take packages from a network mirror instead of the registries'
+            cand -j 'How many packages to download and hash at a time [default: twice the number of cores]'
+            cand --jobs 'How many packages to download and hash at a time [default: twice the number of cores]'
+            cand --cache-dir 'Keep the cache of package hashes in DIR'
+            cand -C 'Run as if started in DIR'
+            cand --chdir 'Run as if started in DIR'
+            cand --dialect 'Whose rules apply: tofu or terraform [default: detected from the files]'
+            cand --color 'When to use colour'
+            cand --prune 'Remove entries that the configuration does not require'
+            cand --accept-changed-hashes 'Replace hashes that are not those of the published release'
+            cand --allow-missing-modules 'Go on without modules that are not installed'
+            cand --no-tests 'Do not count what only test files require'
+            cand --no-cache 'Neither use nor fill the cache of package hashes'
+            cand --check 'Write nothing; exit with 1 if the lock file would change'
+            cand --dry-run 'Write nothing; print the change as a diff'
+            cand --json 'Print the result as one JSON object on stdout'
+            cand -v 'Say more; repeat for more still'
+            cand --verbose 'Say more; repeat for more still'
+            cand -q 'Say nothing but errors'
+            cand --quiet 'Say nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'provlock;diff'= {
+            cand --git 'Compare a revision with the working tree, or two: REV, OLD..NEW or, from where they parted, OLD...NEW'
+            cand --textconv 'Print FILE with one line per provider, for `git diff`'
+            cand --format 'How to show the differences'
+            cand -C 'Run as if started in DIR'
+            cand --chdir 'Run as if started in DIR'
+            cand --dialect 'Whose rules apply: tofu or terraform [default: detected from the files]'
+            cand --color 'When to use colour'
+            cand -r 'Compare every lock file in this directory and below that git knows'
+            cand --recursive 'Compare every lock file in this directory and below that git knows'
+            cand --exit-code 'Exit with 1 if there are differences'
+            cand --json 'Print the result as one JSON object on stdout'
+            cand -v 'Say more; repeat for more still'
+            cand --verbose 'Say more; repeat for more still'
+            cand -q 'Say nothing but errors'
+            cand --quiet 'Say nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'provlock;merge'= {
+            cand --path 'What messages call the file; git''s %P'
+            cand --marker-size 'How many characters a conflict marker has; git''s %L'
+            cand -C 'Run as if started in DIR'
+            cand --chdir 'Run as if started in DIR'
+            cand --dialect 'Whose rules apply: tofu or terraform [default: detected from the files]'
+            cand --color 'When to use colour'
+            cand --json 'Print the result as one JSON object on stdout'
+            cand -v 'Say more; repeat for more still'
+            cand --verbose 'Say more; repeat for more still'
+            cand -q 'Say nothing but errors'
+            cand --quiet 'Say nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'provlock;setup'= {
+            cand -C 'Run as if started in DIR'
+            cand --chdir 'Run as if started in DIR'
+            cand --dialect 'Whose rules apply: tofu or terraform [default: detected from the files]'
+            cand --color 'When to use colour'
+            cand --json 'Print the result as one JSON object on stdout'
+            cand -v 'Say more; repeat for more still'
+            cand --verbose 'Say more; repeat for more still'
+            cand -q 'Say nothing but errors'
+            cand --quiet 'Say nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+            cand git 'Let git compare and merge lock files with provlock'
+        }
+        &'provlock;setup;git'= {
+            cand -C 'Run as if started in DIR'
+            cand --chdir 'Run as if started in DIR'
+            cand --dialect 'Whose rules apply: tofu or terraform [default: detected from the files]'
+            cand --color 'When to use colour'
+            cand --write 'Add the lines to .gitattributes and to this clone''s configuration'
+            cand --json 'Print the result as one JSON object on stdout'
+            cand -v 'Say more; repeat for more still'
+            cand --verbose 'Say more; repeat for more still'
+            cand -q 'Say nothing but errors'
+            cand --quiet 'Say nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+        &'provlock;completions'= {
+            cand -C 'Run as if started in DIR'
+            cand --chdir 'Run as if started in DIR'
+            cand --dialect 'Whose rules apply: tofu or terraform [default: detected from the files]'
+            cand --color 'When to use colour'
+            cand --json 'Print the result as one JSON object on stdout'
+            cand -v 'Say more; repeat for more still'
+            cand --verbose 'Say more; repeat for more still'
+            cand -q 'Say nothing but errors'
+            cand --quiet 'Say nothing but errors'
+            cand -h 'Print help (see more with ''--help'')'
+            cand --help 'Print help (see more with ''--help'')'
+        }
+    ]
+    $completions[$command]
+}

@@ -1,0 +1,119 @@
+# Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
+function __fish_provlock_global_optspecs
+    string join \n C/chdir= dialect= json v/verbose q/quiet color= h/help V/version
+end
+
+function __fish_provlock_needs_command
+    # Figure out if the current invocation already has a command.
+    set -l cmd (commandline -opc)
+    set -e cmd[1]
+    argparse -s (__fish_provlock_global_optspecs) -- $cmd 2>/dev/null
+    or return
+    if set -q argv[1]
+        # Also print the command, so this can be used to figure out what it is.
+        echo $argv[1]
+        return 1
+    end
+    return 0
+end
+
+function __fish_provlock_using_subcommand
+    set -l cmd (__fish_provlock_needs_command)
+    test -z "$cmd"
+    and return 1
+    contains -- $cmd[1] $argv
+end
+
+complete -c provlock -n "__fish_provlock_needs_command" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_needs_command" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_needs_command" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Even into a pipe'
+never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_needs_command" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_needs_command" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_needs_command" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_needs_command" -s V -l version -d 'Print version'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "lock" -d 'Lock every required provider for every platform'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "diff" -d 'Compare two lock files, provider by provider'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "merge" -d 'Merge lock files, or mend one that holds conflict markers'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "setup" -d 'Connect provlock with other programs'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -s j -l jobs -d 'How many packages to download and hash at a time [default: twice the number of cores]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Even into a pipe'
+never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l prune -d 'Remove entries that the configuration does not require'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l accept-changed-hashes -d 'Replace hashes that are not those of the published release'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l allow-missing-modules -d 'Go on without modules that are not installed'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l no-tests -d 'Do not count what only test files require'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l no-cache -d 'Neither use nor fill the cache of package hashes'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l check -d 'Write nothing; exit with 1 if the lock file would change'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l dry-run -d 'Write nothing; print the change as a diff'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -l git -d 'Compare a revision with the working tree, or two: REV, OLD..NEW or, from where they parted, OLD...NEW' -r
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -l textconv -d 'Print FILE with one line per provider, for `git diff`' -r -F
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -l format -d 'How to show the differences' -r -f -a "text\t'One line per provider'
+markdown\t'A table for a comment on a pull request'
+json\t'One JSON object'
+unified\t'Line by line, as `diff -u` does'"
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Even into a pipe'
+never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -s r -l recursive -d 'Compare every lock file in this directory and below that git knows'
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -l exit-code -d 'Exit with 1 if there are differences'
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l path -d 'What messages call the file; git\'s %P' -r -F
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l marker-size -d 'How many characters a conflict marker has; git\'s %L' -r
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Even into a pipe'
+never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Even into a pipe'
+never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -f -a "git" -d 'Let git compare and merge lock files with provlock'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Even into a pipe'
+never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l write -d 'Add the lines to .gitattributes and to this clone\'s configuration'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand completions" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand completions" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand completions" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Even into a pipe'
+never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand completions" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand completions" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand completions" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'

@@ -1,0 +1,178 @@
+//! The `packages` map of a download response, which the OpenTofu registry sends since 1.12 (spec section 8, item 4).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::hash::{Hash, HashScheme};
+use crate::platform::Platform;
+
+/// What the registry reports about one platform's package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackageReport {
+    /// Its hashes, of any scheme.
+    pub hashes: Vec<Hash>,
+    /// The size of the zip archive in bytes.
+    pub package_size: Option<u64>,
+}
+
+/// Why a package is not the one in the `packages` map.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PackagesError {
+    /// A key of the map is no platform.
+    #[error("the registry reports a package for {0:?}, which is no platform")]
+    InvalidPlatform(String),
+    /// The requested platform is not in the map.
+    #[error("the registry reports packages, but none for {0}")]
+    MissingPlatform(Platform),
+    /// The size is missing or zero.
+    #[error("the registry reports no valid package size for {0}")]
+    InvalidSize(Platform),
+    /// The size is not that of the archive.
+    #[error("the registry reports {reported} bytes for the package, which has {actual}")]
+    SizeDiffers {
+        /// The reported size in bytes.
+        reported: u64,
+        /// The size of what came, in bytes.
+        actual: u64,
+    },
+    /// No `zh:` for the requested platform.
+    #[error("the registry reports no zh: hash for the {0} package")]
+    MissingZh(Platform),
+    /// A `zh:` that is not `shasum`.
+    #[error("the registry reports {reported} for the package, but its shasum is {shasum:?}")]
+    ZhDiffers {
+        /// The reported hash.
+        reported: Hash,
+        /// `shasum` as the registry sent it.
+        shasum: String,
+    },
+    /// An `h1:` that is not the package's.
+    #[error("the registry reports {reported} for the package, which has {computed}")]
+    H1Differs {
+        /// The reported hash.
+        reported: Hash,
+        /// The hash of what came.
+        computed: Hash,
+    },
+}
+
+/// Checks a downloaded package against the map; only in the tofu dialect. `shasum` is the text that the registry sent,
+/// compared in its exact case; `size` is the zip's, in bytes; `h1` is the computed hash. An empty map says nothing, and
+/// what it says of other platforms is not checked.
+///
+/// # Errors
+/// The map has no valid entry for the platform, or the entry is about another package.
+pub fn check(
+    reports: &BTreeMap<String, PackageReport>,
+    platform: &Platform,
+    shasum: &str,
+    size: u64,
+    h1: &Hash,
+) -> Result<(), PackagesError> {
+    if reports.is_empty() {
+        return Ok(());
+    }
+    if let Some(invalid) = reports.keys().find(|key| key.parse::<Platform>().is_err()) {
+        return Err(PackagesError::InvalidPlatform(invalid.clone()));
+    }
+    let Some(report) = reports.get(&platform.to_string()) else {
+        return Err(PackagesError::MissingPlatform(platform.clone()));
+    };
+    match report.package_size {
+        None | Some(0) => return Err(PackagesError::InvalidSize(platform.clone())),
+        Some(reported) if reported != size => return Err(PackagesError::SizeDiffers { reported, actual: size }),
+        Some(_) => {}
+    }
+    let of_scheme = |scheme| report.hashes.iter().filter(move |hash| hash.scheme() == scheme);
+    if of_scheme(HashScheme::Zh).next().is_none() {
+        return Err(PackagesError::MissingZh(platform.clone()));
+    }
+    if let Some(reported) = of_scheme(HashScheme::Zh).find(|hash| hash.value() != shasum) {
+        return Err(PackagesError::ZhDiffers { reported: reported.clone(), shasum: shasum.to_owned() });
+    }
+    if let Some(reported) = of_scheme(HashScheme::H1).find(|hash| *hash != h1) {
+        return Err(PackagesError::H1Differs { reported: reported.clone(), computed: h1.clone() });
+    }
+    Ok(())
+}
+
+/// The hashes of the map, of every platform; to be recorded for the default host of the tofu dialect only, after
+/// [`check`]. OpenTofu records none whose scheme it does not know.
+pub fn recordable(reports: &BTreeMap<String, PackageReport>) -> BTreeSet<Hash> {
+    let hashes = reports.values().flat_map(|report| &report.hashes);
+    hashes.filter(|hash| hash.scheme() != HashScheme::Unknown).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHASUM: &str = "3670fff05fd637a4623994ceb445a252fa34ae5192a35fa7b91259879ed89f92";
+
+    fn report(hashes: &[&str], package_size: Option<u64>) -> PackageReport {
+        PackageReport { hashes: hashes.iter().map(|hash| hash.parse().unwrap()).collect(), package_size }
+    }
+
+    fn h1() -> Hash {
+        Hash::h1(&[1; 32])
+    }
+
+    fn good() -> PackageReport {
+        report(&[&format!("zh:{SHASUM}"), h1().as_str()], Some(865))
+    }
+
+    /// The verdict on a map with this entry for `linux_amd64` and others beside it.
+    fn verdict(entry: PackageReport) -> Result<(), PackagesError> {
+        verdict_on(vec![("linux_amd64", entry), ("darwin_arm64", report(&["zh:00", "h1:other", "h9:x"], None))])
+    }
+
+    fn verdict_on(entries: Vec<(&str, PackageReport)>) -> Result<(), PackagesError> {
+        let reports = entries.into_iter().map(|(key, report)| (key.to_owned(), report)).collect();
+        check(&reports, &"linux_amd64".parse().unwrap(), SHASUM, 865, &h1())
+    }
+
+    #[test]
+    fn accepts_what_fits() {
+        assert_eq!(verdict(good()), Ok(()));
+        assert_eq!(verdict_on(vec![]), Ok(()), "an empty map is no map");
+        let zh = format!("zh:{SHASUM}");
+        assert_eq!(verdict(report(&[&zh], Some(865))), Ok(()), "h1 need not be reported");
+        assert_eq!(verdict(report(&[&zh, "h9:future"], Some(865))), Ok(()), "unknown schemes are not judged");
+    }
+
+    #[test]
+    fn refuses_what_does_not_fit() {
+        let zh = format!("zh:{SHASUM}");
+        let upper = format!("zh:{}", SHASUM.to_uppercase());
+        let zeros = format!("zh:{}", "0".repeat(64));
+        let platform: Platform = "linux_amd64".parse().unwrap();
+        assert_eq!(verdict_on(vec![("darwin_arm64", good())]), Err(PackagesError::MissingPlatform(platform.clone())));
+        assert_eq!(
+            verdict_on(vec![("linux_amd64", good()), ("linux", good())]),
+            Err(PackagesError::InvalidPlatform("linux".into()))
+        );
+        for size in [None, Some(0)] {
+            assert_eq!(verdict(report(&[&zh], size)), Err(PackagesError::InvalidSize(platform.clone())));
+        }
+        assert_eq!(verdict(report(&[&zh], Some(866))), Err(PackagesError::SizeDiffers { reported: 866, actual: 865 }));
+        for hashes in [vec![], vec![h1().to_string()]] {
+            let hashes: Vec<&str> = hashes.iter().map(String::as_str).collect();
+            assert_eq!(verdict(report(&hashes, Some(865))), Err(PackagesError::MissingZh(platform.clone())));
+        }
+        for wrong in [&zeros, &upper] {
+            let result = verdict(report(&[&zh, wrong], Some(865)));
+            assert!(matches!(result, Err(PackagesError::ZhDiffers { .. })), "{wrong}: {result:?}");
+        }
+        let result = verdict(report(&[&zh, h1().as_str(), "h1:AAAA"], Some(865)));
+        assert!(matches!(result, Err(PackagesError::H1Differs { .. })), "{result:?}");
+    }
+
+    #[test]
+    fn every_platforms_hashes_are_recordable() {
+        let reports = BTreeMap::from([
+            ("a_b".to_owned(), report(&["zh:1", "h1:1"], None)),
+            ("c_d".to_owned(), report(&["zh:1", "h9:2"], Some(3))),
+        ]);
+        let hashes: Vec<String> = recordable(&reports).iter().map(Hash::to_string).collect();
+        assert_eq!(hashes, ["h1:1", "zh:1"]);
+    }
+}

@@ -1,0 +1,219 @@
+//! The SHA256SUMS file of a version (spec section 8, items 1 and 2).
+
+use crate::hash::Hash;
+
+/// A SHA256SUMS file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sha256Sums {
+    lines: Vec<SumLine>,
+    malformed: bool,
+}
+
+/// A line that names a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SumLine {
+    /// `None` when the first field is no SHA-256 sum.
+    sum: Option<[u8; 32]>,
+    filename: String,
+}
+
+/// Why the sums of a package do not fit together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SumsError {
+    /// The registry's `shasum` is not 64 hexadecimal digits.
+    #[error("the registry's shasum {0:?} is no SHA-256 sum")]
+    InvalidShasum(String),
+    /// SHA256SUMS has no line for the file.
+    #[error("SHA256SUMS has no line for {0:?}")]
+    Missing(String),
+    /// The first line for the file starts with something else than a sum.
+    #[error("SHA256SUMS has no valid SHA-256 sum for {0:?}")]
+    Invalid(String),
+    /// SHA256SUMS and the registry disagree.
+    #[error("SHA256SUMS says {listed} for {filename:?}, but the registry says {reported}")]
+    Differs {
+        /// The file.
+        filename: String,
+        /// The sum in SHA256SUMS.
+        listed: Hash,
+        /// The sum that the registry reports as `shasum`.
+        reported: Hash,
+    },
+    /// The archive is not the one that was announced.
+    #[error("the package has the checksum {computed}, but {expected} was announced")]
+    ArchiveDiffers {
+        /// The announced sum.
+        expected: Hash,
+        /// The sum of what came.
+        computed: Hash,
+    },
+}
+
+impl Sha256Sums {
+    /// Reads `sum name` lines. Any white space separates, blank lines are ignored, further fields too; the `*` that
+    /// marks binary mode belongs to the name, as it does for the reference programs. Nothing is an error here:
+    /// a line that does not start with a sum and a name only makes the file malformed.
+    pub fn parse(bytes: &[u8]) -> Self {
+        let mut sums = Self { lines: Vec::new(), malformed: false };
+        for line in bytes.split(|&byte| byte == b'\n') {
+            let mut fields = line.split(|byte| byte.is_ascii_whitespace() || *byte == 0x0b).filter(|f| !f.is_empty());
+            let Some(sum) = fields.next() else { continue };
+            let sum = decode_sum(sum);
+            let filename = fields.next();
+            sums.malformed |= sum.is_none() || filename.is_none();
+            if let Some(filename) = filename {
+                sums.lines.push(SumLine { sum, filename: String::from_utf8_lossy(filename).into_owned() });
+            }
+        }
+        sums
+    }
+
+    /// Whether a line is not `sum name`.
+    pub fn is_malformed(&self) -> bool {
+        self.malformed
+    }
+
+    /// The lines with a sum, as file name and sum, in the order of the file.
+    pub fn lines(&self) -> impl Iterator<Item = (&str, [u8; 32])> {
+        self.lines.iter().filter_map(|line| Some((line.filename.as_str(), line.sum?)))
+    }
+
+    /// The sum of a file: that of the first line which names it, even if that line's sum is invalid.
+    pub fn sum_of(&self, filename: &str) -> Option<[u8; 32]> {
+        self.lines.iter().find(|line| line.filename == filename)?.sum
+    }
+
+    /// The `zh:` of every line, or nothing if any line is malformed: then only the requested platforms' own `zh:` may
+    /// be recorded, which the caller adds. Only for a file that was authenticated.
+    pub fn recordable(&self) -> Vec<Hash> {
+        if self.malformed { Vec::new() } else { self.lines().map(|(_, sum)| Hash::zh(&sum)).collect() }
+    }
+
+    /// Checks that the file is listed with the sum that the registry reports as `shasum` (upper or lower case), and
+    /// returns that sum.
+    ///
+    /// # Errors
+    /// One of the two sums is missing or invalid, or they differ.
+    pub fn confirm(&self, filename: &str, shasum: &str) -> Result<[u8; 32], SumsError> {
+        let reported = decode_sum(shasum.as_bytes()).ok_or_else(|| SumsError::InvalidShasum(shasum.to_owned()))?;
+        let Some(line) = self.lines.iter().find(|line| line.filename == filename) else {
+            return Err(SumsError::Missing(filename.to_owned()));
+        };
+        match line.sum {
+            Some(listed) if listed == reported => Ok(reported),
+            Some(listed) => Err(SumsError::Differs {
+                filename: filename.to_owned(),
+                listed: Hash::zh(&listed),
+                reported: Hash::zh(&reported),
+            }),
+            None => Err(SumsError::Invalid(filename.to_owned())),
+        }
+    }
+}
+
+/// Checks that an archive is the one whose sum was confirmed.
+///
+/// # Errors
+/// [`SumsError::ArchiveDiffers`].
+pub fn check_archive(expected: &[u8; 32], computed: &[u8; 32]) -> Result<(), SumsError> {
+    if expected == computed {
+        Ok(())
+    } else {
+        Err(SumsError::ArchiveDiffers { expected: Hash::zh(expected), computed: Hash::zh(computed) })
+    }
+}
+
+fn decode_sum(digits: &[u8]) -> Option<[u8; 32]> {
+    let digits: &[u8; 64] = digits.try_into().ok()?;
+    let mut sum = [0; 32];
+    for (byte, pair) in sum.iter_mut().zip(digits.chunks_exact(2)) {
+        let high = char::from(pair[0]).to_digit(16)?;
+        let low = char::from(pair[1]).to_digit(16)?;
+        *byte = u8::try_from(high << 4 | low).ok()?;
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(last: u8) -> ([u8; 32], String) {
+        let mut bytes = [0xab; 32];
+        bytes[31] = last;
+        (bytes, format!("{}{last:02x}", "ab".repeat(31)))
+    }
+
+    fn parse(text: &str) -> Sha256Sums {
+        Sha256Sums::parse(text.as_bytes())
+    }
+
+    #[test]
+    fn reads_every_usual_separator() {
+        let (bytes, hex) = sum(7);
+        for text in [
+            format!("{hex}  a.zip\n"),
+            format!("{hex} a.zip"),
+            format!("{hex}\ta.zip\r\n"),
+            format!("\n\n  {hex}   a.zip  third field\n\r\n"),
+            format!("{}  a.zip\n", hex.to_uppercase()),
+        ] {
+            let sums = parse(&text);
+            assert_eq!(sums.sum_of("a.zip"), Some(bytes), "{text:?}");
+            assert_eq!(sums.recordable(), [Hash::zh(&bytes)], "{text:?}");
+            assert!(!sums.is_malformed(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_binary_marker_is_part_of_the_name() {
+        let (bytes, hex) = sum(7);
+        let sums = parse(&format!("{hex} *a.zip\n"));
+        assert_eq!(sums.sum_of("a.zip"), None);
+        assert_eq!(sums.lines().collect::<Vec<_>>(), [("*a.zip", bytes)]);
+        assert_eq!(sums.recordable().len(), 1);
+    }
+
+    #[test]
+    fn a_malformed_line_withholds_all_but_what_was_asked_for() {
+        let (bytes, hex) = sum(7);
+        for junk in ["# a comment", "justoneword", &hex, &format!("{hex}0  b.zip"), &format!("g{}  b.zip", &hex[1..])] {
+            let sums = parse(&format!("{junk}\n{hex}  a.zip\n"));
+            assert!(sums.is_malformed(), "{junk:?}");
+            assert!(sums.recordable().is_empty(), "{junk:?}");
+            assert_eq!(sums.confirm("a.zip", &hex), Ok(bytes), "{junk:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_of_several_lines_counts() {
+        let ((first, first_hex), (_, second_hex)) = (sum(1), sum(2));
+        let sums = parse(&format!("{first_hex}  a.zip\n{second_hex}  a.zip\n"));
+        assert_eq!(sums.sum_of("a.zip"), Some(first));
+        assert!(matches!(sums.confirm("a.zip", &second_hex), Err(SumsError::Differs { .. })));
+        let sums = parse(&format!("zzz  a.zip\n{second_hex}  a.zip\n"));
+        assert_eq!(sums.sum_of("a.zip"), None);
+        assert_eq!(sums.confirm("a.zip", &second_hex), Err(SumsError::Invalid("a.zip".into())));
+    }
+
+    #[test]
+    fn confirms_what_the_registry_says() {
+        let ((bytes, hex), (_, other)) = (sum(1), sum(2));
+        let sums = parse(&format!("{hex}  a.zip\n"));
+        assert_eq!(sums.confirm("a.zip", &hex.to_uppercase()), Ok(bytes));
+        assert_eq!(sums.confirm("b.zip", &hex), Err(SumsError::Missing("b.zip".into())));
+        assert_eq!(sums.confirm("a.zip", "abc"), Err(SumsError::InvalidShasum("abc".into())));
+        let error = sums.confirm("a.zip", &other).unwrap_err().to_string();
+        assert!(error.contains(&hex) && error.contains(&other), "{error}");
+        assert_eq!(check_archive(&bytes, &bytes), Ok(()));
+        assert!(matches!(check_archive(&bytes, &[0; 32]), Err(SumsError::ArchiveDiffers { .. })));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_do_no_harm() {
+        let sums = Sha256Sums::parse(b"\xff\xfe  \x80\n\0\0\0");
+        assert!(sums.is_malformed());
+        assert!(sums.recordable().is_empty());
+        assert_eq!(Sha256Sums::parse(b"").recordable(), []);
+    }
+}

@@ -1,0 +1,156 @@
+//! What is wrong with a signature, and how the user is told.
+
+use std::fmt;
+use std::time::SystemTime;
+
+use crate::diagnostic::{Code, Diagnostic};
+
+/// Something that is not valid now. Its text is a message that names the key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expired {
+    /// The primary key's ID, 16 upper-case hexadecimal digits.
+    pub key_id: String,
+    /// The key or the signature.
+    pub what: Perishable,
+    /// Since when it is not valid any more, or from when on it will be.
+    pub validity: Validity,
+}
+
+/// What can expire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Perishable {
+    /// The key that signed, or its primary key.
+    Key,
+    /// The signature, or one that the key rests on.
+    Signature,
+}
+
+/// When something is not valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validity {
+    /// It ended at this time.
+    Until(SystemTime),
+    /// It begins at this time, which is in the future.
+    From(SystemTime),
+}
+
+/// Why no signature was accepted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SignatureError {
+    /// The registry reports no key, and the policy needs one.
+    #[error("the registry reports no signing key")]
+    NoKeys,
+    /// A key cannot be decoded; that is an error even if another key would match.
+    #[error("signing key {key_id:?} cannot be decoded: {reason}")]
+    UndecodableKey {
+        /// The key's ID in the registry's words.
+        key_id: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// None of the keys issued the signature, or none of those that may sign.
+    #[error("none of the reported signing keys made the signature")]
+    NoKeyMatches,
+    /// The file is no binary OpenPGP signature.
+    #[error("the signature file cannot be read: {0}")]
+    MalformedSignature(&'static str),
+    /// The signature is not over these bytes.
+    #[error("the signature does not fit SHA256SUMS, signing key {key_id}")]
+    BadSignature {
+        /// The primary key's ID.
+        key_id: String,
+    },
+    /// The key, its user ID or the subkey that signed was revoked.
+    #[error("signing key {key_id} has been revoked")]
+    RevokedKey {
+        /// The primary key's ID.
+        key_id: String,
+    },
+    /// A critical notation is not understood.
+    #[error("the signature by key {key_id} depends on a notation that is not supported")]
+    UnknownCriticalNotation {
+        /// The primary key's ID.
+        key_id: String,
+    },
+    /// The key or the signature has expired, and the policy does not accept that.
+    #[error("{0}")]
+    Expired(Expired),
+    /// An input is larger than any honest one.
+    #[error("{0}")]
+    TooLarge(&'static str),
+}
+
+impl SignatureError {
+    /// The error as the user sees it; `subject` names the provider and its version.
+    pub fn diagnostic(&self, subject: &str) -> Diagnostic {
+        let (code, help) = match self {
+            Self::NoKeys => {
+                (Code::UnsignedProvider, "ask the provider's author to publish the signing key in the registry")
+            }
+            Self::Expired(_) => (Code::KeyExpired, "ask the provider's author for a release with a valid signature"),
+            Self::UndecodableKey { .. } | Self::TooLarge(_) => {
+                (Code::SignatureInvalid, "the registry must report valid keys; tell its operator")
+            }
+            Self::RevokedKey { .. } => (
+                Code::SignatureInvalid,
+                "do not use this release; its key may be in other hands: ask the provider's author",
+            ),
+            Self::NoKeyMatches
+            | Self::MalformedSignature(_)
+            | Self::BadSignature { .. }
+            | Self::UnknownCriticalNotation { .. } => {
+                (Code::SignatureInvalid, "do not use this release before the provider's author has explained this")
+            }
+        };
+        Diagnostic::error(code, format!("cannot authenticate {subject}: {self}")).help(help)
+    }
+}
+
+impl Expired {
+    /// The warning that goes with an accepted signature; `subject` names the provider and its version.
+    pub fn warning(&self, subject: &str) -> Diagnostic {
+        Diagnostic::warning(Code::KeyExpired, format!("{subject}: {self}"))
+            .help("ask the provider's author for a release with a valid signature")
+    }
+}
+
+impl fmt::Display for Expired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.what {
+            Perishable::Key => write!(f, "signing key {}", self.key_id)?,
+            Perishable::Signature => write!(f, "the signature by key {}", self.key_id)?,
+        }
+        let (verb, time) = match self.validity {
+            Validity::Until(time) => ("expired on", time),
+            Validity::From(time) => ("is not valid before", time),
+        };
+        match jiff::Timestamp::try_from(time) {
+            Ok(time) => write!(f, " {verb} {}", time.strftime("%Y-%m-%d")),
+            Err(_) => write!(f, " {verb} a date that cannot be shown"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn diagnostics_name_the_subject_the_key_and_what_to_do() {
+        let key_id = "34365D9472D7468F".to_owned();
+        let expired = Expired {
+            key_id: key_id.clone(),
+            what: Perishable::Key,
+            validity: Validity::Until(SystemTime::UNIX_EPOCH),
+        };
+        let warning = expired.warning("acme/null 1.0.0");
+        assert_eq!(warning.message, "acme/null 1.0.0: signing key 34365D9472D7468F expired on 1970-01-01");
+        let error = SignatureError::RevokedKey { key_id }.diagnostic("acme/null 1.0.0");
+        assert_eq!(error.code, Code::SignatureInvalid);
+        let message = "cannot authenticate acme/null 1.0.0: signing key 34365D9472D7468F has been revoked";
+        assert_eq!(error.message, message);
+        assert!(error.help.is_some());
+        assert_eq!(SignatureError::NoKeys.diagnostic("a").code, Code::UnsignedProvider);
+        assert_eq!(SignatureError::Expired(expired).diagnostic("a").code, Code::KeyExpired);
+    }
+}

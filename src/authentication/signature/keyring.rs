@@ -1,0 +1,247 @@
+//! Public keys with their user IDs and subkeys, as far as the primary key vouches for them (RFC 9580, section 10.1).
+//!
+//! The rules are those of Go's `openpgp.ReadKeyRing`: a wrong self-signature, binding or revocation spoils its whole
+//! key, and a block of which no key remains cannot be decoded.
+
+use std::iter::Peekable;
+
+use pgp::packet::{Packet, PacketParser, PublicKey, PublicSubkey, SignatureType, UserId};
+use pgp::ser::Serialize;
+use pgp::types::{KeyDetails, KeyVersion, PublicParams, Tag, VerifyingKey};
+
+use super::statement::{Statement, Unreadable, signs};
+
+/// Go refuses RSA keys with fewer bits since 1.24.
+const FEWEST_RSA_BITS: u16 = 1024;
+
+/// A primary key with what belongs to it.
+#[derive(Debug)]
+pub(super) struct Entity {
+    pub(super) primary: PublicKey,
+    pub(super) revocations: Vec<Statement>,
+    pub(super) identities: Vec<Identity>,
+    pub(super) subkeys: Vec<Subkey>,
+}
+
+/// A user ID that the key claims.
+#[derive(Debug)]
+pub(super) struct Identity {
+    /// The newest; `None` when there are only revocations.
+    pub(super) self_signature: Option<Statement>,
+    pub(super) revocations: Vec<Statement>,
+}
+
+/// A subkey that the primary key claims, and that claims the primary key if it may sign.
+#[derive(Debug)]
+pub(super) struct Subkey {
+    pub(super) key: PublicSubkey,
+    /// The newest.
+    pub(super) binding: Statement,
+    pub(super) revocations: Vec<Statement>,
+}
+
+/// How many signatures may still be verified: keys come from the network, and verifying takes time.
+#[derive(Debug)]
+pub(super) struct Budget(pub(super) usize);
+
+/// A packet of a key block. Packets that are unsupported or of no interest are left out where that is safe.
+#[derive(Debug)]
+enum Part {
+    Primary(PublicKey),
+    Subkey(PublicSubkey),
+    UserId(UserId),
+    Signature(Statement),
+    /// Ends a group of signatures.
+    Other,
+    Malformed,
+}
+
+impl Budget {
+    fn spend(&mut self) -> Result<(), String> {
+        self.0 = self.0.checked_sub(1).ok_or("too many signatures on the keys")?;
+        Ok(())
+    }
+}
+
+/// Reads the keys of a block; there is at least one.
+///
+/// # Errors
+/// Says why no key can be read.
+pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Vec<Entity>, String> {
+    let mut parts = parse(bytes)?.into_iter().peekable();
+    let mut entities = Vec::new();
+    let mut problem = "the block holds no key".to_owned();
+    while let Some(part) = parts.next() {
+        let Part::Primary(primary) = part else {
+            "the block does not start with a key".clone_into(&mut problem);
+            continue;
+        };
+        let mut group = Vec::new();
+        while let Some(part) = parts.next_if(|part| !matches!(part, Part::Primary(_))) {
+            group.push(part);
+        }
+        match Entity::read(primary, group, budget) {
+            Ok(entity) => entities.push(entity),
+            Err(wrong) => problem = wrong,
+        }
+    }
+    if entities.is_empty() { Err(problem) } else { Ok(entities) }
+}
+
+fn parse(bytes: &[u8]) -> Result<Vec<Part>, String> {
+    let mut parts = Vec::new();
+    for packet in PacketParser::new(bytes) {
+        match packet {
+            Ok(Packet::PublicKey(key)) => parts.push(Part::Primary(key)),
+            Ok(Packet::PublicSubkey(key)) => parts.push(Part::Subkey(key)),
+            Ok(Packet::UserId(id)) => parts.push(Part::UserId(id)),
+            Ok(Packet::Signature(signature)) => match Statement::read(signature) {
+                Ok(statement) => parts.push(Part::Signature(statement)),
+                Err(Unreadable::Unsupported) => {}
+                Err(Unreadable::Malformed(_)) => parts.push(Part::Malformed),
+            },
+            Ok(Packet::Trust(_)) => {}
+            Ok(_) => parts.push(Part::Other),
+            Err(pgp::errors::Error::PacketIncomplete { .. } | pgp::errors::Error::IO { .. }) => {
+                return Err("the key is cut short".to_owned());
+            }
+            Err(error) if is_unsupported(&error) => {}
+            Err(_) => parts.push(Part::Malformed),
+        }
+    }
+    Ok(parts)
+}
+
+/// Whether a packet could not be read because it is unknown rather than wrong.
+pub(super) fn is_unsupported(error: &pgp::errors::Error) -> bool {
+    match error {
+        pgp::errors::Error::Unsupported { .. } | pgp::errors::Error::Unimplemented { .. } => true,
+        pgp::errors::Error::InvalidPacketContent { source } => is_unsupported(source),
+        _ => false,
+    }
+}
+
+impl Entity {
+    fn read(primary: PublicKey, group: Vec<Part>, budget: &mut Budget) -> Result<Self, String> {
+        if primary.version() != KeyVersion::V4 || !signs(primary.algorithm()) || is_too_short(&primary) {
+            return Err("the key's version, algorithm or size is not supported".to_owned());
+        }
+        let mut entity = Self { primary, revocations: Vec::new(), identities: Vec::new(), subkeys: Vec::new() };
+        let mut parts = group.into_iter().peekable();
+        while let Some(part) = parts.next() {
+            match part {
+                Part::UserId(id) => entity.add_identity(&id, signatures(&mut parts), budget)?,
+                Part::Subkey(key) => entity.add_subkey(key, signatures(&mut parts), budget)?,
+                Part::Signature(statement) if statement.kind == SignatureType::KeyRevocation => {
+                    budget.spend()?;
+                    statement.packet.verify_key(&entity.primary).map_err(|_| "a revocation of the key is wrong")?;
+                    entity.revocations.push(statement);
+                }
+                Part::Malformed => return Err("the key has a malformed packet".to_owned()),
+                Part::Primary(_) | Part::Signature(_) | Part::Other => {}
+            }
+        }
+        if entity.identities.is_empty() { Err("the key has no valid user ID".to_owned()) } else { Ok(entity) }
+    }
+
+    fn add_identity(&mut self, id: &UserId, found: Vec<Statement>, budget: &mut Budget) -> Result<(), String> {
+        let mut identity = Identity { self_signature: None, revocations: Vec::new() };
+        for statement in found {
+            let is_revocation = statement.kind == SignatureType::CertRevocation;
+            if !is_revocation && !statement.packet.is_certification() {
+                return Err("a signature of another type follows a user ID".to_owned());
+            }
+            if !statement.is_by(&self.primary) {
+                continue;
+            }
+            budget.spend()?;
+            let valid = statement.packet.verify_certification(&self.primary, Tag::UserId, id);
+            valid.map_err(|_| "a self-signature of the key is wrong")?;
+            if is_revocation {
+                identity.revocations.push(statement);
+            } else {
+                keep_newest(&mut identity.self_signature, statement);
+            }
+        }
+        if identity.self_signature.is_some() || !identity.revocations.is_empty() {
+            self.identities.push(identity);
+        }
+        Ok(())
+    }
+
+    fn add_subkey(&mut self, key: PublicSubkey, found: Vec<Statement>, budget: &mut Budget) -> Result<(), String> {
+        let mut binding = None;
+        let mut revocations = Vec::new();
+        for statement in found {
+            budget.spend()?;
+            let valid = statement.packet.verify_subkey_binding(&self.primary, &key);
+            valid.map_err(|_| "a signature that binds a subkey is wrong")?;
+            if statement.kind == SignatureType::SubkeyRevocation {
+                revocations.push(statement);
+                continue;
+            }
+            if statement.may_sign {
+                self.check_back_signature(&key, &statement, budget)?;
+            }
+            keep_newest(&mut binding, statement);
+        }
+        let binding = binding.ok_or("a subkey has no binding signature")?;
+        self.subkeys.push(Subkey { key, binding, revocations });
+        Ok(())
+    }
+
+    /// A subkey that may sign must have signed the primary key: else anyone could claim another's subkey.
+    fn check_back_signature(&self, key: &PublicSubkey, binding: &Statement, budget: &mut Budget) -> Result<(), String> {
+        let back_signature = binding.back_signature.as_ref().ok_or("a signing subkey lacks its cross-signature")?;
+        budget.spend()?;
+        let valid = back_signature.packet.verify_primary_key_binding(key, &self.primary);
+        if valid.is_err() || is_too_short(key) {
+            return Err("the cross-signature of a subkey is wrong".to_owned());
+        }
+        Ok(())
+    }
+
+    /// The user ID whose self-signature speaks for the key: the least revoked, then one marked as primary, then the one
+    /// with the newest self-signature.
+    pub(super) fn primary_identity(&self) -> Option<&Identity> {
+        let (first, others) = self.identities.split_first()?;
+        Some(others.iter().fold(first, |best, other| if other.is_preferred_to(best) { other } else { best }))
+    }
+}
+
+impl Identity {
+    fn is_preferred_to(&self, other: &Self) -> bool {
+        let rank = |identity: &Self| {
+            let statement = identity.self_signature.as_ref();
+            (
+                std::cmp::Reverse(identity.revocations.len()),
+                statement.map(|statement| (statement.is_primary_user_id, statement.created)),
+            )
+        };
+        rank(self) > rank(other)
+    }
+}
+
+/// The signatures that follow at once.
+fn signatures(parts: &mut Peekable<impl Iterator<Item = Part>>) -> Vec<Statement> {
+    let mut found = Vec::new();
+    while let Some(part) = parts.next_if(|part| matches!(part, Part::Signature(_))) {
+        if let Part::Signature(statement) = part {
+            found.push(statement);
+        }
+    }
+    found
+}
+
+fn keep_newest(kept: &mut Option<Statement>, statement: Statement) {
+    if kept.as_ref().is_none_or(|kept| statement.created > kept.created) {
+        *kept = Some(statement);
+    }
+}
+
+/// Whether the key is an RSA key with too few bits. The encoding of the modulus starts with its length in bits.
+fn is_too_short(key: &impl VerifyingKey) -> bool {
+    let PublicParams::RSA(parameters) = key.public_params() else { return false };
+    let Ok(encoded) = parameters.to_bytes() else { return true };
+    encoded.first_chunk().is_none_or(|bits| u16::from_be_bytes(*bits) < FEWEST_RSA_BITS)
+}

@@ -1,0 +1,257 @@
+//! What a signature packet states, independent of whether it is true (RFC 9580, sections 5.2.3 and 5.2.3.7).
+
+use pgp::crypto::hash::HashAlgorithm;
+use pgp::crypto::public_key::PublicKeyAlgorithm;
+use pgp::packet::{RevocationCode, Signature, SignatureType, SignatureVersion, Subpacket, SubpacketData};
+use pgp::types::{Fingerprint, KeyDetails};
+
+/// A version 4 signature packet with its subpackets digested. Of the hashed subpackets a later one overrides an earlier
+/// one; of the others only the issuer and the embedded signature count, which prove themselves.
+#[derive(Clone, Debug)]
+pub(super) struct Statement {
+    pub(super) packet: Signature,
+    pub(super) kind: SignatureType,
+    /// Seconds since 1970.
+    pub(super) created: u64,
+    /// For how many seconds the signature is valid; `None` is for ever.
+    pub(super) lifetime: Option<u64>,
+    /// For how many seconds after its own creation the key is valid; `None` is for ever.
+    pub(super) key_lifetime: Option<u64>,
+    /// Whether the key flags allow to sign data; false if there are no key flags.
+    pub(super) may_sign: bool,
+    pub(super) is_primary_user_id: bool,
+    pub(super) revocation_reason: Option<RevocationCode>,
+    pub(super) has_critical_notation: bool,
+    pub(super) issuer: Option<[u8; 8]>,
+    issuer_fingerprint: Option<[u8; 20]>,
+    /// The signature of a subkey over the primary key.
+    pub(super) back_signature: Option<Box<Statement>>,
+}
+
+/// Why a signature packet states nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Unreadable {
+    /// Its version, algorithms or a critical subpacket are beyond this program: it is as if it were not there.
+    Unsupported,
+    /// It is wrong.
+    Malformed(&'static str),
+}
+
+impl Statement {
+    /// Digests a signature packet.
+    pub(super) fn read(packet: Signature) -> Result<Self, Unreadable> {
+        let config = packet.config().ok_or(Unreadable::Unsupported)?.clone();
+        if packet.version() != SignatureVersion::V4
+            || !signs(config.pub_alg)
+            || !is_acceptable(config.hash_alg)
+            || config.hashed_subpackets.iter().any(is_beyond_us)
+        {
+            return Err(Unreadable::Unsupported);
+        }
+        let mut statement = Self {
+            packet,
+            kind: config.typ,
+            created: 0,
+            lifetime: None,
+            key_lifetime: None,
+            may_sign: false,
+            is_primary_user_id: false,
+            revocation_reason: None,
+            has_critical_notation: false,
+            issuer: None,
+            issuer_fingerprint: None,
+            back_signature: None,
+        };
+        let is_created = |part: &Subpacket| matches!(part.data, SubpacketData::SignatureCreationTime(_));
+        if !config.hashed_subpackets.iter().any(is_created) {
+            return Err(Unreadable::Malformed("a signature without creation time"));
+        }
+        for part in &config.hashed_subpackets {
+            statement.learn(part);
+        }
+        for part in config.hashed_subpackets.iter().chain(&config.unhashed_subpackets) {
+            statement.learn_self_proving(&part.data)?;
+        }
+        Ok(statement)
+    }
+
+    fn learn(&mut self, part: &Subpacket) {
+        let seconds = |duration: u32| Some(u64::from(duration)).filter(|&seconds| seconds > 0);
+        match &part.data {
+            SubpacketData::SignatureCreationTime(time) => self.created = u64::from(time.as_secs()),
+            SubpacketData::SignatureExpirationTime(duration) => self.lifetime = seconds(duration.as_secs()),
+            SubpacketData::KeyExpirationTime(duration) => self.key_lifetime = seconds(duration.as_secs()),
+            SubpacketData::KeyFlags(flags) => self.may_sign |= flags.sign(),
+            SubpacketData::IsPrimary(is_primary) => self.is_primary_user_id = *is_primary,
+            SubpacketData::RevocationReason(code, _) => self.revocation_reason = Some(*code),
+            SubpacketData::Notation(_) => self.has_critical_notation |= part.is_critical,
+            _ => {}
+        }
+    }
+
+    fn learn_self_proving(&mut self, data: &SubpacketData) -> Result<(), Unreadable> {
+        match data {
+            SubpacketData::IssuerKeyId(id) => {
+                self.issuer = id.as_ref().try_into().ok();
+            }
+            SubpacketData::IssuerFingerprint(Fingerprint::V4(fingerprint)) => {
+                self.issuer_fingerprint = Some(*fingerprint);
+                self.issuer = fingerprint.last_chunk().copied();
+            }
+            SubpacketData::EmbeddedSignature(_) if self.back_signature.is_some() => {
+                return Err(Unreadable::Malformed("a signature with two embedded signatures"));
+            }
+            SubpacketData::EmbeddedSignature(embedded) => {
+                self.back_signature = Some(Box::new(Self::read((**embedded).clone())?));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Whether the signature claims to be made by this key.
+    pub(super) fn is_by(&self, key: &impl KeyDetails) -> bool {
+        match (self.issuer_fingerprint, key.fingerprint()) {
+            (Some(issuer), Fingerprint::V4(fingerprint)) => issuer == fingerprint,
+            _ => self.issuer.is_some_and(|issuer| issuer == key.legacy_key_id().as_ref()),
+        }
+    }
+
+    /// Whether the signature is one over a file.
+    pub(super) fn is_over_data(&self) -> bool {
+        matches!(self.kind, SignatureType::Binary | SignatureType::Text)
+    }
+
+    /// Until when the signature is valid, in seconds since 1970.
+    pub(super) fn expires(&self) -> Option<u64> {
+        self.lifetime.map(|lifetime| self.created + lifetime)
+    }
+
+    /// Whether the signature, a revocation, is in force. That of a compromised key always is, whatever its date.
+    pub(super) fn revokes(&self, now: u64) -> bool {
+        self.revocation_reason == Some(RevocationCode::KeyCompromised) || !self.is_out_of_date(now)
+    }
+
+    /// Whether the signature is not valid yet or no longer, as Go's `SigExpired`.
+    pub(super) fn is_out_of_date(&self, now: u64) -> bool {
+        self.created > now || self.expires().is_some_and(|expiry| now > expiry)
+    }
+}
+
+/// Whether keys of the algorithm can make signatures.
+pub(super) fn signs(algorithm: PublicKeyAlgorithm) -> bool {
+    matches!(
+        algorithm,
+        PublicKeyAlgorithm::RSA
+            | PublicKeyAlgorithm::RSASign
+            | PublicKeyAlgorithm::DSA
+            | PublicKeyAlgorithm::ECDSA
+            | PublicKeyAlgorithm::EdDSALegacy
+            | PublicKeyAlgorithm::Ed25519
+            | PublicKeyAlgorithm::Ed448
+    )
+}
+
+/// SHA-1 is good enough for the reference programs; MD5 and RIPEMD-160 are not.
+fn is_acceptable(algorithm: HashAlgorithm) -> bool {
+    matches!(
+        algorithm,
+        HashAlgorithm::Sha1
+            | HashAlgorithm::Sha224
+            | HashAlgorithm::Sha256
+            | HashAlgorithm::Sha384
+            | HashAlgorithm::Sha512
+            | HashAlgorithm::Sha3_256
+            | HashAlgorithm::Sha3_512
+    )
+}
+
+/// Whether a hashed subpacket forbids to use the signature: a critical one that Go's library does not know, or a
+/// certification that is not meant for others.
+fn is_beyond_us(part: &Subpacket) -> bool {
+    match part.data {
+        SubpacketData::ExportableCertification(exportable) => !exportable,
+        SubpacketData::Revocable(_)
+        | SubpacketData::RevocationKey(_)
+        | SubpacketData::SignatureTarget(..)
+        | SubpacketData::PreferredEncryptionModes(_)
+        | SubpacketData::Experimental(..)
+        | SubpacketData::Other(..) => part.is_critical,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use pgp::packet::{KeyFlags, Notation, PacketHeader};
+    use pgp::types::{Duration, KeyId, Mpi, SignatureBytes, Tag, Timestamp};
+
+    use super::*;
+
+    fn created() -> Subpacket {
+        Subpacket::critical(SubpacketData::SignatureCreationTime(Timestamp::from_secs(1000))).unwrap()
+    }
+
+    fn packet(hash: HashAlgorithm, hashed: Vec<Subpacket>, unhashed: Vec<Subpacket>) -> Signature {
+        let header = PacketHeader::new_fixed(Tag::Signature, 100);
+        let bytes = SignatureBytes::Mpis(vec![Mpi::from_slice(&[1])]);
+        Signature::v4(header, SignatureType::Binary, PublicKeyAlgorithm::RSA, hash, [0; 2], bytes, hashed, unhashed)
+    }
+
+    fn read(hashed: Vec<Subpacket>, unhashed: Vec<Subpacket>) -> Result<Statement, Unreadable> {
+        Statement::read(packet(HashAlgorithm::Sha256, [vec![created()], hashed].concat(), unhashed))
+    }
+
+    #[test]
+    fn only_hashed_subpackets_count_and_the_last_wins() {
+        let lifetime =
+            |seconds| Subpacket::regular(SubpacketData::SignatureExpirationTime(Duration::from_secs(seconds))).unwrap();
+        let mut flags = KeyFlags::default();
+        flags.set_sign(true);
+        let flags = Subpacket::regular(SubpacketData::KeyFlags(flags)).unwrap();
+        let issuer = Subpacket::regular(SubpacketData::IssuerKeyId(KeyId::from([7; 8]))).unwrap();
+
+        let statement = read(vec![lifetime(1), lifetime(5)], vec![flags.clone(), lifetime(9), issuer]).unwrap();
+        assert_eq!((statement.created, statement.expires()), (1000, Some(1005)));
+        assert!(!statement.may_sign);
+        assert_eq!(statement.issuer, Some([7; 8]));
+        let out_of_date = [999, 1000, 1005, 1006].map(|now| statement.is_out_of_date(now));
+        assert_eq!(out_of_date, [true, false, false, true]);
+
+        let statement = read(vec![lifetime(1), lifetime(0), flags], vec![]).unwrap();
+        assert_eq!(statement.expires(), None, "zero is for ever");
+        assert!(statement.may_sign);
+        assert_eq!(statement.issuer, None);
+    }
+
+    #[test]
+    fn what_is_critical_must_be_understood() {
+        let unknown = || SubpacketData::Other(99, vec![1].into());
+        let critical = Subpacket::critical(unknown()).unwrap();
+        assert!(read(vec![Subpacket::regular(unknown()).unwrap()], vec![]).is_ok());
+        assert!(read(vec![], vec![critical.clone()]).is_ok(), "what is not hashed anyone can add");
+        assert_eq!(read(vec![critical], vec![]).unwrap_err(), Unreadable::Unsupported);
+        let local = Subpacket::regular(SubpacketData::ExportableCertification(false)).unwrap();
+        assert_eq!(read(vec![local], vec![]).unwrap_err(), Unreadable::Unsupported);
+
+        let notation =
+            || SubpacketData::Notation(Notation { readable: true, name: vec![b'n'].into(), value: vec![b'v'].into() });
+        assert!(!read(vec![Subpacket::regular(notation()).unwrap()], vec![]).unwrap().has_critical_notation);
+        assert!(read(vec![Subpacket::critical(notation()).unwrap()], vec![]).unwrap().has_critical_notation);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_unsupported_or_malformed() {
+        for hash in [HashAlgorithm::Md5, HashAlgorithm::Ripemd160, HashAlgorithm::Other(77)] {
+            assert_eq!(Statement::read(packet(hash, vec![created()], vec![])).unwrap_err(), Unreadable::Unsupported);
+        }
+        assert!(Statement::read(packet(HashAlgorithm::Sha1, vec![created()], vec![])).is_ok());
+        let without_time = Statement::read(packet(HashAlgorithm::Sha256, vec![], vec![created()]));
+        assert!(matches!(without_time, Err(Unreadable::Malformed(_))), "{without_time:?}");
+        let embedded = packet(HashAlgorithm::Sha256, vec![created()], vec![]);
+        let embedded = Subpacket::regular(SubpacketData::EmbeddedSignature(Box::new(embedded))).unwrap();
+        assert!(read(vec![], vec![embedded.clone()]).unwrap().back_signature.is_some());
+        let twice = read(vec![embedded.clone()], vec![embedded]);
+        assert!(matches!(twice, Err(Unreadable::Malformed(_))), "{twice:?}");
+    }
+}

@@ -1,0 +1,109 @@
+//! A root module with its settings, dialect and lock file.
+
+use std::path::{Path, PathBuf};
+
+use provlock::cli_config::Environment;
+use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::dialect::Dialect;
+use provlock::lockfile::{self, Document};
+use provlock::platform::Platform;
+use provlock::requirements;
+use provlock::settings::{PlatformSelection, Settings};
+
+use super::Failure;
+
+/// Name of the lock file, in every root module.
+pub(crate) const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
+
+/// A root module as it is on disk.
+pub(crate) struct Project {
+    /// The root module's directory, as the user knows it.
+    pub(crate) root: PathBuf,
+    pub(crate) settings: Settings,
+    pub(crate) dialect: Dialect,
+    /// What the dialect was decided by.
+    pub(crate) dialect_reason: &'static str,
+    pub(crate) lock_path: PathBuf,
+    /// The lock file's content; `None` when there is none.
+    pub(crate) lock_bytes: Option<Vec<u8>>,
+}
+
+impl Project {
+    /// Reads settings and lock file of a root module. `dialect` is the flag's, or that of `PROVLOCK_DIALECT`.
+    pub(crate) fn open(root: &Path, dialect: Option<Dialect>, environment: &Environment) -> Result<Self, Failure> {
+        let absolute = environment.current_directory.join(root);
+        let absolute = absolute.canonicalize().map_err(|error| vec![*Diagnostic::io("open", root, &error)])?;
+        let shown = |path: &Path| match path.strip_prefix(&absolute) {
+            Ok(below) => join(root, below),
+            Err(_) => path.to_owned(),
+        };
+        let settings = Settings::find(&absolute, shown).map_err(|error| vec![*error])?;
+        let lock_path = join(root, Path::new(LOCK_FILE_NAME));
+        let lock_bytes = lockfile::file::read(&lock_path).map_err(|error| vec![*error])?;
+        let detected = || lock_bytes.as_deref().and_then(lockfile::detect_dialect);
+        let (dialect, dialect_reason) = if let Some(dialect) = dialect {
+            (dialect, "the flag or PROVLOCK_DIALECT")
+        } else if let Some(dialect) = settings.dialect {
+            (dialect, "provlock.toml")
+        } else if let Some(dialect) = detected() {
+            (dialect, "the lock file")
+        } else if has_tofu_files(&absolute) {
+            (Dialect::Tofu, "the .tofu files")
+        } else {
+            (Dialect::Tofu, "default")
+        };
+        Ok(Self { root: root.to_owned(), settings, dialect, dialect_reason, lock_path, lock_bytes })
+    }
+
+    /// Parses the lock file. Its warnings come along; any error is a failure.
+    pub(crate) fn document(&self) -> Result<(Document, Vec<Diagnostic>), Failure> {
+        let Some(bytes) = &self.lock_bytes else {
+            return Ok((Document::empty(&self.lock_path, self.dialect), Vec::new()));
+        };
+        let parsed = lockfile::parse(&self.lock_path, bytes, self.dialect);
+        match parsed.document {
+            Some(document) => Ok((document, parsed.diagnostics)),
+            None => Err(parsed.diagnostics.into_iter().filter(|d| d.severity == Severity::Error).collect()),
+        }
+    }
+
+    /// Where the program keeps what it installed.
+    pub(crate) fn data_directory(environment: &Environment) -> PathBuf {
+        let set = environment.variable("TF_DATA_DIR").filter(|value| !value.is_empty());
+        set.map_or_else(|| PathBuf::from(".terraform"), PathBuf::from)
+    }
+
+    /// How this root's configuration is to be read.
+    pub(crate) fn requirements_options(
+        &self,
+        environment: &Environment,
+        tests: bool,
+        allow_missing_modules: bool,
+    ) -> requirements::Options {
+        let data_directory = Self::data_directory(environment);
+        requirements::Options { dialect: self.dialect, tests, allow_missing_modules, data_directory }
+    }
+
+    /// The platforms of the flags, else of the settings, else the one this program runs on.
+    pub(crate) fn platforms(&self, flags: &[String]) -> Result<PlatformSelection, Failure> {
+        if flags.is_empty() {
+            let current = || PlatformSelection::These(vec![Platform::current()]);
+            return Ok(self.settings.platforms.clone().unwrap_or_else(current));
+        }
+        let texts = flags.iter().map(String::as_str);
+        PlatformSelection::parse(texts).map_err(|error| vec![super::invalid_argument(error.to_string())])
+    }
+}
+
+/// `root/path`, without a leading `./`.
+fn join(root: &Path, path: &Path) -> PathBuf {
+    if root == Path::new(".") { path.to_owned() } else { root.join(path) }
+}
+
+fn has_tofu_files(directory: &Path) -> bool {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).any(|name| {
+        let name = name.strip_suffix(".json").unwrap_or(&name);
+        Path::new(name).extension().is_some_and(|extension| extension == "tofu")
+    })
+}

@@ -1,0 +1,158 @@
+//! What `lock` says: one line per provider, then a summary.
+
+use std::collections::BTreeSet;
+
+use provlock::hash::Hash;
+use provlock::lockfile::{Change, LockedProvider};
+use provlock::ops::{LockOutcome, ProviderReport};
+use provlock::platform::Platform;
+
+use super::diff::hash_counts;
+use super::style::{Color, bytes, count, paint};
+use crate::cli::project::Project;
+use crate::cli::ui::{Ui, Verbosity};
+
+/// The outcome of a run with what was done about it.
+pub(crate) struct Report<'a> {
+    pub(crate) project: &'a Project,
+    pub(crate) outcome: &'a LockOutcome,
+    /// Whether the lock file's bytes differ.
+    pub(crate) changed: bool,
+    /// Whether a difference was written.
+    pub(crate) written: bool,
+}
+
+/// One provider's line, in columns.
+struct Row {
+    symbol: &'static str,
+    color: Color,
+    cells: [String; 4],
+}
+
+impl Report<'_> {
+    /// The lines for stderr.
+    pub(crate) fn lines(&self, ui: &Ui) -> Vec<String> {
+        let shown = |report: &&ProviderReport| {
+            let unchanged = report.difference.change == Change::Unchanged;
+            !unchanged || ui.verbosity >= Verbosity::Verbose || !report.required
+        };
+        let rows: Vec<Row> = self.outcome.providers.iter().filter(shown).map(|report| self.row(report)).collect();
+        let width = |column: usize| rows.iter().map(|row| row.cells[column].chars().count()).max().unwrap_or(0);
+        let widths = [width(0), width(1), width(2), 0];
+        let line = |row: &Row| {
+            let cells = row.cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+            let cells: Vec<_> = cells.collect();
+            format!("  {} {}", paint(ui.color, row.color, row.symbol), cells.join("   ")).trim_end().to_owned()
+        };
+        rows.iter().map(line).chain([self.summary()]).collect()
+    }
+
+    fn row(&self, report: &ProviderReport) -> Row {
+        let difference = &report.difference;
+        let (symbol, color) = match difference.change {
+            Change::Added => ("+", Color::Green),
+            Change::Changed => ("~", Color::Yellow),
+            Change::Removed => ("-", Color::Red),
+            Change::Unchanged => ("=", Color::Dim),
+        };
+        let version =
+            |provider: &Option<LockedProvider>| provider.as_ref().map(|provider| provider.version.to_string());
+        let version = match (version(&difference.old), version(&difference.new)) {
+            (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
+            (old, new) => new.or(old).unwrap_or_default(),
+        };
+        let authentication: BTreeSet<String> =
+            report.packages.values().map(|package| package.authentication.to_string()).collect();
+        let authentication = authentication.into_iter().collect::<Vec<_>>().join("; ");
+        let name = difference.address.short(self.project.dialect);
+        Row { symbol, color, cells: [name, version, authentication, what_changed(report)] }
+    }
+
+    fn summary(&self) -> String {
+        let providers = &self.outcome.providers;
+        let required = providers.iter().filter(|report| report.required).count();
+        let platforms: BTreeSet<&Platform> = providers.iter().flat_map(|report| report.packages.keys()).collect();
+        let platforms: Vec<String> = platforms.into_iter().map(ToString::to_string).collect();
+        let what = count(required, "provider");
+        let what = if platforms.is_empty() { what } else { format!("{what} for {}", enumerate(&platforms)) };
+        if !self.changed {
+            return format!("Up to date: {what}");
+        }
+        let number = |change| providers.iter().filter(|report| report.difference.change == change).count();
+        let changes = [
+            (Change::Added, "added"),
+            (Change::Changed, "changed"),
+            (Change::Removed, "removed"),
+            (Change::Unchanged, "unchanged"),
+        ];
+        let changes =
+            changes.into_iter().map(|(change, word)| (number(change), word)).filter(|(number, _)| *number > 0);
+        let changes: Vec<_> = changes.map(|(number, word)| format!("{number} {word}")).collect();
+        let changes = if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) };
+        let downloaded: u64 =
+            providers.iter().flat_map(|r| r.packages.values()).map(|package| package.downloaded).sum();
+        let downloaded = if downloaded == 0 { String::new() } else { format!("; {} downloaded", bytes(downloaded)) };
+        let verb = if self.written { "Locked" } else { "Would lock" };
+        format!("{verb} {what}{changes}{downloaded}")
+    }
+}
+
+/// The last column: where the entry came from, and what is new in it.
+fn what_changed(report: &ProviderReport) -> String {
+    let mut parts = Vec::new();
+    if let Some(origin) = &report.taken_over_from {
+        parts.push(format!("version taken over from {origin}, without its hashes"));
+    }
+    match (&report.difference.old, &report.difference.new) {
+        (Some(old), Some(new)) if old.version == new.version => {
+            parts.extend(hash_changes(report, &old.hashes, &new.hashes));
+            if old.constraints != new.constraints {
+                parts.push(format!("constraints {}", shown_or(&new.constraints.to_string(), "removed")));
+            }
+        }
+        (_, Some(new)) => parts.push(hash_counts(&new.hashes)),
+        (_, None) => {}
+    }
+    if !report.required && report.difference.change != Change::Removed {
+        parts.push("not required by the configuration; --prune removes it".to_owned());
+    }
+    parts.join(", ")
+}
+
+/// `h1 for darwin_arm64 added`, and how many other hashes came or went.
+fn hash_changes(report: &ProviderReport, old: &BTreeSet<Hash>, new: &BTreeSet<Hash>) -> Vec<String> {
+    let added: BTreeSet<&Hash> = new.difference(old).collect();
+    let packages = report.packages.iter().filter(|(_, package)| added.contains(&package.h1));
+    let platforms: Vec<String> = packages.clone().map(|(platform, _)| platform.to_string()).collect();
+    let named: BTreeSet<&Hash> = packages.map(|(_, package)| &package.h1).collect();
+    let mut parts = Vec::new();
+    if !platforms.is_empty() {
+        parts.push(format!("h1 for {} added", enumerate(&platforms)));
+    }
+    let rest = added.difference(&named).count();
+    if rest > 0 {
+        parts.push(format!("{} added", count_hashes(rest)));
+    }
+    let removed = old.difference(new).count();
+    if removed > 0 {
+        parts.push(format!("{} removed", count_hashes(removed)));
+    }
+    parts
+}
+
+pub(super) fn count_hashes(number: usize) -> String {
+    if number == 1 { "1 hash".to_owned() } else { format!("{number} hashes") }
+}
+
+fn shown_or(text: &str, otherwise: &str) -> String {
+    if text.is_empty() { otherwise.to_owned() } else { text.to_owned() }
+}
+
+/// `a, b and c`
+fn enumerate(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

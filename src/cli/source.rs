@@ -1,0 +1,99 @@
+//! The flags that say where packages come from.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use clap::{Args, ValueHint};
+use provlock::cli_config::{self, CliConfig, Credentials, Environment};
+use provlock::dialect::Dialect;
+use provlock::net::{Client, NetSettings};
+use provlock::package::cache::HashCache;
+use provlock::source::{Downloader, FilesystemMirror, NetworkMirror, Registry, RegistryPolicy, Source, SourceKind};
+
+use super::Failure;
+use super::environment::cache_directory;
+use super::ui::Ui;
+
+#[derive(Args)]
+#[command(next_help_heading = "From where")]
+pub(crate) struct SourceArgs {
+    /// Take packages from a directory instead of the registries
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "net_mirror")]
+    fs_mirror: Option<PathBuf>,
+    /// Take packages from a network mirror instead of the registries
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
+    net_mirror: Option<String>,
+    /// How many packages to download and hash at a time [default: twice the number of cores]
+    #[arg(short, long, value_name = "N")]
+    jobs: Option<std::num::NonZeroUsize>,
+    #[command(flatten)]
+    cache: CacheArgs,
+}
+
+/// Where hashes of packages are remembered.
+#[derive(Args)]
+pub(crate) struct CacheArgs {
+    /// Neither use nor fill the cache of package hashes
+    #[arg(long)]
+    no_cache: bool,
+    /// Keep the cache of package hashes in DIR
+    #[arg(long, value_name = "DIR", env = "PROVLOCK_CACHE_DIR", hide_env_values = true, value_hint = ValueHint::DirPath)]
+    cache_dir: Option<PathBuf>,
+}
+
+impl CacheArgs {
+    /// The directory of the cache; none when there is no place for it.
+    pub(crate) fn directory(&self, environment: &Environment) -> Option<PathBuf> {
+        self.cache_dir.clone().or_else(|| cache_directory(environment))
+    }
+
+    fn cache(&self, environment: &Environment) -> Option<HashCache> {
+        let directory = self.directory(environment).filter(|_| !self.no_cache);
+        directory.map(|directory| HashCache::open(&directory))
+    }
+}
+
+impl SourceArgs {
+    /// The source that the flags and the CLI configuration describe.
+    pub(crate) fn source(&self, dialect: Dialect, environment: &Environment, ui: &Ui) -> Result<Source, Failure> {
+        if let Some(directory) = &self.fs_mirror {
+            return Ok(Source::new(SourceKind::FilesystemMirror(FilesystemMirror::new(directory))));
+        }
+        let config = cli_config::load(environment, dialect)?;
+        ui.warn(&config.warnings);
+        for line in &config.debug {
+            ui.detail(line);
+        }
+        let client = client(&config, environment, dialect).map_err(|error| vec![*error])?;
+        let downloader =
+            Downloader::new(client, self.jobs.map_or_else(default_jobs, usize::from), self.cache.cache(environment));
+        Ok(Source::new(match &self.net_mirror {
+            Some(url) => {
+                let mirror = NetworkMirror::new(downloader, url, dialect).map_err(|error| vec![*error])?;
+                SourceKind::NetworkMirror(mirror)
+            }
+            None => SourceKind::Registry(Registry::new(downloader, registry_policy(dialect, environment))),
+        }))
+    }
+}
+
+fn client(config: &CliConfig, environment: &Environment, dialect: Dialect) -> provlock::diagnostic::Result<Client> {
+    let credentials = Arc::new(Credentials::new(environment, config, dialect));
+    Client::new(NetSettings::new(environment, config), credentials, config)
+}
+
+/// How many packages are downloaded and hashed at a time: enough to keep every core busy while others wait for bytes.
+fn default_jobs() -> usize {
+    2 * std::thread::available_parallelism().map_or(2, usize::from)
+}
+
+fn registry_policy(dialect: Dialect, environment: &Environment) -> RegistryPolicy {
+    let enforced = |name| dialect == Dialect::Tofu && environment.variable(name) == Some("true");
+    RegistryPolicy {
+        dialect,
+        enforce_validation: enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
+        enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
+        now: SystemTime::now(),
+    }
+}

@@ -1,0 +1,230 @@
+//! Which token a host gets, and where new tokens are kept.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::helper::{Helper, Properties};
+use super::{BlockCredentials, CliConfig, Environment, HelperConfig, Token, credentials_file};
+use crate::address::Hostname;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::dialect::Dialect;
+
+/// How long a helper may take.
+const HELPER_TIME_LIMIT: Duration = Duration::from_secs(30);
+
+/// The credentials of a run, to be shared by its threads. A helper is asked at most once per host.
+///
+/// Order (spec section 10): `TF_TOKEN_…`, `credentials` blocks, the helper. `Debug` shows no token.
+pub struct Credentials {
+    variables: BTreeMap<Hostname, (String, Token)>,
+    blocks: BTreeMap<Hostname, BlockCredentials>,
+    helper_config: Option<HelperConfig>,
+    helper_time_limit: Duration,
+    file: Option<PathBuf>,
+    /// The variable that makes both programs read another file than `file`.
+    overridden_by: Option<&'static str>,
+    answers: Mutex<HashMap<Hostname, Arc<OnceLock<Result<Properties>>>>>,
+}
+
+/// Where a token comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CredentialsOrigin {
+    /// The environment variable of this name.
+    Environment(String),
+    /// A `credentials` block in this file.
+    Block(PathBuf),
+    /// This credentials helper program.
+    Helper(PathBuf),
+}
+
+impl Credentials {
+    /// The credentials that the environment and the CLI configuration give.
+    pub fn new(environment: &Environment, config: &CliConfig, dialect: Dialect) -> Self {
+        let directory = environment.configuration_directory(dialect);
+        Self {
+            variables: token_variables(environment),
+            blocks: config.credentials.clone(),
+            helper_config: config.credentials_helper.clone(),
+            helper_time_limit: HELPER_TIME_LIMIT,
+            file: directory.map(|directory| directory.join("credentials.tfrc.json")),
+            overridden_by: environment.configuration_override().map(|(variable, _)| variable),
+            answers: Mutex::default(),
+        }
+    }
+
+    /// Sets how long a helper may take; 30 seconds unless set.
+    #[must_use]
+    pub fn with_helper_time_limit(mut self, limit: Duration) -> Self {
+        self.helper_time_limit = limit;
+        self
+    }
+
+    /// The token for a host; `None` if there is none.
+    ///
+    /// Fails when the helper fails, or when the token cannot be sent.
+    pub fn token(&self, host: &Hostname) -> Result<Option<Token>> {
+        Ok(self.find(host)?.map(|(token, _)| token))
+    }
+
+    /// Where the token for a host comes from; asks the helper if need be.
+    pub fn source(&self, host: &Hostname) -> Result<Option<CredentialsOrigin>> {
+        Ok(self.find(host)?.map(|(_, origin)| origin))
+    }
+
+    fn find(&self, host: &Hostname) -> Result<Option<(Token, CredentialsOrigin)>> {
+        let found = if let Some((variable, token)) = self.variables.get(host) {
+            Some((token.clone(), CredentialsOrigin::Environment(variable.clone())))
+        } else if let Some(block) = self.blocks.get(host) {
+            Some((block.token.clone(), CredentialsOrigin::Block(block.path.clone())))
+        } else if let Some(helper) = self.installed_helper() {
+            let properties = self.ask(&helper, host)?;
+            let token = properties.get("token").and_then(Value::as_str).and_then(Token::new);
+            token.map(|token| (token, CredentialsOrigin::Helper(helper.program)))
+        } else {
+            None
+        };
+        match found {
+            Some((token, origin)) if !token.is_sendable() => {
+                let message = format!("the token for {host} from {origin} holds characters that cannot be sent");
+                Err(Box::new(Diagnostic::error(Code::InvalidCliConfiguration, message)))
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// Keeps a token for a host, in place of the one it had; says where.
+    ///
+    /// That is the helper, or `credentials.tfrc.json` without one or when the host's token is there already. Other
+    /// properties of the host's credentials are kept. A host whose token is in another file is refused. The new token
+    /// counts from the next run on; a `TF_TOKEN_…` variable wins over it.
+    pub fn store(&self, host: &Hostname, token: &Token) -> Result<CredentialsOrigin> {
+        match self.place(host)? {
+            Place::File(path) => {
+                credentials_file::store(&path, host, token)?;
+                Ok(CredentialsOrigin::Block(path))
+            }
+            Place::Helper(helper) => {
+                let mut properties = self.ask(&helper, host).unwrap_or_default();
+                properties.insert("token".to_owned(), Value::from(token.reveal()));
+                self.forget_answer(host);
+                helper.store(host, &properties)?;
+                Ok(CredentialsOrigin::Helper(helper.program))
+            }
+        }
+    }
+
+    /// Deletes the token for a host from where [`Credentials::store`] would put it; says where that is. It is no error if
+    /// there was none.
+    pub fn forget(&self, host: &Hostname) -> Result<CredentialsOrigin> {
+        match self.place(host)? {
+            Place::File(path) => {
+                credentials_file::forget(&path, host)?;
+                Ok(CredentialsOrigin::Block(path))
+            }
+            Place::Helper(helper) => {
+                self.forget_answer(host);
+                helper.forget(host)?;
+                Ok(CredentialsOrigin::Helper(helper.program))
+            }
+        }
+    }
+
+    fn place(&self, host: &Hostname) -> Result<Place> {
+        let invalid = |message: String| Diagnostic::error(Code::InvalidCliConfiguration, message);
+        let block = self.blocks.get(host);
+        if let Some(block) = block.filter(|block| Some(&block.path) != self.file.as_ref()) {
+            let path = block.path.display();
+            let error =
+                invalid(format!("the token for {host} is written in {path}, which is not changed automatically"));
+            return Err(Box::new(error.help(format!("edit the block credentials \"{host}\" in {path}"))));
+        }
+        if let Some(config) = self.helper_config.as_ref().filter(|_| block.is_none()) {
+            return self.installed_helper().map(Place::Helper).ok_or_else(|| {
+                let message = format!("the credentials helper terraform-credentials-{} is not installed", config.name);
+                Box::new(Diagnostic::error(Code::CredentialsHelper, message).at(config.location.clone(), ""))
+            });
+        }
+        let Some(path) = self.file.clone() else {
+            return Err(Box::new(invalid("there is no home directory to keep credentials in".to_owned())));
+        };
+        if let Some(variable) = self.overridden_by {
+            let error = invalid(format!("{} is not read while {variable} is set", path.display()));
+            return Err(Box::new(
+                error.help(format!("unset {variable}, or write the token into the file that it names")),
+            ));
+        }
+        Ok(Place::File(path))
+    }
+
+    fn installed_helper(&self) -> Option<Helper> {
+        let config = self.helper_config.as_ref()?;
+        Some(Helper {
+            program: config.program.clone()?,
+            arguments: config.arguments.clone(),
+            time_limit: self.helper_time_limit,
+        })
+    }
+
+    /// What the helper knows of a host; the second caller gets the answer that the first one got.
+    fn ask(&self, helper: &Helper, host: &Hostname) -> Result<Properties> {
+        let answer = Arc::clone(self.answers().entry(host.clone()).or_default());
+        answer.get_or_init(|| helper.get(host)).clone()
+    }
+
+    fn forget_answer(&self, host: &Hostname) {
+        self.answers().remove(host);
+    }
+
+    fn answers(&self) -> std::sync::MutexGuard<'_, HashMap<Hostname, Arc<OnceLock<Result<Properties>>>>> {
+        // The map is whole whenever the lock is released, even by a panic.
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+enum Place {
+    File(PathBuf),
+    Helper(Helper),
+}
+
+/// The environment variable for a host's token, as a shell can set it; there is none for a host with a port.
+pub fn token_variable(host: &Hostname) -> Option<String> {
+    host.port().is_none().then(|| format!("TF_TOKEN_{}", host.host().replace('-', "__").replace('.', "_")))
+}
+
+/// The hosts that `TF_TOKEN_…` variables name. A variable that names no host is not meant for us.
+fn token_variables(environment: &Environment) -> BTreeMap<Hostname, (String, Token)> {
+    let tokens = environment.variables.iter().filter_map(|(variable, value)| {
+        let host = variable.strip_prefix("TF_TOKEN_")?.replace("__", "-").replace('_', ".");
+        // Punycode is allowed here, unlike elsewhere, since not every system keeps Unicode in names of variables.
+        let (name, port) = host.split_once(':').map_or((host.as_str(), None), |(name, port)| (name, Some(port)));
+        let name = idna::domain_to_unicode(name).0;
+        let host = port.map_or(name.clone(), |port| format!("{name}:{port}"));
+        Some((Hostname::parse(&host).ok()?, (variable.clone(), Token::new(value)?)))
+    });
+    tokens.collect()
+}
+
+impl fmt::Display for CredentialsOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Environment(variable) => write!(f, "the environment variable {variable}"),
+            Self::Block(path) => write!(f, "{}", path.display()),
+            Self::Helper(program) => write!(f, "the credentials helper {}", program.display()),
+        }
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials")
+            .field("variables", &self.variables.values().map(|(variable, _)| variable).collect::<Vec<_>>())
+            .field("blocks", &self.blocks)
+            .field("helper", &self.helper_config.as_ref().and_then(|config| config.program.as_ref()))
+            .finish_non_exhaustive()
+    }
+}

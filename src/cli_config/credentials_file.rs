@@ -1,0 +1,131 @@
+//! Edits `credentials.tfrc.json`, the file that `login` writes when there is no helper. Everything but the host's own
+//! entry stays byte for byte.
+
+use std::fs;
+use std::io::Write;
+use std::ops::Range;
+use std::path::Path;
+
+use serde::de::IgnoredAny;
+use tempfile::NamedTempFile;
+
+use super::document::{invalid, read_text};
+use super::syntax::{self, Entry, Node, Value};
+use super::token::{Token, quotable};
+use crate::address::Hostname;
+use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
+
+/// Writes a host's token; other properties of its credentials stay.
+pub(super) fn store(path: &Path, host: &Hostname, token: &Token) -> Result<()> {
+    edit(path, |text, root| with_token(text, root, host, token))
+}
+
+/// Removes a host's credentials.
+pub(super) fn forget(path: &Path, host: &Hostname) -> Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
+    edit(path, |text, root| {
+        let mut text = text.to_owned();
+        let mut shorter = without_host(&text, root, host);
+        // A host may have been written twice, in different spellings.
+        while let Some(new) = shorter {
+            shorter = without_host(&new, &syntax::parse(&new).ok()?, host);
+            text = new;
+        }
+        Some(text)
+    })
+}
+
+/// Applies a change to the file; `None` means that the file does not have the form that it must have.
+fn edit(path: &Path, change: impl Fn(&str, &Node) -> Option<String>) -> Result<()> {
+    let old = if path.exists() { read_text(path)? } else { String::new() };
+    let text = if old.trim().is_empty() { "{}\n" } else { old.as_str() };
+    let refuse = || {
+        let file = SourceFile::new(path, quotable(text));
+        invalid("the file must be a JSON object with an object \"credentials\"", Location::new(&file, 0..0))
+    };
+    let root = syntax::parse(text).ok().filter(|_| is_json_object(text)).ok_or_else(refuse)?;
+    let new = change(text, &root).filter(|new| is_json_object(new)).ok_or_else(refuse)?;
+    if new == old { Ok(()) } else { write(path, &new).map_err(|error| Diagnostic::io("write", path, &error)) }
+}
+
+fn is_json_object(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
+        && serde_json::from_str::<IgnoredAny>(text.trim_start_matches('\u{feff}')).is_ok()
+}
+
+/// Readable by the owner only, and never half written.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    // A symbolic link stays one: the file behind it is replaced.
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory)?;
+    let mut file = NamedTempFile::new_in(directory)?;
+    file.write_all(text.as_bytes())?;
+    file.as_file().sync_all()?;
+    file.persist(&path)?;
+    Ok(())
+}
+
+fn entries(node: &Node) -> Option<&[Entry]> {
+    match &node.value {
+        Value::Object(entries) => Some(entries),
+        _ => None,
+    }
+}
+
+fn is_host(entry: &Entry, host: &Hostname) -> bool {
+    Hostname::parse(&entry.key).is_ok_and(|key| key == *host)
+}
+
+/// The last entry of a key counts, as for any reader.
+fn last(node: &Node, is_wanted: impl Fn(&Entry) -> bool) -> Option<&Node> {
+    entries(node)?.iter().rfind(|entry| is_wanted(entry)).map(|entry| &entry.node)
+}
+
+fn with_token(text: &str, root: &Node, host: &Hostname, token: &Token) -> Option<String> {
+    let token = serde_json::Value::from(token.reveal()).to_string();
+    let host_key = serde_json::Value::from(host.to_string()).to_string();
+    let object = format!("{{\n      \"token\": {token}\n    }}");
+    let Some(credentials) = last(root, |entry| entry.key == "credentials") else {
+        let member = format!("\n  \"credentials\": {{\n    {host_key}: {object}\n  }}");
+        return insert_first(text, root, &member, "\n");
+    };
+    let Some(own) = last(credentials, |entry| is_host(entry, host)) else {
+        return insert_first(text, credentials, &format!("\n    {host_key}: {object}"), "\n  ");
+    };
+    if entries(own).is_none() {
+        return Some(replace(text, &own.span, &object));
+    }
+    match last(own, |entry| entry.key == "token") {
+        Some(old) => Some(replace(text, &old.span, &token)),
+        None => insert_first(text, own, &format!("\n      \"token\": {token}"), "\n    "),
+    }
+}
+
+/// Puts a member at the start of an object; `closing` goes before the brace of one that was empty.
+fn insert_first(text: &str, object: &Node, member: &str, closing: &str) -> Option<String> {
+    let at = object.span.start + 1;
+    if entries(object)?.is_empty() {
+        return Some(replace(text, &(at..object.span.end - 1), &format!("{member}{closing}")));
+    }
+    Some(replace(text, &(at..at), &format!("{member},")))
+}
+
+/// Removes one entry of the host, with the comma that joins it to its neighbour.
+fn without_host(text: &str, root: &Node, host: &Hostname) -> Option<String> {
+    let hosts = last(root, |entry| entry.key == "credentials").and_then(entries)?;
+    let index = hosts.iter().position(|entry| is_host(entry, host))?;
+    let own = &hosts[index];
+    let span = match (hosts.get(index + 1), index.checked_sub(1)) {
+        (Some(next), _) => own.key_span.start..next.key_span.start,
+        (None, Some(previous)) => hosts[previous].node.span.end..own.node.span.end,
+        (None, None) => own.key_span.start..own.node.span.end,
+    };
+    Some(replace(text, &span, ""))
+}
+
+fn replace(text: &str, span: &Range<usize>, with: &str) -> String {
+    format!("{}{with}{}", &text[..span.start], &text[span.end..])
+}

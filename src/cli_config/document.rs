@@ -1,0 +1,195 @@
+//! One CLI configuration file, with typed access to its blocks and arguments.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::syntax::{self, Entry, Node, Value};
+use super::token::quotable;
+use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
+
+/// Larger files are no configuration.
+pub(super) const SIZE_LIMIT: u64 = 1 << 20;
+
+/// A file that was read.
+pub(super) struct Document {
+    file: Arc<SourceFile>,
+    entries: Vec<Entry>,
+}
+
+/// The content of a block, or of the whole file.
+#[derive(Clone, Copy)]
+pub(super) struct Body<'a> {
+    file: &'a Arc<SourceFile>,
+    entries: &'a [Entry],
+}
+
+/// Something from a file and where it stands.
+pub(super) struct Located<T> {
+    pub(super) value: T,
+    pub(super) location: Location,
+}
+
+impl Document {
+    pub(super) fn read(path: &Path) -> Result<Self> {
+        Self::parse(path, &read_text(path)?)
+    }
+
+    /// The file that errors quote holds no secrets.
+    pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
+        let file = SourceFile::new(path, quotable(text));
+        match syntax::parse(text) {
+            Ok(Node { value: Value::Object(entries), .. }) => Ok(Self { file, entries }),
+            Ok(root) => Err(invalid("the file must hold blocks", Location::new(&file, root.span))),
+            Err(error) => Err(invalid(error.message, Location::new(&file, error.offset..error.offset))),
+        }
+    }
+
+    pub(super) fn body(&self) -> Body<'_> {
+        Body { file: &self.file, entries: &self.entries }
+    }
+}
+
+/// An error about a place in a CLI configuration file.
+pub(super) fn invalid(message: impl Into<String>, location: Location) -> Box<Diagnostic> {
+    Box::new(Diagnostic::error(Code::InvalidCliConfiguration, message).at(location, ""))
+}
+
+/// Reads a text file of at most [`SIZE_LIMIT`] bytes.
+pub(super) fn read_text(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(SIZE_LIMIT + 1).read_to_string(&mut text));
+    match read {
+        Err(error) => Err(Diagnostic::io("read", path, &error)),
+        Ok(_) if text.len() as u64 > SIZE_LIMIT => Err(Box::new(Diagnostic::error(
+            Code::InvalidCliConfiguration,
+            format!("{} is too large for a CLI configuration file", path.display()),
+        ))),
+        Ok(_) => Ok(text),
+    }
+}
+
+impl<'a> Body<'a> {
+    /// The names of all arguments and blocks, with their places.
+    pub(super) fn keys(self) -> impl Iterator<Item = Located<&'a str>> {
+        self.entries.iter().map(move |entry| self.located(entry.key.as_str(), entry))
+    }
+
+    /// The blocks of a type that takes no label.
+    pub(super) fn blocks(self, name: &str) -> Result<Vec<Located<Body<'a>>>> {
+        let mut blocks = Vec::new();
+        for entry in self.entries.iter().filter(|entry| entry.key == name) {
+            self.add_blocks(entry, &mut blocks)?;
+        }
+        Ok(blocks)
+    }
+
+    /// The blocks of a type that takes one label, each with it.
+    pub(super) fn labelled_blocks(self, name: &str) -> Result<Vec<(&'a str, Located<Body<'a>>)>> {
+        let mut labelled = Vec::new();
+        for outer in self.blocks(name)? {
+            labelled.extend(outer.value.inner_blocks()?);
+        }
+        Ok(labelled)
+    }
+
+    /// Everything inside this block, all of which must be blocks.
+    pub(super) fn inner_blocks(self) -> Result<Vec<(&'a str, Located<Body<'a>>)>> {
+        let mut inner = Vec::new();
+        for entry in self.entries {
+            let mut blocks = Vec::new();
+            self.add_blocks(entry, &mut blocks)?;
+            inner.extend(blocks.into_iter().map(|block| (entry.key.as_str(), block)));
+        }
+        Ok(inner)
+    }
+
+    /// In JSON, several blocks of a type are a list of objects.
+    fn add_blocks(self, entry: &'a Entry, blocks: &mut Vec<Located<Body<'a>>>) -> Result<()> {
+        let nodes = match &entry.node.value {
+            Value::List(items) => items.as_slice(),
+            _ => std::slice::from_ref(&entry.node),
+        };
+        for node in nodes {
+            let Value::Object(entries) = &node.value else {
+                return Err(self.invalid(format!("\"{}\" must be a block", entry.key), node));
+            };
+            blocks.push(self.located(Body { file: self.file, entries }, entry));
+        }
+        Ok(())
+    }
+
+    fn argument(self, name: &str) -> Option<&'a Node> {
+        self.entries.iter().rfind(|entry| entry.key == name).map(|entry| &entry.node)
+    }
+
+    /// A text argument.
+    pub(super) fn string(self, name: &str) -> Result<Option<Located<&'a str>>> {
+        self.argument(name).map(|node| self.as_string(name, node)).transpose()
+    }
+
+    /// A text argument that must be there and not be empty.
+    pub(super) fn required_string(self, name: &str, block: &Location) -> Result<Located<&'a str>> {
+        match self.string(name)? {
+            Some(text) if !text.value.is_empty() => Ok(text),
+            _ => Err(invalid(format!("the block needs the argument \"{name}\""), block.clone())),
+        }
+    }
+
+    /// A list of texts; a single text stands for a list of one.
+    pub(super) fn strings(self, name: &str) -> Result<Option<Vec<Located<&'a str>>>> {
+        let Some(node) = self.argument(name) else { return Ok(None) };
+        let nodes = match &node.value {
+            Value::List(items) => items.as_slice(),
+            _ => std::slice::from_ref(node),
+        };
+        nodes.iter().map(|node| self.as_string(name, node)).collect::<Result<_>>().map(Some)
+    }
+
+    /// A `true` or `false`, quoted or not.
+    pub(super) fn boolean(self, name: &str) -> Result<Option<bool>> {
+        let Some(node) = self.argument(name) else { return Ok(None) };
+        match &node.value {
+            Value::Bool(value) => Ok(Some(*value)),
+            Value::String(text) if text == "true" || text == "false" => Ok(Some(text == "true")),
+            _ => Err(self.invalid(format!("\"{name}\" must be true or false"), node)),
+        }
+    }
+
+    /// A number of something, quoted or not.
+    pub(super) fn count(self, name: &str) -> Result<Option<u32>> {
+        let Some(node) = self.argument(name) else { return Ok(None) };
+        match &node.value {
+            Value::Number(text) | Value::String(text) => text.parse().ok(),
+            _ => None,
+        }
+        .map(Some)
+        .ok_or_else(|| self.invalid(format!("\"{name}\" must be a whole number"), node))
+    }
+
+    /// Every argument that is a text, by name; others are left out.
+    pub(super) fn texts(self) -> impl Iterator<Item = (&'a str, Located<&'a str>)> {
+        self.entries.iter().filter_map(move |entry| match &entry.node.value {
+            Value::String(text) => Some((entry.key.as_str(), self.located(text.as_str(), entry))),
+            _ => None,
+        })
+    }
+
+    fn as_string(self, name: &str, node: &'a Node) -> Result<Located<&'a str>> {
+        match &node.value {
+            Value::String(text) => {
+                Ok(Located { value: text.as_str(), location: Location::new(self.file, node.span.clone()) })
+            }
+            _ => Err(self.invalid(format!("\"{name}\" must be text in double quotes"), node)),
+        }
+    }
+
+    fn invalid(self, message: String, node: &Node) -> Box<Diagnostic> {
+        invalid(message, Location::new(self.file, node.span.clone()))
+    }
+
+    fn located<T>(self, value: T, entry: &Entry) -> Located<T> {
+        Located { value, location: Location::new(self.file, entry.key_span.clone()) }
+    }
+}

@@ -1,0 +1,159 @@
+//! `provider_installation` blocks: where providers come from, for `--use-cli-config`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use url::Url;
+
+use super::document::{Body, Located, invalid};
+use super::pattern::ProviderPattern;
+use super::token::shown_url;
+use crate::address::ProviderAddress;
+use crate::diagnostic::{Location, Result};
+use crate::dialect::Dialect;
+
+/// A `provider_installation` block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderInstallation {
+    /// The methods, in the order of the file: where several offer a version, the first provides it.
+    pub methods: Vec<InstallationMethod>,
+    /// Providers that are taken from a directory, whatever their version; they are never locked.
+    pub dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
+    /// Where the block stands.
+    pub location: Location,
+}
+
+/// One way to get providers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstallationMethod {
+    /// The way.
+    pub kind: MethodKind,
+    /// Which providers it is for; empty for all.
+    pub include: Vec<ProviderPattern>,
+    /// Which providers it is not for, even if included.
+    pub exclude: Vec<ProviderPattern>,
+    /// How often a failed download is tried again, if the block says so.
+    pub download_retries: Option<u32>,
+    /// Where the block stands.
+    pub location: Location,
+}
+
+/// The kinds of installation methods. `Debug` shows no password of a URL.
+#[derive(Clone, PartialEq, Eq)]
+pub enum MethodKind {
+    /// The registry that the provider's address names.
+    Direct,
+    /// A directory.
+    FilesystemMirror {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// A server that speaks the provider mirror protocol.
+    NetworkMirror {
+        /// The base URL, which ends with a slash.
+        url: Url,
+        /// Whether hashes of platforms that were not downloaded count as well.
+        trust_all_hashes: bool,
+    },
+    /// An OCI registry.
+    OciMirror {
+        /// The repository's address, with `${hostname}`, `${namespace}` and `${type}`.
+        repository_template: String,
+    },
+    /// A method of a newer version, which must not be needed.
+    Unknown {
+        /// The block's type.
+        name: String,
+    },
+}
+
+impl InstallationMethod {
+    /// Whether the method may be asked for a provider.
+    pub fn applies_to(&self, address: &ProviderAddress) -> bool {
+        let any = |patterns: &[ProviderPattern]| patterns.iter().any(|pattern| pattern.matches(address));
+        !any(&self.exclude) && (self.include.is_empty() || any(&self.include))
+    }
+}
+
+impl fmt::Debug for MethodKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Direct => f.write_str("direct"),
+            Self::FilesystemMirror { path } => write!(f, "filesystem_mirror {}", path.display()),
+            Self::NetworkMirror { url, trust_all_hashes } => {
+                write!(f, "network_mirror {} trust_all_hashes={trust_all_hashes}", shown_url(url))
+            }
+            Self::OciMirror { repository_template } => write!(f, "oci_mirror {repository_template}"),
+            Self::Unknown { name } => write!(f, "unknown {name}"),
+        }
+    }
+}
+
+/// Reads one block. Relative paths are relative to `base`, the current directory.
+pub(super) fn read(block: &Located<Body<'_>>, base: &Path, dialect: Dialect) -> Result<ProviderInstallation> {
+    let mut methods = Vec::new();
+    let mut dev_overrides = BTreeMap::new();
+    for (name, method) in block.value.inner_blocks()? {
+        if name != "dev_overrides" {
+            methods.push(read_method(name, &method, base, dialect)?);
+            continue;
+        }
+        if !methods.is_empty() {
+            return Err(invalid("\"dev_overrides\" must come before all installation methods", method.location));
+        }
+        for (address, path) in method.value.texts() {
+            let address = ProviderAddress::parse(address, dialect)
+                .map_err(|error| invalid(format!("{address:?} is no provider address: {error}"), path.location))?;
+            dev_overrides.insert(address, base.join(path.value));
+        }
+    }
+    Ok(ProviderInstallation { methods, dev_overrides, location: block.location.clone() })
+}
+
+fn read_method(name: &str, method: &Located<Body<'_>>, base: &Path, dialect: Dialect) -> Result<InstallationMethod> {
+    let body = method.value;
+    let kind = match name {
+        "direct" => MethodKind::Direct,
+        "filesystem_mirror" => {
+            MethodKind::FilesystemMirror { path: base.join(body.required_string("path", &method.location)?.value) }
+        }
+        "network_mirror" => MethodKind::NetworkMirror {
+            url: mirror_url(&body.required_string("url", &method.location)?)?,
+            trust_all_hashes: body.boolean("trust_all_hashes")?.unwrap_or(false),
+        },
+        "oci_mirror" => MethodKind::OciMirror {
+            repository_template: body.required_string("repository_template", &method.location)?.value.to_owned(),
+        },
+        _ => MethodKind::Unknown { name: name.to_owned() },
+    };
+    Ok(InstallationMethod {
+        kind,
+        include: patterns(body, "include", dialect)?,
+        exclude: patterns(body, "exclude", dialect)?,
+        download_retries: body.count("download_retry_count")?,
+        location: method.location.clone(),
+    })
+}
+
+fn mirror_url(text: &Located<&str>) -> Result<Url> {
+    let refuse = |why: String| invalid(why, text.location.clone());
+    let mut url = Url::parse(text.value).map_err(|error| refuse(format!("the mirror's URL is not valid: {error}")))?;
+    if url.scheme() != "https" || !url.has_host() {
+        return Err(refuse("a network mirror must have an https URL".to_owned()));
+    }
+    if !url.path().ends_with('/') {
+        let path = format!("{}/", url.path());
+        url.set_path(&path);
+    }
+    Ok(url)
+}
+
+fn patterns(body: Body<'_>, name: &str, dialect: Dialect) -> Result<Vec<ProviderPattern>> {
+    let texts = body.strings(name)?.unwrap_or_default();
+    let parse = |text: Located<&str>| {
+        ProviderPattern::parse(text.value, dialect)
+            .map_err(|error| invalid(format!("{:?} is no provider pattern: {error}", text.value), text.location))
+    };
+    texts.into_iter().map(parse).collect()
+}

@@ -1,0 +1,107 @@
+//! `oci_credentials` and `oci_default_credentials` blocks (OpenTofu 1.10): how to log in to OCI registries.
+
+use std::path::{Path, PathBuf};
+
+use super::document::{Body, Located, invalid};
+use super::token::Token;
+use crate::diagnostic::{Location, Result};
+
+/// An `oci_credentials` block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OciCredentials {
+    /// The registry's host, with a path if only the repositories below it are meant.
+    pub repository_prefix: String,
+    /// How to log in there.
+    pub login: OciLogin,
+    /// Where the block stands.
+    pub location: Location,
+}
+
+/// A way to log in to an OCI registry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OciLogin {
+    /// HTTP basic authentication.
+    Basic {
+        /// The user.
+        username: String,
+        /// The password.
+        password: Token,
+    },
+    /// OAuth tokens.
+    OAuth {
+        /// The token that is sent.
+        access_token: Token,
+        /// The token that gets another one.
+        refresh_token: Token,
+    },
+    /// The Docker credential helper `docker-credential-NAME`.
+    DockerHelper(String),
+}
+
+/// The `oci_default_credentials` block, or what counts without one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OciDefaultCredentials {
+    /// Whether credentials that other programs stored are looked for.
+    pub discover_ambient_credentials: bool,
+    /// The Docker-style files to read; `None` for the usual places.
+    pub docker_style_config_files: Option<Vec<PathBuf>>,
+    /// The Docker credential helper for registries that have no other.
+    pub docker_credentials_helper: Option<String>,
+}
+
+impl Default for OciDefaultCredentials {
+    fn default() -> Self {
+        Self { discover_ambient_credentials: true, docker_style_config_files: None, docker_credentials_helper: None }
+    }
+}
+
+/// Reads an `oci_credentials` block, which must hold exactly one way to log in.
+pub(super) fn read_credentials(prefix: &str, block: &Located<Body<'_>>) -> Result<OciCredentials> {
+    let body = block.value;
+    let refuse = |message: &str| invalid(message, block.location.clone());
+    let secret = |name| -> Result<Option<Token>> { Ok(body.string(name)?.and_then(|text| Token::new(text.value))) };
+    let username = body.string("username")?.map(|text| text.value.to_owned());
+    let found = (username, secret("password")?, secret("access_token")?, secret("refresh_token")?);
+    let login = match (found, helper(body)?) {
+        ((Some(username), Some(password), None, None), None) => OciLogin::Basic { username, password },
+        ((None, None, Some(access_token), Some(refresh_token)), None) => {
+            OciLogin::OAuth { access_token, refresh_token }
+        }
+        ((None, None, None, None), Some(_)) if prefix.contains('/') => {
+            return Err(refuse("\"docker_credentials_helper\" is for whole hosts, not for a path"));
+        }
+        ((None, None, None, None), Some(name)) => OciLogin::DockerHelper(name),
+        _ => {
+            return Err(refuse(
+                "the block needs username and password, or access_token and refresh_token, or docker_credentials_helper",
+            ));
+        }
+    };
+    Ok(OciCredentials { repository_prefix: prefix.to_owned(), login, location: block.location.clone() })
+}
+
+/// Reads an `oci_default_credentials` block; its paths are relative to the file that holds it.
+pub(super) fn read_defaults(block: &Located<Body<'_>>) -> Result<OciDefaultCredentials> {
+    let body = block.value;
+    let discover = body.boolean("discover_ambient_credentials")?.unwrap_or(true);
+    let base = block.location.path().parent().unwrap_or(Path::new(""));
+    let files = body.strings("docker_style_config_files")?;
+    if files.is_some() && !discover {
+        let message = "\"docker_style_config_files\" has no meaning without \"discover_ambient_credentials\"";
+        return Err(invalid(message, block.location.clone()));
+    }
+    Ok(OciDefaultCredentials {
+        discover_ambient_credentials: discover,
+        docker_style_config_files: files.map(|files| files.iter().map(|file| base.join(file.value)).collect()),
+        docker_credentials_helper: helper(body)?,
+    })
+}
+
+/// The name of a Docker credential helper, which becomes part of a file name.
+fn helper(body: Body<'_>) -> Result<Option<String>> {
+    let Some(name) = body.string("docker_credentials_helper")? else { return Ok(None) };
+    if name.value.is_empty() || name.value.contains(['/', '\\']) {
+        return Err(invalid("the helper's name is part of a program's name and holds no slash", name.location));
+    }
+    Ok(Some(name.value.to_owned()))
+}

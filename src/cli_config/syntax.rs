@@ -1,0 +1,399 @@
+//! The syntax of CLI configuration files: HCL 1 and its JSON form, read into one tree with byte spans.
+//!
+//! HCL 1, not the HCL 2 of configurations: keys may be quoted (`dev_overrides { "acme/gamma" = "." }`), there are no
+//! expressions, and `name = {…}` and `name {…}` are the same. One lenient reader does for both forms, since `:` and commas
+//! mean nothing else in HCL 1.
+
+use std::ops::Range;
+
+/// A value and where it stands.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) value: Value,
+    pub(super) span: Range<usize>,
+}
+
+#[derive(Debug)]
+pub(super) enum Value {
+    String(String),
+    /// As it is written.
+    Number(String),
+    Bool(bool),
+    Null,
+    List(Vec<Node>),
+    /// In the order of the file; keys may repeat. A label is a key of an object around the block's body.
+    Object(Vec<Entry>),
+}
+
+/// One `key = value`, or `key {…}`.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) key_span: Range<usize>,
+    pub(super) node: Node,
+}
+
+/// What is wrong, and at which byte.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct SyntaxError {
+    pub(super) offset: usize,
+    pub(super) message: &'static str,
+}
+
+type Parsed<T> = Result<T, SyntaxError>;
+
+/// How deep values may nest; deeper input is hostile.
+const DEPTH: usize = 64;
+
+/// Reads a file; the result is an object.
+pub(super) fn parse(text: &str) -> Parsed<Node> {
+    let mut parser = Parser { text, position: 0, depth: 0, json: false };
+    parser.accept("\u{feff}");
+    parser.skip_space()?;
+    if parser.peek() == Some('{') {
+        parser.json = true;
+        let root = parser.value()?;
+        parser.skip_space()?;
+        return if parser.peek().is_none() { Ok(root) } else { parser.fail("nothing may follow the closing brace") };
+    }
+    let entries = parser.entries(None)?;
+    Ok(Node { value: Value::Object(entries), span: 0..text.len() })
+}
+
+struct Parser<'a> {
+    text: &'a str,
+    position: usize,
+    depth: usize,
+    json: bool,
+}
+
+impl<'a> Parser<'a> {
+    fn rest(&self) -> &'a str {
+        &self.text[self.position..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn next(&mut self) -> Option<char> {
+        let next = self.peek()?;
+        self.position += next.len_utf8();
+        Some(next)
+    }
+
+    fn accept(&mut self, text: &str) -> bool {
+        let found = self.rest().starts_with(text);
+        if found {
+            self.position += text.len();
+        }
+        found
+    }
+
+    fn fail<T>(&self, message: &'static str) -> Parsed<T> {
+        Err(SyntaxError { offset: self.position, message })
+    }
+
+    /// Skips white space and comments; says whether a line ended.
+    fn skip_space(&mut self) -> Parsed<bool> {
+        let start = self.position;
+        loop {
+            let rest = self.rest();
+            let skipped = if rest.starts_with('#') || rest.starts_with("//") {
+                rest.find('\n').unwrap_or(rest.len())
+            } else if rest.starts_with("/*") {
+                match rest.find("*/") {
+                    Some(end) => end + 2,
+                    None => return self.fail("the comment is not closed"),
+                }
+            } else {
+                rest.len() - rest.trim_start().len()
+            };
+            if skipped == 0 {
+                return Ok(self.text[start..self.position].contains('\n'));
+            }
+            self.position += skipped;
+        }
+    }
+
+    /// Entries up to a closing brace, or up to the end of the file.
+    fn entries(&mut self, close: Option<char>) -> Parsed<Vec<Entry>> {
+        let mut entries = Vec::new();
+        loop {
+            self.skip_space()?;
+            while self.accept(",") {
+                self.skip_space()?;
+            }
+            match self.peek() {
+                None if close.is_none() => return Ok(entries),
+                None => return self.fail("a closing brace is missing"),
+                next if next == close => {
+                    self.next();
+                    return Ok(entries);
+                }
+                Some(_) => entries.push(self.entry()?),
+            }
+        }
+    }
+
+    fn entry(&mut self) -> Parsed<Entry> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return self.fail("blocks are nested too deeply");
+        }
+        let start = self.position;
+        let key = match self.peek() {
+            Some('"') => self.string()?,
+            Some(c) if is_identifier_start(c) => self.identifier(),
+            _ => return self.fail("a name was expected here"),
+        };
+        let key_span = start..self.position;
+        let line_ended = self.skip_space()?;
+        let node = match self.peek() {
+            Some('=' | ':') => {
+                self.next();
+                self.skip_space()?;
+                self.value()?
+            }
+            Some('{') => self.value()?,
+            Some(c) if !line_ended && !self.json && (c == '"' || is_identifier_start(c)) => {
+                let label = self.entry()?;
+                let span = label.key_span.start..label.node.span.end;
+                Node { value: Value::Object(vec![label]), span }
+            }
+            _ => return self.fail("\"=\" or \"{\" was expected after the name"),
+        };
+        self.depth -= 1;
+        Ok(Entry { key, key_span, node })
+    }
+
+    fn value(&mut self) -> Parsed<Node> {
+        self.depth += 1;
+        if self.depth > DEPTH {
+            return self.fail("values are nested too deeply");
+        }
+        let start = self.position;
+        let value = match self.peek() {
+            Some('"') => Value::String(self.string()?),
+            Some('<') => Value::String(self.heredoc()?),
+            Some('{') => {
+                self.next();
+                Value::Object(self.entries(Some('}'))?)
+            }
+            Some('[') => {
+                self.next();
+                Value::List(self.list()?)
+            }
+            Some(c) if c.is_ascii_digit() || c == '-' || c == '+' || c == '.' => {
+                let rest = self.rest();
+                let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c))).unwrap_or(rest.len());
+                let number = rest[..end].to_owned();
+                self.position += end;
+                Value::Number(number)
+            }
+            Some(c) if is_identifier_start(c) => match self.identifier().as_str() {
+                "true" => Value::Bool(true),
+                "false" => Value::Bool(false),
+                "null" => Value::Null,
+                _ => {
+                    self.position = start;
+                    return self.fail("a value was expected here; texts are written in double quotes");
+                }
+            },
+            _ => return self.fail("a value was expected here"),
+        };
+        self.depth -= 1;
+        Ok(Node { value, span: start..self.position })
+    }
+
+    fn list(&mut self) -> Parsed<Vec<Node>> {
+        let mut items = Vec::new();
+        loop {
+            self.skip_space()?;
+            if self.accept("]") {
+                return Ok(items);
+            }
+            items.push(self.value()?);
+            self.skip_space()?;
+            if !self.accept(",") && self.peek() != Some(']') {
+                return self.fail("\",\" or \"]\" was expected here");
+            }
+        }
+    }
+
+    fn identifier(&mut self) -> String {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || "_-.".contains(c))).unwrap_or(rest.len());
+        let name = rest[..end].to_owned();
+        self.position += end;
+        name
+    }
+
+    fn string(&mut self) -> Parsed<String> {
+        let start = self.position;
+        self.next();
+        let mut text = String::new();
+        loop {
+            if !self.json && self.rest().starts_with("${") {
+                self.template(&mut text)?;
+                continue;
+            }
+            match self.next() {
+                Some('"') => return Ok(text),
+                Some('\\') => text.push(self.escape()?),
+                Some('\n') | None => {
+                    return Err(SyntaxError { offset: start, message: "the closing quote is missing on this line" });
+                }
+                Some(c) => text.push(c),
+            }
+        }
+    }
+
+    /// `${…}` is kept as it is written; quotes inside do not end the string.
+    fn template(&mut self, text: &mut String) -> Parsed<()> {
+        let start = self.position;
+        let mut braces = 0_usize;
+        while let Some(c) = self.next() {
+            text.push(c);
+            match c {
+                '{' => braces += 1,
+                '}' if braces == 1 => return Ok(()),
+                '}' => braces -= 1,
+                _ => {}
+            }
+        }
+        Err(SyntaxError { offset: start, message: "the template is not closed" })
+    }
+
+    fn escape(&mut self) -> Parsed<char> {
+        Ok(match self.next() {
+            Some('n') => '\n',
+            Some('r') => '\r',
+            Some('t') => '\t',
+            Some('b') => '\u{8}',
+            Some('f') => '\u{c}',
+            Some(c @ ('"' | '\\' | '/')) => c,
+            Some('u') => {
+                let unit = self.hexadecimal(4)?;
+                if (0xd800..0xdc00).contains(&unit) && self.accept("\\u") {
+                    let low = self.hexadecimal(4)?;
+                    let code = 0x10000 + ((unit - 0xd800) << 10) + (low.wrapping_sub(0xdc00) & 0x3ff);
+                    char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER)
+                } else {
+                    char::from_u32(unit).unwrap_or(char::REPLACEMENT_CHARACTER)
+                }
+            }
+            Some('U') => char::from_u32(self.hexadecimal(8)?).unwrap_or(char::REPLACEMENT_CHARACTER),
+            _ => return self.fail("unknown escape sequence; a backslash is written \"\\\\\""),
+        })
+    }
+
+    fn hexadecimal(&mut self, digits: usize) -> Parsed<u32> {
+        let Some(number) = self.rest().get(..digits).filter(|text| text.bytes().all(|b| b.is_ascii_hexdigit())) else {
+            return self.fail("hexadecimal digits were expected here");
+        };
+        let number = u32::from_str_radix(number, 16).unwrap_or(u32::MAX);
+        self.position += digits;
+        Ok(number)
+    }
+
+    /// `<<END` … `END`; with `<<-` the lines may be indented.
+    fn heredoc(&mut self) -> Parsed<String> {
+        let start = self.position;
+        if !self.accept("<<") {
+            return self.fail("a value was expected here");
+        }
+        let indented = self.accept("-");
+        let marker = self.identifier();
+        let Some(first) = self.rest().find('\n').filter(|_| !marker.is_empty()) else {
+            return self.fail("a marker and a line break were expected after \"<<\"");
+        };
+        self.position += first + 1;
+        let mut lines: Vec<&str> = Vec::new();
+        let mut offset = 0;
+        for line in self.rest().split_inclusive('\n') {
+            if line.trim() == marker {
+                let margin = if indented { lines.iter().map(|line| indentation(line)).min().unwrap_or(0) } else { 0 };
+                let text = lines.iter().map(|line| &line[margin..]).collect();
+                // The line break after the marker ends the entry and stays.
+                self.position += offset + line.trim_end().len();
+                return Ok(text);
+            }
+            offset += line.len();
+            lines.push(line);
+        }
+        Err(SyntaxError { offset: start, message: "the closing marker is missing" })
+    }
+}
+
+fn indentation(line: &str) -> usize {
+    line.len() - line.trim_start_matches([' ', '\t']).len()
+}
+
+fn is_identifier_start(c: char) -> bool {
+    c.is_alphabetic() || c == '_'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The tree as compact JSON-like text.
+    fn show(node: &Node) -> String {
+        match &node.value {
+            Value::String(text) => format!("{text:?}"),
+            Value::Number(text) => text.clone(),
+            Value::Bool(value) => value.to_string(),
+            Value::Null => "null".to_owned(),
+            Value::List(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(" ")),
+            Value::Object(entries) => {
+                let entries: Vec<_> =
+                    entries.iter().map(|entry| format!("{}={}", entry.key, show(&entry.node))).collect();
+                format!("{{{}}}", entries.join(" "))
+            }
+        }
+    }
+
+    #[test]
+    fn native_and_json_forms_give_the_same_tree() {
+        let native = "# c\ncredentials \"h.test\" {\n  token = \"a\\\"b\" // c\n}\n/* c */ dev_overrides { \"a/b\" = \".\" }\nn = 3\nl = [\"x\", \"y\",]\nt = true";
+        let json = r#"{"credentials": {"h.test": {"token": "a\"b"}}, "dev_overrides": {"a/b": "."}, "n": 3, "l": ["x", "y"], "t": true}"#;
+        let expected = r#"{credentials={h.test={token="a\"b"}} dev_overrides={a/b="."} n=3 l=["x" "y"] t=true}"#;
+        assert_eq!(show(&parse(native).unwrap()), expected);
+        assert_eq!(show(&parse(json).unwrap()), expected);
+    }
+
+    #[test]
+    fn strings_keep_templates_and_heredocs_their_lines() {
+        assert_eq!(show(&parse("a = \"x/${f(\"y\")}/z\"").unwrap()), r#"{a="x/${f(\"y\")}/z"}"#);
+        assert_eq!(show(&parse("a = <<-E\n    one\n      two\n    E\nb = 1").unwrap()), r#"{a="one\n  two\n" b=1}"#);
+        assert_eq!(show(&parse(r#"{"a": "\ud83d\ude00\u00e9"}"#).unwrap()), "{a=\"😀é\"}");
+    }
+
+    #[test]
+    fn errors_have_their_place() {
+        for (text, offset) in [
+            ("a = \"b\nc = 1", 4),
+            ("a = b", 4),
+            ("a {\n b = 1\n", 11),
+            ("a\nb = 1", 2),
+            ("{\"a\": 1} x", 9),
+            ("a = [1 2]", 7),
+            ("/* x", 0),
+            ("a = \"\\q\"", 7),
+            ("= 1", 0),
+        ] {
+            assert_eq!(parse(text).unwrap_err().offset, offset, "{text}");
+        }
+        for hostile in ["[".repeat(10_000), "a {".repeat(10_000), "a ".repeat(10_000), "{\"a\":".repeat(10_000)] {
+            assert!(parse(&hostile).is_err());
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_text_makes_the_reader_panic(text in "[a-z\"{}\\[\\]=:,<\\\\u$\n é#/*0-9-]{0,60}") {
+            let _ = parse(&text);
+        }
+    }
+}

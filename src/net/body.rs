@@ -1,0 +1,83 @@
+//! The body of a response, read under a size cap and not slower than a minimum.
+
+use std::io::{self, Read};
+use std::time::{Duration, Instant};
+
+use reqwest::blocking::Response;
+
+use super::error::{RequestErrorKind, causes, quote};
+use super::retry::Failure;
+
+/// While less than this arrives in [`WINDOW`], the server is as good as silent.
+const MINIMUM: u64 = 60 * 1024;
+const WINDOW: Duration = Duration::from_mins(1);
+
+/// Reads a body. What went wrong with the connection is kept, because the code that reads may wrap errors as it likes.
+pub(super) struct Body {
+    response: Response,
+    limit: u64,
+    read: u64,
+    failure: Option<Failure>,
+    /// Time spent in waiting for data and what came in that time, since the window began.
+    window: (Duration, u64),
+}
+
+impl Body {
+    pub(super) fn new(response: Response, limit: u64) -> Result<Self, Failure> {
+        if response.content_length().is_some_and(|length| length > limit) {
+            return Err(Failure::lasting(RequestErrorKind::TooLarge { limit }));
+        }
+        Ok(Self { response, limit, read: 0, failure: None, window: (Duration::ZERO, 0) })
+    }
+
+    /// What went wrong while the body was read.
+    pub(super) fn failure(self) -> Option<Failure> {
+        self.failure
+    }
+
+    fn fail(&mut self, failure: Failure, error: io::Error) -> io::Result<usize> {
+        self.failure = Some(failure);
+        Err(error)
+    }
+
+    /// Counts a read; `false` when the server is too slow.
+    fn is_fast_enough(&mut self, took: Duration, count: u64) -> bool {
+        self.window = (self.window.0 + took, self.window.1 + count);
+        if self.window.0 < WINDOW {
+            return true;
+        }
+        let enough = self.window.1 >= MINIMUM;
+        self.window = (Duration::ZERO, 0);
+        enough
+    }
+}
+
+impl Read for Body {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.failure.is_some() {
+            return Err(io::ErrorKind::ConnectionAborted.into());
+        }
+        let started = Instant::now();
+        let count = match self.response.read(buffer) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
+            Err(error) => {
+                let kind = match error.downcast::<reqwest::Error>() {
+                    Ok(error) if error.is_timeout() => RequestErrorKind::Timeout,
+                    Ok(error) => RequestErrorKind::Connection(causes(error)),
+                    Err(error) => RequestErrorKind::Connection(quote(&error.to_string())),
+                };
+                return self.fail(Failure::passing(kind), io::ErrorKind::ConnectionAborted.into());
+            }
+        };
+        self.read += count as u64;
+        if self.read > self.limit {
+            let kind = RequestErrorKind::TooLarge { limit: self.limit };
+            return self.fail(Failure::lasting(kind), io::ErrorKind::FileTooLarge.into());
+        }
+        if count > 0 && !self.is_fast_enough(started.elapsed(), count as u64) {
+            return self.fail(Failure::passing(RequestErrorKind::Timeout), io::ErrorKind::TimedOut.into());
+        }
+        Ok(count)
+    }
+}

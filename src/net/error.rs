@@ -1,0 +1,177 @@
+//! What can go wrong with a request.
+
+use std::error::Error;
+use std::fmt;
+
+use crate::address::Hostname;
+use crate::cli_config::token_variable;
+use crate::diagnostic::{Code, Diagnostic};
+
+/// A request that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestError {
+    /// What was asked for first, before any redirect, without the secrets that a URL may hold.
+    pub url: String,
+    /// Why it failed.
+    pub kind: RequestErrorKind,
+    /// The host whose credentials were to be sent.
+    pub credentials_of: Option<Hostname>,
+}
+
+/// Why a request failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RequestErrorKind {
+    /// Status 404.
+    NotFound,
+    /// Status 401 or 403.
+    Unauthorized {
+        /// The status.
+        status: u16,
+        /// Whether the server got a token. A redirect to another host goes without.
+        credentials_sent: bool,
+    },
+    /// Another status that means no success.
+    Status {
+        /// The status.
+        status: u16,
+        /// How the reply's body begins, without control characters.
+        body: String,
+    },
+    /// The body is larger than the caller allows.
+    TooLarge {
+        /// The allowed size in bytes.
+        limit: u64,
+    },
+    /// No data in time.
+    Timeout,
+    /// No connection, or one that broke; the text says why.
+    Connection(String),
+    /// A redirect that must not be followed; the text says why.
+    Redirect(String),
+    /// The body is not what it should be; the text says why.
+    InvalidBody(String),
+    /// The host has no such service, or no service discovery at all.
+    NoSuchService,
+    /// A plain HTTP URL of a host that no `host` block names so, or a URL of another scheme.
+    Insecure,
+    /// The token for the host could not be had.
+    Credentials(Box<Diagnostic>),
+}
+
+/// Why a download failed.
+#[derive(Debug)]
+pub enum DownloadError<E> {
+    /// The request failed.
+    Request(RequestError),
+    /// The reader of the body gave up.
+    Consume(E),
+}
+
+impl RequestError {
+    /// The error for the user, with what to do next. `what` says what was wanted, for example
+    /// "hashicorp/aws 5.0.0 for `linux_amd64`".
+    pub fn into_diagnostic(self, what: &str) -> Box<Diagnostic> {
+        if let RequestErrorKind::Credentials(diagnostic) = self.kind {
+            return Box::new(diagnostic.note(format!("needed for {what}")));
+        }
+        let code = match self.kind {
+            RequestErrorKind::Unauthorized { .. } => Code::Unauthorized,
+            _ => Code::RequestFailed,
+        };
+        let diagnostic = Diagnostic::error(code, format!("cannot get {what}: {self}"));
+        Box::new(match self.help() {
+            Some(help) => diagnostic.help(help),
+            None => diagnostic,
+        })
+    }
+
+    fn help(&self) -> Option<String> {
+        match &self.kind {
+            RequestErrorKind::Unauthorized { credentials_sent: true, .. } => {
+                let host = self.credentials_of.as_ref()?;
+                Some(format!("check where the token comes from: provlock login --check {host}"))
+            }
+            RequestErrorKind::Unauthorized { .. } => Some(match &self.credentials_of {
+                Some(host) => match token_variable(host) {
+                    Some(variable) => format!("add credentials: provlock login {host}, or set {variable}"),
+                    None => format!("add credentials: provlock login {host}"),
+                },
+                None => {
+                    "this server must answer without credentials, since registries' tokens are not sent to it".into()
+                }
+            }),
+            RequestErrorKind::Timeout | RequestErrorKind::Connection(_) => Some(
+                "check the network; HTTPS_PROXY and NO_PROXY choose a proxy, SSL_CERT_FILE the trusted certificates"
+                    .into(),
+            ),
+            RequestErrorKind::Insecure => {
+                Some("use https, or name the URL in a host block of the CLI configuration".into())
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for RequestError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ", self.url)?;
+        match &self.kind {
+            RequestErrorKind::NotFound => f.write_str("was not found (404)"),
+            RequestErrorKind::Unauthorized { status, credentials_sent: true } => {
+                write!(f, "was refused ({status}) with the credentials that were sent")
+            }
+            RequestErrorKind::Unauthorized { status, .. } => {
+                write!(f, "was refused ({status}); no credentials were sent")
+            }
+            RequestErrorKind::Status { status, body } if body.is_empty() => write!(f, "answered with status {status}"),
+            RequestErrorKind::Status { status, body } => write!(f, "answered with status {status}: {body}"),
+            RequestErrorKind::TooLarge { limit } => write!(f, "is larger than {limit} bytes"),
+            RequestErrorKind::Timeout => f.write_str("did not answer in time"),
+            RequestErrorKind::Connection(why) => write!(f, "could not be reached: {why}"),
+            RequestErrorKind::Redirect(why) => write!(f, "redirects where it must not: {why}"),
+            RequestErrorKind::InvalidBody(why) => write!(f, "gave no usable answer: {why}"),
+            RequestErrorKind::NoSuchService => f.write_str("offers no provider registry"),
+            RequestErrorKind::Insecure => f.write_str("is not asked, since it is no https URL"),
+            RequestErrorKind::Credentials(diagnostic) => write!(f, "was not asked: {diagnostic}"),
+        }
+    }
+}
+
+impl Error for RequestError {}
+
+impl<E: fmt::Display> fmt::Display for DownloadError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Request(error) => write!(f, "{error}"),
+            Self::Consume(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl<E: Error> Error for DownloadError<E> {}
+
+/// Why a request failed, in the words of the layers below reqwest, whose own only say that it did.
+pub(super) fn causes(error: reqwest::Error) -> String {
+    let error = error.without_url();
+    let mut causes: Vec<String> = Vec::new();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let text = cause.to_string();
+        let is_general = ["client error", "request or response body error"].iter().any(|start| text.starts_with(start));
+        if !is_general && !causes.iter().any(|known| known.contains(&text)) {
+            causes.push(text);
+        }
+        source = cause.source();
+    }
+    if causes.is_empty() { quote(&error.to_string()) } else { quote(&causes.join(": ")) }
+}
+
+/// The start of a foreign text in one line, fit for a terminal.
+pub(super) fn quote(text: &str) -> String {
+    let words: String =
+        text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !c.is_control()).collect();
+    words.trim().chars().take(QUOTE_LENGTH).collect()
+}
+
+/// How many characters of a foreign text are quoted.
+const QUOTE_LENGTH: usize = 200;

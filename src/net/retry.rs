@@ -1,0 +1,130 @@
+//! When and how long to wait before a request is repeated.
+
+use std::thread;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use reqwest::StatusCode;
+use reqwest::blocking::Response;
+use reqwest::header::{HeaderMap, HeaderName, RETRY_AFTER};
+
+use super::error::RequestErrorKind;
+
+/// A server cannot make the client wait longer.
+const LONGEST_PAUSE: Duration = Duration::from_mins(1);
+
+/// Why an attempt failed, and what that means for the next.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) kind: RequestErrorKind,
+    pub(super) retry: Retry,
+}
+
+/// What may help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Retry {
+    /// Nothing.
+    Never,
+    /// Another attempt after a pause.
+    BackOff,
+    /// Another attempt after the pause that the server asks for.
+    After(Duration),
+}
+
+impl Failure {
+    /// A failure that another attempt would not change.
+    pub(super) fn lasting(kind: RequestErrorKind) -> Self {
+        Self { kind, retry: Retry::Never }
+    }
+
+    /// A failure that may be gone in a moment.
+    pub(super) fn passing(kind: RequestErrorKind) -> Self {
+        Self { kind, retry: Retry::BackOff }
+    }
+}
+
+/// Makes an attempt and repeats it at most `retries` times; the last failure is the error.
+pub(super) fn with_retries<T>(
+    retries: u32,
+    back_off: Duration,
+    mut attempt: impl FnMut() -> Result<T, Failure>,
+) -> Result<T, RequestErrorKind> {
+    let mut made = 0;
+    loop {
+        let failure = match attempt() {
+            Ok(value) => return Ok(value),
+            Err(failure) if made == retries => return Err(failure.kind),
+            Err(failure) => failure,
+        };
+        let pause = match failure.retry {
+            Retry::Never => return Err(failure.kind),
+            Retry::BackOff => back_off.saturating_mul(2_u32.saturating_pow(made)),
+            Retry::After(pause) => pause,
+        };
+        thread::sleep(pause.min(LONGEST_PAUSE));
+        made += 1;
+    }
+}
+
+/// Whether a status means "later" (RFC 6585 section 4, RFC 9110 section 15.6), and when.
+pub(super) fn after_status(response: &Response) -> Retry {
+    let status = response.status();
+    let asks = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
+    let pause = if asks { retry_after(response.headers(), Timestamp::now()) } else { None };
+    match pause {
+        Some(pause) => Retry::After(pause),
+        None if asks || status.is_server_error() => Retry::BackOff,
+        None => Retry::Never,
+    }
+}
+
+/// The pause that a `Retry-After` header asks for (RFC 9110 section 10.2.3): seconds, or the time to wait for.
+fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
+    if let Some(seconds) = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok()) {
+        return Some(Duration::from_secs(seconds));
+    }
+    let pause = http_date(headers, &RETRY_AFTER)?.duration_since(now);
+    Some(Duration::try_from(pause).unwrap_or_default())
+}
+
+/// A header that holds a time.
+pub(super) fn http_date(headers: &HeaderMap, name: &HeaderName) -> Option<Timestamp> {
+    let text = headers.get(name)?.to_str().ok()?;
+    jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text.trim()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn retry_after_is_seconds_or_a_date() {
+        let now: Timestamp = "1994-11-06T08:49:00Z".parse().unwrap();
+        for (value, expected) in [
+            ("7", Some(7)),
+            (" 0 ", Some(0)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(37)),
+            ("Sun, 06 Nov 1994 08:00:00 GMT", Some(0)),
+            ("soon", None),
+            ("-3", None),
+        ] {
+            let headers = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static(value))]);
+            assert_eq!(retry_after(&headers, now), expected.map(Duration::from_secs), "{value}");
+        }
+        assert_eq!(retry_after(&HeaderMap::new(), now), None);
+    }
+
+    #[test]
+    fn lasting_failures_are_not_repeated() {
+        for (failure, attempts) in [(Failure::lasting as fn(_) -> _, 1), (Failure::passing, 4)] {
+            let mut made = 0;
+            let result: Result<(), _> = with_retries(3, Duration::ZERO, || {
+                made += 1;
+                Err(failure(RequestErrorKind::Timeout))
+            });
+            assert_eq!((result, made), (Err(RequestErrorKind::Timeout), attempts));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! `lock`: every required provider at one version, with hashes for every wanted platform (spec sections 6 and 8).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::parallel::{self, WAITING_REQUESTS};
+use super::record::{Recorded, record};
+use super::select::Candidate;
+use crate::address::{Hostname, ProviderAddress};
+use crate::authentication::Authentication;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::dialect::Dialect;
+use crate::hash::Hash;
+use crate::lockfile::{self, Document, LockedProvider, Locks, ProviderDiff};
+use crate::platform::Platform;
+use crate::requirements::Requirements;
+use crate::settings::PlatformSelection;
+use crate::source::{Fetched, ProgressSink, Source, Wanted};
+use crate::version::Version;
+
+/// What is to be locked, and how.
+pub struct LockRequest<'a> {
+    /// What the configuration requires.
+    pub requirements: &'a Requirements,
+    /// The lock file as it is.
+    pub document: &'a Document,
+    /// Whose rules apply.
+    pub dialect: Dialect,
+    /// The platforms whose packages are recorded.
+    pub platforms: &'a PlatformSelection,
+    /// Only these providers; all that are required when empty.
+    pub only: &'a [ProviderAddress],
+    /// Whether entries that are not required go.
+    pub prune: bool,
+    /// Whether hashes that contradict what is published are replaced instead of refused.
+    pub accept_changed_hashes: bool,
+}
+
+/// The new content of a lock file, and how it came about.
+pub struct LockOutcome {
+    /// All entries.
+    pub locks: Locks,
+    /// What happened to each provider, in the order of their addresses.
+    pub providers: Vec<ProviderReport>,
+    /// What the user should know.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// What happened to a provider.
+pub struct ProviderReport {
+    /// Its entry before and after.
+    pub difference: ProviderDiff,
+    /// Whether the configuration requires it.
+    pub required: bool,
+    /// The entry of the other program's registry that its version was taken over from.
+    pub taken_over_from: Option<ProviderAddress>,
+    /// The packages that were looked at, by platform.
+    pub packages: BTreeMap<Platform, LockedPackage>,
+}
+
+/// A package that was looked at.
+pub struct LockedPackage {
+    /// Its `h1:`.
+    pub h1: Hash,
+    /// How it was authenticated.
+    pub authentication: Authentication,
+    /// Bytes that were downloaded for it.
+    pub downloaded: u64,
+}
+
+/// A provider's version and the packages that are needed of it.
+struct Plan<'a> {
+    candidate: Candidate<'a>,
+    version: Version,
+    platforms: Vec<Platform>,
+    warnings: Vec<Diagnostic>,
+}
+
+/// Computes the lock file that meets the configuration. Nothing is written; all errors are collected.
+pub fn lock(
+    request: &LockRequest<'_>,
+    source: &Source,
+    progress: ProgressSink<'_>,
+) -> std::result::Result<LockOutcome, Vec<Diagnostic>> {
+    let (old, taken_over) = take_over(request.document.locks(), request.dialect);
+    let candidates = candidates(request, &old)?;
+    let plans = all(parallel::map(candidates, WAITING_REQUESTS, |candidate| plan(candidate, request, source)))?;
+    let wanted = plans.iter().flat_map(|plan| {
+        plan.platforms.iter().map(|platform| Wanted {
+            address: plan.candidate.address.clone(),
+            version: plan.version.clone(),
+            platform: platform.clone(),
+        })
+    });
+    let fetched = parallel::map(wanted.collect(), WAITING_REQUESTS, |wanted: Wanted| {
+        source.package(&wanted, progress).map(|fetched| (wanted, fetched))
+    });
+    let mut packages: BTreeMap<ProviderAddress, BTreeMap<Platform, Arc<Fetched>>> = BTreeMap::new();
+    for (wanted, fetched) in all(fetched)? {
+        packages.entry(wanted.address).or_default().insert(wanted.platform, fetched);
+    }
+    assemble(request, &old, &taken_over, &plans, packages)
+}
+
+/// The providers to lock, each with the entry whose version it keeps.
+fn candidates<'a>(
+    request: &LockRequest<'a>,
+    old: &'a Locks,
+) -> std::result::Result<Vec<Candidate<'a>>, Vec<Diagnostic>> {
+    let required = &request.requirements.providers;
+    let unknown: Vec<_> = request.only.iter().filter(|address| !required.contains_key(address)).collect();
+    if !unknown.is_empty() {
+        let error = |address: &&ProviderAddress| {
+            let message = format!("the configuration does not require {}", address.short(request.dialect));
+            Diagnostic::error(Code::InvalidArgument, message).help("name a provider that required_providers lists")
+        };
+        return Err(unknown.iter().map(error).collect());
+    }
+    let wanted = required.iter().filter(|(address, _)| request.only.is_empty() || request.only.contains(address));
+    let candidate = |(address, requirement)| Candidate {
+        address,
+        requirement,
+        locked: old.get(address),
+        document: request.document,
+        dialect: request.dialect,
+    };
+    Ok(wanted.map(candidate).collect())
+}
+
+fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, source: &Source) -> Result<Plan<'a>> {
+    let address = candidate.address;
+    let available = source.versions(address).map_err(|error| {
+        let error = error.into_diagnostic();
+        candidate
+            .requirement
+            .declarations
+            .iter()
+            .fold(error, |error, declaration| Box::new(error.at(declaration.location.clone(), "required here")))
+    })?;
+    let version = candidate.select(&available)?;
+    let platforms = match request.platforms {
+        PlatformSelection::These(platforms) => platforms.clone(),
+        PlatformSelection::All => source.platforms(address, &version)?.into_iter().collect(),
+    };
+    let listed = available.versions.get(&version).map(|offer| &offer.platforms).filter(|listed| !listed.is_empty());
+    if let Some(listed) = listed
+        && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))
+    {
+        let wanted = Wanted { address: address.clone(), version, platform: missing.clone() };
+        return Err(wanted.not_available(listed));
+    }
+    let warning = |text: &String| {
+        Diagnostic::warning(Code::RequestFailed, format!("{} says about {address}: {text}", address.hostname))
+    };
+    let warnings = available.warnings.iter().map(warning).collect();
+    Ok(Plan { candidate, version, platforms, warnings })
+}
+
+fn assemble(
+    request: &LockRequest<'_>,
+    old: &Locks,
+    taken_over: &BTreeMap<ProviderAddress, ProviderAddress>,
+    plans: &[Plan<'_>],
+    mut packages: BTreeMap<ProviderAddress, BTreeMap<Platform, Arc<Fetched>>>,
+) -> std::result::Result<LockOutcome, Vec<Diagnostic>> {
+    let mut warnings = request.requirements.warnings.clone();
+    let mut errors = Vec::new();
+    let mut locks = old.clone();
+    for plan in plans {
+        warnings.extend(plan.warnings.iter().cloned());
+        let fetched = packages.get(plan.candidate.address);
+        let fetched: Vec<_> = fetched.into_iter().flat_map(BTreeMap::values).cloned().collect();
+        warnings.extend(fetched.iter().flat_map(|package| package.warnings.iter().cloned()));
+        let previous = old.get(plan.candidate.address);
+        match record(&plan.candidate, previous, plan.version.clone(), &fetched, request.accept_changed_hashes) {
+            Ok(Recorded { provider, warning }) => {
+                warnings.extend(warning);
+                locks.insert(plan.candidate.address.clone(), provider);
+            }
+            Err(error) => errors.push(*error),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    if request.prune {
+        locks.retain(|address, _| request.requirements.providers.contains_key(address));
+    }
+    warnings.dedup();
+    let differences = lockfile::diff(request.document.locks(), &locks).providers;
+    let report = |difference: ProviderDiff| ProviderReport {
+        required: request.requirements.providers.contains_key(&difference.address),
+        taken_over_from: taken_over.get(&difference.address).cloned(),
+        packages: packages.remove(&difference.address).unwrap_or_default().into_iter().map(locked_package).collect(),
+        difference,
+    };
+    Ok(LockOutcome { providers: differences.into_iter().map(report).collect(), locks, warnings })
+}
+
+fn locked_package((platform, fetched): (Platform, Arc<Fetched>)) -> (Platform, LockedPackage) {
+    let Fetched { h1, authentication, downloaded, .. } = &*fetched;
+    (platform, LockedPackage { h1: h1.clone(), authentication: authentication.clone(), downloaded: *downloaded })
+}
+
+/// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints, but
+/// not the hashes, because the two registries' packages differ (spec section 6). The old entries stay.
+fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
+    let mut new = locks.clone();
+    let mut taken_over = BTreeMap::new();
+    let predecessor = |address: &ProviderAddress| {
+        address.hostname.as_ascii() == Dialect::Terraform.default_host_name() && address.namespace == "hashicorp"
+    };
+    if dialect == Dialect::Tofu {
+        for (address, provider) in locks.iter().filter(|(address, _)| predecessor(address)) {
+            let hostname: Hostname = dialect.default_host();
+            let successor = ProviderAddress { hostname, ..address.clone() };
+            if !locks.contains_key(&successor) {
+                new.insert(successor.clone(), LockedProvider { hashes: BTreeSet::new(), ..provider.clone() });
+                taken_over.insert(successor, address.clone());
+            }
+        }
+    }
+    (new, taken_over)
+}
+
+/// All values, or all errors.
+fn all<T>(results: Vec<Result<T>>) -> std::result::Result<Vec<T>, Vec<Diagnostic>> {
+    let (values, errors): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
+    let mut errors: Vec<Diagnostic> = errors.into_iter().filter_map(Result::err).map(|error| *error).collect();
+    errors.dedup();
+    if errors.is_empty() { Ok(values.into_iter().filter_map(Result::ok).collect()) } else { Err(errors) }
+}

@@ -1,0 +1,86 @@
+//! Which hashes a lock file entry gets, and when an entry contradicts what is published (spec section 8).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::select::Candidate;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::hash::{Hash, HashScheme};
+use crate::lockfile::LockedProvider;
+use crate::source::Fetched;
+use crate::version::Version;
+
+/// The new entry of a provider.
+pub(crate) struct Recorded {
+    pub(crate) provider: LockedProvider,
+    pub(crate) warning: Option<Diagnostic>,
+}
+
+/// Combines an entry with the packages that were fetched for it.
+///
+/// Hashes of the same version are kept. An entry that holds `zh:` hashes of which none is confirmed is refused, unless
+/// its hashes are to be replaced.
+pub(crate) fn record(
+    candidate: &Candidate<'_>,
+    old: Option<&LockedProvider>,
+    version: Version,
+    packages: &[Arc<Fetched>],
+    accept_changed_hashes: bool,
+) -> Result<Recorded> {
+    let constraints = candidate.requirement.constraints.clone();
+    let mut hashes: BTreeSet<Hash> = packages.iter().flat_map(|package| package.recordable.iter().cloned()).collect();
+    let kept = old.filter(|old| old.version == version).map(|old| &old.hashes);
+    let mut warning = None;
+    if let Some(kept) = kept.filter(|kept| !kept.is_empty()) {
+        let confirmed = |hash: &Hash| packages.iter().any(|package| package.confirmed.contains(hash));
+        let has_zh = kept.iter().any(|hash| hash.scheme() == HashScheme::Zh);
+        let contradicted = !packages.is_empty() && !kept.iter().any(confirmed);
+        match (contradicted, has_zh) {
+            (true, true) if accept_changed_hashes => {}
+            (true, true) => return Err(Box::new(refusal(candidate, &version, kept, packages))),
+            (true, false) => {
+                warning = Some(unconfirmed(candidate, &version, kept));
+                hashes.extend(kept.iter().cloned());
+            }
+            (false, _) => hashes.extend(kept.iter().cloned()),
+        }
+    }
+    Ok(Recorded { provider: LockedProvider { version, constraints, hashes }, warning })
+}
+
+fn refusal(
+    candidate: &Candidate<'_>,
+    version: &Version,
+    kept: &BTreeSet<Hash>,
+    packages: &[Arc<Fetched>],
+) -> Diagnostic {
+    let name = candidate.address.short(candidate.dialect);
+    let message = format!(
+        "the hashes of {name} {version} in the lock file are not those that {} publishes",
+        candidate.address.hostname
+    );
+    let authentication = packages.first().map(|package| format!(" ({})", package.authentication)).unwrap_or_default();
+    let label = format!("none of the {} recorded hashes is among the published ones{authentication}", kept.len());
+    let error = Diagnostic::error(Code::HashesChanged, message);
+    let error = match candidate.document.entry(candidate.address).and_then(|entry| entry.hashes.first().cloned()) {
+        Some((_, location)) => error.at(location, label),
+        None => error.note(label),
+    };
+    error
+        .note("the release was replaced after it was locked, or the lock file was changed by hand or by an attacker")
+        .help(format!(
+            "compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes {name}"
+        ))
+}
+
+fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Hash>) -> Diagnostic {
+    let name = candidate.address.short(candidate.dialect);
+    let message = format!("none of the {} recorded hashes of {name} {version} could be confirmed", kept.len());
+    let warning = Diagnostic::warning(Code::HashesChanged, message)
+        .note("they may belong to platforms that were not asked for, or to another package")
+        .help("lock all platforms that your team uses, then look at: provlock verify --online");
+    match candidate.document.entry(candidate.address) {
+        Some(entry) => warning.at(entry.block.clone(), ""),
+        None => warning,
+    }
+}

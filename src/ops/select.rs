@@ -1,0 +1,126 @@
+//! Which version of a provider is locked (spec section 6).
+
+use crate::address::ProviderAddress;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::dialect::Dialect;
+use crate::lockfile::{Document, LockedProvider};
+use crate::requirements::Requirement;
+use crate::source::{Available, Offer, speaks_supported_protocol, unsupported_protocol};
+use crate::version::Version;
+
+/// A provider whose version is to be selected.
+pub(crate) struct Candidate<'a> {
+    pub(crate) address: &'a ProviderAddress,
+    pub(crate) requirement: &'a Requirement,
+    /// The version that must be kept, if there is one.
+    pub(crate) locked: Option<&'a LockedProvider>,
+    pub(crate) document: &'a Document,
+    pub(crate) dialect: Dialect,
+}
+
+impl Candidate<'_> {
+    /// The locked version if it meets the constraints, else the newest version that does.
+    pub(crate) fn select(&self, available: &Available) -> Result<Version> {
+        let version = match self.locked {
+            Some(locked) => self.keep(locked, available)?,
+            None => self.newest(available)?,
+        };
+        match available.versions.get(&version) {
+            Some(offer) if !speaks_supported_protocol(&offer.protocols) => {
+                Err(self.unsupported(&version, offer, available))
+            }
+            _ => Ok(version),
+        }
+    }
+
+    fn keep(&self, locked: &LockedProvider, available: &Available) -> Result<Version> {
+        let LockedProvider { version, .. } = locked;
+        if !self.requirement.constraints.allows(version) {
+            return Err(self.violated(version));
+        }
+        if !available.versions.contains_key(version) {
+            let message = format!("{} {version} is locked, but no longer listed by its source", self.name());
+            let error = Diagnostic::error(Code::VersionWithdrawn, message);
+            return Err(Box::new(self.at_locked_version(error).help(format!("provlock upgrade {}", self.name()))));
+        }
+        Ok(version.clone())
+    }
+
+    fn violated(&self, version: &Version) -> Box<Diagnostic> {
+        let constraints = &self.requirement.constraints;
+        let wanted = if constraints.is_empty() {
+            "a prerelease is only locked when a constraint names exactly it".to_owned()
+        } else {
+            format!("the configuration asks for {constraints}")
+        };
+        let message = format!("{} is locked at {version}, but {wanted}", self.name());
+        let error = self.at_locked_version(Diagnostic::error(Code::VersionOutsideConstraints, message));
+        Box::new(self.at_constraints(error, version).help(format!("provlock upgrade {}", self.name())))
+    }
+
+    fn newest(&self, available: &Available) -> Result<Version> {
+        let constraints = &self.requirement.constraints;
+        let newest = available.versions.keys().rev().find(|version| constraints.allows(version));
+        newest.cloned().ok_or_else(|| self.no_match(available))
+    }
+
+    /// Shows every constraint that takes part, each with the newest version that it allows on its own.
+    fn no_match(&self, available: &Available) -> Box<Diagnostic> {
+        let name = self.name();
+        let constraints = &self.requirement.constraints;
+        let message = match (available.versions.is_empty(), constraints.is_empty()) {
+            (true, _) => format!("there is no version of {name}"),
+            (false, true) => format!("there are only prereleases of {name}"),
+            (false, false) => format!("no version of {name} meets all constraints: {constraints}"),
+        };
+        let mut error = Diagnostic::error(Code::NoMatchingVersion, message);
+        for declaration in &self.requirement.declarations {
+            if let Some(location) = &declaration.version {
+                let alone = available.versions.keys().rev().find(|version| declaration.constraints.allows(version));
+                let text = match alone {
+                    Some(version) => format!("the newest version that {} allows is {version}", declaration.constraints),
+                    None => format!("no version meets {}", declaration.constraints),
+                };
+                error = error.at(location.clone(), text);
+            }
+        }
+        if let Some(newest) = available.versions.keys().next_back() {
+            error = error.note(format!("the newest version there is: {newest}"));
+        }
+        Box::new(error.help(match self.requirement.declarations.len() {
+            0 | 1 => "correct the version constraint",
+            _ => "relax one of the constraints",
+        }))
+    }
+
+    fn unsupported(&self, version: &Version, offer: &Offer, available: &Available) -> Box<Diagnostic> {
+        let error = unsupported_protocol(self.address, version, &offer.protocols);
+        let supported = |(_, offer): &(&Version, &Offer)| speaks_supported_protocol(&offer.protocols);
+        let older = available.versions.range(..version.clone()).rev().find(supported);
+        let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));
+        Box::new(match nearest {
+            Some((nearest, _)) => error.help(format!("the nearest version that speaks one of them is {nearest}")),
+            None => error.help("no version of it speaks one of them"),
+        })
+    }
+
+    fn at_locked_version(&self, error: Diagnostic) -> Diagnostic {
+        match self.document.entry(self.address) {
+            Some(entry) => error.at(entry.version.clone(), "locked here"),
+            None => error,
+        }
+    }
+
+    fn at_constraints(&self, mut error: Diagnostic, version: &Version) -> Diagnostic {
+        for declaration in &self.requirement.declarations {
+            if let Some(location) = declaration.version.as_ref().filter(|_| !declaration.constraints.allows(version)) {
+                error = error.at(location.clone(), "asked for here");
+            }
+        }
+        error
+    }
+
+    fn name(&self) -> String {
+        self.address.short(self.dialect)
+    }
+}

@@ -1,0 +1,213 @@
+//! The hash cache: what is known of packages that were hashed before.
+//!
+//! A package never changes, because its `zh:` names it. So an entry is never stale, only absent or damaged, and a
+//! damaged one counts as absent and is written anew. Every entry is stored twice: by its `zh:`, and by provider, version
+//! and platform for work without a network. A failing cache is a cache without entries: it never fails a run.
+//!
+//! The caller must not use an entry that it found by `zh:` unless a verified SHA256SUMS holds that `zh:`.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::sha256::Sha256;
+use crate::address::ProviderAddress;
+use crate::dialect::Dialect;
+use crate::hash::{Hash, HashScheme};
+use crate::platform::Platform;
+use crate::version::Version;
+
+/// The folder in the cache directory that holds everything of the cache. A new format gets a new number.
+const FOLDER: &str = "provlock-hashes-v1";
+
+/// No entry is longer, in bytes.
+const LONGEST_ENTRY: u64 = 16 * 1024;
+
+/// A cache in a directory. Many processes may use the same directory.
+#[derive(Clone, Debug)]
+pub struct HashCache {
+    folder: PathBuf,
+}
+
+/// What the cache knows of a package.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CachedPackage {
+    /// The provider that the package is of.
+    pub provider: ProviderAddress,
+    /// Its version.
+    pub version: Version,
+    /// The platform it is built for.
+    pub platform: Platform,
+    /// Over the archive's bytes.
+    pub zh: Hash,
+    /// Over the files as extracted.
+    pub h1: Hash,
+    /// See [`super::PackageDigest::h1_with_directories`].
+    pub h1_with_directories: Hash,
+    /// Bytes of the archive.
+    pub size: u64,
+}
+
+/// An entry as it is written.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    provider: String,
+    version: String,
+    platform: String,
+    zh: String,
+    h1: String,
+    h1_with_directories: String,
+    size: u64,
+}
+
+impl HashCache {
+    /// The cache in `directory`, which need not exist.
+    pub fn open(directory: &Path) -> Self {
+        Self { folder: directory.join(FOLDER) }
+    }
+
+    /// What is known of the package with that `zh:`, as one of a provider of type `provider_type`. The type counts,
+    /// because a package is valid for one type only: it names the executable.
+    pub fn get(&self, zh: &Hash, provider_type: &str) -> Option<CachedPackage> {
+        let package = read(&self.path_by_zh(zh)?)?;
+        (package.zh == *zh && package.provider.name == provider_type).then_some(package)
+    }
+
+    /// What is known of the package of a provider's version for a platform.
+    pub fn lookup(&self, provider: &ProviderAddress, version: &Version, platform: &Platform) -> Option<CachedPackage> {
+        let package = read(&self.path_by_provider(provider, version, platform))?;
+        let is_asked_for =
+            package.provider == *provider && package.version == *version && package.platform == *platform;
+        is_asked_for.then_some(package)
+    }
+
+    /// Remembers a package, if that is possible.
+    pub fn put(&self, package: &CachedPackage) {
+        let Some(bytes) = encode(package) else { return };
+        let by_provider = self.path_by_provider(&package.provider, &package.version, &package.platform);
+        for path in self.path_by_zh(&package.zh).into_iter().chain([by_provider]) {
+            if read(&path).as_ref() != Some(package) {
+                // A cache that cannot be written is no reason to stop.
+                let _ = replace(&path, &bytes);
+            }
+        }
+    }
+
+    /// Bytes in the files of the cache, as far as they can be read.
+    pub fn size(&self) -> u64 {
+        size_below(&self.folder)
+    }
+
+    /// Removes everything from the cache, and nothing else from its directory. Returns how many bytes that frees.
+    ///
+    /// # Errors
+    /// What the operating system says when something cannot be removed.
+    pub fn clean(&self) -> io::Result<u64> {
+        let size = self.size();
+        match fs::remove_dir_all(&self.folder) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(size),
+        }
+    }
+
+    fn path_by_zh(&self, zh: &Hash) -> Option<PathBuf> {
+        let is_zh = zh.scheme() == HashScheme::Zh && zh.is_well_formed();
+        is_zh.then(|| self.folder.join("by-zh").join(&zh.value()[..2]).join(zh.value()))
+    }
+
+    fn path_by_provider(&self, provider: &ProviderAddress, version: &Version, platform: &Platform) -> PathBuf {
+        let host = provider.hostname.as_ascii();
+        let version = version.to_string();
+        let platform = platform.to_string();
+        let parts = [host, &provider.namespace, &provider.name, &version, &platform];
+        parts.into_iter().fold(self.folder.join("by-provider"), |path, part| path.join(file_name(part)))
+    }
+}
+
+/// A text as the name of a file on any system: what is not a lower-case letter, a digit, `.`, `-` or `_` is written as
+/// `%` and two digits for each byte.
+fn file_name(text: &str) -> String {
+    let mut name = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' => name.push(char::from(byte)),
+            _ => {
+                let _ = write!(name, "%{byte:02x}");
+            }
+        }
+    }
+    name
+}
+
+/// A line of JSON and a line with its SHA-256.
+fn encode(package: &CachedPackage) -> Option<Vec<u8>> {
+    let stored = Stored {
+        provider: package.provider.to_string(),
+        version: package.version.to_string(),
+        platform: package.platform.to_string(),
+        zh: package.zh.to_string(),
+        h1: package.h1.to_string(),
+        h1_with_directories: package.h1_with_directories.to_string(),
+        size: package.size,
+    };
+    let json = serde_json::to_string(&stored).ok()?;
+    Some(format!("{json}\n{}\n", checksum(&json)).into_bytes())
+}
+
+/// Reads what [`encode`] wrote; none if it is damaged.
+fn decode(text: &str) -> Option<CachedPackage> {
+    let (json, sum) = text.strip_suffix('\n')?.split_once('\n')?;
+    if sum != checksum(json) {
+        return None;
+    }
+    let stored: Stored = serde_json::from_str(json).ok()?;
+    let hash = |text: &str, scheme| {
+        let hash: Hash = text.parse().ok()?;
+        (hash.scheme() == scheme && hash.is_well_formed()).then_some(hash)
+    };
+    Some(CachedPackage {
+        // The address has all its parts, so the dialect's defaults do not matter.
+        provider: ProviderAddress::parse_canonical(&stored.provider, Dialect::Tofu).ok()?,
+        version: stored.version.parse().ok()?,
+        platform: stored.platform.parse().ok()?,
+        zh: hash(&stored.zh, HashScheme::Zh)?,
+        h1: hash(&stored.h1, HashScheme::H1)?,
+        h1_with_directories: hash(&stored.h1_with_directories, HashScheme::H1)?,
+        size: stored.size,
+    })
+}
+
+fn checksum(json: &str) -> String {
+    let mut sha256 = Sha256::new();
+    sha256.update(json.as_bytes());
+    Hash::zh(&sha256.finish()).value().to_owned()
+}
+
+fn read(path: &Path) -> Option<CachedPackage> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(LONGEST_ENTRY).read_to_string(&mut text).ok()?;
+    decode(&text)
+}
+
+/// Writes a file that others see whole or not at all.
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(path);
+    fs::create_dir_all(directory)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+fn size_below(directory: &Path) -> u64 {
+    let Ok(children) = fs::read_dir(directory) else { return 0 };
+    let sizes = children.flatten().map(|child| match child.metadata() {
+        Ok(metadata) if metadata.is_dir() => size_below(&child.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}

@@ -1,0 +1,226 @@
+//! The central directory of a zip archive, read from the archive's last bytes.
+//!
+//! A pure function of bytes, so that the archive that arrives from the network and the one in a file are judged by the
+//! same code. What is accepted follows Go's `archive/zip`, which OpenTofu and Terraform read packages with: only the
+//! central directory counts, bytes before and after the archive are tolerated, counts are compared modulo 2^16.
+
+use super::error::Refusal;
+
+pub(super) const LOCAL_HEADER: [u8; 4] = *b"PK\x03\x04";
+pub(super) const CENTRAL_HEADER: [u8; 4] = *b"PK\x01\x02";
+pub(super) const END: [u8; 4] = *b"PK\x05\x06";
+const END_64: [u8; 4] = *b"PK\x06\x06";
+const LOCATOR_64: [u8; 4] = *b"PK\x06\x07";
+
+/// How many of the archive's last bytes may hold the end record.
+pub(super) const END_WINDOW: u64 = 65 * 1024;
+
+/// An entry of the central directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Entry<'a> {
+    pub(super) name: &'a [u8],
+    pub(super) method: u16,
+    /// A data descriptor follows the entry's data.
+    pub(super) has_descriptor: bool,
+    /// By its name or by its mode.
+    pub(super) is_directory: bool,
+    pub(super) crc32: u32,
+    pub(super) compressed_size: u64,
+    pub(super) size: u64,
+    /// Where the local header is, from the first byte of the file. Negative offsets are possible in a bad archive.
+    pub(super) header_offset: i64,
+}
+
+/// Why the central directory could not be read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum CentralError {
+    /// The bytes from this offset on are needed.
+    Earlier(u64),
+    /// The archive is not valid.
+    Refused(Refusal),
+}
+
+/// The last bytes of an archive.
+#[derive(Clone, Copy)]
+pub(super) struct Tail<'a> {
+    pub(super) bytes: &'a [u8],
+    /// The offset of the first of them.
+    pub(super) start: u64,
+}
+
+struct End {
+    records: u64,
+    directory_size: u64,
+    directory_offset: u64,
+    /// Where the directory must end: the offset of this record.
+    offset: u64,
+}
+
+fn refused<T>(reason: &'static str) -> Result<T, CentralError> {
+    Err(CentralError::Refused(Refusal::Archive(reason)))
+}
+
+/// Reads the central directory.
+pub(super) fn read<'a>(tail: &Tail<'a>) -> Result<Vec<Entry<'a>>, CentralError> {
+    let end = find_end(tail)?;
+    let (offset, base) = locate(tail, &end)?;
+    let mut rest = tail.from(offset)?;
+    let mut entries = Vec::new();
+    while let Some((mut entry, after)) = read_header(rest) {
+        entry.header_offset = entry.header_offset.wrapping_add(base);
+        entries.push(entry);
+        rest = after;
+    }
+    // What ends the directory must be there, if only the end record.
+    if rest.is_empty() || entries.len() as u64 & 0xffff != end.records & 0xffff {
+        return refused("its central directory is damaged");
+    }
+    Ok(entries)
+}
+
+/// Where the directory starts, and what is to be added to the offsets in it because of bytes before the archive.
+fn locate(tail: &Tail<'_>, end: &End) -> Result<(u64, i64), CentralError> {
+    let directory_offset = end.directory_offset.cast_signed();
+    let base = end.offset.cast_signed().wrapping_sub(end.directory_size.cast_signed()).wrapping_sub(directory_offset);
+    let start = match u64::try_from(base.wrapping_add(directory_offset)) {
+        Ok(start) if start < tail.size() => start,
+        _ => return refused("its central directory is outside of it"),
+    };
+    // Some writers put bytes before the archive and count the offsets with them, others without.
+    if base > 0 && directory_offset >= 0 && read_header(tail.from(end.directory_offset)?).is_some() {
+        return Ok((end.directory_offset, 0));
+    }
+    Ok((start, base))
+}
+
+fn find_end(tail: &Tail<'_>) -> Result<End, CentralError> {
+    let window_start = tail.size().saturating_sub(END_WINDOW);
+    let first = usize::try_from(window_start.saturating_sub(tail.start)).unwrap_or(usize::MAX);
+    let window = tail.bytes.get(first..).unwrap_or_default();
+    let found = window.windows(22).rposition(|record| record.starts_with(&END));
+    let Some(position) = found else {
+        return if tail.start > window_start {
+            Err(CentralError::Earlier(window_start))
+        } else {
+            refused("it has no end record, so it may be cut off")
+        };
+    };
+    let record = &window[position..];
+    if usize::from(u16_at(record, 20)) > record.len() - 22 {
+        return refused("its comment is cut off");
+    }
+    let end = End {
+        records: u64::from(u16_at(record, 10)),
+        directory_size: u64::from(u32_at(record, 12)),
+        directory_offset: u64::from(u32_at(record, 16)),
+        offset: tail.size() - record.len() as u64,
+    };
+    let overflows = end.records == 0xffff || end.directory_size == 0xffff_ffff || end.directory_offset == 0xffff_ffff;
+    if overflows { find_end_64(tail, end) } else { Ok(end) }
+}
+
+/// The zip64 end record, if there is one, else the given one.
+fn find_end_64(tail: &Tail<'_>, end: End) -> Result<End, CentralError> {
+    let Some(locator_offset) = end.offset.checked_sub(20) else { return Ok(end) };
+    let locator = tail.from(locator_offset)?;
+    if !locator.starts_with(&LOCATOR_64) || u32_at(locator, 4) != 0 || u32_at(locator, 16) != 1 {
+        return Ok(end);
+    }
+    let offset = u64_at(locator, 8);
+    let record = tail.from(offset)?;
+    if record.len() < 56 || !record.starts_with(&END_64) {
+        return refused("its zip64 end record is missing");
+    }
+    Ok(End {
+        records: u64_at(record, 32),
+        directory_size: u64_at(record, 40),
+        directory_offset: u64_at(record, 48),
+        offset,
+    })
+}
+
+/// The header at the start of `bytes` and what follows it; none if there is no whole and valid one.
+fn read_header(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
+    if bytes.len() < 46 || !bytes.starts_with(&CENTRAL_HEADER) {
+        return None;
+    }
+    let [name_length, extra_length, comment_length] = [28, 30, 32].map(|at| usize::from(u16_at(bytes, at)));
+    let (name, rest) = bytes[46..].split_at_checked(name_length)?;
+    let (extra, rest) = rest.split_at_checked(extra_length)?;
+    let (_comment, rest) = rest.split_at_checked(comment_length)?;
+    let mut sizes = [24, 20, 42].map(|at| u64::from(u32_at(bytes, at)));
+    let missing = read_zip64_extra(extra, &mut sizes)?;
+    if missing[1] || missing[2] {
+        return None;
+    }
+    let [size, compressed_size, header_offset] = sizes;
+    let entry = Entry {
+        name,
+        method: u16_at(bytes, 10),
+        has_descriptor: u16_at(bytes, 8) & 8 != 0,
+        is_directory: name.ends_with(b"/") || is_directory_mode(bytes[5], u32_at(bytes, 38)),
+        crc32: u32_at(bytes, 16),
+        compressed_size,
+        size,
+        header_offset: header_offset.cast_signed(),
+    };
+    Some((entry, rest))
+}
+
+/// Replaces the values that are all ones by those of the zip64 extra field, in their order, and says which are still
+/// missing; none if the field is too short.
+pub(super) fn read_zip64_extra<const N: usize>(mut extra: &[u8], values: &mut [u64; N]) -> Option<[bool; N]> {
+    let mut missing = values.map(|value| value == 0xffff_ffff);
+    while extra.len() >= 4 {
+        let (tag, length) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
+        let Some((mut field, rest)) = extra[4..].split_at_checked(length) else { break };
+        extra = rest;
+        if tag != 1 {
+            continue;
+        }
+        for (value, missing) in values.iter_mut().zip(&mut missing) {
+            if std::mem::take(missing) {
+                let (first, rest) = field.split_first_chunk()?;
+                *value = u64::from_le_bytes(*first);
+                field = rest;
+            }
+        }
+    }
+    Some(missing)
+}
+
+/// Whether the external attributes, in the form of the system that made the entry, are those of a directory.
+fn is_directory_mode(system: u8, attributes: u32) -> bool {
+    match system {
+        // Unix, macOS
+        3 | 19 => attributes >> 28 == 4,
+        // FAT, NTFS, VFAT
+        0 | 11 | 14 => attributes & 0x10 != 0,
+        _ => false,
+    }
+}
+
+impl<'a> Tail<'a> {
+    /// The size of the whole archive.
+    fn size(&self) -> u64 {
+        self.start + self.bytes.len() as u64
+    }
+
+    /// The bytes from an offset on; none if that is behind the end.
+    fn from(&self, offset: u64) -> Result<&'a [u8], CentralError> {
+        let position = offset.checked_sub(self.start).ok_or(CentralError::Earlier(offset))?;
+        Ok(usize::try_from(position).ok().and_then(|position| self.bytes.get(position..)).unwrap_or_default())
+    }
+}
+
+pub(super) fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes([bytes[at], bytes[at + 1]])
+}
+
+pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from(u16_at(bytes, at)) | u32::from(u16_at(bytes, at + 2)) << 16
+}
+
+pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from(u32_at(bytes, at)) | u64::from(u32_at(bytes, at + 4)) << 32
+}

@@ -1,0 +1,114 @@
+//! An entry's content: inflated, hashed and checked in one go.
+
+use flate2::{Decompress, FlushDecompress, Status};
+
+use super::central::Entry;
+use super::error::EntryProblem;
+use super::sha256::Sha256;
+
+pub(super) const STORED: u16 = 0;
+pub(super) const DEFLATE: u16 = 8;
+
+/// Bytes of inflated data that are hashed at once. Fits into the cache of a core together with its input.
+const OUTPUT: usize = 128 * 1024;
+
+/// What was found out about an entry's content.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Content {
+    pub(super) sha256: [u8; 32],
+    pub(super) crc32: u32,
+    /// Uncompressed bytes.
+    pub(super) size: u64,
+}
+
+/// Takes the content of one entry after the other.
+pub(super) struct Extractor {
+    inflater: Decompress,
+    output: Box<[u8]>,
+    sha256: Sha256,
+    crc32: crc32fast::Hasher,
+    size: u64,
+}
+
+impl Extractor {
+    pub(super) fn new() -> Self {
+        Self {
+            inflater: Decompress::new(false),
+            output: vec![0; OUTPUT].into_boxed_slice(),
+            sha256: Sha256::new(),
+            crc32: crc32fast::Hasher::new(),
+            size: 0,
+        }
+    }
+
+    /// Uncompressed bytes of the current entry so far.
+    pub(super) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// Takes content that is not compressed.
+    pub(super) fn store(&mut self, bytes: &[u8]) {
+        self.sha256.update(bytes);
+        self.crc32.update(bytes);
+        self.size += bytes.len() as u64;
+    }
+
+    /// Takes compressed content, and stops when more than `most` uncompressed bytes have come out of the entry.
+    /// Returns how many bytes of `input` were used, and whether the deflate stream has ended.
+    pub(super) fn inflate(&mut self, input: &[u8], most: u64) -> Result<(usize, bool), EntryProblem> {
+        let mut used = 0;
+        let mut output = std::mem::take(&mut self.output);
+        let result = loop {
+            let (before_in, before_out) = (self.inflater.total_in(), self.inflater.total_out());
+            let status = self.inflater.decompress(&input[used..], &mut output, FlushDecompress::None);
+            let Ok(status) = status else { break Err(EntryProblem::Deflate) };
+            let taken = count(self.inflater.total_in() - before_in);
+            let made = count(self.inflater.total_out() - before_out);
+            used += taken;
+            self.store(&output[..made]);
+            if status == Status::StreamEnd {
+                break Ok((used, true));
+            }
+            if self.size > most {
+                break Err(EntryProblem::Size);
+            }
+            let drained = made < output.len();
+            if used == input.len() && drained {
+                break Ok((used, false));
+            }
+            if taken == 0 && made == 0 {
+                break Err(EntryProblem::Deflate);
+            }
+        };
+        self.output = output;
+        result
+    }
+
+    /// Ends the entry and makes ready for the next.
+    pub(super) fn finish(&mut self) -> Content {
+        self.inflater.reset(false);
+        Content {
+            sha256: std::mem::replace(&mut self.sha256, Sha256::new()).finish(),
+            crc32: std::mem::take(&mut self.crc32).finalize(),
+            size: std::mem::take(&mut self.size),
+        }
+    }
+}
+
+/// A number of bytes in memory.
+fn count(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+impl Content {
+    /// Whether this is the content that the central directory describes. Like Go's `archive/zip`, a CRC-32 of zero
+    /// counts as not recorded unless there is a data descriptor, whose CRC-32 is then given.
+    pub(super) fn check(&self, entry: &Entry<'_>, descriptor_crc32: Option<u32>) -> Result<(), EntryProblem> {
+        if self.size != entry.size {
+            return Err(EntryProblem::Size);
+        }
+        let recorded = entry.crc32 != 0 || descriptor_crc32.is_some();
+        let same = self.crc32 == entry.crc32 && descriptor_crc32.is_none_or(|crc32| crc32 == entry.crc32);
+        if recorded && !same { Err(EntryProblem::Checksum) } else { Ok(()) }
+    }
+}

@@ -1,0 +1,143 @@
+//! The bytes of an archive as they arrive, hashed on the way.
+
+use std::io::{self, Read};
+use std::ops::Range;
+
+use super::Limits;
+use super::error::PackageError;
+use super::sha256::Sha256;
+
+/// Bytes that are read at once.
+const INPUT: usize = 64 * 1024;
+/// As long as no more bytes than these have come they are kept, so that an archive that turns out not to be streamable
+/// need not be fetched again.
+const KEPT: usize = 1024 * 1024;
+
+/// A buffered reader that knows the SHA-256 of all it has read.
+pub(super) struct Source<R> {
+    reader: R,
+    buffer: Box<[u8]>,
+    /// The part of `buffer` that was read and not yet used.
+    unused: Range<usize>,
+    sha256: Sha256,
+    read: u64,
+    most: u64,
+    kept: Option<Vec<u8>>,
+}
+
+impl<R: Read> Source<R> {
+    pub(super) fn new(reader: R, limits: &Limits) -> Self {
+        Self {
+            reader,
+            buffer: vec![0; INPUT].into_boxed_slice(),
+            unused: 0..0,
+            sha256: Sha256::new(),
+            read: 0,
+            most: limits.archive_bytes,
+            kept: Some(Vec::new()),
+        }
+    }
+
+    /// The offset of the first unused byte.
+    pub(super) fn offset(&self) -> u64 {
+        self.read - self.unused.len() as u64
+    }
+
+    /// The unused bytes, after reading if there are none; empty at the end.
+    pub(super) fn fill(&mut self) -> Result<&[u8], PackageError> {
+        if self.unused.is_empty() {
+            self.unused = 0..0;
+            // Full buffers, because short ones cost the inflater time.
+            while self.unused.end < INPUT && self.read_more()? > 0 {}
+        }
+        Ok(&self.buffer[self.unused.clone()])
+    }
+
+    /// Marks the first `count` unused bytes as used.
+    pub(super) fn consume(&mut self, count: usize) {
+        self.unused.start += count;
+    }
+
+    /// At least `count` unused bytes, fewer only at the end; `count` must be small.
+    pub(super) fn peek(&mut self, count: usize) -> Result<&[u8], PackageError> {
+        if self.unused.len() < count {
+            self.buffer.copy_within(self.unused.clone(), 0);
+            self.unused = 0..self.unused.len();
+            while self.unused.len() < count && self.read_more()? > 0 {}
+        }
+        Ok(&self.buffer[self.unused.clone()])
+    }
+
+    /// The next `N` bytes; none if the source ends before.
+    pub(super) fn array<const N: usize>(&mut self) -> Result<Option<[u8; N]>, PackageError> {
+        let array = self.peek(N)?.first_chunk().copied();
+        if array.is_some() {
+            self.consume(N);
+        }
+        Ok(array)
+    }
+
+    /// The next `count` bytes; none if the source ends before.
+    pub(super) fn bytes(&mut self, count: usize) -> Result<Option<Vec<u8>>, PackageError> {
+        let mut bytes = Vec::new();
+        while bytes.len() < count {
+            let available = self.fill()?;
+            if available.is_empty() {
+                return Ok(None);
+            }
+            let taken = available.len().min(count - bytes.len());
+            bytes.extend_from_slice(&available[..taken]);
+            self.consume(taken);
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Takes all bytes that were read so far, if they are still there, and goes on behind them.
+    pub(super) fn take_kept(&mut self) -> Option<Vec<u8>> {
+        let kept = self.kept.take()?;
+        self.unused = 0..0;
+        Some(kept)
+    }
+
+    /// Reads what is left, and gives it all, the unused bytes first, to `sink`.
+    pub(super) fn drain(
+        &mut self,
+        mut sink: impl FnMut(&[u8]) -> Result<(), PackageError>,
+    ) -> Result<(), PackageError> {
+        loop {
+            let bytes = self.fill()?;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            sink(bytes)?;
+            self.unused = 0..0;
+        }
+    }
+
+    /// The SHA-256 and the number of the bytes read.
+    pub(super) fn finish(self) -> ([u8; 32], u64) {
+        (self.sha256.finish(), self.read)
+    }
+
+    /// Reads behind the unused bytes. Returns how many bytes came; none means the end.
+    fn read_more(&mut self) -> Result<usize, PackageError> {
+        let count = loop {
+            match self.reader.read(&mut self.buffer[self.unused.end..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                result => break result.map_err(PackageError::Read)?,
+            }
+        };
+        let new = &self.buffer[self.unused.end..self.unused.end + count];
+        self.sha256.update(new);
+        self.read += count as u64;
+        if self.read > self.most {
+            return Err(PackageError::TooLarge(self.most));
+        }
+        match &mut self.kept {
+            Some(kept) if kept.len() + count <= KEPT => kept.extend_from_slice(new),
+            kept => *kept = None,
+        }
+        self.unused.end += count;
+        Ok(count)
+    }
+}

@@ -1,0 +1,175 @@
+//! An archive hashed while it arrives, without a second look at its bytes.
+//!
+//! The local headers say where entries start and how they are packed, but they are not trusted: what they led to counts
+//! only if the central directory, which comes last, describes the same entries at the same places. Then the bytes that
+//! were inflated are those that the central directory points to, so the answer is that of [`super::seeking`]. In all
+//! other cases, harmless or not, the archive is not streamable and the central directory is asked first.
+
+use std::io::Read;
+
+use super::Limits;
+use super::central::{self, CENTRAL_HEADER, CentralError, END, Entry, LOCAL_HEADER, Tail, u16_at, u32_at, u64_at};
+use super::content::{Content, DEFLATE, Extractor, STORED};
+use super::contents::Contents;
+use super::error::{EntryProblem, PackageError, Refusal};
+use super::seeking::Hashes;
+use super::source::Source;
+
+/// The longest data descriptor: signature, CRC-32 and two sizes of 64 bits.
+const LONGEST_DESCRIPTOR: usize = 24;
+const DESCRIPTOR: &[u8] = b"PK\x07\x08";
+
+/// An entry as its local header led to it.
+struct Streamed {
+    name: Vec<u8>,
+    method: u16,
+    has_descriptor: bool,
+    header_offset: u64,
+    compressed_size: u64,
+    content: Content,
+}
+
+/// Hashes the archive that `source` yields. [`PackageError::NotStreamable`] says nothing about its validity.
+pub(super) fn hash<R: Read>(
+    source: &mut Source<R>,
+    provider_type: &str,
+    limits: &Limits,
+) -> Result<Hashes, PackageError> {
+    let streamed = read_entries(source, limits)?;
+    let start = source.offset();
+    let mut bytes = Vec::new();
+    source.drain(|more| {
+        if (bytes.len() + more.len()) as u64 > limits.directory_bytes {
+            return Err(PackageError::NotStreamable("much follows its entries"));
+        }
+        bytes.extend_from_slice(more);
+        Ok(())
+    })?;
+    let entries = central::read(&Tail { bytes: &bytes, start }).map_err(|error| match error {
+        CentralError::Earlier(_) => PackageError::NotStreamable("its central directory does not follow its entries"),
+        CentralError::Refused(refusal) => refusal.into(),
+    })?;
+    let contents = Contents::new(&entries, provider_type, limits)?;
+    if entries.len() != streamed.len() || !entries.iter().zip(&streamed).all(|(entry, seen)| seen.is(entry)) {
+        return Err(PackageError::NotStreamable("its entries are not those of its central directory"));
+    }
+    for (entry, seen) in entries.iter().zip(&streamed).filter(|(entry, _)| !entry.is_directory) {
+        let descriptor_crc32 = seen.has_descriptor.then_some(seen.content.crc32);
+        let checked = seen.content.check(entry, descriptor_crc32);
+        checked.map_err(|problem| Refusal::entry(entry.name, problem))?;
+    }
+    let digests: Vec<[u8; 32]> = streamed.iter().map(|seen| seen.content.sha256).collect();
+    Ok(Hashes { h1: contents.h1(&digests), h1_with_directories: contents.h1_with_directories(&digests) })
+}
+
+/// Reads entry after entry, up to the central directory.
+fn read_entries<R: Read>(source: &mut Source<R>, limits: &Limits) -> Result<Vec<Streamed>, PackageError> {
+    let mut extractor = Extractor::new();
+    let mut streamed = Vec::new();
+    let mut inflated_left = limits.inflated_bytes;
+    let mut names_left = limits.directory_bytes;
+    loop {
+        let next = source.peek(4)?;
+        if next.starts_with(&CENTRAL_HEADER) || next.starts_with(&END) {
+            return Ok(streamed);
+        }
+        if !next.starts_with(&LOCAL_HEADER) {
+            return Err(PackageError::NotStreamable("its entries do not follow each other"));
+        }
+        let entry = read_entry(source, &mut extractor, inflated_left)?;
+        // A central header is 46 bytes and the name.
+        let left = names_left.checked_sub(46 + entry.name.len() as u64);
+        names_left = left.ok_or(PackageError::NotStreamable("it has too many entries"))?;
+        inflated_left = inflated_left.saturating_sub(entry.content.size);
+        streamed.push(entry);
+    }
+}
+
+fn read_entry<R: Read>(
+    source: &mut Source<R>,
+    extractor: &mut Extractor,
+    inflated_left: u64,
+) -> Result<Streamed, PackageError> {
+    const CUT_OFF: PackageError = PackageError::NotStreamable("an entry is cut off");
+    let header_offset = source.offset();
+    let header = source.array::<30>()?.ok_or(CUT_OFF)?;
+    let name = source.bytes(usize::from(u16_at(&header, 26)))?.ok_or(CUT_OFF)?;
+    let extra = source.bytes(usize::from(u16_at(&header, 28)))?.ok_or(CUT_OFF)?;
+    let has_descriptor = u16_at(&header, 6) & 8 != 0;
+    let method = u16_at(&header, 8);
+    let body_offset = source.offset();
+    match method {
+        DEFLATE => inflate(source, extractor, inflated_left)?,
+        STORED if has_descriptor => return Err(PackageError::NotStreamable("an entry's length is not known")),
+        STORED => {
+            let mut sizes = [u64::from(u32_at(&header, 22)), u64::from(u32_at(&header, 18))];
+            central::read_zip64_extra(&extra, &mut sizes).ok_or(CUT_OFF)?;
+            store(source, extractor, sizes[1])?;
+        }
+        _ => return Err(PackageError::NotStreamable("an entry is compressed by another method")),
+    }
+    let compressed_size = source.offset() - body_offset;
+    let content = extractor.finish();
+    if has_descriptor {
+        let length = descriptor_length(source.peek(LONGEST_DESCRIPTOR + 2)?, &content, compressed_size);
+        source.consume(length.ok_or(PackageError::NotStreamable("a data descriptor is not as expected"))?);
+    }
+    Ok(Streamed { name, method, has_descriptor, header_offset, compressed_size, content })
+}
+
+fn inflate<R: Read>(source: &mut Source<R>, extractor: &mut Extractor, most: u64) -> Result<(), PackageError> {
+    loop {
+        let input = source.fill()?;
+        if input.is_empty() {
+            return Err(PackageError::NotStreamable("an entry is cut off"));
+        }
+        let inflated = extractor.inflate(input, most).map_err(|problem| match problem {
+            EntryProblem::Size => PackageError::NotStreamable("its entries are very large"),
+            _ => PackageError::NotStreamable("an entry is damaged"),
+        });
+        let (used, ended) = inflated?;
+        source.consume(used);
+        if ended {
+            return Ok(());
+        }
+    }
+}
+
+fn store<R: Read>(source: &mut Source<R>, extractor: &mut Extractor, size: u64) -> Result<(), PackageError> {
+    while extractor.size() < size {
+        let input = source.fill()?;
+        if input.is_empty() {
+            return Err(PackageError::NotStreamable("an entry is cut off"));
+        }
+        let left = usize::try_from(size - extractor.size()).unwrap_or(usize::MAX);
+        let used = input.len().min(left);
+        extractor.store(&input[..used]);
+        source.consume(used);
+    }
+    Ok(())
+}
+
+/// The length of the data descriptor at the start of `bytes`, which must tell what was found: CRC-32, compressed and
+/// uncompressed size. It may start with a signature, its sizes have 32 or 64 bits, and another record follows.
+fn descriptor_length(bytes: &[u8], content: &Content, compressed_size: u64) -> Option<usize> {
+    let signature = if bytes.starts_with(DESCRIPTOR) { 4 } else { 0 };
+    let fields = &bytes[signature..];
+    let narrow = fields.len() >= 12
+        && u64::from(u32_at(fields, 4)) == compressed_size
+        && u64::from(u32_at(fields, 8)) == content.size;
+    let wide = fields.len() >= 20 && u64_at(fields, 4) == compressed_size && u64_at(fields, 12) == content.size;
+    let ends = [(narrow, 12), (wide, 20)].into_iter().filter(|(fits, _)| *fits).map(|(_, end)| end);
+    let mut ends = ends.filter(|end| u32_at(fields, 0) == content.crc32 && fields[*end..].starts_with(b"PK"));
+    ends.next().map(|end| signature + end)
+}
+
+impl Streamed {
+    /// Whether the central directory's entry is this one, so that the content is what it points to.
+    fn is(&self, entry: &Entry<'_>) -> bool {
+        self.name == entry.name
+            && self.method == entry.method
+            && self.has_descriptor == entry.has_descriptor
+            && self.compressed_size == entry.compressed_size
+            && u64::try_from(entry.header_offset) == Ok(self.header_offset)
+    }
+}

@@ -1,0 +1,176 @@
+//! The hash cache.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::address::ProviderAddress;
+use crate::dialect::Dialect;
+use crate::package::cache::{CachedPackage, HashCache};
+
+fn package(provider: &str, version: &str, platform: &str, seed: u8) -> CachedPackage {
+    CachedPackage {
+        provider: ProviderAddress::parse(provider, Dialect::Tofu).unwrap(),
+        version: version.parse().unwrap(),
+        platform: platform.parse().unwrap(),
+        zh: Hash::zh(&[seed; 32]),
+        h1: Hash::h1(&[seed + 1; 32]),
+        h1_with_directories: Hash::h1(&[seed + 2; 32]),
+        size: 188_000_000,
+    }
+}
+
+fn null() -> CachedPackage {
+    package("hashicorp/null", "3.2.4", "linux_amd64", 1)
+}
+
+fn cache() -> (TempDir, HashCache) {
+    let directory = tempfile::tempdir().unwrap();
+    let cache = HashCache::open(&directory.path().join("not/there/yet"));
+    (directory, cache)
+}
+
+fn lookup(cache: &HashCache, package: &CachedPackage) -> Option<CachedPackage> {
+    cache.lookup(&package.provider, &package.version, &package.platform)
+}
+
+/// All files below a directory.
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let children = fs::read_dir(directory).unwrap().map(|child| child.unwrap().path());
+    children.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+#[test]
+fn what_is_put_is_found_by_zh_and_by_provider() {
+    let (directory, cache) = cache();
+    assert_eq!(cache.get(&null().zh, "null"), None);
+    assert_eq!(lookup(&cache, &null()), None);
+    cache.put(&null());
+    assert_eq!(cache.get(&null().zh, "null"), Some(null()));
+    assert_eq!(lookup(&cache, &null()), Some(null()));
+    assert_eq!(files(directory.path()).len(), 2);
+}
+
+#[test]
+fn what_was_not_put_is_not_found() {
+    let (_directory, cache) = cache();
+    cache.put(&null());
+    assert_eq!(cache.get(&null().zh, "random"), None);
+    assert_eq!(cache.get(&Hash::zh(&[9; 32]), "null"), None);
+    assert_eq!(cache.get(&"zh:../../../etc/passwd".parse().unwrap(), "null"), None);
+    assert_eq!(cache.get(&null().h1, "null"), None);
+    for other in [
+        package("hashicorp/null", "3.2.3", "linux_amd64", 1),
+        package("hashicorp/null", "3.2.4", "linux_arm64", 1),
+        package("other/null", "3.2.4", "linux_amd64", 1),
+        package("example.com/hashicorp/null", "3.2.4", "linux_amd64", 1),
+    ] {
+        assert_eq!(lookup(&cache, &other), None, "{other:?}");
+    }
+}
+
+#[test]
+fn names_that_are_odd_or_differ_in_case_only_do_not_mix() {
+    let (_directory, cache) = cache();
+    let packages = [
+        package("bücher.example:8443/äcme/x", "1.0.0-rc1+build.A", "linux_amd64", 1),
+        package("bücher.example:8443/äcme/x", "1.0.0-rc1+build.a", "linux_amd64", 11),
+        package("bücher.example/äcme/x", "1.0.0-RC1", "linux_amd64", 21),
+        package("bücher.example/äcme/x", "1.0.0-rc1", "linux_amd64", 31),
+    ];
+    for package in &packages {
+        cache.put(package);
+    }
+    for package in &packages {
+        assert_eq!(lookup(&cache, package).as_ref(), Some(package));
+        assert_eq!(cache.get(&package.zh, "x").as_ref(), Some(package));
+    }
+}
+
+#[test]
+fn a_damaged_entry_is_ignored_and_written_anew() {
+    let (directory, cache) = cache();
+    cache.put(&null());
+    let whole = fs::read(&files(directory.path())[0]).unwrap();
+    let mut damages: Vec<Vec<u8>> = (0..whole.len()).map(|length| whole[..length].to_vec()).collect();
+    for position in 0..whole.len() {
+        let mut flipped = whole.clone();
+        flipped[position] ^= 1;
+        damages.push(flipped);
+    }
+    damages.extend([b"\xff\xfe".to_vec(), vec![b'x'; 100_000], [whole.clone(), b"more".to_vec()].concat()]);
+    for damaged in damages {
+        for file in files(directory.path()) {
+            fs::write(file, &damaged).unwrap();
+        }
+        assert_eq!(cache.get(&null().zh, "null"), None, "{:?}", String::from_utf8_lossy(&damaged));
+        assert_eq!(lookup(&cache, &null()), None, "{:?}", String::from_utf8_lossy(&damaged));
+    }
+    cache.put(&null());
+    assert_eq!(cache.get(&null().zh, "null"), Some(null()));
+    assert_eq!(lookup(&cache, &null()), Some(null()));
+}
+
+#[test]
+fn an_entry_in_the_place_of_another_is_ignored() {
+    let (directory, cache) = cache();
+    cache.put(&null());
+    let others = files(directory.path()).into_iter().map(|file| fs::read(file).unwrap());
+    let others: Vec<_> = others.collect();
+    let moved = package("hashicorp/null", "3.2.5", "linux_amd64", 7);
+    cache.put(&moved);
+    for file in files(directory.path()) {
+        fs::write(file, &others[0]).unwrap();
+    }
+    assert_eq!(cache.get(&moved.zh, "null"), None);
+    assert_eq!(lookup(&cache, &moved), None);
+}
+
+#[test]
+fn many_threads_put_and_get_the_same_package() {
+    let (directory, cache) = cache();
+    let packages = [null(), CachedPackage { size: 1, ..null() }];
+    thread::scope(|scope| {
+        for index in 0..8 {
+            let (cache, packages) = (&cache, &packages);
+            scope.spawn(move || {
+                for _ in 0..50 {
+                    cache.put(&packages[index % 2]);
+                    let found = cache.get(&null().zh, "null").expect("there is always a whole entry");
+                    assert!(packages.contains(&found));
+                    assert!(lookup(cache, &null()).is_some());
+                }
+            });
+        }
+    });
+    assert_eq!(files(directory.path()).len(), 2, "no temporary file stays");
+}
+
+#[test]
+fn clean_removes_the_cache_and_nothing_else() {
+    let (directory, cache) = cache();
+    assert_eq!(cache.clean().unwrap(), 0);
+    cache.put(&null());
+    let other = directory.path().join("not/there/yet/other");
+    fs::write(&other, "mine").unwrap();
+    let size = cache.size();
+    assert!(size > 0);
+    assert_eq!(cache.clean().unwrap(), size);
+    assert_eq!(cache.size(), 0);
+    assert_eq!(cache.get(&null().zh, "null"), None);
+    assert_eq!(files(directory.path()), [other]);
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_has_no_entries() {
+    let (directory, _) = cache();
+    let file = directory.path().join("file");
+    fs::write(&file, "").unwrap();
+    let cache = HashCache::open(&file);
+    cache.put(&null());
+    assert_eq!(cache.get(&null().zh, "null"), None);
+    assert_eq!(cache.size(), 0);
+}

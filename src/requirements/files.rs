@@ -1,0 +1,144 @@
+//! Which files of a directory are read, and reading one.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
+use crate::dialect::Dialect;
+
+/// The largest file that is read; a larger one is no configuration that a person or a tool wrote.
+pub(super) const MAX_FILE_SIZE: u64 = 32 << 20;
+
+/// A module directory's files, each kind sorted by name.
+#[derive(Debug, Default)]
+pub(super) struct ModuleFiles {
+    pub primary: Vec<PathBuf>,
+    /// `override.tf`, `*_override.tf` and their like, merged after all others.
+    pub overrides: Vec<PathBuf>,
+    /// Whether there are files that only the other dialect reads.
+    pub foreign: bool,
+}
+
+/// Finds the configuration files of a directory (spec section 5). `x.tofu` hides `x.tf`, `x.tofu.json` hides `x.tf.json`.
+pub(super) fn module_files(directory: &Path, dialect: Dialect) -> io::Result<ModuleFiles> {
+    let names = file_names(directory)?;
+    let mut files = ModuleFiles::default();
+    for name in visible(&names, dialect, [(".tofu", ".tf"), (".tofu.json", ".tf.json")]) {
+        let is_override = [".tf", ".tf.json", ".tofu", ".tofu.json"]
+            .iter()
+            .filter_map(|extension| name.strip_suffix(extension))
+            .any(|base| base == "override" || base.ends_with("_override"));
+        let path = join(directory, name);
+        if is_override { files.overrides.push(path) } else { files.primary.push(path) }
+    }
+    let tofu = |name: &String| [".tofu", ".tofu.json"].iter().any(|extension| name.strip_suffix(extension).is_some());
+    files.foreign = dialect == Dialect::Terraform && names.iter().any(tofu);
+    Ok(files)
+}
+
+/// Finds the test files of a root module: in its directory, and in `tests` if there is such a directory.
+///
+/// Each comes with the path that it has in the keys of `modules.json`: `main` or `tests.main`.
+pub(super) fn test_files(root: &Path, dialect: Dialect) -> io::Result<Vec<(PathBuf, String)>> {
+    let mut files = Vec::new();
+    for (directory, prefix) in [(root.to_owned(), ""), (join(root, "tests"), "tests.")] {
+        let names = match file_names(&directory) {
+            Err(error) if !prefix.is_empty() && error.kind() == io::ErrorKind::NotFound => continue,
+            names => names?,
+        };
+        for name in visible(&names, dialect, [(".tofutest.hcl", ".tftest.hcl"), (".tofutest.json", ".tftest.json")]) {
+            let base = name.strip_suffix(".tftest.hcl").or_else(|| name.strip_suffix(".tofutest.hcl")).unwrap_or(name);
+            files.push((join(&directory, name), format!("{prefix}{base}")));
+        }
+    }
+    Ok(files)
+}
+
+/// The names of everything in a directory but directories and files that editors leave behind, sorted.
+fn file_names(directory: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        // No configuration's extension survives in a name that is not UTF-8 only if it is unreadable to the tools, too.
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let ignored = name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'));
+        if !ignored && !entry.file_type()?.is_dir() {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The names with the extensions that the dialect reads. Each pair is OpenTofu's extension and the common one that it
+/// hides under the same base name.
+fn visible<'a>(
+    names: &'a [String],
+    dialect: Dialect,
+    extensions: [(&'static str, &'static str); 2],
+) -> impl Iterator<Item = &'a str> {
+    let hidden = move |base: &str, tofu: &str| names.binary_search(&format!("{base}{tofu}")).is_ok();
+    names.iter().map(String::as_str).filter(move |name| {
+        extensions.iter().any(|(tofu, common)| match name.strip_suffix(common) {
+            Some(base) => dialect == Dialect::Terraform || !hidden(base, tofu),
+            None => dialect == Dialect::Tofu && name.ends_with(tofu),
+        })
+    })
+}
+
+/// Reads a file of text. Bytes that are not UTF-8, as old comments hold them, become U+FFFD.
+pub(super) fn read_source(path: &Path) -> Result<Arc<SourceFile>> {
+    let bytes = read_capped(path).map_err(|error| Diagnostic::io("read", path, &error))?;
+    let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+    Ok(SourceFile::new(path, text))
+}
+
+/// Reads a regular file of at most [`MAX_FILE_SIZE`].
+pub(super) fn read_capped(path: &Path) -> io::Result<Vec<u8>> {
+    // A pipe would block when it is opened, and a device might never end.
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(MAX_FILE_SIZE)).unwrap_or_default());
+    let read = File::open(path)?.take(MAX_FILE_SIZE + 1).read_to_end(&mut bytes)?;
+    if read as u64 > MAX_FILE_SIZE {
+        return Err(io::Error::other(format!("it is larger than {} MiB", MAX_FILE_SIZE >> 20)));
+    }
+    Ok(bytes)
+}
+
+/// Joins a relative path to a directory and removes `.` and `..` by the text alone, as the tools do; `.` stays when
+/// nothing else is left.
+pub(super) fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
+    let mut joined = PathBuf::new();
+    for component in directory.join(relative).components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => match joined.components().next_back() {
+                Some(Component::Normal(_)) => {
+                    joined.pop();
+                }
+                Some(Component::RootDir | Component::Prefix(_)) => {}
+                _ => joined.push(".."),
+            },
+            other => joined.push(other),
+        }
+    }
+    if joined.as_os_str().is_empty() { PathBuf::from(".") } else { joined }
+}
+
+/// The error for a directory that holds nothing to read.
+pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic {
+    let extensions = match dialect {
+        Dialect::Tofu => ".tf, .tofu, .tf.json or .tofu.json",
+        Dialect::Terraform => ".tf or .tf.json",
+    };
+    Diagnostic::error(
+        Code::NoConfiguration,
+        format!("{} holds no configuration ({extensions} file)", directory.display()),
+    )
+    .help("name the root module's directory with -C DIR")
+}

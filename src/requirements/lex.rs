@@ -1,0 +1,242 @@
+//! Finds the end of whatever is nested in HCL text - brackets, strings, templates, heredocs, comments - without building
+//! anything, so that blocks which do not matter cost one pass over their bytes.
+//!
+//! The rules are those of HCL's own token scanner (`hclsyntax`): a quoted string ends at its quote and may not hold a raw
+//! newline, `${` and `%{` lead back to code until their `}`, `$${` and `%%{` are literal, and a heredoc ends at the line
+//! that holds nothing but its marker.
+
+use std::ops::Range;
+
+/// How deeply brackets, strings and templates may be nested; deeper text is nothing that a person or a tool writes.
+const MAX_DEPTH: usize = 10_000;
+
+/// Where a text is not what it should be, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    /// Byte range in the file.
+    pub span: Range<usize>,
+    /// A lower-case fragment.
+    pub message: String,
+}
+
+impl Fault {
+    pub(super) fn new(span: Range<usize>, message: impl Into<String>) -> Self {
+        Self { span, message: message.into() }
+    }
+}
+
+/// What is open at a point of the text.
+#[derive(Clone, Debug)]
+enum Open {
+    /// `{`, `[` or `(`, with the byte that closes it.
+    Bracket(u8),
+    /// `${` or `%{`.
+    Template,
+    /// `"`.
+    Quote,
+    /// `<<MARKER`, with the place of the marker and whether the next byte starts a line.
+    Heredoc { marker: Range<usize>, line_start: bool },
+}
+
+/// The end of the bracket, string or heredoc that starts at `at`; `None` when none starts there.
+pub(super) fn skip_nested(text: &[u8], at: usize) -> Option<Result<usize, Fault>> {
+    let (first, next) = opening(text, at)?;
+    let mut skipper = Skipper { text, open: vec![(at, first)] };
+    Some(skipper.run(next))
+}
+
+/// The end of the comment that starts at `at`: behind `*/`, or at the newline that ends a line comment. `None` when none
+/// starts there.
+pub(super) fn skip_comment(text: &[u8], at: usize) -> Option<Result<usize, Fault>> {
+    match (text.get(at)?, text.get(at + 1)) {
+        (b'#', _) | (b'/', Some(b'/')) => {
+            Some(Ok(memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length)))
+        }
+        (b'/', Some(b'*')) => Some(match memchr::memmem::find(&text[at + 2..], b"*/") {
+            Some(length) => Ok(at + 2 + length + 2),
+            None => Err(Fault::new(at..at + 2, "this comment is never closed")),
+        }),
+        _ => None,
+    }
+}
+
+/// Whether a byte can matter to code that is skipped.
+const SIGNIFICANT: [bool; 256] = {
+    let mut table = [false; 256];
+    let bytes = b"\"#/<([{)]}";
+    let mut index = 0;
+    while index < bytes.len() {
+        table[bytes[index] as usize] = true;
+        index += 1;
+    }
+    table
+};
+
+/// What opens at `at`, and where its content starts.
+fn opening(text: &[u8], at: usize) -> Option<(Open, usize)> {
+    match text.get(at)? {
+        b'{' => Some((Open::Bracket(b'}'), at + 1)),
+        b'[' => Some((Open::Bracket(b']'), at + 1)),
+        b'(' => Some((Open::Bracket(b')'), at + 1)),
+        b'"' => Some((Open::Quote, at + 1)),
+        b'<' => heredoc(text, at),
+        _ => None,
+    }
+}
+
+/// A heredoc's introduction: `<<` or `<<-`, an identifier, and the end of the line.
+fn heredoc(text: &[u8], at: usize) -> Option<(Open, usize)> {
+    let rest = text[at..].strip_prefix(b"<<")?;
+    let rest = rest.strip_prefix(b"-").unwrap_or(rest);
+    let start = text.len() - rest.len();
+    let length =
+        rest.iter().take_while(|b| b.is_ascii_alphanumeric() || **b >= 0x80 || matches!(b, b'_' | b'-')).count();
+    if length == 0 || rest[0].is_ascii_digit() || rest[0] == b'-' {
+        return None;
+    }
+    let after = &rest[length..];
+    let line = after.strip_prefix(b"\r").unwrap_or(after).strip_prefix(b"\n")?;
+    Some((Open::Heredoc { marker: start..start + length, line_start: true }, text.len() - line.len()))
+}
+
+struct Skipper<'a> {
+    text: &'a [u8],
+    /// What is open, outermost first, with the place where it was opened.
+    open: Vec<(usize, Open)>,
+}
+
+impl Skipper<'_> {
+    /// Reads on until everything is closed.
+    fn run(&mut self, mut at: usize) -> Result<usize, Fault> {
+        while let Some((_, open)) = self.open.last() {
+            at = match open.clone() {
+                Open::Bracket(_) | Open::Template => self.code(at)?,
+                Open::Quote => self.quote(at)?,
+                Open::Heredoc { marker, line_start } => self.heredoc(at, &marker, line_start)?,
+            };
+        }
+        Ok(at)
+    }
+
+    fn push(&mut self, at: usize, open: Open) -> Result<(), Fault> {
+        if self.open.len() == MAX_DEPTH {
+            return Err(Fault::new(at..at + 1, format!("more than {MAX_DEPTH} levels of nesting")));
+        }
+        self.open.push((at, open));
+        Ok(())
+    }
+
+    /// The error for a text that ends too early.
+    fn unclosed(&self) -> Fault {
+        let (at, what) = match self.open.last() {
+            Some((at, Open::Quote)) => (*at, "this string is never closed"),
+            Some((at, Open::Heredoc { .. })) => (*at, "this heredoc is never closed"),
+            Some((at, Open::Template)) => (*at, "this template is never closed"),
+            Some((at, Open::Bracket(_))) => (*at, "this bracket is never closed"),
+            None => (self.text.len(), "unexpected end of file"),
+        };
+        Fault::new(at..at + 1, what)
+    }
+
+    /// Reads code up to where a string or heredoc begins, or to the end of what is open.
+    fn code(&mut self, mut at: usize) -> Result<usize, Fault> {
+        loop {
+            let Some(length) = self.text[at..].iter().position(|b| SIGNIFICANT[*b as usize]) else {
+                return Err(self.unclosed());
+            };
+            at += length;
+            match self.text[at] {
+                b'#' | b'/' => at = skip_comment(self.text, at).unwrap_or(Ok(at + 1))?,
+                close @ (b')' | b']' | b'}') => {
+                    self.close(at, close)?;
+                    at += 1;
+                    if !matches!(self.open.last(), Some((_, Open::Bracket(_) | Open::Template))) {
+                        return Ok(at);
+                    }
+                }
+                _ => match opening(self.text, at) {
+                    Some((open @ Open::Bracket(_), next)) => {
+                        self.push(at, open)?;
+                        at = next;
+                    }
+                    Some((open, next)) => {
+                        self.push(at, open)?;
+                        return Ok(next);
+                    }
+                    None => at += 1,
+                },
+            }
+        }
+    }
+
+    fn close(&mut self, at: usize, close: u8) -> Result<(), Fault> {
+        let expected = match self.open.last() {
+            Some((_, Open::Bracket(expected))) => *expected,
+            _ => b'}',
+        };
+        if close == expected {
+            self.open.pop();
+            return Ok(());
+        }
+        Err(Fault::new(at..at + 1, format!("\"{}\" where \"{}\" is expected", close as char, expected as char)))
+    }
+
+    /// Reads the literal part of a quoted string.
+    fn quote(&mut self, mut at: usize) -> Result<usize, Fault> {
+        loop {
+            match self.text.get(at) {
+                None | Some(b'\n') => return Err(self.unclosed()),
+                Some(b'"') => {
+                    self.open.pop();
+                    return Ok(at + 1);
+                }
+                // A newline stays unread, for it ends the string's line whatever stands before it.
+                Some(b'\\') if self.text.get(at + 1) != Some(&b'\n') => at += 2,
+                Some(b'$' | b'%') => match self.template(at)? {
+                    (next, true) => return Ok(next),
+                    (next, false) => at = next,
+                },
+                Some(_) => at += 1,
+            }
+        }
+    }
+
+    /// Reads the literal part of a heredoc.
+    fn heredoc(&mut self, mut at: usize, marker: &Range<usize>, mut line_start: bool) -> Result<usize, Fault> {
+        loop {
+            let end = memchr::memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |length| at + length);
+            if line_start && self.text[at..end].trim_ascii() == &self.text[marker.clone()] {
+                self.open.pop();
+                return Ok(at + self.text[at..end].trim_ascii_end().len());
+            }
+            while let Some(length) = memchr::memchr2(b'$', b'%', &self.text[at..end]) {
+                let (next, opened) = self.template(at + length)?;
+                if opened {
+                    return Ok(next);
+                }
+                at = next;
+            }
+            if end == self.text.len() {
+                return Err(self.unclosed());
+            }
+            at = end + 1;
+            line_start = true;
+        }
+    }
+
+    /// Reads on behind a `$` or `%`; `true` when a template was opened.
+    fn template(&mut self, at: usize) -> Result<(usize, bool), Fault> {
+        let sign = self.text[at];
+        match (self.text.get(at + 1), self.text.get(at + 2)) {
+            (Some(b'{'), _) => {
+                if let Some((_, Open::Heredoc { line_start, .. })) = self.open.last_mut() {
+                    *line_start = false;
+                }
+                self.push(at, Open::Template)?;
+                Ok((at + 2, true))
+            }
+            (Some(second), Some(b'{')) if *second == sign => Ok((at + 3, false)),
+            _ => Ok((at + 1, false)),
+        }
+    }
+}

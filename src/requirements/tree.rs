@@ -1,0 +1,344 @@
+//! From a root module through all that it calls to the providers that the configuration requires.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hcl::eval::{Context, Evaluate};
+
+use crate::address::ProviderAddress;
+use crate::constraint::ConstraintList;
+use crate::diagnostic::{Code, Diagnostic, Location};
+
+use super::decode::{self, Call, CallSource};
+use super::files;
+use super::manifest::{Installed, Manifest};
+use super::module::{self, Found, Module, ModuleCache};
+use super::{Declaration, ModuleDirectory, Options, Requirement, Requirements};
+
+/// How deeply modules may call one another.
+const MAX_DEPTH: usize = 100;
+/// How many calls are followed in all; a configuration with more was made to waste time.
+const MAX_CALLS: usize = 100_000;
+
+/// Reads a configuration, with the modules that others have read already.
+pub(super) fn read(root: &Path, options: &Options, cache: &ModuleCache) -> Result<Requirements, Vec<Diagnostic>> {
+    let mut walk = Walk::new(root, options, cache);
+    walk.root();
+    if walk.errors.is_empty() { Ok(walk.finish()) } else { Err(walk.errors) }
+}
+
+struct Walk<'a> {
+    root: &'a Path,
+    options: &'a Options,
+    cache: &'a ModuleCache,
+    /// Read when it is first needed.
+    manifest: Option<Manifest>,
+    /// The canonical directories of the modules that are being read, each called by the one before.
+    chain: Vec<PathBuf>,
+    /// Directories whose declarations and errors were taken.
+    taken: HashSet<PathBuf>,
+    /// Directories whose calls lead to the same modules whoever calls them; they need not be followed again.
+    finished: HashSet<PathBuf>,
+    calls: usize,
+    declarations: Vec<(ProviderAddress, Declaration)>,
+    modules: Vec<ModuleDirectory>,
+    warnings: Vec<Diagnostic>,
+    errors: Vec<Diagnostic>,
+}
+
+/// A module that is about to be read.
+struct Visit<'a> {
+    /// As the user knows it.
+    directory: PathBuf,
+    /// The names of the calls that lead to it.
+    key: String,
+    /// Whether only local calls lead to it.
+    local: bool,
+    call: &'a Call,
+}
+
+impl Visit<'_> {
+    fn error(&self, what: &str) -> Diagnostic {
+        let message = format!("module \"{}\" is in {}, {what}", self.key, self.directory.display());
+        Diagnostic::error(Code::InvalidConfiguration, message).at(self.call.location.clone(), "called here")
+    }
+}
+
+/// What a module's calls lead to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// The same modules, whoever calls the module.
+    Same,
+    /// Perhaps others for another caller: installed modules have a place for each path of calls, and a source may depend
+    /// on what the caller sets.
+    ByCaller,
+}
+
+impl<'a> Walk<'a> {
+    fn new(root: &'a Path, options: &'a Options, cache: &'a ModuleCache) -> Self {
+        Self {
+            root,
+            options,
+            cache,
+            manifest: None,
+            chain: Vec::new(),
+            taken: HashSet::new(),
+            finished: HashSet::new(),
+            calls: 0,
+            declarations: Vec::new(),
+            modules: Vec::new(),
+            warnings: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+
+    fn root(&mut self) {
+        let dialect = self.options.dialect;
+        let shown = files::join(self.root, "");
+        let canonical = match shown.canonicalize() {
+            Ok(canonical) => canonical,
+            Err(error) => return self.errors.push(*Diagnostic::io("read the directory", self.root, &error)),
+        };
+        let module = self.cache.canonical_module(&canonical, &shown, dialect);
+        if module.is_empty() && module.diagnostics.is_empty() {
+            return self.errors.push(files::no_configuration(self.root, dialect));
+        }
+        if module.is_foreign() {
+            let message =
+                format!("the files in {} are for OpenTofu; Terraform reads none of them", self.root.display());
+            let warning = Diagnostic::warning(Code::NoConfiguration, message).help("provlock --dialect tofu");
+            self.warnings.push(warning);
+        }
+        self.chain.push(canonical.clone());
+        self.take(&canonical, &module, true);
+        self.follow(&module, &module.calls, "", true, &[]);
+        if self.options.tests {
+            self.tests(&module, &shown, &canonical);
+        }
+    }
+
+    /// Takes what the module itself requires, once for each directory.
+    fn take(&mut self, canonical: &Path, module: &Module, local: bool) {
+        if !self.taken.insert(canonical.to_owned()) {
+            return;
+        }
+        self.errors.extend(module.diagnostics.iter().cloned());
+        let shown = module.directory().to_owned();
+        self.declare(&module.found, &shown, local);
+        self.modules.push(ModuleDirectory { path: shown, canonical: canonical.to_owned(), local });
+    }
+
+    fn declare(&mut self, found: &[Found], module: &Path, local: bool) {
+        for found in found.iter().filter(|found| !found.address.is_never_locked()) {
+            let declaration = Declaration {
+                location: found.location.clone(),
+                version: found.version.clone(),
+                constraints: found.constraints.clone(),
+                kind: found.kind,
+                module: module.to_owned(),
+                local,
+            };
+            self.declarations.push((found.address.clone(), declaration));
+        }
+    }
+
+    /// Counts the root module's test files: their `provider` blocks and the modules that their runs test.
+    fn tests(&mut self, root: &Module, shown: &Path, canonical: &Path) {
+        let dialect = self.options.dialect;
+        let files = match files::test_files(shown, dialect) {
+            Ok(files) => files,
+            Err(error) => return self.errors.push(*Diagnostic::io("read the test files of", shown, &error)),
+        };
+        for (path, name) in files {
+            let contents = files::read_source(&path)
+                .map_err(|error| *error)
+                .and_then(|source| module::with_items(&source, |items| decode::decode_tests(&source, items, dialect)));
+            match contents {
+                Ok(contents) => {
+                    self.errors.extend(contents.diagnostics);
+                    let (found, errors) = root.resolve_providers(contents.providers, dialect);
+                    self.declare(&found, shown, true);
+                    self.errors.extend(errors);
+                    // The tested module stands on its own: that it is the root module's caller is no cycle.
+                    self.chain.clear();
+                    self.follow(root, &contents.calls, &format!("test.{name}"), true, &[]);
+                    self.chain.push(canonical.to_owned());
+                }
+                Err(error) => self.errors.push(error),
+            }
+        }
+    }
+
+    /// Follows a module's calls. `arguments` are the names that the module's own caller sets.
+    fn follow(&mut self, module: &Module, calls: &[Call], key: &str, local: bool, arguments: &[String]) -> Reach {
+        let mut reach = Reach::Same;
+        for call in calls {
+            let key = if key.is_empty() { call.name.clone() } else { format!("{key}.{}", call.name) };
+            if self.call(module, call, key, local, arguments) == Reach::ByCaller {
+                reach = Reach::ByCaller;
+            }
+        }
+        reach
+    }
+
+    fn call(&mut self, module: &Module, call: &Call, key: String, local: bool, arguments: &[String]) -> Reach {
+        let source = match &call.source {
+            CallSource::Constant(source) => source.clone(),
+            CallSource::Missing => return Reach::Same,
+            CallSource::Expression(expression) => {
+                let Some(source) = self.evaluate(expression, &key, module, arguments) else {
+                    self.not_installed(call, &key, None);
+                    return Reach::ByCaller;
+                };
+                source
+            }
+        };
+        if module::is_local(&source) {
+            let reach = self.visit(&Visit { directory: module.join(&source), key, local, call });
+            return if call.constant_source().is_some() { reach } else { Reach::ByCaller };
+        }
+        match self.installed(&key).cloned() {
+            Some(installed) if !installed.meets(call, &source, self.options.dialect) => {
+                let message = format!("module \"{key}\" has changed since {} was installed", installed.describe());
+                self.missing(call, message);
+            }
+            Some(installed) => {
+                let directory = files::join(self.root, installed.dir);
+                self.visit(&Visit { directory, key, local: false, call });
+            }
+            None => self.not_installed(call, &key, Some(&source)),
+        }
+        Reach::ByCaller
+    }
+
+    /// The source of a module that depends on variables: as it was installed, else by the variables' defaults.
+    fn evaluate(
+        &mut self,
+        expression: &hcl::Expression,
+        key: &str,
+        module: &Module,
+        arguments: &[String],
+    ) -> Option<String> {
+        if let Some(installed) = self.installed(key) {
+            return Some(installed.source.clone());
+        }
+        let known = module.defaults.iter().filter(|(name, _)| !arguments.contains(name));
+        let variables: hcl::Value = known.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let mut context = Context::new();
+        context.declare_var("var", variables);
+        match expression.evaluate(&context) {
+            Ok(hcl::Value::String(source)) => Some(source),
+            _ => None,
+        }
+    }
+
+    fn installed(&mut self, key: &str) -> Option<&Installed> {
+        let manifest = self.manifest.get_or_insert_with(|| {
+            let path = self.options.data_directory.join("modules").join("modules.json");
+            Manifest::read(&files::join(self.root, path)).unwrap_or_else(|error| {
+                self.errors.push(*error);
+                Manifest::default()
+            })
+        });
+        manifest.modules.get(key)
+    }
+
+    fn not_installed(&mut self, call: &Call, key: &str, source: Option<&str>) {
+        let message = match source {
+            Some(source) => format!("module \"{key}\" from {source:?} is not installed"),
+            None => {
+                format!("module \"{key}\" is not installed, and its source depends on more than defaults of variables")
+            }
+        };
+        self.missing(call, message);
+    }
+
+    /// Reports a module whose requirements cannot be known until it is installed.
+    fn missing(&mut self, call: &Call, message: String) {
+        let program = self.options.dialect.name();
+        let allowed = self.options.allow_missing_modules;
+        let new = if allowed { Diagnostic::warning } else { Diagnostic::error };
+        let list = if allowed { &mut self.warnings } else { &mut self.errors };
+        let help =
+            format!("install it with {program} get or {program} init, or leave it out with --allow-missing-modules");
+        list.push(new(Code::ModuleNotInstalled, message).at(call.location.clone(), "called here").help(help));
+    }
+
+    /// Reads a called module and all that it calls.
+    fn visit(&mut self, visit: &Visit<'_>) -> Reach {
+        let canonical = match visit.directory.canonicalize() {
+            Ok(canonical) => canonical,
+            Err(error) => {
+                self.unreadable(visit, &error);
+                return Reach::Same;
+            }
+        };
+        if self.finished.contains(&canonical) {
+            return Reach::Same;
+        }
+        if let Some(start) = self.chain.iter().position(|directory| *directory == canonical) {
+            self.cycle(visit, self.chain.len() - start);
+            return Reach::Same;
+        }
+        self.calls += 1;
+        if self.calls > MAX_CALLS || self.chain.len() >= MAX_DEPTH {
+            self.too_many(visit);
+            return Reach::Same;
+        }
+        let module: Arc<Module> = self.cache.canonical_module(&canonical, &visit.directory, self.options.dialect);
+        if module.is_empty() && module.diagnostics.is_empty() {
+            self.errors.push(visit.error("which holds no configuration"));
+            return Reach::Same;
+        }
+        self.take(&canonical, &module, visit.local);
+        self.chain.push(canonical.clone());
+        let reach = self.follow(&module, &module.calls, &visit.key, visit.local, &visit.call.arguments);
+        self.chain.pop();
+        if reach == Reach::Same {
+            self.finished.insert(canonical);
+        }
+        reach
+    }
+
+    fn unreadable(&mut self, visit: &Visit<'_>, error: &io::Error) {
+        let missing = error.kind() == io::ErrorKind::NotFound;
+        let installed = matches!(&visit.call.source, CallSource::Constant(source) if !module::is_local(source));
+        if missing && installed {
+            return self.not_installed(visit.call, &visit.key, visit.call.constant_source());
+        }
+        let what = if missing { "which does not exist".to_owned() } else { format!("which cannot be read: {error}") };
+        self.errors.push(visit.error(&what));
+    }
+
+    fn cycle(&mut self, visit: &Visit<'_>, length: usize) {
+        let message = match length {
+            1 => format!("the module in {} calls itself", visit.directory.display()),
+            _ => format!("{length} modules call one another in a circle, which ends at {}", visit.directory.display()),
+        };
+        let location: Location = visit.call.location.clone();
+        self.errors.push(Diagnostic::error(Code::ModuleCycle, message).at(location, "called here"));
+    }
+
+    /// Reports once that the tree of calls is too large to be meant.
+    fn too_many(&mut self, visit: &Visit<'_>) {
+        let message = format!("more than {MAX_CALLS} module calls, or calls more than {MAX_DEPTH} deep");
+        if !self.errors.iter().any(|error| error.message == message) {
+            let error = Diagnostic::error(Code::ModuleCycle, message);
+            self.errors.push(error.at(visit.call.location.clone(), "called here"));
+        }
+    }
+
+    fn finish(self) -> Requirements {
+        let mut providers: BTreeMap<_, Requirement> = BTreeMap::new();
+        for (address, declaration) in self.declarations {
+            providers.entry(address).or_default().declarations.push(declaration);
+        }
+        for requirement in providers.values_mut() {
+            let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
+            requirement.constraints = ConstraintList::merge(lists);
+        }
+        Requirements { providers, warnings: self.warnings, modules: self.modules }
+    }
+}

@@ -1,0 +1,125 @@
+//! A directory of packages, packed or unpacked (spec section 9).
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::{Available, Fetched, SourceError, Wanted};
+use crate::address::ProviderAddress;
+use crate::authentication::Authentication;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::package::{Limits, PackageError, hash_directory, hash_zip_file};
+use crate::platform::Platform;
+use crate::version::Version;
+
+/// A directory in the layout `HOST/NAMESPACE/TYPE/…` that `tofu providers mirror` writes.
+#[derive(Clone, Debug)]
+pub struct FilesystemMirror {
+    directory: PathBuf,
+}
+
+/// A package in the mirror.
+struct LocalPackage {
+    version: Version,
+    platform: Platform,
+    path: PathBuf,
+    packed: bool,
+}
+
+impl FilesystemMirror {
+    /// The mirror in `directory`, which need not exist yet.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
+    }
+
+    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
+        let mut available = Available::default();
+        for package in self.packages(address).map_err(SourceError::Failed)? {
+            available.versions.entry(package.version).or_default().platforms.insert(package.platform);
+        }
+        if available.versions.is_empty() {
+            let message = format!("the mirror {} has no package of {address}", self.directory.display());
+            let help = format!("expected below {}", self.provider_directory(address).display());
+            return Err(SourceError::NoSuchProvider(Box::new(
+                Diagnostic::error(Code::ProviderNotFound, message).help(help),
+            )));
+        }
+        Ok(available)
+    }
+
+    pub(super) fn package(&self, wanted: &Wanted) -> Result<Fetched> {
+        let mut packages = self.packages(&wanted.address)?;
+        packages.retain(|package| package.version == wanted.version);
+        let Some(package) = packages.iter().find(|package| package.platform == wanted.platform) else {
+            return Err(wanted.not_available(packages.iter().map(|package| &package.platform)));
+        };
+        let invalid = |error: PackageError| {
+            wanted.error(Code::InvalidPackage, error).note(format!("read from {}", package.path.display()))
+        };
+        let name = &wanted.address.name;
+        let (h1, confirmed) = if package.packed {
+            let mut file = std::fs::File::open(&package.path)
+                .map_err(|error| Diagnostic::io("open the package", &package.path, &error))?;
+            let digest = hash_zip_file(&mut file, name, &Limits::default()).map_err(invalid)?;
+            (digest.h1.clone(), BTreeSet::from([digest.h1, digest.zh]))
+        } else {
+            let h1 = hash_directory(&package.path, name).map_err(invalid)?;
+            (h1.clone(), BTreeSet::from([h1]))
+        };
+        Ok(Fetched {
+            recordable: BTreeSet::from([h1.clone()]),
+            h1,
+            confirmed,
+            authentication: Authentication::Unauthenticated,
+            warnings: Vec::new(),
+            downloaded: 0,
+        })
+    }
+
+    fn provider_directory(&self, address: &ProviderAddress) -> PathBuf {
+        self.directory.join(address.hostname.to_string()).join(&address.namespace).join(&address.name)
+    }
+
+    /// Every package of a provider, the unpacked ones first. Entries that fit neither layout are left out.
+    fn packages(&self, address: &ProviderAddress) -> Result<Vec<LocalPackage>> {
+        let directory = self.provider_directory(address);
+        let mut packages = Vec::new();
+        for (name, path) in entries(&directory)? {
+            if let Some((version, platform)) = packed_name(&name, &address.name) {
+                packages.push(LocalPackage { version, platform, path, packed: true });
+            } else if let (Ok(version), true) = (name.parse::<Version>(), path.is_dir()) {
+                let platforms = entries(&path)?.into_iter().filter(|(_, path)| path.is_dir());
+                packages.extend(platforms.filter_map(|(name, path)| {
+                    let platform = name.parse().ok()?;
+                    Some(LocalPackage { version: version.clone(), platform, path, packed: false })
+                }));
+            }
+        }
+        packages.sort_by_key(|package| package.packed);
+        Ok(packages)
+    }
+}
+
+/// `terraform-provider-TYPE_VERSION_OS_ARCH.zip`
+fn packed_name(name: &str, provider_type: &str) -> Option<(Version, Platform)> {
+    let stem = name.strip_prefix("terraform-provider-")?.strip_prefix(provider_type)?.strip_prefix('_')?;
+    let (version, platform) = stem.strip_suffix(".zip")?.split_once('_')?;
+    Some((version.parse().ok()?, platform.parse().ok()?))
+}
+
+/// The entries of a directory with their names; none when it does not exist.
+fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let failed = |error: std::io::Error| Diagnostic::io("read the mirror directory", directory, &error);
+    let listing = match std::fs::read_dir(directory) {
+        Ok(listing) => listing,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut entries = Vec::new();
+    for entry in listing {
+        let entry = entry.map_err(failed)?;
+        if let Ok(name) = entry.file_name().into_string() {
+            entries.push((name, entry.path()));
+        }
+    }
+    Ok(entries)
+}

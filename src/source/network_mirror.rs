@@ -1,0 +1,174 @@
+//! The provider network mirror protocol (spec section 9).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use url::Url;
+
+use super::download::{Downloaded, Downloader};
+use super::once_map::OnceMap;
+use super::{Available, Fetched, Offer, ProgressSink, SourceError, Wanted};
+use crate::address::{Hostname, ProviderAddress};
+use crate::authentication::Authentication;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::dialect::Dialect;
+use crate::hash::{Hash, HashScheme};
+use crate::net::{Purpose, RequestError, RequestErrorKind};
+use crate::platform::Platform;
+use crate::version::Version;
+
+/// The index of the provider with most versions is below 1 MiB.
+const MAXIMUM_DOCUMENT_BYTES: u64 = 32 << 20;
+
+/// A server that holds packages of providers of any registry.
+pub struct NetworkMirror {
+    downloader: Downloader,
+    base: Url,
+    host: Hostname,
+    dialect: Dialect,
+    archives: OnceMap<(ProviderAddress, Version), Result<Archives>>,
+}
+
+#[derive(Deserialize)]
+struct Index {
+    versions: BTreeMap<String, serde_json::Value>,
+}
+
+#[derive(Deserialize)]
+struct VersionDocument {
+    archives: BTreeMap<String, Archive>,
+}
+
+#[derive(Clone, Deserialize)]
+struct Archive {
+    url: String,
+    #[serde(default)]
+    hashes: Option<Vec<String>>,
+}
+
+/// The packages of a version, with the URL that their URLs are relative to.
+#[derive(Clone)]
+struct Archives {
+    base: Url,
+    by_platform: BTreeMap<String, Archive>,
+}
+
+impl NetworkMirror {
+    /// The mirror at `url`, an `https` URL; its documents are asked for with the credentials of its host.
+    pub fn new(downloader: Downloader, url: &str, dialect: Dialect) -> Result<Self> {
+        let invalid = |problem: &str| {
+            let message = format!("{url:?} is not the URL of a network mirror: {problem}");
+            Box::new(Diagnostic::error(Code::InvalidArgument, message).help("write it as https://HOST/PATH/"))
+        };
+        let mut base: Url = url.parse().map_err(|error: url::ParseError| invalid(&error.to_string()))?;
+        if base.scheme() != "https" {
+            return Err(invalid("it does not start with https"));
+        }
+        if !base.path().ends_with('/') {
+            base.set_path(&format!("{}/", base.path()));
+        }
+        let host = base.host_str().ok_or_else(|| invalid("it has no host"))?;
+        let authority = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        Ok(Self { downloader, base, host: Hostname::known(&authority), dialect, archives: OnceMap::default() })
+    }
+
+    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
+        let url = self.document(address, "index.json").map_err(SourceError::Failed)?;
+        match self.downloader.client.get_json::<Index>(
+            &url,
+            Some(&self.host),
+            MAXIMUM_DOCUMENT_BYTES,
+            Purpose::Registry,
+        ) {
+            Ok((_, index)) => {
+                let versions = index.versions.into_keys().filter_map(|text| text.parse::<Version>().ok());
+                Ok(Available { versions: versions.map(|v| (v, Offer::default())).collect(), warnings: Vec::new() })
+            }
+            Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
+                let message = format!("the mirror {} has no package of {address}", self.base);
+                let diagnostic = Diagnostic::error(Code::ProviderNotFound, message).note(format!("asked for {url}"));
+                Err(SourceError::NoSuchProvider(Box::new(diagnostic)))
+            }
+            Err(error) => Err(SourceError::Failed(error.into_diagnostic(&address.to_string()))),
+        }
+    }
+
+    pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
+        let archives = self.archives(&wanted.address, &wanted.version)?;
+        let Some(archive) = archives.by_platform.get(&wanted.platform.to_string()) else {
+            return Err(wanted.not_available(archives.by_platform.keys()));
+        };
+        let failed = |problem: String| wanted.error(Code::RequestFailed, problem);
+        let url = archives.base.join(&archive.url);
+        let url = url.map_err(|error| failed(format!("the mirror sent the URL {:?}: {error}", archive.url)))?;
+        let package = self.downloader.package(wanted, &url, progress)?;
+        let reported = archive.hashes.as_deref().unwrap_or_default();
+        let reported = check_reported(reported, &package)
+            .map_err(|problem| wanted.error(Code::PackageNotAuthentic, problem).note(format!("package: {url}")))?;
+
+        let mut recordable = BTreeSet::from([package.h1.clone()]);
+        if self.dialect == Dialect::Tofu {
+            recordable.extend(reported.iter().filter(|hash| hash.scheme() == HashScheme::Zh).cloned());
+        }
+        Ok(Fetched {
+            confirmed: BTreeSet::from([package.h1.clone(), package.zh]),
+            h1: package.h1,
+            recordable,
+            authentication: if reported.is_empty() {
+                Authentication::Unauthenticated
+            } else {
+                Authentication::HashesChecked
+            },
+            warnings: Vec::new(),
+            downloaded: package.transferred,
+        })
+    }
+
+    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
+        let archives = self.archives(address, version)?;
+        Ok(archives.by_platform.keys().filter_map(|platform| platform.parse().ok()).collect())
+    }
+
+    fn archives(&self, address: &ProviderAddress, version: &Version) -> Result<Archives> {
+        let key = (address.clone(), version.clone());
+        self.archives.get_or_compute(key, || self.fetch_archives(address, version))
+    }
+
+    fn fetch_archives(&self, address: &ProviderAddress, version: &Version) -> Result<Archives> {
+        let url = self.document(address, &format!("{version}.json"))?;
+        let failed = |error: RequestError| error.into_diagnostic(&format!("{address} {version}"));
+        let answer = self.downloader.client.get_json::<VersionDocument>(
+            &url,
+            Some(&self.host),
+            MAXIMUM_DOCUMENT_BYTES,
+            Purpose::Registry,
+        );
+        let (base, document) = answer.map_err(failed)?;
+        Ok(Archives { base, by_platform: document.archives })
+    }
+
+    fn document(&self, address: &ProviderAddress, name: &str) -> Result<Url> {
+        let path = format!("{}/{}/{}/{name}", address.hostname.as_ascii(), address.namespace, address.name);
+        self.base.join(&path).map_err(|error| {
+            let message = format!("{address} gives no URL below {}: {error}", self.base);
+            Box::new(Diagnostic::error(Code::RequestFailed, message))
+        })
+    }
+}
+
+/// The hashes that a mirror reports for a package, all of known schemes and all true of it.
+///
+/// An `h1:` over the directory entries of the archive too is accepted, because `providers mirror` writes such.
+fn check_reported(reported: &[String], package: &Downloaded) -> std::result::Result<Vec<Hash>, String> {
+    let hashes = reported.iter().map(|text| text.parse::<Hash>().map_err(|error| error.to_string()));
+    let hashes: Vec<Hash> = hashes.collect::<std::result::Result<_, _>>()?;
+    let known: Vec<_> = hashes.into_iter().filter(|hash| hash.scheme() != HashScheme::Unknown).collect();
+    if known.is_empty() && !reported.is_empty() {
+        return Err(format!("the mirror reports only hashes of unknown schemes: {}", reported.join(", ")));
+    }
+    let genuine = [&package.h1, &package.h1_with_directories, &package.zh];
+    match known.iter().find(|hash| !genuine.contains(hash)) {
+        Some(wrong) => Err(format!("the mirror reports the hash {wrong}, the package has {}", package.h1)),
+        None => Ok(known),
+    }
+}

@@ -1,0 +1,28 @@
+//! A map whose values are computed once, however many threads ask for them.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Values by key. A thread that asks for a value which another one is computing waits for it.
+#[derive(Debug)]
+pub(crate) struct OnceMap<K, V> {
+    cells: Mutex<HashMap<K, Arc<OnceLock<V>>>>,
+}
+
+impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
+    /// The value of `key`, computed by the first caller.
+    pub(crate) fn get_or_compute(&self, key: K, compute: impl FnOnce() -> V) -> V {
+        let cell = {
+            let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(cells.entry(key).or_default())
+        };
+        cell.get_or_init(compute).clone()
+    }
+}
+
+impl<K, V> Default for OnceMap<K, V> {
+    fn default() -> Self {
+        Self { cells: Mutex::new(HashMap::new()) }
+    }
+}

@@ -1,0 +1,334 @@
+//! The provider registry protocol (spec section 7).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use serde::Deserialize;
+use url::Url;
+
+use super::download::Downloader;
+use super::once_map::OnceMap;
+use super::{Available, Fetched, NOT_AUTHENTIC_HELP, Offer, ProgressSink, SourceError, Wanted};
+use crate::address::ProviderAddress;
+use crate::authentication::packages::{self, PackageReport};
+use crate::authentication::{Authentication, AuthenticationPolicy, Expired, Sha256Sums, SigningKey, authenticate_sums};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::dialect::Dialect;
+use crate::hash::Hash;
+use crate::net::{Purpose, RequestErrorKind};
+use crate::platform::Platform;
+use crate::version::Version;
+
+/// A version list, or the metadata of a package, is not larger than this; the largest known list is below 1 MiB.
+const MAXIMUM_METADATA_BYTES: u64 = 32 << 20;
+/// SHA256SUMS has a line of about 120 bytes per platform.
+const MAXIMUM_SUMS_BYTES: u64 = 4 << 20;
+/// A signature is a few hundred bytes per key.
+const MAXIMUM_SIGNATURE_BYTES: u64 = 1 << 20;
+/// Plugin protocols that OpenTofu and Terraform speak.
+const SUPPORTED_PROTOCOLS: [&str; 2] = ["5", "6"];
+
+/// The registries that provider addresses name.
+pub struct Registry {
+    downloader: Downloader,
+    policy: RegistryPolicy,
+    signed: OnceMap<SumsKey, Result<Arc<SignedSums>>>,
+}
+
+/// What decides how packages of a registry are authenticated.
+#[derive(Clone, Copy, Debug)]
+pub struct RegistryPolicy {
+    /// Whose rules apply.
+    pub dialect: Dialect,
+    /// `OPENTOFU_ENFORCE_GPG_VALIDATION=true`: a provider without signing keys is refused.
+    pub enforce_validation: bool,
+    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: expired keys and signatures are refused.
+    pub enforce_expiration: bool,
+    /// The time that expiry is judged by.
+    pub now: SystemTime,
+}
+
+/// A SHA256SUMS document is fetched and verified once for all platforms that name the same one with the same keys.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct SumsKey {
+    sums: Url,
+    signature: Url,
+    keys: Vec<String>,
+}
+
+/// A SHA256SUMS document whose signature was checked.
+struct SignedSums {
+    sums: Sha256Sums,
+    authentication: Authentication,
+    expired: Vec<Expired>,
+}
+
+#[derive(Deserialize)]
+struct VersionList {
+    versions: Vec<VersionEntry>,
+    #[serde(default)]
+    warnings: Option<Vec<String>>,
+}
+
+#[derive(Deserialize)]
+struct VersionEntry {
+    version: String,
+    #[serde(default)]
+    protocols: Option<Vec<String>>,
+    #[serde(default)]
+    platforms: Option<Vec<PlatformEntry>>,
+}
+
+#[derive(Deserialize)]
+struct PlatformEntry {
+    os: String,
+    arch: String,
+}
+
+/// The answer to "find a provider package".
+#[derive(Deserialize)]
+struct PackageMetadata {
+    #[serde(default)]
+    protocols: Vec<String>,
+    os: String,
+    arch: String,
+    filename: String,
+    download_url: String,
+    shasums_url: String,
+    shasums_signature_url: String,
+    shasum: String,
+    #[serde(default)]
+    signing_keys: SigningKeys,
+    /// Read only where it counts, so that nothing in it disturbs elsewhere.
+    #[serde(default)]
+    packages: serde_json::Value,
+}
+
+#[derive(Deserialize, Default)]
+struct SigningKeys {
+    #[serde(default)]
+    gpg_public_keys: Vec<KeyEntry>,
+}
+
+#[derive(Deserialize)]
+struct KeyEntry {
+    #[serde(default)]
+    key_id: String,
+    ascii_armor: String,
+}
+
+/// One platform in the `packages` map.
+#[derive(Deserialize)]
+struct ReportEntry {
+    #[serde(default)]
+    hashes: Vec<String>,
+    #[serde(default)]
+    package_size: Option<u64>,
+}
+
+impl Registry {
+    /// Registries that are asked through `downloader`.
+    pub fn new(downloader: Downloader, policy: RegistryPolicy) -> Self {
+        Self { downloader, policy, signed: OnceMap::default() }
+    }
+
+    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
+        let failed = SourceError::Failed;
+        let url = self.endpoint(address, "versions").map_err(failed)?;
+        let answer = self.downloader.client.get_json::<VersionList>(
+            &url,
+            Some(&address.hostname),
+            MAXIMUM_METADATA_BYTES,
+            Purpose::Registry,
+        );
+        match answer {
+            Ok((_, list)) => Ok(list.into()),
+            Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
+                let message = format!("{} has no provider {address}", address.hostname);
+                let diagnostic = Diagnostic::error(Code::ProviderNotFound, message)
+                    .note(format!("asked for {url}"))
+                    .help("correct its source in required_providers; without an entry there, it is taken for a provider of hashicorp");
+                Err(SourceError::NoSuchProvider(Box::new(diagnostic)))
+            }
+            Err(error) => Err(failed(error.into_diagnostic(&address.to_string()))),
+        }
+    }
+
+    pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
+        let (metadata, base) = self.metadata(wanted)?;
+        let signed = self.signed_sums(wanted, &metadata, &base)?;
+        let not_authentic = |problem: &dyn std::fmt::Display| {
+            let error = wanted.error(Code::PackageNotAuthentic, problem);
+            Box::new(error.help(NOT_AUTHENTIC_HELP))
+        };
+        let sum = signed.sums.confirm(&metadata.filename, &metadata.shasum).map_err(|error| not_authentic(&error))?;
+        let reports = self.reports(&metadata).map_err(|problem| not_authentic(&problem))?;
+
+        let url = resolve(wanted, &base, &metadata.download_url)?;
+        let zh = Hash::zh(&sum);
+        let package = self.downloader.verified_package(wanted, &url, &zh, progress)?;
+        packages::check(&reports, &wanted.platform, &metadata.shasum, package.size, &package.h1)
+            .map_err(|error| not_authentic(&error))?;
+
+        let mut recordable: BTreeSet<_> = signed.sums.recordable().into_iter().collect();
+        let mut confirmed = BTreeSet::from([zh, package.h1.clone()]);
+        recordable.extend(confirmed.iter().cloned());
+        if self.is_default_host(wanted) {
+            let reported = packages::recordable(&reports);
+            recordable.extend(reported.iter().cloned());
+            confirmed.extend(reported);
+        }
+        // Other lines of SHA256SUMS, such as that of the manifest, are often the same for every release.
+        let archives = signed
+            .sums
+            .lines()
+            .filter(|(name, _)| Path::new(name).extension().is_some_and(|extension| extension == "zip"));
+        confirmed.extend(archives.map(|(_, sum)| Hash::zh(&sum)));
+        let subject = format!("{} {}", wanted.address, wanted.version);
+        Ok(Fetched {
+            h1: package.h1,
+            recordable,
+            confirmed,
+            authentication: signed.authentication.clone(),
+            warnings: signed.expired.iter().map(|expired| expired.warning(&subject)).collect(),
+            downloaded: package.transferred,
+        })
+    }
+
+    /// The `packages` map, which only OpenTofu looks at.
+    fn reports(&self, metadata: &PackageMetadata) -> std::result::Result<BTreeMap<String, PackageReport>, String> {
+        if self.dialect() != Dialect::Tofu || metadata.packages.is_null() {
+            return Ok(BTreeMap::new());
+        }
+        let entries: BTreeMap<String, ReportEntry> = serde_json::from_value(metadata.packages.clone())
+            .map_err(|error| format!("the registry's report of packages cannot be read: {error}"))?;
+        let report = |(platform, entry): (String, ReportEntry)| {
+            let hashes = entry.hashes.iter().map(|text| text.parse::<Hash>().map_err(|error| error.to_string()));
+            let hashes = hashes.collect::<std::result::Result<_, _>>()?;
+            Ok((platform, PackageReport { hashes, package_size: entry.package_size }))
+        };
+        entries.into_iter().map(report).collect()
+    }
+
+    /// The download metadata, with the URL that its relative URLs are relative to.
+    fn metadata(&self, wanted: &Wanted) -> Result<(PackageMetadata, Url)> {
+        let Platform { os, arch } = &wanted.platform;
+        let url = self.endpoint(&wanted.address, &format!("{}/download/{os}/{arch}", wanted.version))?;
+        let answer = self.downloader.client.get_json::<PackageMetadata>(
+            &url,
+            Some(&wanted.address.hostname),
+            MAXIMUM_METADATA_BYTES,
+            Purpose::Registry,
+        );
+        let (base, metadata) = match answer {
+            Ok(answer) => answer,
+            Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
+                return Err(wanted.not_available(std::iter::empty::<String>()));
+            }
+            Err(error) => return Err(error.into_diagnostic(&wanted.to_string())),
+        };
+        if (&metadata.os, &metadata.arch) != (os, arch) {
+            let problem = format!("the registry answered for {}_{}", metadata.os, metadata.arch);
+            return Err(Box::new(wanted.error(Code::RequestFailed, problem).note(format!("asked for {url}"))));
+        }
+        if !speaks_supported_protocol(&metadata.protocols) {
+            return Err(Box::new(unsupported_protocol(&wanted.address, &wanted.version, &metadata.protocols)));
+        }
+        Ok((metadata, base))
+    }
+
+    fn signed_sums(&self, wanted: &Wanted, metadata: &PackageMetadata, base: &Url) -> Result<Arc<SignedSums>> {
+        let key = |key: &KeyEntry| SigningKey { ascii_armor: key.ascii_armor.clone(), key_id: key.key_id.clone() };
+        let keys: Vec<_> = metadata.signing_keys.gpg_public_keys.iter().map(key).collect();
+        let key = SumsKey {
+            sums: resolve(wanted, base, &metadata.shasums_url)?,
+            signature: resolve(wanted, base, &metadata.shasums_signature_url)?,
+            keys: keys.iter().map(|key| key.ascii_armor.clone()).collect(),
+        };
+        self.signed.get_or_compute(key.clone(), || self.fetch_signed_sums(wanted, &key, &keys).map(Arc::new))
+    }
+
+    fn fetch_signed_sums(&self, wanted: &Wanted, key: &SumsKey, keys: &[SigningKey]) -> Result<SignedSums> {
+        let get = |url: &Url, limit| {
+            let answer = self.downloader.client.get(url, None, limit, Purpose::Download);
+            answer.map(|document| document.bytes).map_err(|error| error.into_diagnostic(&wanted.to_string()))
+        };
+        let (sums, signature) = std::thread::scope(|scope| {
+            let signature = scope.spawn(|| get(&key.signature, MAXIMUM_SIGNATURE_BYTES));
+            let sums = get(&key.sums, MAXIMUM_SUMS_BYTES);
+            (sums, signature.join())
+        });
+        let signature = signature.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        let sums = sums?;
+        let policy = AuthenticationPolicy {
+            dialect: self.dialect(),
+            default_host: self.is_default_host(wanted),
+            enforce_validation: self.policy.enforce_validation,
+            enforce_expiration: self.policy.enforce_expiration,
+        };
+        let (authentication, expired) =
+            authenticate_sums(&sums, &signature, keys, policy, self.policy.now).map_err(|error| {
+                let diagnostic = error.diagnostic(&format!("{} {}", wanted.address, wanted.version));
+                diagnostic.note(format!("checksums: {}", key.sums)).note(format!("signature: {}", key.signature))
+            })?;
+        Ok(SignedSums { sums: Sha256Sums::parse(&sums), authentication, expired })
+    }
+
+    /// The URL of one of a provider's endpoints.
+    fn endpoint(&self, address: &ProviderAddress, path: &str) -> Result<Url> {
+        let base = self.downloader.client.providers_service(&address.hostname);
+        let base = base.map_err(|error| error.into_diagnostic(&address.to_string()))?;
+        // Relative to the base as links are: its last segment goes unless it ends with a slash.
+        let path = format!("{}/{}/{path}", address.namespace, address.name);
+        base.join(&path).map_err(|error| {
+            let message = format!("{} offers providers at {base}, which gives no URL: {error}", address.hostname);
+            Box::new(Diagnostic::error(Code::RequestFailed, message))
+        })
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.policy.dialect
+    }
+
+    fn is_default_host(&self, wanted: &Wanted) -> bool {
+        wanted.address.hostname.as_ascii() == self.dialect().default_host_name()
+    }
+}
+
+/// Whether a package can be used at all; a registry that names no protocol is believed.
+pub(crate) fn speaks_supported_protocol(protocols: &[String]) -> bool {
+    let major =
+        |protocol: &String| protocol.split('.').next().is_some_and(|major| SUPPORTED_PROTOCOLS.contains(&major));
+    protocols.is_empty() || protocols.iter().any(major)
+}
+
+/// The error for a version that speaks none of the supported protocols.
+pub(crate) fn unsupported_protocol(address: &ProviderAddress, version: &Version, protocols: &[String]) -> Diagnostic {
+    let spoken = protocols.join(", ");
+    let message = format!("{address} {version} speaks plugin protocol {spoken}; only 5 and 6 are supported");
+    Diagnostic::error(Code::UnsupportedProtocol, message)
+}
+
+fn resolve(wanted: &Wanted, base: &Url, reference: &str) -> Result<Url> {
+    base.join(reference).map_err(|error| {
+        Box::new(wanted.error(Code::RequestFailed, format!("the registry sent the URL {reference:?}: {error}")))
+    })
+}
+
+/// Versions and platforms that cannot be read are left out, as if the registry had not listed them.
+impl From<VersionList> for Available {
+    fn from(list: VersionList) -> Self {
+        let offer = |entry: VersionEntry| {
+            let version = entry.version.parse::<Version>().ok()?;
+            let platforms = entry.platforms.unwrap_or_default().into_iter();
+            let platforms = platforms.map(|platform| Platform { os: platform.os, arch: platform.arch }).collect();
+            Some((version, Offer { protocols: entry.protocols.unwrap_or_default(), platforms }))
+        };
+        Self {
+            versions: list.versions.into_iter().filter_map(offer).collect(),
+            warnings: list.warnings.unwrap_or_default(),
+        }
+    }
+}
