@@ -26,13 +26,13 @@ end
 
 complete -c provlock -n "__fish_provlock_needs_command" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_needs_command" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
-complete -c provlock -n "__fish_provlock_needs_command" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
-always\t'Even into a pipe'
-never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_needs_command" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c provlock -n "__fish_provlock_needs_command" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_needs_command" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_needs_command" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_needs_command" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_needs_command" -s V -l version -d 'Print version'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "lock" -d 'Lock every required provider for every platform'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "diff" -d 'Compare two lock files, provider by provider'
@@ -46,9 +46,9 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -s j -l jobs -d 
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
-complete -c provlock -n "__fish_provlock_using_subcommand lock" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
-always\t'Even into a pipe'
-never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l prune -d 'Remove entries that the configuration does not require'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l accept-changed-hashes -d 'Replace hashes that are not those of the published release'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l allow-missing-modules -d 'Go on without modules that are not installed'
@@ -59,7 +59,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -l dry-run -d 'W
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_using_subcommand lock" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l git -d 'Compare a revision with the working tree, or two: REV, OLD..NEW or, from where they parted, OLD...NEW' -r
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l textconv -d 'Print FILE with one line per provider, for `git diff`' -r -F
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l format -d 'How to show the differences' -r -f -a "text\t'One line per provider'
@@ -68,9 +68,9 @@ json\t'One JSON object'
 unified\t'Line by line, as `diff -u` does'"
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
-complete -c provlock -n "__fish_provlock_using_subcommand diff" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
-always\t'Even into a pipe'
-never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s r -l recursive -d 'Compare every lock file in this directory and below that git knows'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l exit-code -d 'Exit with 1 if there are differences'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l json -d 'Print the result as one JSON object on stdout'
@@ -79,41 +79,48 @@ complete -c provlock -n "__fish_provlock_using_subcommand diff" -s q -l quiet -d
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l path -d 'What messages call the file; git\'s %P' -r -F
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l marker-size -d 'How many characters a conflict marker has; git\'s %L' -r
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -s p -l platform -d 'Platforms for --resolve, or `all` [default: those of provlock.toml, else the current one]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -s j -l jobs -d 'How many packages to download and hash at a time [default: twice the number of cores]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
-complete -c provlock -n "__fish_provlock_using_subcommand merge" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
-always\t'Even into a pipe'
-never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l resolve -d 'Lock the providers in conflict again, as `provlock lock` does, instead of leaving conflicts'
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l no-cache -d 'Neither use nor fill the cache of package hashes'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_using_subcommand merge" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
-complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
-always\t'Even into a pipe'
-never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -f -a "git" -d 'Let git compare and merge lock files with provlock'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
-complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
-always\t'Even into a pipe'
-never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l write -d 'Add the lines to .gitattributes and to this clone\'s configuration'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
-complete -c provlock -n "__fish_provlock_using_subcommand completions" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
-always\t'Even into a pipe'
-never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand completions" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_using_subcommand completions" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand completions" -s h -l help -d 'Print help'

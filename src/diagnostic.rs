@@ -263,6 +263,12 @@ impl Diagnostic {
         self
     }
 
+    /// Whether another diagnostic differs at most in its places.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        let words = |d: &Self| (d.severity, d.code, d.message.clone(), d.notes.clone(), d.help.clone());
+        words(self) == words(other)
+    }
+
     /// An error of the operating system about a file: what was tried, on which path, and why it failed.
     pub fn io(attempt: &str, path: &Path, error: &std::io::Error) -> Box<Self> {
         Box::new(Self::error(Code::Io, format!("cannot {attempt} {}: {error}", path.display())))

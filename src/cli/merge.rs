@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{Code, Diagnostic, Severity};
 use provlock::dialect::Dialect;
-use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Sides};
+use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, Document, Locks};
 
 use super::render::diff::zh_replaced;
 use super::render::json;
+use super::resolve::{ResolveArgs, Resolved};
 use super::ui::Ui;
 use super::{Failure, GlobalArgs, Outcome, git, invalid_argument};
 
@@ -29,6 +30,8 @@ pub(crate) struct MergeArgs {
     /// How many characters a conflict marker has; git's %L
     #[arg(long, value_name = "NUMBER", default_value_t = MARKER_SIZE, value_parser = marker_size)]
     marker_size: usize,
+    #[command(flatten)]
+    resolve: ResolveArgs,
 }
 
 fn marker_size(text: &str) -> Result<usize, String> {
@@ -85,7 +88,7 @@ fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs,
         shown,
         warnings: Vec::new(),
     };
-    merge.finish(ui)
+    merge.finish(&arguments.resolve, ui)
 }
 
 /// A release has one list of `zh:` hashes. Two sides with different ones have them from different releases, whatever version
@@ -137,7 +140,7 @@ fn mend(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Res
     let base = base.unwrap_or_default();
     let warnings = if is_sure { Vec::new() } else { one_sided(&base, &ours, &theirs, dialect) };
     let merge = Merge { dialect, base, ours, theirs, style, target: file, target_bytes: bytes, shown, warnings };
-    merge.finish(ui)
+    merge.finish(&arguments.resolve, ui)
 }
 
 /// Without a common ancestor nobody knows whether one side added an entry or the other removed it.
@@ -157,18 +160,20 @@ fn one_sided(base: &Locks, ours: &Document, theirs: &Document, dialect: Dialect)
 
 impl Merge<'_> {
     /// Merges, writes the result and tells about it.
-    fn finish(mut self, ui: &Ui) -> Result<Outcome, Failure> {
+    fn finish(mut self, resolve: &ResolveArgs, ui: &Ui) -> Result<Outcome, Failure> {
         self.warnings.extend(mixed_releases(self.ours.locks(), self.theirs.locks(), self.dialect));
-        let merged = merge::merge(&self.base, self.ours.locks(), self.theirs.locks());
-        // `--resolve` belongs here: `merged.locks` has no entry for the providers in `merged.conflicts`, so locking those
-        // again, with `self.ours.edit(&merged.locks)` as the document, and clearing `merged.conflicts` is all it takes.
+        let mut merged = merge::merge(&self.base, self.ours.locks(), self.theirs.locks());
+        if let Some(resolved) = self.resolve(&merged, resolve, ui) {
+            merged = Merged { locks: resolved.locks, conflicts: Vec::new() };
+            self.warnings.extend(resolved.warnings);
+        }
         let result =
             merge::with_markers(&self.ours, &self.theirs, &merged, &self.style).map_err(|error| vec![*error])?;
         if result != self.target_bytes {
             lockfile::file::write(self.target, Some(&self.target_bytes), &result).map_err(|error| vec![*error])?;
         }
         let path = self.shown.display();
-        let help = format!("choose a side of each conflict in {path}, then run: provlock lock");
+        let help = format!("choose a side of each conflict in {path}, or run: provlock merge --resolve {path}");
         let mut conflicts: Vec<_> = merged.conflicts.iter().map(|conflict| conflict.diagnostic(self.dialect)).collect();
         if let Some(last) = conflicts.last_mut() {
             last.help = Some(help);
@@ -183,6 +188,21 @@ impl Merge<'_> {
         }
         ui.status(&format!("Merged {path}"));
         Ok(Outcome::Done)
+    }
+}
+
+impl Merge<'_> {
+    /// Locks the providers in conflict again, if that was asked for. When it fails the errors are shown, and the conflicts
+    /// stay: a merge driver must not leave the file as if it had been merged.
+    fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> Option<Resolved> {
+        let without_conflicts = self.ours.edit(&merged.locks).map_err(|error| vec![*error]);
+        let document = without_conflicts.and_then(|bytes| document(self.shown, &bytes, self.dialect));
+        let resolved =
+            document.and_then(|document| arguments.resolve(self.shown, &document, self.dialect, &merged.conflicts, ui));
+        resolved.unwrap_or_else(|errors| {
+            ui.show(&errors);
+            None
+        })
     }
 }
 

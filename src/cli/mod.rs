@@ -8,6 +8,7 @@ mod lock;
 mod merge;
 mod project;
 mod render;
+mod resolve;
 mod setup;
 mod source;
 mod ui;
@@ -61,7 +62,7 @@ pub(crate) struct OutputArgs {
     /// Say nothing but errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// When to use colour
+    /// When to use colour; auto: on a terminal, unless `NO_COLOR` is set
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ui::Color::Auto)]
     pub(crate) color: ui::Color,
 }

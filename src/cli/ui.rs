@@ -13,14 +13,12 @@ use provlock::source::{Progress, Wanted};
 use super::OutputArgs;
 use super::render::{diagnostics, json};
 
-/// When to use colour.
+/// When to use colour: `auto` means on a terminal, unless `NO_COLOR` is set.
+// The variants have no documentation, so that `--help` lists them on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set
     Auto,
-    /// Even into a pipe
     Always,
-    /// Not at all
     Never,
 }
 

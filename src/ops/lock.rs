@@ -223,10 +223,18 @@ fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddres
     (new, taken_over)
 }
 
-/// All values, or all errors.
+/// All values, or all errors. What fails for several providers in the same words is one error with several places.
 fn all<T>(results: Vec<Result<T>>) -> std::result::Result<Vec<T>, Vec<Diagnostic>> {
-    let (values, errors): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
-    let mut errors: Vec<Diagnostic> = errors.into_iter().filter_map(Result::err).map(|error| *error).collect();
-    errors.dedup();
-    if errors.is_empty() { Ok(values.into_iter().filter_map(Result::ok).collect()) } else { Err(errors) }
+    let mut values = Vec::new();
+    let mut errors: Vec<Diagnostic> = Vec::new();
+    for result in results {
+        match result {
+            Ok(value) => values.push(value),
+            Err(error) => match errors.iter_mut().find(|known| known.says_the_same(&error)) {
+                Some(known) => known.labels.extend(error.labels),
+                None => errors.push(*error),
+            },
+        }
+    }
+    if errors.is_empty() { Ok(values) } else { Err(errors) }
 }

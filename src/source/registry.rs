@@ -279,7 +279,7 @@ impl Registry {
     /// The URL of one of a provider's endpoints.
     fn endpoint(&self, address: &ProviderAddress, path: &str) -> Result<Url> {
         let base = self.downloader.client.providers_service(&address.hostname);
-        let base = base.map_err(|error| error.into_diagnostic(&address.to_string()))?;
+        let base = base.map_err(|error| error.into_diagnostic(&format!("providers from {}", address.hostname)))?;
         // Relative to the base as links are: its last segment goes unless it ends with a slash.
         let path = format!("{}/{}/{path}", address.namespace, address.name);
         base.join(&path).map_err(|error| {

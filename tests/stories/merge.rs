@@ -1,8 +1,9 @@
 //! `provlock merge` as git's merge driver and for files with conflict markers, and `provlock setup git`.
 
 use super::json_output::validated;
+use super::lock::{entry as locked, requires};
 use super::repository::{Repository, entry, lock_file};
-use super::support::TestEnvironment;
+use super::support::{Registry, TestEnvironment};
 
 /// A repository whose git merges lock files with provlock.
 fn repository(base: &str) -> Repository {
@@ -69,6 +70,34 @@ fn different_versions_are_a_conflict_around_their_entries_only() {
 }
 
 #[test]
+fn providers_in_conflict_are_locked_again() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.1.0").platforms(["linux_amd64"]).done();
+    let newest = registry.publish("hashicorp/null", "3.2.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    let side = |version: &str, rest: &[String]| {
+        environment.write(version, lock_file(&[&[entry("hashicorp/null", version, &["h1:x"])], rest].concat()));
+    };
+    side("3.0.0", &[entry("hashicorp/old", "1.0.0", &["h1:o"])]);
+    side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
+    side("3.2.0", &[]);
+    let path = ".terraform.lock.hcl";
+    let merge = |arguments: &[&str]| {
+        let first = ["merge", "3.0.0", "3.1.0", "3.2.0", "--path", path, "--resolve"];
+        environment.provlock(first.iter().chain(arguments))
+    };
+    let output = merge(&["-p", "linux_arm64"]);
+    output.assert_code(1).assert_stderr_has("linux_arm64").assert_stderr_has("we lock hashicorp/null at 3.1.0");
+    assert!(environment.read("3.1.0").contains("<<<<<<< ours\n"));
+    side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
+    let output = merge(&["-p", "linux_amd64"]);
+    output.assert_code(0).assert_stderr_has("the configuration does not require hashicorp/old");
+    let hashes = newest.hashes(&["linux_amd64"]);
+    assert_eq!(environment.read("3.1.0"), lock_file(&[locked(&newest, "~> 3.0", &hashes).trim_start().to_owned()]));
+}
+
+#[test]
 fn removal_against_change_is_a_conflict() {
     let repository = repository(&lock_file(&[entry("hashicorp/aws", "5.0.0", &["h1:a"]), null()]));
     repository.branch("one", &lock_file(&[entry("hashicorp/aws", "5.1.0", &["h1:b"]), null()]));
@@ -106,7 +135,7 @@ fn a_conflict_names_the_file_wherever_it_is() {
     version("5.2.0", "h1:c");
     repository.commit(&lock_file(&[null()]));
     let output = repository.try_git(["merge", "--no-edit", "one"]);
-    output.assert_code(1).assert_stderr_has(&format!("choose a side of each conflict in {path}, then run"));
+    output.assert_code(1).assert_stderr_has(&format!("choose a side of each conflict in {path}, or run"));
     assert!(repository.environment.read(path).contains("\n>>>>>>> theirs\n"));
 }
 
