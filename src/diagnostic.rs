@@ -97,6 +97,8 @@ codes! {
     LockFileSyntax = "lock-file-syntax",
     /// The lock file holds git conflict markers.
     ConflictMarkers = "conflict-markers",
+    /// Two sides of a merge exclude each other.
+    MergeConflict = "merge-conflict",
     /// A provider has two entries.
     DuplicateProvider = "duplicate-provider",
     /// An address, version or constraint list is not in its canonical form.

@@ -1,12 +1,17 @@
 //! The command line: raw arguments to validated requests, reports to text or JSON, outcomes to exit codes.
 
 mod completions;
+mod diff;
 mod environment;
 mod git;
 mod lock;
+mod merge;
 mod project;
 mod render;
+mod repository;
+mod resolve;
 mod roots;
+mod setup;
 mod source;
 mod ui;
 mod verify;
@@ -71,6 +76,13 @@ pub(crate) enum Command {
     Lock(lock::LockArgs),
     /// Check that the lock file fits its configuration, the policy and what is published
     Verify(verify::VerifyArgs),
+    /// Compare two lock files, provider by provider
+    Diff(diff::DiffArgs),
+    /// Merge lock files, or mend one that holds conflict markers
+    Merge(merge::MergeArgs),
+    /// Connect provlock with other programs
+    #[command(subcommand)]
+    Setup(setup::SetupCommand),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -108,6 +120,11 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Verify(arguments) => {
             ("verify", enter(&cli.global).and_then(|()| verify::run(&arguments, &cli.global, &ui)))
         }
+        Command::Diff(arguments) => ("diff", enter(&cli.global).and_then(|()| diff::run(&arguments, &cli.global, &ui))),
+        Command::Merge(arguments) => {
+            ("merge", enter(&cli.global).and_then(|()| merge::run(&arguments, &cli.global, &ui)))
+        }
+        Command::Setup(arguments) => ("setup", enter(&cli.global).and_then(|()| setup::run(&arguments, &ui))),
         Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments))),
     };
     result.unwrap_or_else(|errors| {

@@ -14,9 +14,9 @@ use provlock::requirements::{self, ModuleCache};
 use provlock::source::Source;
 
 use super::environment::environment;
-use super::git::Repository;
 use super::project::Project;
 use super::render::{github, json, sarif, verify as text};
+use super::repository::Repository;
 use super::roots::RootArguments;
 use super::source::SourceArgs;
 use super::ui::{Downloads, Ui};

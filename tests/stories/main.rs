@@ -1,9 +1,12 @@
 //! Stories: what `provlock` does for its users, told by running it. One binary, so that it links once.
 
 mod demo;
+mod diff;
 mod json_output;
 mod lock;
+mod merge;
 mod mirrors;
+mod repository;
 mod runs;
 mod support;
 mod support_judged;

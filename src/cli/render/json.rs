@@ -47,7 +47,12 @@ pub(crate) fn failure(command: &str, errors: &[Diagnostic]) -> String {
     document(command, &[], &[], errors)
 }
 
-fn document(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+/// The result of `merge`: conflicts are its errors.
+pub(crate) fn merge(warnings: &[Diagnostic], conflicts: &[Diagnostic]) -> String {
+    document("merge", &[], warnings, conflicts)
+}
+
+pub(super) fn document(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
     let value = json!({
         "schema": SCHEMA,
         "command": command,

@@ -1,6 +1,9 @@
 //! Reports as text, JSON, SARIF and annotations.
 
 pub(crate) mod diagnostics;
+pub(crate) mod diff;
+pub(crate) mod diff_json;
+pub(crate) mod diff_markdown;
 pub(crate) mod github;
 pub(crate) mod json;
 pub(crate) mod lock;
