@@ -7,6 +7,7 @@ mod project;
 mod render;
 mod source;
 mod ui;
+mod upgrade;
 
 #[cfg(test)]
 mod tests;
@@ -66,6 +67,8 @@ pub(crate) struct OutputArgs {
 pub(crate) enum Command {
     /// Lock every required provider for every platform
     Lock(lock::LockArgs),
+    /// Move providers to newer versions
+    Upgrade(upgrade::UpgradeArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -99,6 +102,9 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     let ui = Ui::new(&cli.global.output);
     let (name, result) = match cli.command {
         Command::Lock(arguments) => ("lock", enter(&cli.global).and_then(|()| lock::run(&arguments, &cli.global, &ui))),
+        Command::Upgrade(arguments) => {
+            ("upgrade", enter(&cli.global).and_then(|()| upgrade::run(&arguments, &cli.global, &ui)))
+        }
         Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments))),
     };
     result.unwrap_or_else(|errors| {

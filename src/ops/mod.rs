@@ -4,5 +4,7 @@ mod lock;
 mod parallel;
 mod record;
 mod select;
+mod upgrade;
 
 pub use lock::{LockOutcome, LockRequest, LockedPackage, ProviderReport, lock};
+pub use upgrade::{MinimumAge, Outlook, Survey, UpgradeRequest, survey};

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use url::Url;
 
@@ -17,7 +18,7 @@ use crate::authentication::{Authentication, AuthenticationPolicy, Expired, Sha25
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::hash::Hash;
-use crate::net::{Purpose, RequestErrorKind};
+use crate::net::{Document, Purpose, RequestErrorKind};
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -34,6 +35,7 @@ const SUPPORTED_PROTOCOLS: [&str; 2] = ["5", "6"];
 pub struct Registry {
     downloader: Downloader,
     policy: RegistryPolicy,
+    metadata: OnceMap<Wanted, Result<Arc<(PackageMetadata, Url)>>>,
     signed: OnceMap<SumsKey, Result<Arc<SignedSums>>>,
 }
 
@@ -63,6 +65,7 @@ struct SignedSums {
     sums: Sha256Sums,
     authentication: Authentication,
     expired: Vec<Expired>,
+    last_modified: Option<Timestamp>,
 }
 
 #[derive(Deserialize)]
@@ -131,7 +134,7 @@ struct ReportEntry {
 impl Registry {
     /// Registries that are asked through `downloader`.
     pub fn new(downloader: Downloader, policy: RegistryPolicy) -> Self {
-        Self { downloader, policy, signed: OnceMap::default() }
+        Self { downloader, policy, metadata: OnceMap::default(), signed: OnceMap::default() }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
@@ -157,16 +160,16 @@ impl Registry {
     }
 
     pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
-        let (metadata, base) = self.metadata(wanted)?;
-        let signed = self.signed_sums(wanted, &metadata, &base)?;
+        let (metadata, base) = &*self.metadata(wanted)?;
+        let signed = self.signed_sums(wanted, metadata, base)?;
         let not_authentic = |problem: &dyn std::fmt::Display| {
             let error = wanted.error(Code::PackageNotAuthentic, problem);
             Box::new(error.help(NOT_AUTHENTIC_HELP))
         };
         let sum = signed.sums.confirm(&metadata.filename, &metadata.shasum).map_err(|error| not_authentic(&error))?;
-        let reports = self.reports(&metadata).map_err(|problem| not_authentic(&problem))?;
+        let reports = self.reports(metadata).map_err(|problem| not_authentic(&problem))?;
 
-        let url = resolve(wanted, &base, &metadata.download_url)?;
+        let url = resolve(wanted, base, &metadata.download_url)?;
         let zh = Hash::zh(&sum);
         let package = self.downloader.verified_package(wanted, &url, &zh, progress)?;
         packages::check(&reports, &wanted.platform, &metadata.shasum, package.size, &package.h1)
@@ -197,6 +200,12 @@ impl Registry {
         })
     }
 
+    /// When the SHA256SUMS of a package changed last, if its server says so.
+    pub(super) fn sums_modified(&self, wanted: &Wanted) -> Result<Option<Timestamp>> {
+        let (metadata, base) = &*self.metadata(wanted)?;
+        Ok(self.signed_sums(wanted, metadata, base)?.last_modified)
+    }
+
     /// The `packages` map, which only OpenTofu looks at.
     fn reports(&self, metadata: &PackageMetadata) -> std::result::Result<BTreeMap<String, PackageReport>, String> {
         if self.dialect() != Dialect::Tofu || metadata.packages.is_null() {
@@ -213,7 +222,11 @@ impl Registry {
     }
 
     /// The download metadata, with the URL that its relative URLs are relative to.
-    fn metadata(&self, wanted: &Wanted) -> Result<(PackageMetadata, Url)> {
+    fn metadata(&self, wanted: &Wanted) -> Result<Arc<(PackageMetadata, Url)>> {
+        self.metadata.get_or_compute(wanted.clone(), || self.fetch_metadata(wanted).map(Arc::new))
+    }
+
+    fn fetch_metadata(&self, wanted: &Wanted) -> Result<(PackageMetadata, Url)> {
         let Platform { os, arch } = &wanted.platform;
         let url = self.endpoint(&wanted.address, &format!("{}/download/{os}/{arch}", wanted.version))?;
         let answer = self.downloader.client.get_json::<PackageMetadata>(
@@ -253,7 +266,7 @@ impl Registry {
     fn fetch_signed_sums(&self, wanted: &Wanted, key: &SumsKey, keys: &[SigningKey]) -> Result<SignedSums> {
         let get = |url: &Url, limit| {
             let answer = self.downloader.client.get(url, None, limit, Purpose::Download);
-            answer.map(|document| document.bytes).map_err(|error| error.into_diagnostic(&wanted.to_string()))
+            answer.map_err(|error| error.into_diagnostic(&wanted.to_string()))
         };
         let (sums, signature) = std::thread::scope(|scope| {
             let signature = scope.spawn(|| get(&key.signature, MAXIMUM_SIGNATURE_BYTES));
@@ -261,7 +274,8 @@ impl Registry {
             (sums, signature.join())
         });
         let signature = signature.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        let sums = sums?;
+        let Document { bytes: sums, last_modified, .. } = sums?;
+        let signature = signature.bytes;
         let policy = AuthenticationPolicy {
             dialect: self.dialect(),
             default_host: self.is_default_host(wanted),
@@ -273,7 +287,7 @@ impl Registry {
                 let diagnostic = error.diagnostic(&format!("{} {}", wanted.address, wanted.version));
                 diagnostic.note(format!("checksums: {}", key.sums)).note(format!("signature: {}", key.signature))
             })?;
-        Ok(SignedSums { sums: Sha256Sums::parse(&sums), authentication, expired })
+        Ok(SignedSums { sums: Sha256Sums::parse(&sums), authentication, expired, last_modified })
     }
 
     /// The URL of one of a provider's endpoints.

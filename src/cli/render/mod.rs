@@ -4,3 +4,4 @@ pub(crate) mod diagnostics;
 pub(crate) mod json;
 pub(crate) mod lock;
 pub(crate) mod style;
+pub(crate) mod upgrade;
