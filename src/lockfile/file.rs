@@ -80,7 +80,7 @@ pub fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
     for (index, Replacement { path, old, new }) in replacements.iter().enumerate() {
         if let Err(error) = write(path, *old, new) {
             let unrestored = |done: &&Replacement<'_>| {
-                !done.old.is_some_and(|content| write(done.path, Some(done.new), content).is_ok())
+                done.old.is_none_or(|content| write(done.path, Some(done.new), content).is_err())
             };
             let unrestored = replacements[..index].iter().filter(unrestored);
             let note =

@@ -1,9 +1,7 @@
 //! Version constraints written anew, so that they allow a version: only the version inside the string changes.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use crate::constraint::{Constraint, ConstraintList, Operator};
 use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
@@ -74,24 +72,28 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Bo
 
 /// The contents of the files that edits change, each file once even where several paths lead to it.
 pub fn files<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Vec<FileRewrite> {
-    let mut by_file: BTreeMap<PathBuf, (Arc<SourceFile>, BTreeMap<usize, (Range<usize>, &str)>)> = BTreeMap::new();
-    for ConstraintEdit { location, new } in edits {
-        let path = location.path().canonicalize().unwrap_or_else(|_| location.path().to_owned());
-        let (_, changes) = by_file.entry(path).or_insert_with(|| (Arc::clone(&location.file), BTreeMap::new()));
-        changes.insert(location.span.start, (location.span.clone(), new));
+    let mut by_file: BTreeMap<PathBuf, Vec<&ConstraintEdit>> = BTreeMap::new();
+    for edit in edits {
+        let path = edit.location.path();
+        by_file.entry(path.canonicalize().unwrap_or_else(|_| path.to_owned())).or_default().push(edit);
     }
-    let rewrite = |(file, changes): (Arc<SourceFile>, BTreeMap<usize, (Range<usize>, &str)>)| {
-        let mut new = String::with_capacity(file.text.len() + 16);
-        let mut copied = 0;
-        for (span, text) in changes.into_values() {
-            new.push_str(&file.text[copied..span.start]);
-            new.push_str(text);
-            copied = span.end;
-        }
-        new.push_str(&file.text[copied..]);
-        FileRewrite { path: file.path.clone(), old: file.text.clone(), new }
-    };
-    by_file.into_values().map(rewrite).collect()
+    by_file.into_values().filter_map(file).collect()
+}
+
+/// One file with its edits, of which the same one may be there twice.
+fn file(mut edits: Vec<&ConstraintEdit>) -> Option<FileRewrite> {
+    edits.sort_by_key(|edit| edit.location.span.start);
+    edits.dedup_by_key(|edit| edit.location.span.start);
+    let SourceFile { path, text } = &*edits.first()?.location.file;
+    let mut new = String::with_capacity(text.len() + 16);
+    let mut copied = 0;
+    for edit in &edits {
+        new.push_str(&text[copied..edit.location.span.start]);
+        new.push_str(&edit.new);
+        copied = edit.location.span.end;
+    }
+    new.push_str(&text[copied..]);
+    Some(FileRewrite { path: path.clone(), old: text.clone(), new })
 }
 
 /// The text between the quotes of a constraint that may be edited, or why it may not be.
