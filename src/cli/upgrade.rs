@@ -10,7 +10,7 @@ use provlock::address::ProviderAddress;
 use provlock::cli_config::{self, Environment};
 use provlock::dialect::Dialect;
 use provlock::lockfile::file::{self, Replacement};
-use provlock::ops::{self, LockRequest, MinimumAge, Outlook, Survey, UpgradeRequest};
+use provlock::ops::{self, LockRequest, MinimumAge, Survey, UpgradeRequest};
 use provlock::requirements::rewrite::{self, FileRewrite};
 use provlock::settings::parse_duration;
 use provlock::source::{DateServices, ReleaseDates};
@@ -129,17 +129,18 @@ fn show(
     arguments: &UpgradeArgs,
     ui: &Ui,
 ) -> Outcome {
-    let moves = survey.providers.iter().any(Outlook::moves) || !survey.edits.is_empty();
     if ui.json {
-        ui.print(&json::survey(project, survey, moves, warnings));
+        ui.print(&json::survey(project, survey, warnings));
     } else {
         ui.print(&table::table(survey, project.dialect));
         for FileRewrite { path, old, new } in rewrite::files(&survey.edits) {
             ui.print(&text::unified_diff(&path, old.as_bytes(), new.as_bytes()));
         }
     }
-    ui.status(&table::summary(survey));
-    if arguments.check && moves { Outcome::Found } else { Outcome::Done }
+    for line in table::summary(survey) {
+        ui.status(&line);
+    }
+    if arguments.check && survey.moves() { Outcome::Found } else { Outcome::Done }
 }
 
 /// Writes the configuration, then the lock file if there is a new one: all or nothing.

@@ -58,6 +58,8 @@ pub struct Survey {
     pub edits: Vec<ConstraintEdit>,
     /// The versions that were chosen.
     pub versions: BTreeMap<ProviderAddress, Version>,
+    /// The entries that the configuration does not require and that are to go.
+    pub pruned: Vec<ProviderAddress>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
 }
@@ -98,6 +100,11 @@ impl Outlook {
 }
 
 impl Survey {
+    /// Whether there is anything to do.
+    pub fn moves(&self) -> bool {
+        self.providers.iter().any(Outlook::moves) || !self.edits.is_empty() || !self.pruned.is_empty()
+    }
+
     /// The request that carries the survey out.
     pub fn lock_request<'a>(&'a self, request: &UpgradeRequest<'a>) -> LockRequest<'a> {
         LockRequest { requirements: &self.requirements, versions: &self.versions, ..request.lock }
@@ -114,6 +121,7 @@ pub fn survey(request: &UpgradeRequest<'_>, source: &Source) -> std::result::Res
         requirements: request.lock.requirements.clone(),
         edits: Vec::new(),
         versions: BTreeMap::new(),
+        pruned: pruned(&request.lock),
         warnings: Vec::new(),
     };
     for Prospect { outlook, rewrite, warnings } in lock::all(prospects)? {
@@ -126,6 +134,12 @@ pub fn survey(request: &UpgradeRequest<'_>, source: &Source) -> std::result::Res
         survey.providers.push(outlook);
     }
     Ok(survey)
+}
+
+fn pruned(request: &LockRequest<'_>) -> Vec<ProviderAddress> {
+    let required = &request.requirements.providers;
+    let entries = request.document.locks().keys().filter(|address| request.prune && !required.contains_key(address));
+    entries.cloned().collect()
 }
 
 fn prospect(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Source) -> Result<Prospect> {

@@ -31,12 +31,12 @@ pub(crate) fn upgrade(report: &Report<'_>, survey: &Survey, warnings: &[Diagnost
 }
 
 /// The result of `upgrade` when nothing is to be written.
-pub(crate) fn survey(project: &Project, survey: &Survey, moves: bool, warnings: &[Diagnostic]) -> String {
+pub(crate) fn survey(project: &Project, survey: &Survey, warnings: &[Diagnostic]) -> String {
     let root = json!({
         "path": project.root,
         "lock_file": project.lock_path,
         "dialect": project.dialect.name(),
-        "changed": moves,
+        "changed": survey.moves(),
         "written": false,
         "providers": [],
         "versions": survey.providers.iter().map(outlook).collect::<Vec<_>>(),

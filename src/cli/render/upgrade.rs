@@ -51,16 +51,22 @@ fn shown(place: &Location) -> String {
     format!("{}:{}", place.path().display(), place.line_column().0)
 }
 
-/// How many providers can move, and how many are held back.
-pub(crate) fn summary(survey: &Survey) -> String {
+/// How many providers can move, and how many are held back; then what would be pruned.
+pub(crate) fn summary(survey: &Survey) -> Vec<String> {
     let moving = survey.providers.iter().filter(|outlook| outlook.moves()).count();
     let held_back = survey.providers.iter().filter(|outlook| outlook.is_held_back()).count();
     let verb = if survey.edits.is_empty() { "within their constraints" } else { "with new constraints" };
-    match (moving, held_back) {
+    let first = match (moving, held_back) {
         (0, 0) => format!("Up to date: {}", count(survey.providers.len(), "provider")),
         (moving, 0) => format!("{} can move {verb}", count(moving, "provider")),
         (moving, held_back) => format!("{} can move {verb}; {held_back} held back", count(moving, "provider")),
-    }
+    };
+    let pruned = match survey.pruned.len() {
+        0 => None,
+        1 => Some("1 entry is not required and would go".to_owned()),
+        number => Some(format!("{number} entries are not required and would go")),
+    };
+    std::iter::once(first).chain(pruned).collect()
 }
 
 /// What remains to be said when everything is written: which constraints changed, and that more would be possible.
