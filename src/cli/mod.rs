@@ -14,6 +14,7 @@ mod roots;
 mod setup;
 mod source;
 mod ui;
+mod upgrade;
 mod verify;
 
 #[cfg(test)]
@@ -83,6 +84,8 @@ pub(crate) enum Command {
     /// Connect provlock with other programs
     #[command(subcommand)]
     Setup(setup::SetupCommand),
+    /// Move providers to newer versions
+    Upgrade(upgrade::UpgradeArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -125,6 +128,9 @@ pub(crate) fn run(cli: Cli) -> Outcome {
             ("merge", enter(&cli.global).and_then(|()| merge::run(&arguments, &cli.global, &ui)))
         }
         Command::Setup(arguments) => ("setup", enter(&cli.global).and_then(|()| setup::run(&arguments, &ui))),
+        Command::Upgrade(arguments) => {
+            ("upgrade", enter(&cli.global).and_then(|()| upgrade::run(&arguments, &cli.global, &ui)))
+        }
         Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments))),
     };
     result.unwrap_or_else(|errors| {

@@ -1,5 +1,6 @@
 //! `merge --resolve`: the providers in conflict are locked again.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::Args;
@@ -80,6 +81,7 @@ impl ResolveArgs {
             dialect,
             platforms: &platforms,
             only: &required,
+            versions: &BTreeMap::new(),
             prune: false,
             accept_changed_hashes: false,
         };

@@ -83,7 +83,12 @@ impl SourceArgs {
     }
 }
 
-fn client(config: &CliConfig, environment: &Environment, dialect: Dialect) -> provlock::diagnostic::Result<Client> {
+/// The HTTP client of a run.
+pub(crate) fn client(
+    config: &CliConfig,
+    environment: &Environment,
+    dialect: Dialect,
+) -> provlock::diagnostic::Result<Client> {
     let credentials = Arc::new(Credentials::new(environment, config, dialect));
     Client::new(NetSettings::new(environment, config), credentials, config)
 }

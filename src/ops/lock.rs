@@ -19,6 +19,7 @@ use crate::source::{Fetched, ProgressSink, Source, Wanted};
 use crate::version::Version;
 
 /// What is to be locked, and how.
+#[derive(Clone, Copy)]
 pub struct LockRequest<'a> {
     /// What the configuration requires.
     pub requirements: &'a Requirements,
@@ -30,6 +31,8 @@ pub struct LockRequest<'a> {
     pub platforms: &'a PlatformSelection,
     /// Only these providers; all that are required when empty.
     pub only: &'a [ProviderAddress],
+    /// The versions that were chosen. Any other provider keeps its version, or gets the newest when it is not locked.
+    pub versions: &'a BTreeMap<ProviderAddress, Version>,
     /// Whether entries that are not required go.
     pub prune: bool,
     /// Whether hashes that contradict what is published are replaced instead of refused.
@@ -102,8 +105,8 @@ pub fn lock(
     assemble(request, &old, &taken_over, &plans, packages)
 }
 
-/// The providers to lock, each with the entry whose version it keeps.
-fn candidates<'a>(
+/// The providers to lock, each with its entry and the version that was chosen for it.
+pub(super) fn candidates<'a>(
     request: &LockRequest<'a>,
     old: &'a Locks,
 ) -> std::result::Result<Vec<Candidate<'a>>, Vec<Diagnostic>> {
@@ -121,6 +124,7 @@ fn candidates<'a>(
         address,
         requirement,
         locked: old.get(address),
+        chosen: request.versions.get(address),
         document: request.document,
         dialect: request.dialect,
     };
@@ -129,14 +133,7 @@ fn candidates<'a>(
 
 fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, source: &Source) -> Result<Plan<'a>> {
     let address = candidate.address;
-    let available = source.versions(address).map_err(|error| {
-        let error = error.into_diagnostic();
-        candidate
-            .requirement
-            .declarations
-            .iter()
-            .fold(error, |error, declaration| Box::new(error.at(declaration.location.clone(), "required here")))
-    })?;
+    let available = candidate.available(source)?;
     let version = candidate.select(&available)?;
     let platforms = match request.platforms {
         PlatformSelection::These(platforms) => platforms.clone(),
@@ -204,7 +201,7 @@ fn locked_package((platform, fetched): (Platform, Arc<Fetched>)) -> (Platform, L
 
 /// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints, but
 /// not the hashes, because the two registries' packages differ (spec section 6). The old entries stay.
-fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
+pub(super) fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
     let mut new = locks.clone();
     let mut taken_over = BTreeMap::new();
     let predecessor = |address: &ProviderAddress| {
@@ -224,7 +221,7 @@ fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddres
 }
 
 /// All values, or all errors. What fails for several providers in the same words is one error with several places.
-fn all<T>(results: Vec<Result<T>>) -> std::result::Result<Vec<T>, Vec<Diagnostic>> {
+pub(super) fn all<T>(results: Vec<Result<T>>) -> std::result::Result<Vec<T>, Vec<Diagnostic>> {
     let mut values = Vec::new();
     let mut errors: Vec<Diagnostic> = Vec::new();
     for result in results {

@@ -8,6 +8,7 @@ mod filesystem_mirror;
 mod network_mirror;
 mod once_map;
 mod registry;
+mod release_dates;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,6 +18,9 @@ pub use filesystem_mirror::FilesystemMirror;
 pub use network_mirror::NetworkMirror;
 pub use registry::{Registry, RegistryPolicy};
 pub(crate) use registry::{speaks_supported_protocol, unsupported_protocol};
+pub use release_dates::{DateServices, ReleaseDates};
+
+use jiff::Timestamp;
 
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
@@ -160,6 +164,13 @@ impl Source {
             return Err(Box::new(error.help("name the platforms, for example: --platform linux_amd64")));
         }
         Ok(platforms)
+    }
+
+    /// When the SHA256SUMS of a version changed last, if its server says so; only registries have one.
+    pub(crate) fn sums_modified(&self, address: &ProviderAddress, version: &Version) -> Result<Option<Timestamp>> {
+        let SourceKind::Registry(registry) = &self.kind else { return Ok(None) };
+        let platform = self.platforms(address, version)?.into_iter().next().unwrap_or_else(Platform::current);
+        registry.sums_modified(&Wanted { address: address.clone(), version: version.clone(), platform })
     }
 
     /// Fetches and authenticates one package.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use url::Url;
 
@@ -17,7 +18,7 @@ use crate::authentication::{Authentication, AuthenticationPolicy, Expired, Sha25
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::hash::{Hash, HashScheme};
-use crate::net::{Purpose, RequestErrorKind};
+use crate::net::{Document, Purpose, RequestErrorKind};
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -64,6 +65,7 @@ struct SignedSums {
     sums: Sha256Sums,
     authentication: Authentication,
     expired: Vec<Expired>,
+    last_modified: Option<Timestamp>,
 }
 
 impl SignedSums {
@@ -166,8 +168,7 @@ impl Registry {
     }
 
     pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
-        let found = self.metadata(wanted)?;
-        let (metadata, base) = &*found;
+        let (metadata, base) = &*self.metadata(wanted)?;
         let signed = self.signed_sums(wanted, metadata, base)?;
         let not_authentic = |problem: &dyn std::fmt::Display| {
             let error = wanted.error(Code::PackageNotAuthentic, problem);
@@ -223,6 +224,12 @@ impl Registry {
         });
         let h1 = h1.filter(|(_, hashes)| !hashes.is_empty()).collect();
         Ok(Published { h1, zh, authentication: signed.authentication.clone(), warnings: signed.warnings(wanted) })
+    }
+
+    /// When the SHA256SUMS of a package changed last, if its server says so.
+    pub(super) fn sums_modified(&self, wanted: &Wanted) -> Result<Option<Timestamp>> {
+        let (metadata, base) = &*self.metadata(wanted)?;
+        Ok(self.signed_sums(wanted, metadata, base)?.last_modified)
     }
 
     /// The `packages` map, which only OpenTofu looks at.
@@ -285,7 +292,7 @@ impl Registry {
     fn fetch_signed_sums(&self, wanted: &Wanted, key: &SumsKey, keys: &[SigningKey]) -> Result<SignedSums> {
         let get = |url: &Url, limit| {
             let answer = self.downloader.client.get(url, None, limit, Purpose::Download);
-            answer.map(|document| document.bytes).map_err(|error| error.into_diagnostic(&wanted.to_string()))
+            answer.map_err(|error| error.into_diagnostic(&wanted.to_string()))
         };
         let (sums, signature) = std::thread::scope(|scope| {
             let signature = scope.spawn(|| get(&key.signature, MAXIMUM_SIGNATURE_BYTES));
@@ -293,7 +300,8 @@ impl Registry {
             (sums, signature.join())
         });
         let signature = signature.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        let sums = sums?;
+        let Document { bytes: sums, last_modified, .. } = sums?;
+        let signature = signature.bytes;
         let policy = AuthenticationPolicy {
             dialect: self.dialect(),
             default_host: self.is_default_host(wanted),
@@ -305,7 +313,7 @@ impl Registry {
                 let diagnostic = error.diagnostic(&format!("{} {}", wanted.address, wanted.version));
                 diagnostic.note(format!("checksums: {}", key.sums)).note(format!("signature: {}", key.signature))
             })?;
-        Ok(SignedSums { sums: Sha256Sums::parse(&sums), authentication, expired })
+        Ok(SignedSums { sums: Sha256Sums::parse(&sums), authentication, expired, last_modified })
     }
 
     /// The URL of one of a provider's endpoints.

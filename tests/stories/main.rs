@@ -11,3 +11,4 @@ mod runs;
 mod support;
 mod support_judged;
 mod support_works;
+mod upgrade;

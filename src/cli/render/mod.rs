@@ -9,4 +9,5 @@ pub(crate) mod json;
 pub(crate) mod lock;
 pub(crate) mod sarif;
 pub(crate) mod style;
+pub(crate) mod upgrade;
 pub(crate) mod verify;
