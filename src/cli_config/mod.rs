@@ -10,6 +10,7 @@ mod helper;
 mod installation;
 mod oci;
 mod pattern;
+pub(crate) mod program;
 mod syntax;
 #[cfg(test)]
 mod tests;
