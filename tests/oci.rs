@@ -12,13 +12,15 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use provlock::address::ProviderAddress;
-use provlock::cli_config::{Environment, OciCredentials, OciDefaultCredentials, OciLogin, Token};
+use provlock::cli_config::{
+    CliConfig, Credentials, Environment, OciCredentials, OciDefaultCredentials, OciLogin, Token,
+};
 use provlock::diagnostic::{Code, Location, SourceFile};
 use provlock::dialect::Dialect;
 use provlock::hash::{Hash, HashScheme};
-use provlock::net::NetSettings;
-use provlock::source::oci_mirror::{OciLogins, OciMirror, OciRegistries, RepositoryTemplate};
-use provlock::source::{Downloader, SourceError, Wanted};
+use provlock::net::{Client as Network, NetSettings};
+use provlock::source::oci_mirror::{OciLogins, OciRegistries, RepositoryTemplate};
+use provlock::source::{Downloader, OciMirror, Source, SourceError, SourceKind, Wanted};
 use reqwest::blocking::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -225,13 +227,16 @@ fn block(host: &str, password: &str) -> OciCredentials {
     }
 }
 
-fn mirror(registry: &Registry, logins: OciLogins) -> OciMirror {
+fn mirror(registry: &Registry, logins: OciLogins) -> Source {
     let extra_root_certificates = vec![registry.certificate.clone()];
     let settings = NetSettings { use_proxies: false, extra_root_certificates, ..NetSettings::default() };
-    let registries = Arc::new(OciRegistries::new(settings, logins).unwrap());
+    let registries = Arc::new(OciRegistries::new(settings.clone(), logins).unwrap());
     let template = format!("{}/mirror/{{namespace}}/{{type}}", registry.host);
     let template = RepositoryTemplate::parse_flag(&template).unwrap();
-    OciMirror::new(Arc::new(Downloader::new(2)), registries, template, Dialect::Tofu)
+    let config = CliConfig::default();
+    let credentials = Arc::new(Credentials::new(&Environment::default(), &config, Dialect::Tofu));
+    let downloader = Downloader::new(Network::new(settings, credentials, &config).unwrap(), 2, None);
+    Source::new(SourceKind::OciMirror(OciMirror::new(downloader, registries, template, Dialect::Tofu)))
 }
 
 fn address(text: &str) -> ProviderAddress {
@@ -248,7 +253,7 @@ fn check(registry: &Registry, logins: OciLogins) {
     registry.push_provider("mirror/acme/null", "latest", &both);
 
     let (mirror, null) = (mirror(registry, logins), address("acme/null"));
-    let versions: Vec<_> = mirror.versions(&null).unwrap().versions.into_keys().collect();
+    let versions: Vec<_> = mirror.versions(&null).unwrap().versions.keys().cloned().collect();
     assert_eq!(versions.iter().map(ToString::to_string).collect::<Vec<_>>(), ["1.0.0", "1.1.0-rc.1+build.7"]);
     let platforms = mirror.platforms(&null, &versions[1]).unwrap();
     assert_eq!(platforms.iter().map(ToString::to_string).collect::<Vec<_>>(), ["darwin_arm64", "linux_amd64"]);
@@ -262,7 +267,7 @@ fn check(registry: &Registry, logins: OciLogins) {
         let zh: Vec<_> = fetched.recordable.iter().filter(|hash| hash.scheme() == HashScheme::Zh).collect();
         assert_eq!(zh.iter().map(|hash| hash.value()).collect::<Vec<_>>(), [&digest(package)["sha256:".len()..]]);
         assert!(fetched.recordable.contains(&fetched.h1));
-        h1.insert(fetched.h1);
+        h1.insert(fetched.h1.clone());
     }
     assert_eq!(h1.len(), 2);
     let wanted = Wanted { address: null, version: versions[0].clone(), platform: "darwin_arm64".parse().unwrap() };

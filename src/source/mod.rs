@@ -6,6 +6,7 @@
 mod download;
 mod filesystem_mirror;
 mod network_mirror;
+pub mod oci_mirror;
 mod once_map;
 mod registry;
 
@@ -15,6 +16,7 @@ use std::sync::Arc;
 pub use download::Downloader;
 pub use filesystem_mirror::FilesystemMirror;
 pub use network_mirror::NetworkMirror;
+pub use oci_mirror::OciMirror;
 pub use registry::{Registry, RegistryPolicy};
 pub(crate) use registry::{speaks_supported_protocol, unsupported_protocol};
 
@@ -44,6 +46,8 @@ pub enum SourceKind {
     FilesystemMirror(FilesystemMirror),
     /// A server that speaks the provider mirror protocol.
     NetworkMirror(NetworkMirror),
+    /// Repositories of OCI registries.
+    OciMirror(OciMirror),
 }
 
 /// The versions of a provider.
@@ -129,6 +133,7 @@ impl Source {
                 SourceKind::Registry(registry) => registry.versions(address),
                 SourceKind::FilesystemMirror(mirror) => mirror.versions(address),
                 SourceKind::NetworkMirror(mirror) => mirror.versions(address),
+                SourceKind::OciMirror(mirror) => mirror.versions(address),
             };
             available.map(Arc::new)
         })
@@ -136,8 +141,10 @@ impl Source {
 
     /// The platforms that there are packages of a version for.
     pub fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
-        if let SourceKind::NetworkMirror(mirror) = &self.kind {
-            return mirror.platforms(address, version);
+        match &self.kind {
+            SourceKind::NetworkMirror(mirror) => return mirror.platforms(address, version),
+            SourceKind::OciMirror(mirror) => return mirror.platforms(address, version),
+            SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {}
         }
         let available = self.versions(address).map_err(SourceError::into_diagnostic)?;
         let platforms = available.versions.get(version).map(|offer| offer.platforms.clone()).unwrap_or_default();
@@ -156,6 +163,7 @@ impl Source {
                 SourceKind::Registry(registry) => registry.package(wanted, progress),
                 SourceKind::FilesystemMirror(mirror) => mirror.package(wanted),
                 SourceKind::NetworkMirror(mirror) => mirror.package(wanted, progress),
+                SourceKind::OciMirror(mirror) => mirror.package(wanted, progress),
             };
             progress(wanted, Progress::Finished);
             fetched.map(Arc::new)

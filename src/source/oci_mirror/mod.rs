@@ -25,14 +25,14 @@ pub use template::{Repository, RepositoryError, RepositoryTemplate};
 
 use self::client::RepositoryClient;
 use self::manifest::{Reference, Targets};
-use super::download::{Counted, Downloader};
+use super::download::{Archive, Downloader, Expected};
 use super::once_map::OnceMap;
-use super::{Available, Fetched, Offer, Progress, ProgressSink, SourceError, Wanted};
+use super::{Available, Fetched, Offer, ProgressSink, SourceError, Wanted};
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::package::{Limits, PackageDigest, PackageError, hash_zip, hash_zip_spooled};
+use crate::package::Limits;
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -41,7 +41,7 @@ const DOCKER_HUB: &str = "docker.io";
 
 /// Repositories of OCI registries that hold the packages of providers of any registry.
 pub struct OciMirror {
-    downloader: Arc<Downloader>,
+    downloader: Downloader,
     registries: Arc<OciRegistries>,
     template: RepositoryTemplate,
     dialect: Dialect,
@@ -53,7 +53,7 @@ pub struct OciMirror {
 impl OciMirror {
     /// The repositories that `template` leads to.
     pub fn new(
-        downloader: Arc<Downloader>,
+        downloader: Downloader,
         registries: Arc<OciRegistries>,
         template: RepositoryTemplate,
         dialect: Dialect,
@@ -63,7 +63,7 @@ impl OciMirror {
     }
 
     /// The versions of a provider. The platforms of a version are not known without its index.
-    pub fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
+    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
         let client = self.client(address).map_err(SourceError::Failed)?;
         match client.tags() {
             Ok(Some(tags)) => {
@@ -82,13 +82,13 @@ impl OciMirror {
     }
 
     /// The platforms that there are packages of a version for.
-    pub fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
+    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
         let targets = self.targets(address, version)?;
         Ok(targets.iter().map(|(platform, _)| platform.clone()).collect())
     }
 
     /// Fetches a package. What its manifest says of it is checked; nobody vouches for it beyond that.
-    pub fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
+    pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
         let client = self.client(&wanted.address)?;
         let target = self.target(wanted)?;
         let manifest = client.manifest_by_digest(&target.digest, manifest::MANIFEST);
@@ -97,59 +97,30 @@ impl OciMirror {
             let message = format!("{}@{} {problem}", client.repository(), target.digest);
             Box::new(wanted.error(Code::RequestFailed, message))
         })?;
-        let digest = self.fetch(&client, wanted, &layer, progress)?;
-        let zh = layer.digest.as_zh();
-        if digest.zh != *zh || digest.size != layer.size {
-            let problem = format!("the package is not the layer {} of {} bytes", layer.digest, layer.size);
+        let origin = format!("{}@{}", client.repository(), layer.digest);
+        let expected = Some(Expected { zh: layer.digest.as_zh(), by: "its manifest" });
+        let archive = Archive { origin: &origin, expected };
+        let package = self.downloader.fetch(wanted, &archive, progress, |hash| {
+            let hashed = client.blob(&layer.digest, Limits::default().archive_bytes, hash);
+            hashed.map_err(|error| client.diagnostic(error, &wanted.to_string()))
+        })?;
+        if package.size != layer.size {
+            let problem = format!("the package has {} bytes, but its manifest says {}", package.size, layer.size);
             let error = wanted.error(Code::PackageNotAuthentic, problem);
-            let note = format!("{} sent {} bytes with the hash {}", client.repository(), digest.size, digest.zh);
-            return Err(Box::new(error.note(note)));
+            return Err(Box::new(error.note(format!("downloaded from {origin}"))));
         }
-        let mut recordable = BTreeSet::from([digest.h1.clone()]);
+        let mut recordable = BTreeSet::from([package.h1.clone()]);
         if self.dialect == Dialect::Tofu {
-            recordable.insert(digest.zh.clone());
+            recordable.insert(package.zh.clone());
         }
         Ok(Fetched {
-            h1: digest.h1,
+            confirmed: BTreeSet::from([package.h1.clone(), package.zh]),
+            h1: package.h1,
             recordable,
-            confirmed: BTreeSet::from([digest.zh]),
             authentication: Authentication::Unauthenticated,
             warnings: Vec::new(),
-            downloaded: digest.size,
+            downloaded: package.transferred,
         })
-    }
-
-    /// Downloads and hashes a layer; once more in full if its archive cannot be hashed as it arrives.
-    fn fetch(
-        &self,
-        client: &RepositoryClient<'_>,
-        wanted: &Wanted,
-        layer: &Reference,
-        progress: ProgressSink<'_>,
-    ) -> Result<PackageDigest> {
-        let _permit = self.downloader.permit();
-        let limits = Limits::default();
-        let mut spooled = false;
-        loop {
-            let hashed = client.blob(&layer.digest, limits.archive_bytes, |body, length| {
-                progress(wanted, Progress::Started(length));
-                let body = Counted { inner: body, wanted, progress };
-                let hash = if spooled { hash_zip_spooled } else { hash_zip };
-                hash(body, &wanted.address.name, &limits)
-            });
-            match hashed.map_err(|error| client.diagnostic(error, &wanted.to_string()))? {
-                Ok(digest) => return Ok(digest),
-                Err(PackageError::NotStreamable(_)) if !spooled => spooled = true,
-                Err(error) => {
-                    let error = wanted.error(Code::InvalidPackage, error);
-                    return Err(Box::new(error.note(format!(
-                        "downloaded from {}@{}",
-                        client.repository(),
-                        layer.digest
-                    ))));
-                }
-            }
-        }
     }
 
     /// The manifest of a platform: the only one there is.

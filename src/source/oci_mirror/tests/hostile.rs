@@ -28,7 +28,7 @@ fn a_package_that_is_not_its_layer_is_refused() {
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
     writer.start_file("terraform-provider-null", SimpleFileOptions::default()).unwrap();
     other.put(blob_path(), writer.finish().unwrap().into_inner());
-    assert_fails(&serve(other.clone()), Code::PackageNotAuthentic, "is not the layer");
+    assert_fails(&serve(other.clone()), Code::PackageNotAuthentic, "but its manifest says");
 
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
     writer.start_file("terraform-provider-null_v1.0.0", SimpleFileOptions::default()).unwrap();
@@ -36,14 +36,14 @@ fn a_package_that_is_not_its_layer_is_refused() {
     let same_size = writer.finish().unwrap().into_inner();
     assert_eq!(same_size.len(), archive().len());
     other.put(blob_path(), same_size);
-    assert_fails(&serve(other), Code::PackageNotAuthentic, "is not the layer");
+    assert_fails(&serve(other), Code::PackageNotAuthentic, "but its manifest says");
 
     let mut liar = content();
     let mut layer = zip_layer(&archive());
     layer["size"] = json!(1);
     let target = liar.put_manifest(&target_manifest(&json!([layer])));
     liar.put_index("1.0.0", &[with_platform(target, "linux", "amd64")]);
-    assert_fails(&serve(liar), Code::PackageNotAuthentic, "of 1 bytes");
+    assert_fails(&serve(liar), Code::PackageNotAuthentic, "but its manifest says 1");
 
     let mut no_zip = content();
     let target = no_zip.put_manifest(&target_manifest(&json!([zip_layer(b"no zip")])));
