@@ -2,6 +2,7 @@
 
 mod completions;
 mod environment;
+mod installation;
 mod lock;
 mod project;
 mod render;

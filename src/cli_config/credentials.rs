@@ -14,9 +14,6 @@ use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 
-/// How long a helper may take.
-const HELPER_TIME_LIMIT: Duration = Duration::from_secs(30);
-
 /// The credentials of a run, to be shared by its threads. A helper is asked at most once per host.
 ///
 /// Order (spec section 10): `TF_TOKEN_…`, `credentials` blocks, the helper. `Debug` shows no token.
@@ -50,14 +47,14 @@ impl Credentials {
             variables: token_variables(environment),
             blocks: config.credentials.clone(),
             helper_config: config.credentials_helper.clone(),
-            helper_time_limit: HELPER_TIME_LIMIT,
+            helper_time_limit: environment.helper_time_limit(),
             file: directory.map(|directory| directory.join("credentials.tfrc.json")),
             overridden_by: environment.configuration_override().map(|(variable, _)| variable),
             answers: Mutex::default(),
         }
     }
 
-    /// Sets how long a helper may take; 30 seconds unless set.
+    /// Sets how long a helper may take; unless set, what the environment says.
     #[must_use]
     pub fn with_helper_time_limit(mut self, limit: Duration) -> Self {
         self.helper_time_limit = limit;

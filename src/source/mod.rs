@@ -9,8 +9,10 @@ mod network_mirror;
 pub mod oci_mirror;
 mod once_map;
 mod registry;
+mod several;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 pub use download::Downloader;
@@ -19,6 +21,7 @@ pub use network_mirror::NetworkMirror;
 pub use oci_mirror::OciMirror;
 pub use registry::{Registry, RegistryPolicy};
 pub(crate) use registry::{speaks_supported_protocol, unsupported_protocol};
+pub use several::{Method, Several};
 
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
@@ -48,6 +51,8 @@ pub enum SourceKind {
     NetworkMirror(NetworkMirror),
     /// Repositories of OCI registries.
     OciMirror(OciMirror),
+    /// The installation methods of the CLI configuration.
+    Several(Several),
 }
 
 /// The versions of a provider.
@@ -134,6 +139,7 @@ impl Source {
                 SourceKind::FilesystemMirror(mirror) => mirror.versions(address),
                 SourceKind::NetworkMirror(mirror) => mirror.versions(address),
                 SourceKind::OciMirror(mirror) => mirror.versions(address),
+                SourceKind::Several(several) => several.versions(address),
             };
             available.map(Arc::new)
         })
@@ -144,6 +150,7 @@ impl Source {
         match &self.kind {
             SourceKind::NetworkMirror(mirror) => return mirror.platforms(address, version),
             SourceKind::OciMirror(mirror) => return mirror.platforms(address, version),
+            SourceKind::Several(several) => return several.platforms(address, version),
             SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {}
         }
         let available = self.versions(address).map_err(SourceError::into_diagnostic)?;
@@ -156,6 +163,14 @@ impl Source {
         Ok(platforms)
     }
 
+    /// The directory that a provider under development is taken from; such a provider is not locked.
+    pub fn dev_override(&self, address: &ProviderAddress) -> Option<&Path> {
+        match &self.kind {
+            SourceKind::Several(several) => several.dev_override(address),
+            _ => None,
+        }
+    }
+
     /// Fetches and authenticates one package.
     pub fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
         self.packages.get_or_compute(wanted.clone(), || {
@@ -164,6 +179,7 @@ impl Source {
                 SourceKind::FilesystemMirror(mirror) => mirror.package(wanted),
                 SourceKind::NetworkMirror(mirror) => mirror.package(wanted, progress),
                 SourceKind::OciMirror(mirror) => mirror.package(wanted, progress),
+                SourceKind::Several(several) => return several.package(wanted, progress),
             };
             progress(wanted, Progress::Finished);
             fetched.map(Arc::new)
