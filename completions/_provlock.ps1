@@ -35,6 +35,8 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('lock', 'lock', [CompletionResultType]::ParameterValue, 'Lock every required provider for every platform')
+            [CompletionResult]::new('login', 'login', [CompletionResultType]::ParameterValue, 'Store the token of a registry or mirror, read without echo or from stdin')
+            [CompletionResult]::new('logout', 'logout', [CompletionResultType]::ParameterValue, 'Remove the token of a registry or mirror')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
             break
         }
@@ -43,6 +45,7 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]')
             [CompletionResult]::new('--fs-mirror', '--fs-mirror', [CompletionResultType]::ParameterName, 'Take packages from a directory instead of the registries')
             [CompletionResult]::new('--net-mirror', '--net-mirror', [CompletionResultType]::ParameterName, 'Take packages from a network mirror instead of the registries')
+            [CompletionResult]::new('--oci-mirror', '--oci-mirror', [CompletionResultType]::ParameterName, 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`')
             [CompletionResult]::new('-j', '-j', [CompletionResultType]::ParameterName, 'How many packages to download and hash at a time [default: twice the number of cores]')
             [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'How many packages to download and hash at a time [default: twice the number of cores]')
             [CompletionResult]::new('--cache-dir', '--cache-dir', [CompletionResultType]::ParameterName, 'Keep the cache of package hashes in DIR')
@@ -54,9 +57,39 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             [CompletionResult]::new('--accept-changed-hashes', '--accept-changed-hashes', [CompletionResultType]::ParameterName, 'Replace hashes that are not those of the published release')
             [CompletionResult]::new('--allow-missing-modules', '--allow-missing-modules', [CompletionResultType]::ParameterName, 'Go on without modules that are not installed')
             [CompletionResult]::new('--no-tests', '--no-tests', [CompletionResultType]::ParameterName, 'Do not count what only test files require')
+            [CompletionResult]::new('--use-cli-config', '--use-cli-config', [CompletionResultType]::ParameterName, 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)')
             [CompletionResult]::new('--no-cache', '--no-cache', [CompletionResultType]::ParameterName, 'Neither use nor fill the cache of package hashes')
             [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Write nothing; exit with 1 if the lock file would change')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing; print the change as a diff')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON object on stdout')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more; repeat for more still')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more; repeat for more still')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'provlock;login' {
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
+            [CompletionResult]::new('--chdir', '--chdir', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
+            [CompletionResult]::new('--dialect', '--dialect', [CompletionResultType]::ParameterName, 'Whose rules apply: tofu or terraform [default: detected from the files]')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
+            [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Store nothing; say where the token for the host comes from, without showing it')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON object on stdout')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more; repeat for more still')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more; repeat for more still')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'provlock;logout' {
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
+            [CompletionResult]::new('--chdir', '--chdir', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
+            [CompletionResult]::new('--dialect', '--dialect', [CompletionResultType]::ParameterName, 'Whose rules apply: tofu or terraform [default: detected from the files]')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON object on stdout')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more; repeat for more still')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more; repeat for more still')

@@ -35,10 +35,13 @@ complete -c provlock -n "__fish_provlock_needs_command" -s q -l quiet -d 'Say no
 complete -c provlock -n "__fish_provlock_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provlock -n "__fish_provlock_needs_command" -s V -l version -d 'Print version'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "lock" -d 'Lock every required provider for every platform'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "login" -d 'Store the token of a registry or mirror, read without echo or from stdin'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "logout" -d 'Remove the token of a registry or mirror'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s j -l jobs -d 'How many packages to download and hash at a time [default: twice the number of cores]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
@@ -50,6 +53,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -l prune -d 'Rem
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l accept-changed-hashes -d 'Replace hashes that are not those of the published release'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l allow-missing-modules -d 'Go on without modules that are not installed'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l no-tests -d 'Do not count what only test files require'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l no-cache -d 'Neither use nor fill the cache of package hashes'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l check -d 'Write nothing; exit with 1 if the lock file would change'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l dry-run -d 'Write nothing; print the change as a diff'
@@ -57,6 +61,25 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -l json -d 'Prin
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand login" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand login" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand login" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Even into a pipe'
+never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand login" -l check -d 'Store nothing; say where the token for the host comes from, without showing it'
+complete -c provlock -n "__fish_provlock_using_subcommand login" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand login" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand login" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand login" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Even into a pipe'
+never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'

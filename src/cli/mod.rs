@@ -4,6 +4,7 @@ mod completions;
 mod environment;
 mod installation;
 mod lock;
+mod login;
 mod project;
 mod render;
 mod source;
@@ -67,6 +68,10 @@ pub(crate) struct OutputArgs {
 pub(crate) enum Command {
     /// Lock every required provider for every platform
     Lock(lock::LockArgs),
+    /// Store the token of a registry or mirror, read without echo or from stdin
+    Login(login::LoginArgs),
+    /// Remove the token of a registry or mirror
+    Logout(login::LogoutArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -100,6 +105,12 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     let ui = Ui::new(&cli.global.output);
     let (name, result) = match cli.command {
         Command::Lock(arguments) => ("lock", enter(&cli.global).and_then(|()| lock::run(&arguments, &cli.global, &ui))),
+        Command::Login(arguments) => {
+            ("login", enter(&cli.global).and_then(|()| login::login(&arguments, &cli.global, &ui)))
+        }
+        Command::Logout(arguments) => {
+            ("logout", enter(&cli.global).and_then(|()| login::logout(&arguments, &cli.global, &ui)))
+        }
         Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments))),
     };
     result.unwrap_or_else(|errors| {

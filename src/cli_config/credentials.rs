@@ -73,6 +73,11 @@ impl Credentials {
         Ok(self.find(host)?.map(|(_, origin)| origin))
     }
 
+    /// The environment variable that holds a token for a host, which is used before any other.
+    pub fn variable(&self, host: &Hostname) -> Option<&str> {
+        self.variables.get(host).map(|(variable, _)| variable.as_str())
+    }
+
     fn find(&self, host: &Hostname) -> Result<Option<(Token, CredentialsOrigin)>> {
         let found = if let Some((variable, token)) = self.variables.get(host) {
             Some((token.clone(), CredentialsOrigin::Environment(variable.clone())))
@@ -98,8 +103,13 @@ impl Credentials {
     ///
     /// That is the helper, or `credentials.tfrc.json` without one or when the host's token is there already. Other
     /// properties of the host's credentials are kept. A host whose token is in another file is refused. The new token
-    /// counts from the next run on; a `TF_TOKEN_…` variable wins over it.
+    /// counts from the next run on; a `TF_TOKEN_…` variable wins over it. A token that cannot be sent is refused.
     pub fn store(&self, host: &Hostname, token: &Token) -> Result<CredentialsOrigin> {
+        if !token.is_sendable() {
+            let message = format!("the token for {host} holds characters that cannot be sent");
+            let error = Diagnostic::error(Code::InvalidArgument, message);
+            return Err(Box::new(error.help("a token is one line of ASCII characters")));
+        }
         match self.place(host)? {
             Place::File(path) => {
                 credentials_file::store(&path, host, token)?;
