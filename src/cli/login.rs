@@ -85,7 +85,7 @@ fn report(command: &str, host: &Hostname, origin: Option<&CredentialsOrigin>, wa
 }
 
 fn host(text: &str) -> Result<Hostname, Failure> {
-    Hostname::parse(text).map_err(|error| vec![invalid_argument(format!("{text:?} is no host name: {error}"))])
+    Hostname::parse(text).map_err(|error| vec![invalid_argument(error.to_string())])
 }
 
 fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<Credentials, Failure> {

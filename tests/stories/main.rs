@@ -1,9 +1,13 @@
 //! Stories: what `provlock` does for its users, told by running it. One binary, so that it links once.
 
+#[cfg(unix)]
+mod credentials_helper;
 mod demo;
+mod installation;
 mod json_output;
 mod lock;
 mod mirrors;
+mod private;
 mod runs;
 mod support;
 mod support_judged;
