@@ -25,6 +25,12 @@ _provlock() {
             provlock,lock)
                 cmd="provlock__subcmd__lock"
                 ;;
+            provlock,login)
+                cmd="provlock__subcmd__login"
+                ;;
+            provlock,logout)
+                cmd="provlock__subcmd__logout"
+                ;;
             provlock,merge)
                 cmd="provlock__subcmd__merge"
                 ;;
@@ -47,7 +53,7 @@ _provlock() {
 
     case "${cmd}" in
         provlock)
-            opts="-C -v -q -h -V --chdir --dialect --json --verbose --quiet --color --help --version lock verify diff merge setup upgrade completions"
+            opts="-C -v -q -h -V --chdir --dialect --json --verbose --quiet --color --help --version lock verify diff merge setup upgrade login logout completions"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -178,7 +184,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__lock)
-            opts="-p -j -C -v -q -h --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --fs-mirror --net-mirror --jobs --no-cache --cache-dir --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-p -j -C -v -q -h --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --no-cache --cache-dir --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -200,6 +206,10 @@ _provlock() {
                     return 0
                     ;;
                 --net-mirror)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --oci-mirror)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -247,8 +257,80 @@ _provlock() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        provlock__subcmd__login)
+            opts="-C -v -q -h --check --chdir --dialect --json --verbose --quiet --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --chdir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --dialect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provlock__subcmd__logout)
+            opts="-C -v -q -h --chdir --dialect --json --verbose --quiet --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --chdir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --dialect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         provlock__subcmd__merge)
-            opts="-p -j -C -v -q -h --path --marker-size --resolve --platform --fs-mirror --net-mirror --jobs --no-cache --cache-dir --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-p -j -C -v -q -h --path --marker-size --resolve --platform --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --no-cache --cache-dir --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -278,6 +360,10 @@ _provlock() {
                     return 0
                     ;;
                 --net-mirror)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --oci-mirror)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -398,7 +484,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__upgrade)
-            opts="-p -j -C -v -q -h --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --constraints --pre --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --jobs --no-cache --cache-dir --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-p -j -C -v -q -h --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --constraints --pre --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --no-cache --cache-dir --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -432,6 +518,10 @@ _provlock() {
                     return 0
                     ;;
                 --net-mirror)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --oci-mirror)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -480,7 +570,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__verify)
-            opts="-r -p -j -C -v -q -h --recursive --platform --online --installed --base --no-tests --fs-mirror --net-mirror --jobs --no-cache --cache-dir --format --deny --warn --allow --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-r -p -j -C -v -q -h --recursive --platform --online --installed --base --no-tests --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --no-cache --cache-dir --format --deny --warn --allow --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -506,6 +596,10 @@ _provlock() {
                     return 0
                     ;;
                 --net-mirror)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --oci-mirror)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

@@ -40,10 +40,13 @@ complete -c provlock -n "__fish_provlock_needs_command" -f -a "diff" -d 'Compare
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "merge" -d 'Merge lock files, or mend one that holds conflict markers'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "setup" -d 'Connect provlock with other programs'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "upgrade" -d 'Move providers to newer versions'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "login" -d 'Store the token of a registry or mirror, read without echo or from stdin'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "logout" -d 'Remove the token of a registry or mirror'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s j -l jobs -d 'How many packages to download and hash at a time [default: twice the number of cores]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
@@ -55,6 +58,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -l prune -d 'Rem
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l accept-changed-hashes -d 'Replace hashes that are not those of the published release'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l allow-missing-modules -d 'Go on without modules that are not installed'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l no-tests -d 'Do not count what only test files require'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l no-cache -d 'Neither use nor fill the cache of package hashes'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l check -d 'Write nothing; exit with 1 if the lock file would change'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l dry-run -d 'Write nothing; print the change as a diff'
@@ -66,6 +70,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand verify" -s p -l platfo
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l base -d 'Judge the change since this commit' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
+complete -c provlock -n "__fish_provlock_using_subcommand verify" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s j -l jobs -d 'How many packages to download and hash at a time [default: twice the number of cores]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l format -d 'How findings are printed' -r -f -a "text\t'For people'
@@ -84,6 +89,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand verify" -s r -l recurs
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l online -d 'Ask the registries whether every hash is one that was published'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l installed -d 'Compare the packages in .terraform/providers with the lock file'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l no-tests -d 'Do not count what only test files require'
+complete -c provlock -n "__fish_provlock_using_subcommand verify" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l no-cache -d 'Neither use nor fill the cache of package hashes'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s v -l verbose -d 'Say more; repeat for more still'
@@ -111,6 +117,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand merge" -l marker-size 
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s p -l platform -d 'Platforms for --resolve, or `all` [default: those of provlock.toml, else the current one]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s j -l jobs -d 'How many packages to download and hash at a time [default: twice the number of cores]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
@@ -119,6 +126,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand merge" -l color -d 'Wh
 always\t''
 never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l resolve -d 'Lock the providers in conflict again, as `provlock lock` does, instead of leaving conflicts'
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l no-cache -d 'Neither use nor fill the cache of package hashes'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s v -l verbose -d 'Say more; repeat for more still'
@@ -150,6 +158,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l opentofu-a
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l terraform-api -d 'Where registry.terraform.io tells when versions were published' -r
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s j -l jobs -d 'How many packages to download and hash at a time [default: twice the number of cores]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
@@ -163,6 +172,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l allow-miss
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l no-tests -d 'Do not count what only test files require'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l constraints -d 'Rewrite version constraints in the configuration so that they allow the newest version'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l pre -d 'Count prereleases as newer versions; only a constraint that names one exactly allows it'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l no-cache -d 'Neither use nor fill the cache of package hashes'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l check -d 'Write nothing; exit with 1 if something can move'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l dry-run -d 'Write nothing; show what can move, and what holds the rest back'
@@ -170,6 +180,25 @@ complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l json -d 'P
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s h -l help -d 'Print help'
+complete -c provlock -n "__fish_provlock_using_subcommand login" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand login" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand login" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c provlock -n "__fish_provlock_using_subcommand login" -l check -d 'Store nothing; say where the token for the host comes from, without showing it'
+complete -c provlock -n "__fish_provlock_using_subcommand login" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand login" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand login" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand login" -s h -l help -d 'Print help'
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''

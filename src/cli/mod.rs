@@ -4,7 +4,9 @@ mod completions;
 mod diff;
 mod environment;
 mod git;
+mod installation;
 mod lock;
+mod login;
 mod merge;
 mod project;
 mod render;
@@ -86,6 +88,10 @@ pub(crate) enum Command {
     Setup(setup::SetupCommand),
     /// Move providers to newer versions
     Upgrade(upgrade::UpgradeArgs),
+    /// Store the token of a registry or mirror, read without echo or from stdin
+    Login(login::LoginArgs),
+    /// Remove the token of a registry or mirror
+    Logout(login::LogoutArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -130,6 +136,12 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Setup(arguments) => ("setup", enter(&cli.global).and_then(|()| setup::run(&arguments, &ui))),
         Command::Upgrade(arguments) => {
             ("upgrade", enter(&cli.global).and_then(|()| upgrade::run(&arguments, &cli.global, &ui)))
+        }
+        Command::Login(arguments) => {
+            ("login", enter(&cli.global).and_then(|()| login::login(&arguments, &cli.global, &ui)))
+        }
+        Command::Logout(arguments) => {
+            ("logout", enter(&cli.global).and_then(|()| login::logout(&arguments, &cli.global, &ui)))
         }
         Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments))),
     };

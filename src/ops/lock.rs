@@ -86,7 +86,8 @@ pub fn lock(
     progress: ProgressSink<'_>,
 ) -> std::result::Result<LockOutcome, Vec<Diagnostic>> {
     let (old, taken_over) = take_over(request.document.locks(), request.dialect);
-    let candidates = candidates(request, &old)?;
+    let mut candidates = candidates(request, &old)?;
+    let overridden = without_overridden(&mut candidates, source);
     let plans = all(parallel::map(candidates, WAITING_REQUESTS, |candidate| plan(candidate, request, source)))?;
     let wanted = plans.iter().flat_map(|plan| {
         plan.platforms.iter().map(|platform| Wanted {
@@ -102,7 +103,27 @@ pub fn lock(
     for (wanted, fetched) in all(fetched)? {
         packages.entry(wanted.address).or_default().insert(wanted.platform, fetched);
     }
-    assemble(request, &old, &taken_over, &plans, packages)
+    let mut outcome = assemble(request, &old, &taken_over, &plans, packages)?;
+    outcome.warnings.extend(overridden);
+    Ok(outcome)
+}
+
+/// Leaves out the providers that are taken from a directory of their developer: no registry need have them, and what is
+/// locked of them is for others. Says so.
+fn without_overridden(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    candidates.retain(|candidate| {
+        let directory = source.dev_override(candidate.address);
+        warnings.extend(directory.map(|directory| {
+            let name = candidate.address.short(candidate.dialect);
+            let message = format!("{name} is not locked: dev_overrides take it from {}", directory.display());
+            Diagnostic::warning(Code::ProviderNotLocked, message)
+                .note("its entry in the lock file, if there is one, stays as it is")
+                .help("to lock it, run without --use-cli-config")
+        }));
+        directory.is_none()
+    });
+    warnings
 }
 
 /// The providers to lock, each with its entry and the version that was chosen for it.

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use provlock::address::Hostname;
 use provlock::authentication::Authentication;
+use provlock::cli_config::CredentialsOrigin;
 use provlock::diagnostic::{Diagnostic, Location, Severity};
 use provlock::hash::Hash;
 use provlock::lockfile::{Change, LockedProvider};
@@ -92,6 +94,27 @@ pub(crate) fn verify(roots: &[CheckedRoot], errors: &[Diagnostic]) -> String {
     document("verify", &roots.iter().map(root).collect::<Vec<_>>(), &[], errors)
 }
 
+/// The result of `login` and `logout`: where the token of a host is, or was, without the token.
+pub(crate) fn login(
+    command: &str,
+    host: &Hostname,
+    origin: Option<&CredentialsOrigin>,
+    warnings: &[Diagnostic],
+) -> String {
+    let kind = origin.map(|origin| match origin {
+        CredentialsOrigin::Environment(_) => "environment",
+        CredentialsOrigin::Block(_) => "file",
+        CredentialsOrigin::Helper(_) => "helper",
+    });
+    let place = origin.map(|origin| match origin {
+        CredentialsOrigin::Environment(variable) => variable.clone(),
+        CredentialsOrigin::Block(path) | CredentialsOrigin::Helper(path) => path.display().to_string(),
+    });
+    let mut value = envelope(command, &[], warnings, &[]);
+    value["credentials"] = json!({ "host": host.to_string(), "origin": kind, "place": place });
+    format!("{value}\n")
+}
+
 /// The result of a command that could not do what it was asked for.
 pub(crate) fn failure(command: &str, errors: &[Diagnostic]) -> String {
     document(command, &[], &[], errors)
@@ -103,14 +126,17 @@ pub(crate) fn merge(warnings: &[Diagnostic], conflicts: &[Diagnostic]) -> String
 }
 
 pub(super) fn document(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
-    let value = json!({
+    format!("{}\n", envelope(command, roots, warnings, errors))
+}
+
+fn envelope(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> Value {
+    json!({
         "schema": SCHEMA,
         "command": command,
         "roots": roots,
         "warnings": warnings.iter().map(diagnostic).collect::<Vec<_>>(),
         "errors": errors.iter().map(diagnostic).collect::<Vec<_>>(),
-    });
-    format!("{value}\n")
+    })
 }
 
 fn provider(report: &ProviderReport) -> Value {
