@@ -1,42 +1,46 @@
 //! The flags that say where packages come from.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use clap::{Args, ValueHint};
 use provlock::cli_config::{self, CliConfig, Credentials, Environment};
+use provlock::diagnostic::Diagnostic;
 use provlock::dialect::Dialect;
 use provlock::lockfile::Locks;
 use provlock::net::{Client, DiscoveryCache, NetSettings};
 use provlock::package::cache::HashCache;
-use provlock::source::{
-    Downloader, FilesystemMirror, NetworkMirror, Offline, Registry, RegistryPolicy, ReleaseUrls, Source, SourceKind,
-};
+use provlock::source::oci_mirror::RepositoryTemplate;
+use provlock::source::{Downloader, FilesystemMirror, NetworkMirror, Offline, ReleaseUrls, Source, SourceKind};
 
 use super::Failure;
 use super::environment::cache_directory;
+use super::installation::Sources;
 use super::ui::Ui;
 
 #[derive(Args)]
 #[command(next_help_heading = "From where")]
 pub(crate) struct SourceArgs {
     /// Take packages from a directory instead of the registries
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "net_mirror")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, group = "instead")]
     fs_mirror: Option<PathBuf>,
     /// Take packages from a network mirror instead of the registries
-    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url, group = "instead")]
     net_mirror: Option<String>,
+    /// Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`
+    #[arg(long, value_name = "TEMPLATE", group = "instead")]
+    oci_mirror: Option<String>,
+    /// Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)
+    #[arg(long, group = "instead")]
+    use_cli_config: bool,
     /// How many packages to download and hash at a time [default: 24, or twice the number of cores]
     #[arg(short, long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
     /// Record the hashes that a registry reports without downloading packages, once they fit the signed checksums
-    #[arg(long, conflicts_with_all = ["fs_mirror", "net_mirror"])]
+    #[arg(long, conflicts_with = "instead")]
     trust_registry: bool,
-    /// Ask no host; use the lock file and the cache, and say what is missing
-    #[arg(long, conflicts_with_all = ["fs_mirror", "net_mirror", "trust_registry", "no_cache"])]
-    offline: bool,
     #[command(flatten)]
     cache: CacheArgs,
 }
@@ -74,21 +78,18 @@ impl CacheArgs {
 }
 
 impl SourceArgs {
-    /// What is known on this machine, if that is all that is to be used.
-    pub(crate) fn offline<'a>(
-        &self,
-        environment: &Environment,
-        locked: impl Iterator<Item = &'a Locks>,
-    ) -> Option<Source> {
-        if !self.offline {
-            return None;
-        }
+    /// The cache of package hashes, if it may be used and there is a place for it.
+    pub(crate) fn cache(&self, environment: &Environment) -> Option<HashCache> {
+        self.cache.used(environment).map(|directory| HashCache::open(&directory))
+    }
+
+    /// What is known on this machine.
+    pub(crate) fn offline<'a>(&self, environment: &Environment, locked: impl Iterator<Item = &'a Locks>) -> Source {
         let mut versions: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for (address, provider) in locked.flatten() {
             versions.entry(address.clone()).or_default().insert(provider.version.clone());
         }
-        let cache = self.cache.used(environment).map(|directory| HashCache::open(&directory));
-        Some(Source::new(SourceKind::Offline(Offline::new(cache, versions))))
+        Source::new(SourceKind::Offline(Offline::new(self.cache(environment), versions)))
     }
 
     /// The source that the flags and the CLI configuration describe.
@@ -101,26 +102,40 @@ impl SourceArgs {
         for line in &config.debug {
             ui.detail(line);
         }
+        let kind = self.kind(&config, dialect, environment)?;
+        Ok(Source::new(kind))
+    }
+
+    fn kind(&self, config: &CliConfig, dialect: Dialect, environment: &Environment) -> Result<SourceKind, Failure> {
+        let one = |error: Box<Diagnostic>| vec![*error];
         let cache = self.cache.used(environment);
-        let client = client(&config, environment, dialect, cache.as_deref()).map_err(|error| vec![*error])?;
-        let places = cache.as_deref().map(ReleaseUrls::open);
-        let cache = cache.map(|directory| HashCache::open(&directory));
-        let downloader = Downloader::new(client, self.jobs.map_or_else(default_jobs, usize::from), cache);
-        Ok(Source::new(match &self.net_mirror {
-            Some(url) => {
-                let mirror = NetworkMirror::new(downloader, url, dialect).map_err(|error| vec![*error])?;
-                SourceKind::NetworkMirror(mirror)
-            }
-            None => SourceKind::Registry(Registry::new(
-                downloader,
-                registry_policy(dialect, environment, self.trust_registry),
-                places,
-            )),
-        }))
+        let client = client(config, environment, dialect, cache.as_deref()).map_err(one)?;
+        let jobs = self.jobs.map_or_else(default_jobs, usize::from);
+        let downloader = Downloader::new(client, jobs, self.cache(environment));
+        let sources = Sources {
+            config,
+            environment,
+            dialect,
+            downloader,
+            trust_registry: self.trust_registry,
+            places: cache.as_deref().map(ReleaseUrls::open),
+            oci_registries: OnceCell::new(),
+        };
+        let downloader = sources.downloader.clone();
+        if let Some(url) = &self.net_mirror {
+            NetworkMirror::new(downloader, url, dialect).map(SourceKind::NetworkMirror).map_err(one)
+        } else if let Some(template) = &self.oci_mirror {
+            RepositoryTemplate::parse_flag(template).and_then(|template| sources.oci_mirror(template)).map_err(one)
+        } else if self.use_cli_config {
+            sources.configured()
+        } else {
+            Ok(sources.registry(downloader))
+        }
     }
 }
 
-fn client(
+/// The HTTP client of a run; what it may remember of services is below `cache`.
+pub(crate) fn client(
     config: &CliConfig,
     environment: &Environment,
     dialect: Dialect,
@@ -136,15 +151,4 @@ fn client(
 /// few enough for their memory of about a megabyte each.
 fn default_jobs() -> usize {
     std::thread::available_parallelism().map_or(0, |cores| 2 * usize::from(cores)).max(24)
-}
-
-fn registry_policy(dialect: Dialect, environment: &Environment, trust_registry: bool) -> RegistryPolicy {
-    let enforced = |name| dialect == Dialect::Tofu && environment.variable(name) == Some("true");
-    RegistryPolicy {
-        dialect,
-        enforce_validation: enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
-        enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
-        trust_registry,
-        now: SystemTime::now(),
-    }
 }

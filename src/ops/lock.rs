@@ -18,6 +18,7 @@ use crate::source::{Fetched, Source, Wanted};
 use crate::version::Version;
 
 /// What is to be locked, and how.
+#[derive(Clone, Copy)]
 pub struct LockRequest<'a> {
     /// What the configuration requires.
     pub requirements: &'a Requirements,
@@ -29,6 +30,8 @@ pub struct LockRequest<'a> {
     pub platforms: &'a PlatformSelection,
     /// Only these providers; all that are required when empty.
     pub only: &'a [ProviderAddress],
+    /// The versions that were chosen. Any other provider keeps its version, or gets the newest when it is not locked.
+    pub versions: &'a BTreeMap<ProviderAddress, Version>,
     /// Whether entries that are not required go.
     pub prune: bool,
     /// Whether hashes that contradict what is published are replaced instead of refused.
@@ -91,7 +94,25 @@ impl Plan<'_> {
     }
 }
 
-/// The providers to lock, each with the entry whose version it keeps.
+/// Leaves out the providers that are taken from a directory of their developer: no registry need have them, and what is
+/// locked of them is for others. Says so.
+pub(super) fn without_overridden(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    candidates.retain(|candidate| {
+        let directory = source.dev_override(candidate.address);
+        warnings.extend(directory.map(|directory| {
+            let name = candidate.address.short(candidate.dialect);
+            let message = format!("{name} is not locked: dev_overrides take it from {}", directory.display());
+            Diagnostic::warning(Code::ProviderNotLocked, message)
+                .note("its entry in the lock file, if there is one, stays as it is")
+                .help("to lock it, run without --use-cli-config")
+        }));
+        directory.is_none()
+    });
+    warnings
+}
+
+/// The providers to lock, each with its entry and the version that was chosen for it.
 pub(super) fn candidates<'a>(
     request: &LockRequest<'a>,
     old: &'a Locks,
@@ -110,6 +131,7 @@ pub(super) fn candidates<'a>(
         address,
         requirement,
         locked: old.get(address),
+        chosen: request.versions.get(address),
         document: request.document,
         dialect: request.dialect,
     };
@@ -119,14 +141,7 @@ pub(super) fn candidates<'a>(
 /// Selects the version of a provider.
 pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, source: &Source) -> Result<Plan<'a>> {
     let address = candidate.address;
-    let available = source.versions(address).map_err(|error| {
-        let error = error.into_diagnostic();
-        candidate
-            .requirement
-            .declarations
-            .iter()
-            .fold(error, |error, declaration| Box::new(error.at(declaration.location.clone(), "required here")))
-    })?;
+    let available = candidate.available(source)?;
     let version = candidate.select(&available)?;
     let platforms = match request.platforms {
         PlatformSelection::These(platforms) => platforms.clone(),
@@ -212,4 +227,28 @@ pub(super) fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<Pro
         }
     }
     (new, taken_over)
+}
+
+/// All values, or all errors.
+pub(super) fn all<T>(results: Vec<Result<T>>) -> std::result::Result<Vec<T>, Vec<Diagnostic>> {
+    let mut values = Vec::new();
+    let mut errors: Vec<Diagnostic> = Vec::new();
+    for result in results {
+        match result {
+            Ok(value) => values.push(value),
+            Err(error) => add_error(&mut errors, *error),
+        }
+    }
+    if errors.is_empty() { Ok(values) } else { Err(errors) }
+}
+
+/// Adds an error. What fails for several providers in the same words is one error with several places.
+pub(super) fn add_error(errors: &mut Vec<Diagnostic>, error: Diagnostic) {
+    match errors.iter_mut().find(|known| known.says_the_same(&error)) {
+        Some(known) => {
+            let new: Vec<_> = error.labels.into_iter().filter(|label| !known.labels.contains(label)).collect();
+            known.labels.extend(new);
+        }
+        None => errors.push(error),
+    }
 }

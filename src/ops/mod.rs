@@ -6,7 +6,10 @@ mod record;
 mod roots;
 mod schedule;
 mod select;
+mod upgrade;
+pub mod verify;
 
 pub use lock::{LockOutcome, LockRequest, LockedPackage, ProviderReport};
 pub use roots::{RootSearch, find_roots};
 pub use schedule::{Locked, lock, lock_all};
+pub use upgrade::{MinimumAge, Outlook, Survey, UpgradeRequest, survey};

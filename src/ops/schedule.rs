@@ -7,7 +7,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::lock::{LockOutcome, LockRequest, Packages, Plan, assemble, candidates, plan, take_over};
+use super::lock::{LockOutcome, LockRequest, Packages, Plan};
+use super::lock::{add_error, assemble, candidates, plan, take_over, without_overridden};
 use super::parallel::{self, WAITING_REQUESTS};
 use super::select::Candidate;
 use crate::address::ProviderAddress;
@@ -38,13 +39,18 @@ pub fn lock_all(
     finished: &(dyn Fn(usize, Locked) + Sync),
 ) {
     let old: Vec<_> = requests.iter().map(|request| take_over(request.document.locks(), request.dialect)).collect();
-    let candidates: Vec<_> =
-        requests.iter().zip(&old).map(|(request, (locks, _))| candidates(request, locks)).collect();
-    let known: Vec<_> = candidates.iter().flatten().flatten().collect();
+    let mut overridden = Vec::new();
+    let mut to_lock = Vec::new();
+    for (request, (locks, _)) in requests.iter().zip(&old) {
+        let mut candidates = candidates(request, locks);
+        overridden.push(candidates.as_mut().map(|list| without_overridden(list, source)).unwrap_or_default());
+        to_lock.push(candidates);
+    }
+    let known: Vec<_> = to_lock.iter().flatten().flatten().collect();
     ask_ahead(&known, requests, source);
     let mut roots = Vec::new();
     let mut needed: BTreeMap<Wanted, Vec<usize>> = BTreeMap::new();
-    for (index, planned) in plan_all(candidates, requests, source).into_iter().enumerate() {
+    for (index, planned) in plan_all(to_lock, requests, source).into_iter().enumerate() {
         match planned {
             Ok(plans) => {
                 let wanted: BTreeSet<Wanted> = plans.iter().flat_map(Plan::wanted).collect();
@@ -54,6 +60,7 @@ pub fn lock_all(
                 }
                 roots.push(Root {
                     index,
+                    overridden: std::mem::take(&mut overridden[index]),
                     request: &requests[index],
                     old: &old[index],
                     plans,
@@ -83,6 +90,8 @@ struct Root<'a> {
     request: &'a LockRequest<'a>,
     old: &'a (Locks, BTreeMap<ProviderAddress, ProviderAddress>),
     plans: Vec<Plan<'a>>,
+    /// What there is to say of providers that are left out.
+    overridden: Vec<Diagnostic>,
     state: Mutex<State>,
 }
 
@@ -113,8 +122,8 @@ impl Root<'_> {
                 let packages = state.packages.entry(wanted.address.clone()).or_default();
                 packages.insert(wanted.platform.clone(), Arc::clone(fetched));
             }
-            Some(Err(error)) if !state.errors.contains(error) => state.errors.push((**error).clone()),
-            Some(Err(_)) | None => {}
+            Some(Err(error)) => add_error(&mut state.errors, (**error).clone()),
+            None => {}
         }
         state.awaited -= 1;
         let State { awaited, packages, errors } = &mut *state;
@@ -122,7 +131,12 @@ impl Root<'_> {
     }
 
     fn outcome(&self, packages: Packages, errors: Vec<Diagnostic>) -> Locked {
-        if errors.is_empty() { assemble(self.request, self.old, &self.plans, packages) } else { Err(errors) }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        let mut outcome = assemble(self.request, self.old, &self.plans, packages)?;
+        outcome.warnings.extend(self.overridden.iter().cloned());
+        Ok(outcome)
     }
 }
 
@@ -180,8 +194,8 @@ fn plan_all<'a>(
         match (&mut planned[index], plan) {
             (Ok(plans), Ok(plan)) => plans.push(plan),
             (root @ Ok(_), Err(error)) => *root = Err(vec![*error]),
-            (Err(errors), Err(error)) if !errors.contains(&error) => errors.push(*error),
-            (Err(_), _) => {}
+            (Err(errors), Err(error)) => add_error(errors, *error),
+            (Err(_), Ok(_)) => {}
         }
     }
     planned

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -12,14 +13,14 @@ use url::Url;
 use super::download::Downloader;
 use super::once_map::OnceMap;
 use super::release_urls::ReleaseUrls;
-use super::{Available, Fetched, NOT_AUTHENTIC_HELP, Offer, ProgressSink, SourceError, Wanted};
+use super::{Available, Fetched, NOT_AUTHENTIC_HELP, Offer, ProgressSink, Published, SourceError, Wanted};
 use crate::address::ProviderAddress;
 use crate::authentication::packages::{self, PackageReport};
 use crate::authentication::{Authentication, AuthenticationPolicy, Expired, Sha256Sums, SigningKey, authenticate_sums};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::hash::Hash;
-use crate::net::{Purpose, RequestError, RequestErrorKind};
+use crate::hash::{Hash, HashScheme};
+use crate::net::{Document, Purpose, RequestError, RequestErrorKind};
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -44,8 +45,8 @@ pub struct Registry {
 
 /// SHA256SUMS and its signature, not verified.
 struct Documents {
-    sums: Vec<u8>,
-    signature: Vec<u8>,
+    sums: Document,
+    signature: Document,
 }
 
 /// What decides how packages of a registry are authenticated.
@@ -76,10 +77,8 @@ struct SignedSums {
     sums: Sha256Sums,
     authentication: Authentication,
     expired: Vec<Expired>,
+    last_modified: Option<Timestamp>,
 }
-
-/// A document and where it came from in the end, or why there is none.
-type Answer<T> = std::result::Result<(Url, T), RequestError>;
 
 impl SignedSums {
     /// The `zh:` of every package. Other lines, such as that of the manifest, are often the same for every release.
@@ -87,7 +86,16 @@ impl SignedSums {
         let is_archive = |name: &str| Path::new(name).extension().is_some_and(|extension| extension == "zip");
         self.sums.lines().filter(|(name, _)| is_archive(name)).map(|(_, sum)| Hash::zh(&sum)).collect()
     }
+
+    /// What has expired, as the user is told.
+    fn warnings(&self, wanted: &Wanted) -> Vec<Diagnostic> {
+        let subject = format!("{} {}", wanted.address, wanted.version);
+        self.expired.iter().map(|expired| expired.warning(&subject)).collect()
+    }
 }
+
+/// A document and where it came from in the end, or why there is none.
+type Answer<T> = std::result::Result<(Url, T), RequestError>;
 
 #[derive(Deserialize)]
 struct VersionList {
@@ -182,8 +190,7 @@ impl Registry {
     }
 
     pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
-        let answer = self.metadata(wanted)?;
-        let (metadata, base) = &*answer;
+        let (metadata, base) = &*self.metadata(wanted)?;
         let signed = self.signed_sums(wanted, metadata, base)?;
         let not_authentic = |problem: &dyn std::fmt::Display| {
             let error = wanted.error(Code::PackageNotAuthentic, problem);
@@ -227,16 +234,40 @@ impl Registry {
             confirmed.extend(reported);
         }
         confirmed.extend(signed.zh());
-        let subject = format!("{} {}", wanted.address, wanted.version);
         Fetched {
             h1,
             recordable,
             confirmed,
             authentication: signed.authentication.clone(),
-            warnings: signed.expired.iter().map(|expired| expired.warning(&subject)).collect(),
+            warnings: signed.warnings(wanted),
             downloaded: 0,
             reported: false,
         }
+    }
+
+    /// What the registry says of a version without a package being fetched.
+    pub(super) fn published(&self, wanted: &Wanted) -> Result<Published> {
+        let found = self.metadata(wanted)?;
+        let (metadata, base) = &*found;
+        let signed = self.signed_sums(wanted, metadata, base)?;
+        let zh: BTreeSet<_> = signed.sums.lines().map(|(_, sum)| Hash::zh(&sum)).collect();
+        let of_scheme = |report: &PackageReport, scheme| -> BTreeSet<Hash> {
+            report.hashes.iter().filter(|hash| hash.scheme() == scheme).cloned().collect()
+        };
+        let reports = self.reports(metadata).unwrap_or_default().into_iter();
+        let h1 = reports.filter_map(|(platform, report)| {
+            let sums = of_scheme(&report, HashScheme::Zh);
+            let is_signed = !sums.is_empty() && sums.is_subset(&zh);
+            is_signed.then(|| Some((platform.parse().ok()?, of_scheme(&report, HashScheme::H1)))).flatten()
+        });
+        let h1 = h1.filter(|(_, hashes)| !hashes.is_empty()).collect();
+        Ok(Published { h1, zh, authentication: signed.authentication.clone(), warnings: signed.warnings(wanted) })
+    }
+
+    /// When the SHA256SUMS of a package changed last, if its server says so.
+    pub(super) fn sums_modified(&self, wanted: &Wanted) -> Result<Option<Timestamp>> {
+        let (metadata, base) = &*self.metadata(wanted)?;
+        Ok(self.signed_sums(wanted, metadata, base)?.last_modified)
     }
 
     /// The `packages` map, which only OpenTofu looks at.
@@ -316,23 +347,21 @@ impl Registry {
             enforce_validation: self.policy.enforce_validation,
             enforce_expiration: self.policy.enforce_expiration,
         };
-        let (authentication, expired) =
-            authenticate_sums(sums, signature, keys, policy, self.policy.now).map_err(|error| {
+        let (authentication, expired) = authenticate_sums(&sums.bytes, &signature.bytes, keys, policy, self.policy.now)
+            .map_err(|error| {
                 let diagnostic = error.diagnostic(&format!("{} {}", wanted.address, wanted.version));
                 diagnostic.note(format!("checksums: {}", key.sums)).note(format!("signature: {}", key.signature))
             })?;
         if let Some(places) = &self.places {
             places.put(&wanted.address, &wanted.version, &key.sums, &key.signature);
         }
-        Ok(SignedSums { sums: Sha256Sums::parse(sums), authentication, expired })
+        let last_modified = sums.last_modified;
+        Ok(SignedSums { sums: Sha256Sums::parse(&sums.bytes), authentication, expired, last_modified })
     }
 
     fn documents(&self, sums: &Url, signature: &Url) -> std::result::Result<Arc<Documents>, RequestError> {
         self.documents.get_or_compute((sums.clone(), signature.clone()), || {
-            let get = |url: &Url, limit| {
-                let answer = self.downloader.client.get(url, None, limit, Purpose::Download);
-                answer.map(|document| document.bytes)
-            };
+            let get = |url: &Url, limit| self.downloader.client.get(url, None, limit, Purpose::Download);
             let (sums, signature) = std::thread::scope(|scope| {
                 let signature = scope.spawn(|| get(signature, MAXIMUM_SIGNATURE_BYTES));
                 let sums = get(sums, MAXIMUM_SUMS_BYTES);
@@ -349,7 +378,8 @@ impl Registry {
         let get =
             |url: &Url| client.get_json::<T>(url, Some(&address.hostname), MAXIMUM_METADATA_BYTES, Purpose::Registry);
         let service = client.providers_service(&address.hostname);
-        let service = service.map_err(|error| error.into_diagnostic(&address.to_string()))?;
+        let service =
+            service.map_err(|error| error.into_diagnostic(&format!("providers from {}", address.hostname)))?;
         let url = endpoint(&service, address, path)?;
         let answer = get(&url);
         if answer.is_err()
