@@ -35,6 +35,7 @@ complete -c provlock -n "__fish_provlock_needs_command" -s q -l quiet -d 'Say no
 complete -c provlock -n "__fish_provlock_needs_command" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provlock -n "__fish_provlock_needs_command" -s V -l version -d 'Print version'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "lock" -d 'Lock every required provider for every platform'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "upgrade" -d 'Move providers to newer versions'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
@@ -57,6 +58,32 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -l json -d 'Prin
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l min-age -d 'Choose no version younger than this, for example 7d [default: that of provlock.toml]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l opentofu-api -d 'Where registry.opentofu.org tells when versions were published' -r
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l terraform-api -d 'Where registry.terraform.io tells when versions were published' -r
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s j -l jobs -d 'How many packages to download and hash at a time [default: twice the number of cores]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Even into a pipe'
+never\t'Not at all'"
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l prune -d 'Remove entries that the configuration does not require'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l accept-changed-hashes -d 'Replace hashes that are not those of the published release'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l allow-missing-modules -d 'Go on without modules that are not installed'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l no-tests -d 'Do not count what only test files require'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l constraints -d 'Rewrite version constraints in the configuration so that they allow the newest version'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l pre -d 'Count prereleases as newer versions; only a constraint that names one exactly allows it'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l no-cache -d 'Neither use nor fill the cache of package hashes'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l check -d 'Write nothing; exit with 1 if something can move'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l dry-run -d 'Write nothing; show what can move, and what holds the rest back'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l color -d 'When to use colour' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
