@@ -156,7 +156,7 @@ fn prospect(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Sou
     let outlook = Outlook {
         address: candidate.address.clone(),
         locked: request.lock.document.locks().get(candidate.address).map(|locked| locked.version.clone()),
-        held_back_by: holding_back(requirement, &newest),
+        held_back_by: if chosen.version < newest { holding_back(requirement, &newest) } else { Vec::new() },
         too_young: chosen.too_young,
         allowed: chosen.version,
         newest,
@@ -225,7 +225,7 @@ fn newest_allowed(
     for version in available.versions.keys().rev() {
         let rewrite = if constraints.allows(version) {
             None
-        } else if request.rewrite_constraints && (request.prereleases || !version.is_prerelease()) {
+        } else if request.rewrite_constraints && is_above(candidate.requirement, version, request.prereleases) {
             match rewrite::allow(candidate.requirement, version) {
                 Ok(rewrite) => Some(rewrite),
                 Err(warning) => {
@@ -256,8 +256,19 @@ fn newest_allowed(
                 Diagnostic::error(Code::TooYoung, warning.message).help("choose it all the same with --min-age 0d");
             Box::new(warning.notes.into_iter().fold(error, Diagnostic::note))
         }
-        None => candidate.no_match(available),
+        None => {
+            let notes = not_rewritten.into_iter().map(|warning| warning.message);
+            Box::new(notes.fold(*candidate.no_match(available), Diagnostic::note))
+        }
     })
+}
+
+/// Whether a version is newer than what the constraints allow, so that they may come to allow it. None is rewritten for an
+/// older version that nobody named.
+fn is_above(requirement: &Requirement, version: &Version, prereleases: bool) -> bool {
+    let terms = requirement.constraints.terms();
+    (prereleases || !version.is_prerelease())
+        && terms.iter().all(|term| term.compares(version) || *version > term.boundary)
 }
 
 /// What to say about the versions that were skipped, the newest first.

@@ -307,6 +307,23 @@ fn constraints_that_cannot_be_rewritten_hold_back_with_a_reason() {
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
 }
 
+#[test]
+fn constraints_are_never_rewritten_for_an_older_version() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    registry.add_host("api.opentofu.org");
+    publish(&registry, "acme/gamma", "1.2.0");
+    document(&registry, "acme/gamma", &[("2.0.0", 1), ("1.2.0", 1), ("1.1.0", 100), ("1.0.0", 200)]);
+    let main = requires_both("~> 1.2", "~> 3.0");
+    environment.write("main.tf", &main);
+    let arguments = upgrade(&["--constraints", "--min-age", "7d", "acme/gamma"]);
+    environment.provlock(arguments).assert_code(2).assert_stderr_has("1.2.0 is not chosen");
+    assert_eq!(environment.read("main.tf"), main);
+    environment.provlock(upgrade(&["--constraints", "acme/gamma@1.0.0"])).assert_code(0);
+    assert_eq!(environment.read("main.tf"), requires_both("~> 1.0", "~> 3.0"));
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+}
+
 #[cfg(unix)]
 #[test]
 fn when_the_lock_file_cannot_be_written_the_configuration_is_restored() {
