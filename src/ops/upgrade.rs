@@ -250,17 +250,13 @@ fn newest_allowed(
             Some(why) => skipped.push(format!("{version} is not chosen: {why}")),
         }
     }
-    Err(match too_young(candidate, &skipped) {
-        Some(warning) => {
-            let error =
-                Diagnostic::error(Code::TooYoung, warning.message).help("choose it all the same with --min-age 0d");
-            Box::new(warning.notes.into_iter().fold(error, Diagnostic::note))
-        }
-        None => {
-            let notes = not_rewritten.into_iter().map(|warning| warning.message);
-            Box::new(notes.fold(*candidate.no_match(available), Diagnostic::note))
-        }
-    })
+    if let Some(warning) = too_young(candidate, &skipped) {
+        let error = Diagnostic::error(Code::TooYoung, warning.message);
+        let error = error.help("choose it all the same with --min-age 0d");
+        return Err(Box::new(warning.notes.into_iter().fold(error, Diagnostic::note)));
+    }
+    let notes = not_rewritten.into_iter().map(|warning| warning.message);
+    Err(Box::new(notes.fold(*candidate.no_match(available), Diagnostic::note)))
 }
 
 /// Whether a version is newer than what the constraints allow, so that they may come to allow it. None is rewritten for an
