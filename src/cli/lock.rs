@@ -12,7 +12,7 @@ use provlock::ops::{self, LockRequest};
 use provlock::requirements::{self, Requirements};
 
 use super::project::Project;
-use super::render::{json, lock as text};
+use super::render::{diff, json, lock as text};
 use super::source::SourceArgs;
 use super::ui::Ui;
 use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argument};
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     if ui.json {
         ui.print(&json::lock(&report, &warnings));
     } else if arguments.dry_run && changed {
-        ui.print(&text::unified_diff(&project.lock_path, old.unwrap_or_default(), &new));
+        ui.print(&diff::unified(&project.lock_path, old, Some(&new), ui.stdout_color));
     }
     Ok(if arguments.check && changed { Outcome::Found } else { Outcome::Done })
 }

@@ -1,29 +1,38 @@
 //! The flags that say where packages come from.
 
+use std::cell::OnceCell;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use clap::{Args, ValueHint};
 use provlock::cli_config::{self, CliConfig, Credentials, Environment};
+use provlock::diagnostic::Diagnostic;
 use provlock::dialect::Dialect;
 use provlock::net::{Client, NetSettings};
 use provlock::package::cache::HashCache;
-use provlock::source::{Downloader, FilesystemMirror, NetworkMirror, Registry, RegistryPolicy, Source, SourceKind};
+use provlock::source::oci_mirror::RepositoryTemplate;
+use provlock::source::{Downloader, FilesystemMirror, NetworkMirror, Source, SourceKind};
 
 use super::Failure;
 use super::environment::cache_directory;
+use super::installation::Sources;
 use super::ui::Ui;
 
 #[derive(Args)]
 #[command(next_help_heading = "From where")]
 pub(crate) struct SourceArgs {
     /// Take packages from a directory instead of the registries
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "net_mirror")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, group = "instead")]
     fs_mirror: Option<PathBuf>,
     /// Take packages from a network mirror instead of the registries
-    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url, group = "instead")]
     net_mirror: Option<String>,
+    /// Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`
+    #[arg(long, value_name = "TEMPLATE", group = "instead")]
+    oci_mirror: Option<String>,
+    /// Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)
+    #[arg(long, group = "instead")]
+    use_cli_config: bool,
     /// How many packages to download and hash at a time [default: twice the number of cores]
     #[arg(short, long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
@@ -55,6 +64,11 @@ impl CacheArgs {
 }
 
 impl SourceArgs {
+    /// The cache of package hashes, if it may be used and there is a place for it.
+    pub(crate) fn cache(&self, environment: &Environment) -> Option<HashCache> {
+        self.cache.cache(environment)
+    }
+
     /// The source that the flags and the CLI configuration describe.
     pub(crate) fn source(&self, dialect: Dialect, environment: &Environment, ui: &Ui) -> Result<Source, Failure> {
         if let Some(directory) = &self.fs_mirror {
@@ -65,16 +79,26 @@ impl SourceArgs {
         for line in &config.debug {
             ui.detail(line);
         }
-        let client = client(&config, environment, dialect).map_err(|error| vec![*error])?;
-        let downloader =
-            Downloader::new(client, self.jobs.map_or_else(default_jobs, usize::from), self.cache.cache(environment));
-        Ok(Source::new(match &self.net_mirror {
-            Some(url) => {
-                let mirror = NetworkMirror::new(downloader, url, dialect).map_err(|error| vec![*error])?;
-                SourceKind::NetworkMirror(mirror)
-            }
-            None => SourceKind::Registry(Registry::new(downloader, registry_policy(dialect, environment))),
-        }))
+        let kind = self.kind(&config, dialect, environment)?;
+        Ok(Source::new(kind))
+    }
+
+    fn kind(&self, config: &CliConfig, dialect: Dialect, environment: &Environment) -> Result<SourceKind, Failure> {
+        let one = |error: Box<Diagnostic>| vec![*error];
+        let client = client(config, environment, dialect).map_err(one)?;
+        let jobs = self.jobs.map_or_else(default_jobs, usize::from);
+        let downloader = Downloader::new(client, jobs, self.cache.cache(environment));
+        let sources = Sources { config, environment, dialect, downloader, oci_registries: OnceCell::new() };
+        let downloader = sources.downloader.clone();
+        if let Some(url) = &self.net_mirror {
+            NetworkMirror::new(downloader, url, dialect).map(SourceKind::NetworkMirror).map_err(one)
+        } else if let Some(template) = &self.oci_mirror {
+            RepositoryTemplate::parse_flag(template).and_then(|template| sources.oci_mirror(template)).map_err(one)
+        } else if self.use_cli_config {
+            sources.configured()
+        } else {
+            Ok(sources.registry(downloader))
+        }
     }
 }
 
@@ -91,14 +115,4 @@ pub(crate) fn client(
 /// How many packages are downloaded and hashed at a time: enough to keep every core busy while others wait for bytes.
 fn default_jobs() -> usize {
     2 * std::thread::available_parallelism().map_or(2, usize::from)
-}
-
-fn registry_policy(dialect: Dialect, environment: &Environment) -> RegistryPolicy {
-    let enforced = |name| dialect == Dialect::Tofu && environment.variable(name) == Some("true");
-    RegistryPolicy {
-        dialect,
-        enforce_validation: enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
-        enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
-        now: SystemTime::now(),
-    }
 }

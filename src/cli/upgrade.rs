@@ -19,7 +19,7 @@ use url::Url;
 
 use super::lock::{WhatArgs, addresses};
 use super::project::Project;
-use super::render::{json, lock as text, upgrade as table};
+use super::render::{diff, json, lock as text, upgrade as table};
 use super::source::{self, SourceArgs};
 use super::ui::Ui;
 use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argument};
@@ -136,7 +136,7 @@ fn show(
     } else {
         ui.print(&table::table(survey, project.dialect));
         for FileRewrite { path, old, new } in rewrite::files(&survey.edits) {
-            ui.print(&text::unified_diff(&path, old.as_bytes(), new.as_bytes()));
+            ui.print(&diff::unified(&path, Some(old.as_bytes()), Some(new.as_bytes()), ui.stdout_color));
         }
     }
     for line in table::summary(survey) {

@@ -11,6 +11,9 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use body::Body;
 pub use client::{Client, Document, Purpose};
+pub(crate) use error::causes;
 pub use error::{DownloadError, RequestError, RequestErrorKind};
+pub(crate) use retry::{Failure, after_status, with_retries};
 pub use settings::NetSettings;

@@ -86,7 +86,8 @@ pub fn lock(
     progress: ProgressSink<'_>,
 ) -> std::result::Result<LockOutcome, Vec<Diagnostic>> {
     let (old, taken_over) = take_over(request.document.locks(), request.dialect);
-    let candidates = candidates(request, &old)?;
+    let mut candidates = candidates(request, &old)?;
+    let overridden = without_overridden(&mut candidates, source);
     let plans = all(parallel::map(candidates, WAITING_REQUESTS, |candidate| plan(candidate, request, source)))?;
     let wanted = plans.iter().flat_map(|plan| {
         plan.platforms.iter().map(|platform| Wanted {
@@ -102,7 +103,27 @@ pub fn lock(
     for (wanted, fetched) in all(fetched)? {
         packages.entry(wanted.address).or_default().insert(wanted.platform, fetched);
     }
-    assemble(request, &old, &taken_over, &plans, packages)
+    let mut outcome = assemble(request, &old, &taken_over, &plans, packages)?;
+    outcome.warnings.extend(overridden);
+    Ok(outcome)
+}
+
+/// Leaves out the providers that are taken from a directory of their developer: no registry need have them, and what is
+/// locked of them is for others. Says so.
+fn without_overridden(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    candidates.retain(|candidate| {
+        let directory = source.dev_override(candidate.address);
+        warnings.extend(directory.map(|directory| {
+            let name = candidate.address.short(candidate.dialect);
+            let message = format!("{name} is not locked: dev_overrides take it from {}", directory.display());
+            Diagnostic::warning(Code::ProviderNotLocked, message)
+                .note("its entry in the lock file, if there is one, stays as it is")
+                .help("to lock it, run without --use-cli-config")
+        }));
+        directory.is_none()
+    });
+    warnings
 }
 
 /// The providers to lock, each with its entry and the version that was chosen for it.
@@ -220,10 +241,18 @@ pub(super) fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<Pro
     (new, taken_over)
 }
 
-/// All values, or all errors.
+/// All values, or all errors. What fails for several providers in the same words is one error with several places.
 pub(super) fn all<T>(results: Vec<Result<T>>) -> std::result::Result<Vec<T>, Vec<Diagnostic>> {
-    let (values, errors): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
-    let mut errors: Vec<Diagnostic> = errors.into_iter().filter_map(Result::err).map(|error| *error).collect();
-    errors.dedup();
-    if errors.is_empty() { Ok(values.into_iter().filter_map(Result::ok).collect()) } else { Err(errors) }
+    let mut values = Vec::new();
+    let mut errors: Vec<Diagnostic> = Vec::new();
+    for result in results {
+        match result {
+            Ok(value) => values.push(value),
+            Err(error) => match errors.iter_mut().find(|known| known.says_the_same(&error)) {
+                Some(known) => known.labels.extend(error.labels),
+                None => errors.push(*error),
+            },
+        }
+    }
+    if errors.is_empty() { Ok(values) } else { Err(errors) }
 }

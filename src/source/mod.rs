@@ -6,19 +6,24 @@
 mod download;
 mod filesystem_mirror;
 mod network_mirror;
+pub mod oci_mirror;
 mod once_map;
 mod registry;
 mod release_dates;
+mod several;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 pub use download::Downloader;
 pub use filesystem_mirror::FilesystemMirror;
 pub use network_mirror::NetworkMirror;
+pub use oci_mirror::OciMirror;
 pub use registry::{Registry, RegistryPolicy};
 pub(crate) use registry::{speaks_supported_protocol, unsupported_protocol};
 pub use release_dates::{DateServices, ReleaseDates};
+pub use several::{Method, Several};
 
 use jiff::Timestamp;
 
@@ -48,6 +53,10 @@ pub enum SourceKind {
     FilesystemMirror(FilesystemMirror),
     /// A server that speaks the provider mirror protocol.
     NetworkMirror(NetworkMirror),
+    /// Repositories of OCI registries.
+    OciMirror(OciMirror),
+    /// The installation methods of the CLI configuration.
+    Several(Several),
 }
 
 /// The versions of a provider.
@@ -97,6 +106,19 @@ pub struct Fetched {
     pub downloaded: u64,
 }
 
+/// What a registry publishes of a version, as far as it says so without a package being fetched.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// The `zh:` of every line of the verified SHA256SUMS.
+    pub zh: BTreeSet<Hash>,
+    /// The `h1:` that the registry reports, by platform; only those whose `zh:` is in SHA256SUMS.
+    pub h1: BTreeMap<Platform, BTreeSet<Hash>>,
+    /// How SHA256SUMS was authenticated.
+    pub authentication: Authentication,
+    /// What has expired.
+    pub warnings: Vec<Diagnostic>,
+}
+
 /// Why a source cannot list a provider's versions.
 #[derive(Clone, Debug)]
 pub enum SourceError {
@@ -133,6 +155,8 @@ impl Source {
                 SourceKind::Registry(registry) => registry.versions(address),
                 SourceKind::FilesystemMirror(mirror) => mirror.versions(address),
                 SourceKind::NetworkMirror(mirror) => mirror.versions(address),
+                SourceKind::OciMirror(mirror) => mirror.versions(address),
+                SourceKind::Several(several) => several.versions(address),
             };
             available.map(Arc::new)
         })
@@ -140,8 +164,11 @@ impl Source {
 
     /// The platforms that there are packages of a version for.
     pub fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
-        if let SourceKind::NetworkMirror(mirror) = &self.kind {
-            return mirror.platforms(address, version);
+        match &self.kind {
+            SourceKind::NetworkMirror(mirror) => return mirror.platforms(address, version),
+            SourceKind::OciMirror(mirror) => return mirror.platforms(address, version),
+            SourceKind::Several(several) => return several.platforms(address, version),
+            SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {}
         }
         let available = self.versions(address).map_err(SourceError::into_diagnostic)?;
         let platforms = available.versions.get(version).map(|offer| offer.platforms.clone()).unwrap_or_default();
@@ -153,11 +180,37 @@ impl Source {
         Ok(platforms)
     }
 
+    /// What is published of a version, seen from the package of one platform; none where a mirror, which holds what
+    /// somebody copied, supplies it.
+    pub fn published(&self, wanted: &Wanted) -> Result<Option<Published>> {
+        self.registry_of(&wanted.address, &wanted.version)?.map(|registry| registry.published(wanted)).transpose()
+    }
+
+    /// The registry that supplies a version, if it is one.
+    fn registry_of<'a>(&'a self, address: &'a ProviderAddress, version: &'a Version) -> Result<Option<&'a Registry>> {
+        match &self.kind {
+            SourceKind::Registry(registry) => Ok(Some(registry)),
+            SourceKind::Several(several) => match several.source_of(address, version)? {
+                Some(source) => source.registry_of(address, version),
+                None => Ok(None),
+            },
+            SourceKind::FilesystemMirror(_) | SourceKind::NetworkMirror(_) | SourceKind::OciMirror(_) => Ok(None),
+        }
+    }
+
     /// When the SHA256SUMS of a version changed last, if its server says so; only registries have one.
     pub(crate) fn sums_modified(&self, address: &ProviderAddress, version: &Version) -> Result<Option<Timestamp>> {
-        let SourceKind::Registry(registry) = &self.kind else { return Ok(None) };
+        let Some(registry) = self.registry_of(address, version)? else { return Ok(None) };
         let platform = self.platforms(address, version)?.into_iter().next().unwrap_or_else(Platform::current);
         registry.sums_modified(&Wanted { address: address.clone(), version: version.clone(), platform })
+    }
+
+    /// The directory that a provider under development is taken from; such a provider is not locked.
+    pub fn dev_override(&self, address: &ProviderAddress) -> Option<&Path> {
+        match &self.kind {
+            SourceKind::Several(several) => several.dev_override(address),
+            _ => None,
+        }
     }
 
     /// Fetches and authenticates one package.
@@ -167,6 +220,8 @@ impl Source {
                 SourceKind::Registry(registry) => registry.package(wanted, progress),
                 SourceKind::FilesystemMirror(mirror) => mirror.package(wanted),
                 SourceKind::NetworkMirror(mirror) => mirror.package(wanted, progress),
+                SourceKind::OciMirror(mirror) => mirror.package(wanted, progress),
+                SourceKind::Several(several) => return several.package(wanted, progress),
             };
             progress(wanted, Progress::Finished);
             fetched.map(Arc::new)

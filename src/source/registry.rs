@@ -11,13 +11,13 @@ use url::Url;
 
 use super::download::Downloader;
 use super::once_map::OnceMap;
-use super::{Available, Fetched, NOT_AUTHENTIC_HELP, Offer, ProgressSink, SourceError, Wanted};
+use super::{Available, Fetched, NOT_AUTHENTIC_HELP, Offer, ProgressSink, Published, SourceError, Wanted};
 use crate::address::ProviderAddress;
 use crate::authentication::packages::{self, PackageReport};
 use crate::authentication::{Authentication, AuthenticationPolicy, Expired, Sha256Sums, SigningKey, authenticate_sums};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::hash::Hash;
+use crate::hash::{Hash, HashScheme};
 use crate::net::{Document, Purpose, RequestErrorKind};
 use crate::platform::Platform;
 use crate::version::Version;
@@ -66,6 +66,14 @@ struct SignedSums {
     authentication: Authentication,
     expired: Vec<Expired>,
     last_modified: Option<Timestamp>,
+}
+
+impl SignedSums {
+    /// What has expired, as the user is told.
+    fn warnings(&self, wanted: &Wanted) -> Vec<Diagnostic> {
+        let subject = format!("{} {}", wanted.address, wanted.version);
+        self.expired.iter().map(|expired| expired.warning(&subject)).collect()
+    }
 }
 
 #[derive(Deserialize)]
@@ -189,15 +197,33 @@ impl Registry {
             .lines()
             .filter(|(name, _)| Path::new(name).extension().is_some_and(|extension| extension == "zip"));
         confirmed.extend(archives.map(|(_, sum)| Hash::zh(&sum)));
-        let subject = format!("{} {}", wanted.address, wanted.version);
         Ok(Fetched {
             h1: package.h1,
             recordable,
             confirmed,
             authentication: signed.authentication.clone(),
-            warnings: signed.expired.iter().map(|expired| expired.warning(&subject)).collect(),
+            warnings: signed.warnings(wanted),
             downloaded: package.transferred,
         })
+    }
+
+    /// What the registry says of a version without a package being fetched.
+    pub(super) fn published(&self, wanted: &Wanted) -> Result<Published> {
+        let found = self.metadata(wanted)?;
+        let (metadata, base) = &*found;
+        let signed = self.signed_sums(wanted, metadata, base)?;
+        let zh: BTreeSet<_> = signed.sums.lines().map(|(_, sum)| Hash::zh(&sum)).collect();
+        let of_scheme = |report: &PackageReport, scheme| -> BTreeSet<Hash> {
+            report.hashes.iter().filter(|hash| hash.scheme() == scheme).cloned().collect()
+        };
+        let reports = self.reports(metadata).unwrap_or_default().into_iter();
+        let h1 = reports.filter_map(|(platform, report)| {
+            let sums = of_scheme(&report, HashScheme::Zh);
+            let is_signed = !sums.is_empty() && sums.is_subset(&zh);
+            is_signed.then(|| Some((platform.parse().ok()?, of_scheme(&report, HashScheme::H1)))).flatten()
+        });
+        let h1 = h1.filter(|(_, hashes)| !hashes.is_empty()).collect();
+        Ok(Published { h1, zh, authentication: signed.authentication.clone(), warnings: signed.warnings(wanted) })
     }
 
     /// When the SHA256SUMS of a package changed last, if its server says so.
@@ -293,7 +319,7 @@ impl Registry {
     /// The URL of one of a provider's endpoints.
     fn endpoint(&self, address: &ProviderAddress, path: &str) -> Result<Url> {
         let base = self.downloader.client.providers_service(&address.hostname);
-        let base = base.map_err(|error| error.into_diagnostic(&address.to_string()))?;
+        let base = base.map_err(|error| error.into_diagnostic(&format!("providers from {}", address.hostname)))?;
         // Relative to the base as links are: its last segment goes unless it ends with a slash.
         let path = format!("{}/{}/{path}", address.namespace, address.name);
         base.join(&path).map_err(|error| {

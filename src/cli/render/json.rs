@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use provlock::address::Hostname;
 use provlock::authentication::Authentication;
-use provlock::diagnostic::{Diagnostic, Location};
+use provlock::cli_config::CredentialsOrigin;
+use provlock::diagnostic::{Diagnostic, Location, Severity};
 use provlock::hash::Hash;
 use provlock::lockfile::{Change, LockedProvider};
 use provlock::ops::{LockedPackage, Outlook, ProviderReport, Survey};
@@ -13,6 +15,7 @@ use serde_json::{Value, json};
 
 use super::lock::Report;
 use crate::cli::project::Project;
+use crate::cli::verify::CheckedRoot;
 
 /// The version of the schema. It grows when a field is removed or changes its meaning.
 const SCHEMA: u32 = 1;
@@ -78,20 +81,62 @@ fn constraint_edit(edit: &ConstraintEdit) -> Value {
     json!({ "file": edit.location.path(), "line": line, "column": column, "old": old, "new": edit.new })
 }
 
+/// The result of `verify`, with what could not be checked.
+pub(crate) fn verify(roots: &[CheckedRoot], errors: &[Diagnostic]) -> String {
+    let root = |root: &CheckedRoot| {
+        json!({
+            "path": root.path,
+            "lock_file": root.lock_path,
+            "dialect": root.dialect.name(),
+            "findings": root.findings.iter().map(finding).collect::<Vec<_>>(),
+        })
+    };
+    document("verify", &roots.iter().map(root).collect::<Vec<_>>(), &[], errors)
+}
+
+/// The result of `login` and `logout`: where the token of a host is, or was, without the token.
+pub(crate) fn login(
+    command: &str,
+    host: &Hostname,
+    origin: Option<&CredentialsOrigin>,
+    warnings: &[Diagnostic],
+) -> String {
+    let kind = origin.map(|origin| match origin {
+        CredentialsOrigin::Environment(_) => "environment",
+        CredentialsOrigin::Block(_) => "file",
+        CredentialsOrigin::Helper(_) => "helper",
+    });
+    let place = origin.map(|origin| match origin {
+        CredentialsOrigin::Environment(variable) => variable.clone(),
+        CredentialsOrigin::Block(path) | CredentialsOrigin::Helper(path) => path.display().to_string(),
+    });
+    let mut value = envelope(command, &[], warnings, &[]);
+    value["credentials"] = json!({ "host": host.to_string(), "origin": kind, "place": place });
+    format!("{value}\n")
+}
+
 /// The result of a command that could not do what it was asked for.
 pub(crate) fn failure(command: &str, errors: &[Diagnostic]) -> String {
     document(command, &[], &[], errors)
 }
 
-fn document(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
-    let value = json!({
+/// The result of `merge`: conflicts are its errors.
+pub(crate) fn merge(warnings: &[Diagnostic], conflicts: &[Diagnostic]) -> String {
+    document("merge", &[], warnings, conflicts)
+}
+
+pub(super) fn document(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+    format!("{}\n", envelope(command, roots, warnings, errors))
+}
+
+fn envelope(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> Value {
+    json!({
         "schema": SCHEMA,
         "command": command,
         "roots": roots,
         "warnings": warnings.iter().map(diagnostic).collect::<Vec<_>>(),
         "errors": errors.iter().map(diagnostic).collect::<Vec<_>>(),
-    });
-    format!("{value}\n")
+    })
 }
 
 fn provider(report: &ProviderReport) -> Value {
@@ -140,6 +185,15 @@ fn authentication(report: &ProviderReport) -> Value {
     };
     let key_ids: BTreeSet<String> = report.packages.values().filter_map(key_id).collect();
     json!({ "result": result, "key_ids": key_ids })
+}
+
+fn finding(finding: &Diagnostic) -> Value {
+    let mut value = diagnostic(finding);
+    value["severity"] = match finding.severity {
+        Severity::Error => "error".into(),
+        Severity::Warning => "warning".into(),
+    };
+    value
 }
 
 fn diagnostic(diagnostic: &Diagnostic) -> Value {

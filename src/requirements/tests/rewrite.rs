@@ -1,3 +1,5 @@
+use std::path::Path;
+
 use super::*;
 use crate::constraint::ConstraintList;
 use crate::requirements::rewrite::{allow, allowing, files};
