@@ -29,7 +29,7 @@ use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argu
 )]
 pub(crate) struct LockArgs {
     /// Only these providers [default: all that the configuration requires]
-    #[arg(value_name = "PROVIDER", help_heading = "What")]
+    #[arg(value_name = "PROVIDER", help_heading = "What", display_order = 0)]
     providers: Vec<String>,
     #[command(flatten)]
     what: WhatArgs,
