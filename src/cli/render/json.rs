@@ -164,6 +164,7 @@ fn provider(report: &ProviderReport) -> Value {
         },
         "platforms": report.packages.keys().map(ToString::to_string).collect::<Vec<_>>(),
         "authentication": authentication(report),
+        "trusted_registry": report.packages.values().any(|package| package.reported),
     })
 }
 
