@@ -114,7 +114,7 @@ fn without_overridden(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> V
         warnings.extend(directory.map(|directory| {
             let name = candidate.address.short(candidate.dialect);
             let message = format!("{name} is not locked: dev_overrides take it from {}", directory.display());
-            Diagnostic::warning(Code::ProviderNotLocked, message)
+            Diagnostic::warning(Code::DevOverride, message)
                 .note("its entry in the lock file, if there is one, stays as it is")
                 .help("to lock it, run without --use-cli-config")
         }));

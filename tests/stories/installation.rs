@@ -180,7 +180,9 @@ fn a_provider_under_development_is_not_locked() {
     let environment = project(&registry, "hashicorp/null", block);
     environment.write("main.tf", requires_all(&["hashicorp/null", "acme/gamma"]));
     let output = environment.provlock(LOCK);
-    output.assert_code(0).assert_stderr_has("acme/gamma is not locked: dev_overrides take it from /work/gamma");
+    output
+        .assert_code(0)
+        .assert_stderr_has("warning[dev-override]: acme/gamma is not locked: dev_overrides take it from /work/gamma");
     assert_locked(&environment, &null, &all_hashes(&null));
     assert_eq!(registry.requests_to("*/acme/*"), 0);
 

@@ -1,12 +1,16 @@
 //! Stories: what `provlock` does for its users, told by running it. One binary, so that it links once.
+//!
+//! Those about the CLI configuration use the names that its files have on Unix.
 
 #[cfg(unix)]
 mod credentials_helper;
 mod demo;
+#[cfg(unix)]
 mod installation;
 mod json_output;
 mod lock;
 mod mirrors;
+#[cfg(unix)]
 mod private;
 mod runs;
 mod support;
