@@ -73,6 +73,13 @@ macro_rules! codes {
             /// Every code, in the order of the documentation.
             pub const ALL: &'static [Code] = &[$(Code::$variant),+];
 
+            /// What it means, in a sentence.
+            pub fn summary(self) -> &'static str {
+                match self {
+                    $(Self::$variant => concat!($($doc),+).trim_ascii(),)+
+                }
+            }
+
             /// The name in kebab case.
             pub fn as_str(self) -> &'static str {
                 match self {
@@ -90,6 +97,8 @@ codes! {
     LockFileSyntax = "lock-file-syntax",
     /// The lock file holds git conflict markers.
     ConflictMarkers = "conflict-markers",
+    /// Two sides of a merge exclude each other.
+    MergeConflict = "merge-conflict",
     /// A provider has two entries.
     DuplicateProvider = "duplicate-provider",
     /// An address, version or constraint list is not in its canonical form.
@@ -263,6 +272,12 @@ impl Diagnostic {
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
+    }
+
+    /// Whether another diagnostic differs at most in its places.
+    pub fn says_the_same(&self, other: &Self) -> bool {
+        let words = |d: &Self| (d.severity, d.code, d.message.clone(), d.notes.clone(), d.help.clone());
+        words(self) == words(other)
     }
 
     /// An error of the operating system about a file: what was tried, on which path, and why it failed.

@@ -1,18 +1,18 @@
 //! `lock`: writes the lock file that the configuration asks for.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::Args;
 use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
-use provlock::diagnostic::Diagnostic;
 use provlock::dialect::Dialect;
 use provlock::lockfile;
-use provlock::ops::{self, LockOutcome, LockRequest};
-use provlock::requirements;
+use provlock::ops::{self, LockRequest};
+use provlock::requirements::{self, Requirements};
 
 use super::project::Project;
-use super::render::{json, lock as text};
+use super::render::{diff, json, lock as text};
 use super::source::SourceArgs;
 use super::ui::Ui;
 use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argument};
@@ -23,6 +23,9 @@ use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argu
     after_help = "Exit codes: 0 done or up to date, 1 --check found that the file would change, 2 could not do it"
 )]
 pub(crate) struct LockArgs {
+    /// Only these providers [default: all that the configuration requires]
+    #[arg(value_name = "PROVIDER", help_heading = "What")]
+    providers: Vec<String>,
     #[command(flatten)]
     what: WhatArgs,
     #[command(flatten)]
@@ -35,14 +38,11 @@ pub(crate) struct LockArgs {
     dry_run: bool,
 }
 
-/// What is to be locked.
+/// What is to be locked, of `lock` and `upgrade`.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(next_help_heading = "What")]
 pub(crate) struct WhatArgs {
-    /// Only these providers [default: all that the configuration requires]
-    #[arg(value_name = "PROVIDER")]
-    providers: Vec<String>,
     /// Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]
     #[arg(
         short,
@@ -52,13 +52,13 @@ pub(crate) struct WhatArgs {
         env = "PROVLOCK_PLATFORMS",
         hide_env_values = true
     )]
-    platforms: Vec<String>,
+    pub(crate) platforms: Vec<String>,
     /// Remove entries that the configuration does not require
     #[arg(long)]
-    prune: bool,
+    pub(crate) prune: bool,
     /// Replace hashes that are not those of the published release
     #[arg(long)]
-    accept_changed_hashes: bool,
+    pub(crate) accept_changed_hashes: bool,
     /// Go on without modules that are not installed
     #[arg(long)]
     allow_missing_modules: bool,
@@ -72,7 +72,20 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     let project = Project::open(Path::new("."), global.dialect, &environment)?;
     ui.detail(&format!("dialect {} ({})", project.dialect, project.dialect_reason));
     let (document, mut warnings) = project.document()?;
-    let outcome = arguments.what.lock(&project, &document, &arguments.source, &environment, ui)?;
+    let requirements = arguments.what.requirements(&project, &environment)?;
+    let request = LockRequest {
+        requirements: &requirements,
+        document: &document,
+        dialect: project.dialect,
+        platforms: &project.platforms(&arguments.what.platforms)?,
+        only: &addresses(&arguments.providers, project.dialect)?,
+        versions: &BTreeMap::new(),
+        prune: arguments.what.prune,
+        accept_changed_hashes: arguments.what.accept_changed_hashes,
+    };
+    let source = arguments.source.source(project.dialect, &environment, ui)?;
+    let downloads = ui.downloads();
+    let outcome = ops::lock(&request, &source, &|wanted, progress| downloads.note(wanted, progress))?;
     warnings.extend(outcome.warnings.iter().cloned());
 
     let old = project.lock_bytes.as_deref();
@@ -90,42 +103,23 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     if ui.json {
         ui.print(&json::lock(&report, &warnings));
     } else if arguments.dry_run && changed {
-        ui.print(&text::unified_diff(&project.lock_path, old.unwrap_or_default(), &new));
+        ui.print(&diff::unified(&project.lock_path, old, Some(&new), ui.stdout_color));
     }
     Ok(if arguments.check && changed { Outcome::Found } else { Outcome::Done })
 }
 
 impl WhatArgs {
-    fn lock(
-        &self,
-        project: &Project,
-        document: &lockfile::Document,
-        source: &SourceArgs,
-        environment: &Environment,
-        ui: &Ui,
-    ) -> Result<LockOutcome, Failure> {
-        let platforms = project.platforms(&self.platforms)?;
-        let only = self.addresses(project.dialect)?;
+    /// What the configuration requires.
+    pub(crate) fn requirements(&self, project: &Project, environment: &Environment) -> Result<Requirements, Failure> {
         let options = project.requirements_options(environment, !self.no_tests, self.allow_missing_modules);
-        let requirements = requirements::read(&project.root, &options)?;
-        let request = LockRequest {
-            requirements: &requirements,
-            document,
-            dialect: project.dialect,
-            platforms: &platforms,
-            only: &only,
-            prune: self.prune,
-            accept_changed_hashes: self.accept_changed_hashes,
-        };
-        let source = source.source(project.dialect, environment, ui)?;
-        let downloads = ui.downloads();
-        ops::lock(&request, &source, &|wanted, progress| downloads.note(wanted, progress))
+        requirements::read(&project.root, &options)
     }
+}
 
-    fn addresses(&self, dialect: Dialect) -> Result<Vec<ProviderAddress>, Vec<Diagnostic>> {
-        let address = |text: &String| {
-            ProviderAddress::parse(text, dialect).map_err(|error| vec![invalid_argument(format!("{text:?}: {error}"))])
-        };
-        self.providers.iter().map(address).collect()
-    }
+/// Reads the addresses of providers.
+pub(crate) fn addresses(texts: &[String], dialect: Dialect) -> Result<Vec<ProviderAddress>, Failure> {
+    let address = |text: &String| {
+        ProviderAddress::parse(text, dialect).map_err(|error| vec![invalid_argument(format!("{text:?}: {error}"))])
+    };
+    texts.iter().map(address).collect()
 }

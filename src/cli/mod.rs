@@ -1,14 +1,23 @@
 //! The command line: raw arguments to validated requests, reports to text or JSON, outcomes to exit codes.
 
 mod completions;
+mod diff;
 mod environment;
+mod git;
 mod installation;
 mod lock;
 mod login;
+mod merge;
 mod project;
 mod render;
+mod repository;
+mod resolve;
+mod roots;
+mod setup;
 mod source;
 mod ui;
+mod upgrade;
+mod verify;
 
 #[cfg(test)]
 mod tests;
@@ -59,7 +68,7 @@ pub(crate) struct OutputArgs {
     /// Say nothing but errors
     #[arg(short, long, global = true)]
     pub(crate) quiet: bool,
-    /// When to use colour
+    /// When to use colour; auto: on a terminal, unless `NO_COLOR` is set
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ui::Color::Auto)]
     pub(crate) color: ui::Color,
 }
@@ -68,6 +77,17 @@ pub(crate) struct OutputArgs {
 pub(crate) enum Command {
     /// Lock every required provider for every platform
     Lock(lock::LockArgs),
+    /// Check that the lock file fits its configuration, the policy and what is published
+    Verify(verify::VerifyArgs),
+    /// Compare two lock files, provider by provider
+    Diff(diff::DiffArgs),
+    /// Merge lock files, or mend one that holds conflict markers
+    Merge(merge::MergeArgs),
+    /// Connect provlock with other programs
+    #[command(subcommand)]
+    Setup(setup::SetupCommand),
+    /// Move providers to newer versions
+    Upgrade(upgrade::UpgradeArgs),
     /// Store the token of a registry or mirror, read without echo or from stdin
     Login(login::LoginArgs),
     /// Remove the token of a registry or mirror
@@ -102,9 +122,21 @@ impl From<Outcome> for ExitCode {
 
 /// Runs a command and shows what stopped it.
 pub(crate) fn run(cli: Cli) -> Outcome {
-    let ui = Ui::new(&cli.global.output);
+    let json = cli.global.output.json || matches!(&cli.command, Command::Verify(arguments) if arguments.wants_json());
+    let ui = Ui::new(&cli.global.output, json);
     let (name, result) = match cli.command {
         Command::Lock(arguments) => ("lock", enter(&cli.global).and_then(|()| lock::run(&arguments, &cli.global, &ui))),
+        Command::Verify(arguments) => {
+            ("verify", enter(&cli.global).and_then(|()| verify::run(&arguments, &cli.global, &ui)))
+        }
+        Command::Diff(arguments) => ("diff", enter(&cli.global).and_then(|()| diff::run(&arguments, &cli.global, &ui))),
+        Command::Merge(arguments) => {
+            ("merge", enter(&cli.global).and_then(|()| merge::run(&arguments, &cli.global, &ui)))
+        }
+        Command::Setup(arguments) => ("setup", enter(&cli.global).and_then(|()| setup::run(&arguments, &ui))),
+        Command::Upgrade(arguments) => {
+            ("upgrade", enter(&cli.global).and_then(|()| upgrade::run(&arguments, &cli.global, &ui)))
+        }
         Command::Login(arguments) => {
             ("login", enter(&cli.global).and_then(|()| login::login(&arguments, &cli.global, &ui)))
         }

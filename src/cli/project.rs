@@ -12,9 +12,6 @@ use provlock::settings::{PlatformSelection, Settings};
 
 use super::Failure;
 
-/// Name of the lock file, in every root module.
-pub(crate) const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
-
 /// A root module as it is on disk.
 pub(crate) struct Project {
     /// The root module's directory, as the user knows it.
@@ -38,7 +35,7 @@ impl Project {
             Err(_) => path.to_owned(),
         };
         let settings = Settings::find(&absolute, shown).map_err(|error| vec![*error])?;
-        let lock_path = join(root, Path::new(LOCK_FILE_NAME));
+        let lock_path = join(root, Path::new(lockfile::LOCK_FILE_NAME));
         let lock_bytes = lockfile::file::read(&lock_path).map_err(|error| vec![*error])?;
         let detected = || lock_bytes.as_deref().and_then(lockfile::detect_dialect);
         let (dialect, dialect_reason) = if let Some(dialect) = dialect {

@@ -64,6 +64,11 @@ impl CacheArgs {
 }
 
 impl SourceArgs {
+    /// The cache of package hashes, if it may be used and there is a place for it.
+    pub(crate) fn cache(&self, environment: &Environment) -> Option<HashCache> {
+        self.cache.cache(environment)
+    }
+
     /// The source that the flags and the CLI configuration describe.
     pub(crate) fn source(&self, dialect: Dialect, environment: &Environment, ui: &Ui) -> Result<Source, Failure> {
         if let Some(directory) = &self.fs_mirror {
@@ -97,7 +102,12 @@ impl SourceArgs {
     }
 }
 
-fn client(config: &CliConfig, environment: &Environment, dialect: Dialect) -> provlock::diagnostic::Result<Client> {
+/// The HTTP client of a run.
+pub(crate) fn client(
+    config: &CliConfig,
+    environment: &Environment,
+    dialect: Dialect,
+) -> provlock::diagnostic::Result<Client> {
     let credentials = Arc::new(Credentials::new(environment, config, dialect));
     Client::new(NetSettings::new(environment, config), credentials, config)
 }

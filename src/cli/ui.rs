@@ -13,14 +13,12 @@ use provlock::source::{Progress, Wanted};
 use super::OutputArgs;
 use super::render::{diagnostics, json};
 
-/// When to use colour.
+/// When to use colour: `auto` means on a terminal, unless `NO_COLOR` is set.
+// The variants have no documentation, so that `--help` lists them on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Color {
-    /// On a terminal, unless `NO_COLOR` is set
     Auto,
-    /// Even into a pipe
     Always,
-    /// Not at all
     Never,
 }
 
@@ -38,10 +36,13 @@ pub(crate) struct Ui {
     pub(crate) verbosity: Verbosity,
     /// Whether stderr is coloured.
     pub(crate) color: bool,
+    /// Whether text on stdout is coloured.
+    pub(crate) stdout_color: bool,
 }
 
 impl Ui {
-    pub(crate) fn new(arguments: &OutputArgs) -> Self {
+    /// `json` says whether errors, too, are data.
+    pub(crate) fn new(arguments: &OutputArgs, json: bool) -> Self {
         let verbosity = match (arguments.quiet, arguments.verbose) {
             (true, _) => Verbosity::Quiet,
             (false, 0) => Verbosity::Normal,
@@ -53,14 +54,24 @@ impl Ui {
             Color::Never => false,
             Color::Auto => terminal && !no_color,
         };
-        Self { json: arguments.json, verbosity, color: color(std::io::stderr().is_terminal()) }
+        Self {
+            json,
+            verbosity,
+            color: color(std::io::stderr().is_terminal()),
+            stdout_color: color(std::io::stdout().is_terminal()),
+        }
     }
 
     /// Prints data. A reader that closes the pipe early is no error.
-    #[expect(clippy::unused_self, reason = "everything is printed through this type")]
     pub(crate) fn print(&self, text: &str) {
+        self.print_bytes(text.as_bytes());
+    }
+
+    /// [`Ui::print`] for what may be no text.
+    #[expect(clippy::unused_self, reason = "everything is printed through this type")]
+    pub(crate) fn print_bytes(&self, bytes: &[u8]) {
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
     }
 
     /// Prints one line of status.
@@ -84,6 +95,11 @@ impl Ui {
         }
     }
 
+    /// Shows what could not be done.
+    pub(crate) fn complain(&self, errors: &[Diagnostic]) {
+        self.show(errors);
+    }
+
     /// Shows what stopped a command; with `--json` also as data.
     pub(crate) fn fail(&self, command: &str, errors: &[Diagnostic]) {
         self.show(errors);
@@ -92,7 +108,8 @@ impl Ui {
         }
     }
 
-    fn show(&self, list: &[Diagnostic]) {
+    /// Shows diagnostics whatever the verbosity.
+    pub(crate) fn show(&self, list: &[Diagnostic]) {
         for diagnostic in list {
             eprintln!("{}", diagnostics::render(diagnostic, self.color));
         }

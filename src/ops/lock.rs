@@ -19,6 +19,7 @@ use crate::source::{Fetched, ProgressSink, Source, Wanted};
 use crate::version::Version;
 
 /// What is to be locked, and how.
+#[derive(Clone, Copy)]
 pub struct LockRequest<'a> {
     /// What the configuration requires.
     pub requirements: &'a Requirements,
@@ -30,6 +31,8 @@ pub struct LockRequest<'a> {
     pub platforms: &'a PlatformSelection,
     /// Only these providers; all that are required when empty.
     pub only: &'a [ProviderAddress],
+    /// The versions that were chosen. Any other provider keeps its version, or gets the newest when it is not locked.
+    pub versions: &'a BTreeMap<ProviderAddress, Version>,
     /// Whether entries that are not required go.
     pub prune: bool,
     /// Whether hashes that contradict what is published are replaced instead of refused.
@@ -123,8 +126,8 @@ fn without_overridden(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> V
     warnings
 }
 
-/// The providers to lock, each with the entry whose version it keeps.
-fn candidates<'a>(
+/// The providers to lock, each with its entry and the version that was chosen for it.
+pub(super) fn candidates<'a>(
     request: &LockRequest<'a>,
     old: &'a Locks,
 ) -> std::result::Result<Vec<Candidate<'a>>, Vec<Diagnostic>> {
@@ -142,6 +145,7 @@ fn candidates<'a>(
         address,
         requirement,
         locked: old.get(address),
+        chosen: request.versions.get(address),
         document: request.document,
         dialect: request.dialect,
     };
@@ -150,14 +154,7 @@ fn candidates<'a>(
 
 fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, source: &Source) -> Result<Plan<'a>> {
     let address = candidate.address;
-    let available = source.versions(address).map_err(|error| {
-        let error = error.into_diagnostic();
-        candidate
-            .requirement
-            .declarations
-            .iter()
-            .fold(error, |error, declaration| Box::new(error.at(declaration.location.clone(), "required here")))
-    })?;
+    let available = candidate.available(source)?;
     let version = candidate.select(&available)?;
     let platforms = match request.platforms {
         PlatformSelection::These(platforms) => platforms.clone(),
@@ -225,7 +222,7 @@ fn locked_package((platform, fetched): (Platform, Arc<Fetched>)) -> (Platform, L
 
 /// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints, but
 /// not the hashes, because the two registries' packages differ (spec section 6). The old entries stay.
-fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
+pub(super) fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
     let mut new = locks.clone();
     let mut taken_over = BTreeMap::new();
     let predecessor = |address: &ProviderAddress| {
@@ -244,10 +241,18 @@ fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddres
     (new, taken_over)
 }
 
-/// All values, or all errors.
-fn all<T>(results: Vec<Result<T>>) -> std::result::Result<Vec<T>, Vec<Diagnostic>> {
-    let (values, errors): (Vec<_>, Vec<_>) = results.into_iter().partition(Result::is_ok);
-    let mut errors: Vec<Diagnostic> = errors.into_iter().filter_map(Result::err).map(|error| *error).collect();
-    errors.dedup();
-    if errors.is_empty() { Ok(values.into_iter().filter_map(Result::ok).collect()) } else { Err(errors) }
+/// All values, or all errors. What fails for several providers in the same words is one error with several places.
+pub(super) fn all<T>(results: Vec<Result<T>>) -> std::result::Result<Vec<T>, Vec<Diagnostic>> {
+    let mut values = Vec::new();
+    let mut errors: Vec<Diagnostic> = Vec::new();
+    for result in results {
+        match result {
+            Ok(value) => values.push(value),
+            Err(error) => match errors.iter_mut().find(|known| known.says_the_same(&error)) {
+                Some(known) => known.labels.extend(error.labels),
+                None => errors.push(*error),
+            },
+        }
+    }
+    if errors.is_empty() { Ok(values) } else { Err(errors) }
 }

@@ -1,8 +1,13 @@
 //! What the commands do: selecting versions, locking, verifying, upgrading.
 
 mod lock;
-mod parallel;
+pub mod parallel;
 mod record;
+mod roots;
 mod select;
+mod upgrade;
+pub mod verify;
 
 pub use lock::{LockOutcome, LockRequest, LockedPackage, ProviderReport, lock};
+pub use roots::{RootSearch, find_roots};
+pub use upgrade::{MinimumAge, Outlook, Survey, UpgradeRequest, survey};

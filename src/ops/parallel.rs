@@ -8,7 +8,7 @@ use std::sync::PoisonError;
 pub(crate) const WAITING_REQUESTS: usize = 64;
 
 /// Applies `work` to every item on up to `threads` threads, and returns the results in the order of the items.
-pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
+pub fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let count = items.len();
     let queue = Mutex::new(items.into_iter().enumerate());
     let results = Mutex::new(Vec::with_capacity(count));

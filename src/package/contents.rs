@@ -1,7 +1,6 @@
 //! The list of a package's files, and what is hashed of it.
 
 use std::borrow::Cow;
-use std::iter;
 
 use super::Limits;
 use super::central::Entry;
@@ -65,15 +64,16 @@ impl<'a> Contents<'a> {
     /// directories as empty files, and a name that occurs twice is listed twice, each time with the last content.
     pub(super) fn h1_with_directories(&self, digests: &[[u8; 32]]) -> Hash {
         let empty = Sha256::new().finish();
-        let mut listed: Vec<(&[u8], &[u8; 32])> = self
-            .entries
-            .iter()
-            .zip(digests)
-            .map(|(entry, digest)| (entry.name, if entry.is_directory { &empty } else { digest }))
-            .collect();
+        let digest = |(entry, digest): (&Entry<'a>, &[u8; 32])| if entry.is_directory { empty } else { *digest };
+        let digests: Vec<[u8; 32]> = self.entries.iter().zip(digests).map(digest).collect();
+        let mut listed: Vec<_> = self.entries.iter().map(|entry| entry.name).zip(&digests).collect();
         listed.sort_by_key(|(name, _)| *name);
-        let by_name = listed.chunk_by(|a, b| a.0 == b.0);
-        h1(by_name.flat_map(|same| same.last().map(|last| iter::repeat_n(*last, same.len())).into_iter().flatten()))
+        for same in listed.chunk_by_mut(|a, b| a.0 == b.0) {
+            if let Some(last) = same.last().copied() {
+                same.fill(last);
+            }
+        }
+        h1(listed.into_iter())
     }
 }
 

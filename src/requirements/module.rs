@@ -61,7 +61,7 @@ impl ModuleCache {
     }
 
     /// [`ModuleCache::module`] for a directory whose canonical path is known.
-    pub(super) fn canonical_module(&self, canonical: &Path, shown: &Path, dialect: Dialect) -> Arc<Module> {
+    pub(crate) fn canonical_module(&self, canonical: &Path, shown: &Path, dialect: Dialect) -> Arc<Module> {
         let slot = {
             let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(modules.entry((canonical.to_owned(), dialect)).or_default())

@@ -9,6 +9,7 @@ mod network_mirror;
 pub mod oci_mirror;
 mod once_map;
 mod registry;
+mod release_dates;
 mod several;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +22,10 @@ pub use network_mirror::NetworkMirror;
 pub use oci_mirror::OciMirror;
 pub use registry::{Registry, RegistryPolicy};
 pub(crate) use registry::{speaks_supported_protocol, unsupported_protocol};
+pub use release_dates::{DateServices, ReleaseDates};
 pub use several::{Method, Several};
+
+use jiff::Timestamp;
 
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
@@ -102,6 +106,19 @@ pub struct Fetched {
     pub downloaded: u64,
 }
 
+/// What a registry publishes of a version, as far as it says so without a package being fetched.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// The `zh:` of every line of the verified SHA256SUMS.
+    pub zh: BTreeSet<Hash>,
+    /// The `h1:` that the registry reports, by platform; only those whose `zh:` is in SHA256SUMS.
+    pub h1: BTreeMap<Platform, BTreeSet<Hash>>,
+    /// How SHA256SUMS was authenticated.
+    pub authentication: Authentication,
+    /// What has expired.
+    pub warnings: Vec<Diagnostic>,
+}
+
 /// Why a source cannot list a provider's versions.
 #[derive(Clone, Debug)]
 pub enum SourceError {
@@ -161,6 +178,31 @@ impl Source {
             return Err(Box::new(error.help("name the platforms, for example: --platform linux_amd64")));
         }
         Ok(platforms)
+    }
+
+    /// What is published of a version, seen from the package of one platform; none where a mirror, which holds what
+    /// somebody copied, supplies it.
+    pub fn published(&self, wanted: &Wanted) -> Result<Option<Published>> {
+        self.registry_of(&wanted.address, &wanted.version)?.map(|registry| registry.published(wanted)).transpose()
+    }
+
+    /// The registry that supplies a version, if it is one.
+    fn registry_of<'a>(&'a self, address: &'a ProviderAddress, version: &'a Version) -> Result<Option<&'a Registry>> {
+        match &self.kind {
+            SourceKind::Registry(registry) => Ok(Some(registry)),
+            SourceKind::Several(several) => match several.source_of(address, version)? {
+                Some(source) => source.registry_of(address, version),
+                None => Ok(None),
+            },
+            SourceKind::FilesystemMirror(_) | SourceKind::NetworkMirror(_) | SourceKind::OciMirror(_) => Ok(None),
+        }
+    }
+
+    /// When the SHA256SUMS of a version changed last, if its server says so; only registries have one.
+    pub(crate) fn sums_modified(&self, address: &ProviderAddress, version: &Version) -> Result<Option<Timestamp>> {
+        let Some(registry) = self.registry_of(address, version)? else { return Ok(None) };
+        let platform = self.platforms(address, version)?.into_iter().next().unwrap_or_else(Platform::current);
+        registry.sums_modified(&Wanted { address: address.clone(), version: version.clone(), platform })
     }
 
     /// The directory that a provider under development is taken from; such a provider is not locked.

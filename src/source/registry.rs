@@ -5,19 +5,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use jiff::Timestamp;
 use serde::Deserialize;
 use url::Url;
 
 use super::download::Downloader;
 use super::once_map::OnceMap;
-use super::{Available, Fetched, NOT_AUTHENTIC_HELP, Offer, ProgressSink, SourceError, Wanted};
+use super::{Available, Fetched, NOT_AUTHENTIC_HELP, Offer, ProgressSink, Published, SourceError, Wanted};
 use crate::address::ProviderAddress;
 use crate::authentication::packages::{self, PackageReport};
 use crate::authentication::{Authentication, AuthenticationPolicy, Expired, Sha256Sums, SigningKey, authenticate_sums};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::hash::Hash;
-use crate::net::{Purpose, RequestErrorKind};
+use crate::hash::{Hash, HashScheme};
+use crate::net::{Document, Purpose, RequestErrorKind};
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -34,6 +35,7 @@ const SUPPORTED_PROTOCOLS: [&str; 2] = ["5", "6"];
 pub struct Registry {
     downloader: Downloader,
     policy: RegistryPolicy,
+    metadata: OnceMap<Wanted, Result<Arc<(PackageMetadata, Url)>>>,
     signed: OnceMap<SumsKey, Result<Arc<SignedSums>>>,
 }
 
@@ -63,6 +65,15 @@ struct SignedSums {
     sums: Sha256Sums,
     authentication: Authentication,
     expired: Vec<Expired>,
+    last_modified: Option<Timestamp>,
+}
+
+impl SignedSums {
+    /// What has expired, as the user is told.
+    fn warnings(&self, wanted: &Wanted) -> Vec<Diagnostic> {
+        let subject = format!("{} {}", wanted.address, wanted.version);
+        self.expired.iter().map(|expired| expired.warning(&subject)).collect()
+    }
 }
 
 #[derive(Deserialize)]
@@ -131,7 +142,7 @@ struct ReportEntry {
 impl Registry {
     /// Registries that are asked through `downloader`.
     pub fn new(downloader: Downloader, policy: RegistryPolicy) -> Self {
-        Self { downloader, policy, signed: OnceMap::default() }
+        Self { downloader, policy, metadata: OnceMap::default(), signed: OnceMap::default() }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
@@ -157,16 +168,16 @@ impl Registry {
     }
 
     pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
-        let (metadata, base) = self.metadata(wanted)?;
-        let signed = self.signed_sums(wanted, &metadata, &base)?;
+        let (metadata, base) = &*self.metadata(wanted)?;
+        let signed = self.signed_sums(wanted, metadata, base)?;
         let not_authentic = |problem: &dyn std::fmt::Display| {
             let error = wanted.error(Code::PackageNotAuthentic, problem);
             Box::new(error.help(NOT_AUTHENTIC_HELP))
         };
         let sum = signed.sums.confirm(&metadata.filename, &metadata.shasum).map_err(|error| not_authentic(&error))?;
-        let reports = self.reports(&metadata).map_err(|problem| not_authentic(&problem))?;
+        let reports = self.reports(metadata).map_err(|problem| not_authentic(&problem))?;
 
-        let url = resolve(wanted, &base, &metadata.download_url)?;
+        let url = resolve(wanted, base, &metadata.download_url)?;
         let zh = Hash::zh(&sum);
         let package = self.downloader.verified_package(wanted, &url, &zh, progress)?;
         packages::check(&reports, &wanted.platform, &metadata.shasum, package.size, &package.h1)
@@ -186,15 +197,39 @@ impl Registry {
             .lines()
             .filter(|(name, _)| Path::new(name).extension().is_some_and(|extension| extension == "zip"));
         confirmed.extend(archives.map(|(_, sum)| Hash::zh(&sum)));
-        let subject = format!("{} {}", wanted.address, wanted.version);
         Ok(Fetched {
             h1: package.h1,
             recordable,
             confirmed,
             authentication: signed.authentication.clone(),
-            warnings: signed.expired.iter().map(|expired| expired.warning(&subject)).collect(),
+            warnings: signed.warnings(wanted),
             downloaded: package.transferred,
         })
+    }
+
+    /// What the registry says of a version without a package being fetched.
+    pub(super) fn published(&self, wanted: &Wanted) -> Result<Published> {
+        let found = self.metadata(wanted)?;
+        let (metadata, base) = &*found;
+        let signed = self.signed_sums(wanted, metadata, base)?;
+        let zh: BTreeSet<_> = signed.sums.lines().map(|(_, sum)| Hash::zh(&sum)).collect();
+        let of_scheme = |report: &PackageReport, scheme| -> BTreeSet<Hash> {
+            report.hashes.iter().filter(|hash| hash.scheme() == scheme).cloned().collect()
+        };
+        let reports = self.reports(metadata).unwrap_or_default().into_iter();
+        let h1 = reports.filter_map(|(platform, report)| {
+            let sums = of_scheme(&report, HashScheme::Zh);
+            let is_signed = !sums.is_empty() && sums.is_subset(&zh);
+            is_signed.then(|| Some((platform.parse().ok()?, of_scheme(&report, HashScheme::H1)))).flatten()
+        });
+        let h1 = h1.filter(|(_, hashes)| !hashes.is_empty()).collect();
+        Ok(Published { h1, zh, authentication: signed.authentication.clone(), warnings: signed.warnings(wanted) })
+    }
+
+    /// When the SHA256SUMS of a package changed last, if its server says so.
+    pub(super) fn sums_modified(&self, wanted: &Wanted) -> Result<Option<Timestamp>> {
+        let (metadata, base) = &*self.metadata(wanted)?;
+        Ok(self.signed_sums(wanted, metadata, base)?.last_modified)
     }
 
     /// The `packages` map, which only OpenTofu looks at.
@@ -213,7 +248,11 @@ impl Registry {
     }
 
     /// The download metadata, with the URL that its relative URLs are relative to.
-    fn metadata(&self, wanted: &Wanted) -> Result<(PackageMetadata, Url)> {
+    fn metadata(&self, wanted: &Wanted) -> Result<Arc<(PackageMetadata, Url)>> {
+        self.metadata.get_or_compute(wanted.clone(), || self.fetch_metadata(wanted).map(Arc::new))
+    }
+
+    fn fetch_metadata(&self, wanted: &Wanted) -> Result<(PackageMetadata, Url)> {
         let Platform { os, arch } = &wanted.platform;
         let url = self.endpoint(&wanted.address, &format!("{}/download/{os}/{arch}", wanted.version))?;
         let answer = self.downloader.client.get_json::<PackageMetadata>(
@@ -253,7 +292,7 @@ impl Registry {
     fn fetch_signed_sums(&self, wanted: &Wanted, key: &SumsKey, keys: &[SigningKey]) -> Result<SignedSums> {
         let get = |url: &Url, limit| {
             let answer = self.downloader.client.get(url, None, limit, Purpose::Download);
-            answer.map(|document| document.bytes).map_err(|error| error.into_diagnostic(&wanted.to_string()))
+            answer.map_err(|error| error.into_diagnostic(&wanted.to_string()))
         };
         let (sums, signature) = std::thread::scope(|scope| {
             let signature = scope.spawn(|| get(&key.signature, MAXIMUM_SIGNATURE_BYTES));
@@ -261,7 +300,8 @@ impl Registry {
             (sums, signature.join())
         });
         let signature = signature.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        let sums = sums?;
+        let Document { bytes: sums, last_modified, .. } = sums?;
+        let signature = signature.bytes;
         let policy = AuthenticationPolicy {
             dialect: self.dialect(),
             default_host: self.is_default_host(wanted),
@@ -273,13 +313,13 @@ impl Registry {
                 let diagnostic = error.diagnostic(&format!("{} {}", wanted.address, wanted.version));
                 diagnostic.note(format!("checksums: {}", key.sums)).note(format!("signature: {}", key.signature))
             })?;
-        Ok(SignedSums { sums: Sha256Sums::parse(&sums), authentication, expired })
+        Ok(SignedSums { sums: Sha256Sums::parse(&sums), authentication, expired, last_modified })
     }
 
     /// The URL of one of a provider's endpoints.
     fn endpoint(&self, address: &ProviderAddress, path: &str) -> Result<Url> {
         let base = self.downloader.client.providers_service(&address.hostname);
-        let base = base.map_err(|error| error.into_diagnostic(&address.to_string()))?;
+        let base = base.map_err(|error| error.into_diagnostic(&format!("providers from {}", address.hostname)))?;
         // Relative to the base as links are: its last segment goes unless it ends with a slash.
         let path = format!("{}/{}/{path}", address.namespace, address.name);
         base.join(&path).map_err(|error| {

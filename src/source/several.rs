@@ -81,6 +81,16 @@ impl Several {
         Err(refusal.unwrap_or_else(|| wanted.not_available(std::iter::empty::<String>())))
     }
 
+    /// The first source that lists a version.
+    pub(super) fn source_of<'a>(
+        &'a self,
+        address: &'a ProviderAddress,
+        version: &'a Version,
+    ) -> Result<Option<&'a Source>> {
+        let first = self.methods_with(address, version).next().transpose()?;
+        Ok(first.map(|method| &method.source))
+    }
+
     /// The directory that a provider under development is taken from.
     pub(super) fn dev_override(&self, address: &ProviderAddress) -> Option<&Path> {
         self.dev_overrides.get(address).map(PathBuf::as_path)

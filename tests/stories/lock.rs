@@ -433,6 +433,9 @@ fn what_cannot_be_done_is_one_clear_error_and_changes_nothing() {
         &[("main.tf", &requires("registry.example.com/a/b", ""))],
         &["registry.example.com", "offers no provider registry"],
     );
+    let two = "provider \"null\" {}\nprovider \"random\" {}\n";
+    registry.fault("registry.opentofu.org/.well-known/*", Times::Always, Fault::Status(404));
+    story(&[("main.tf", two)], &["registry.opentofu.org", "main.tf:1:", "provider \"random\""]);
     story(&[("main.tf", "terraform {")], &["invalid-configuration", "main.tf:1:"]);
     let broken = [("main.tf", ""), (".terraform.lock.hcl", "provider \"a.b/c/d\" {\n  version = 1\n}\n")];
     story(&broken, &[".terraform.lock.hcl:2:13"]);

@@ -5,14 +5,18 @@
 #[cfg(unix)]
 mod credentials_helper;
 mod demo;
+mod diff;
 #[cfg(unix)]
 mod installation;
 mod json_output;
 mod lock;
+mod merge;
 mod mirrors;
 #[cfg(unix)]
 mod private;
+mod repository;
 mod runs;
 mod support;
 mod support_judged;
 mod support_works;
+mod upgrade;

@@ -5,29 +5,93 @@ use std::collections::BTreeSet;
 use provlock::address::Hostname;
 use provlock::authentication::Authentication;
 use provlock::cli_config::CredentialsOrigin;
-use provlock::diagnostic::{Diagnostic, Location};
+use provlock::diagnostic::{Diagnostic, Location, Severity};
 use provlock::hash::Hash;
 use provlock::lockfile::{Change, LockedProvider};
-use provlock::ops::{LockedPackage, ProviderReport};
+use provlock::ops::{LockedPackage, Outlook, ProviderReport, Survey};
+use provlock::requirements::Declaration;
+use provlock::requirements::rewrite::ConstraintEdit;
 use serde_json::{Value, json};
 
 use super::lock::Report;
+use crate::cli::project::Project;
+use crate::cli::verify::CheckedRoot;
 
 /// The version of the schema. It grows when a field is removed or changes its meaning.
 const SCHEMA: u32 = 1;
 
 /// The result of `lock`.
 pub(crate) fn lock(report: &Report<'_>, warnings: &[Diagnostic]) -> String {
-    let project = report.project;
+    document("lock", &[root(report)], warnings, &[])
+}
+
+/// The result of `upgrade`.
+pub(crate) fn upgrade(report: &Report<'_>, survey: &Survey, warnings: &[Diagnostic]) -> String {
+    let mut root = root(report);
+    root["versions"] = survey.providers.iter().map(outlook).collect();
+    root["constraint_edits"] = survey.edits.iter().map(constraint_edit).collect();
+    document("upgrade", &[root], warnings, &[])
+}
+
+/// The result of `upgrade` when nothing is to be written.
+pub(crate) fn survey(project: &Project, survey: &Survey, warnings: &[Diagnostic]) -> String {
     let root = json!({
+        "path": project.root,
+        "lock_file": project.lock_path,
+        "dialect": project.dialect.name(),
+        "changed": survey.moves(),
+        "written": false,
+        "providers": [],
+        "versions": survey.providers.iter().map(outlook).collect::<Vec<_>>(),
+        "constraint_edits": survey.edits.iter().map(constraint_edit).collect::<Vec<_>>(),
+    });
+    document("upgrade", &[root], warnings, &[])
+}
+
+fn root(report: &Report<'_>) -> Value {
+    let project = report.project;
+    json!({
         "path": project.root,
         "lock_file": project.lock_path,
         "dialect": project.dialect.name(),
         "changed": report.changed,
         "written": report.changed && report.written,
         "providers": report.outcome.providers.iter().map(provider).collect::<Vec<_>>(),
-    });
-    document("lock", &[root], warnings, &[])
+    })
+}
+
+fn outlook(outlook: &Outlook) -> Value {
+    let holding_back = |declaration: &Declaration| {
+        let place = declaration.version.as_ref().unwrap_or(&declaration.location);
+        json!({ "constraints": declaration.constraints.to_string(), "file": place.path(), "line": place.line_column().0 })
+    };
+    json!({
+        "address": outlook.address.to_string(),
+        "locked": outlook.locked.as_ref().map(ToString::to_string),
+        "allowed": outlook.allowed.to_string(),
+        "newest": outlook.newest.to_string(),
+        "held_back_by": outlook.held_back_by.iter().map(holding_back).collect::<Vec<_>>(),
+        "too_young": outlook.too_young,
+    })
+}
+
+fn constraint_edit(edit: &ConstraintEdit) -> Value {
+    let (line, column) = edit.location.line_column();
+    let old = edit.location.file.text.get(edit.location.span.clone());
+    json!({ "file": edit.location.path(), "line": line, "column": column, "old": old, "new": edit.new })
+}
+
+/// The result of `verify`, with what could not be checked.
+pub(crate) fn verify(roots: &[CheckedRoot], errors: &[Diagnostic]) -> String {
+    let root = |root: &CheckedRoot| {
+        json!({
+            "path": root.path,
+            "lock_file": root.lock_path,
+            "dialect": root.dialect.name(),
+            "findings": root.findings.iter().map(finding).collect::<Vec<_>>(),
+        })
+    };
+    document("verify", &roots.iter().map(root).collect::<Vec<_>>(), &[], errors)
 }
 
 /// The result of `login` and `logout`: where the token of a host is, or was, without the token.
@@ -56,7 +120,12 @@ pub(crate) fn failure(command: &str, errors: &[Diagnostic]) -> String {
     document(command, &[], &[], errors)
 }
 
-fn document(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+/// The result of `merge`: conflicts are its errors.
+pub(crate) fn merge(warnings: &[Diagnostic], conflicts: &[Diagnostic]) -> String {
+    document("merge", &[], warnings, conflicts)
+}
+
+pub(super) fn document(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
     format!("{}\n", envelope(command, roots, warnings, errors))
 }
 
@@ -116,6 +185,15 @@ fn authentication(report: &ProviderReport) -> Value {
     };
     let key_ids: BTreeSet<String> = report.packages.values().filter_map(key_id).collect();
     json!({ "result": result, "key_ids": key_ids })
+}
+
+fn finding(finding: &Diagnostic) -> Value {
+    let mut value = diagnostic(finding);
+    value["severity"] = match finding.severity {
+        Severity::Error => "error".into(),
+        Severity::Warning => "warning".into(),
+    };
+    value
 }
 
 fn diagnostic(diagnostic: &Diagnostic) -> Value {

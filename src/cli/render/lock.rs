@@ -1,13 +1,13 @@
 //! What `lock` says: one line per provider, then a summary.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use provlock::hash::{Hash, HashScheme};
+use provlock::hash::Hash;
 use provlock::lockfile::{Change, LockedProvider};
 use provlock::ops::{LockOutcome, ProviderReport};
 use provlock::platform::Platform;
 
+use super::diff::hash_counts;
 use super::style::{Color, bytes, count, paint};
 use crate::cli::project::Project;
 use crate::cli::ui::{Ui, Verbosity};
@@ -140,17 +140,8 @@ fn hash_changes(report: &ProviderReport, old: &BTreeSet<Hash>, new: &BTreeSet<Ha
     parts
 }
 
-fn count_hashes(number: usize) -> String {
+pub(super) fn count_hashes(number: usize) -> String {
     if number == 1 { "1 hash".to_owned() } else { format!("{number} hashes") }
-}
-
-/// `2 h1, 15 zh`
-fn hash_counts(hashes: &BTreeSet<Hash>) -> String {
-    let number = |scheme| hashes.iter().filter(|hash| hash.scheme() == scheme).count();
-    let schemes = [(HashScheme::H1, "h1"), (HashScheme::Zh, "zh"), (HashScheme::Unknown, "other")];
-    let counts = schemes.into_iter().map(|(scheme, name)| (number(scheme), name)).filter(|(number, _)| *number > 0);
-    let counts: Vec<_> = counts.map(|(number, name)| format!("{number} {name}")).collect();
-    shown_or(&counts.join(", "), "no hashes")
 }
 
 fn shown_or(text: &str, otherwise: &str) -> String {
@@ -164,12 +155,4 @@ fn enumerate(words: &[String]) -> String {
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
-}
-
-/// The change of a file as `diff -u` shows it.
-pub(crate) fn unified_diff(path: &Path, old: &[u8], new: &[u8]) -> String {
-    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-    let name = path.display().to_string().replace('\\', "/");
-    let header = (format!("a/{name}"), format!("b/{name}"));
-    similar::TextDiff::from_lines(&*old, &*new).unified_diff().header(&header.0, &header.1).to_string()
 }

@@ -1,0 +1,76 @@
+//! Findings as annotations of a GitHub workflow: commands that the runner reads from the output of a step.
+
+use std::path::Path;
+
+use provlock::diagnostic::{Diagnostic, Severity};
+
+use super::style::printable;
+use super::verify::repository_path;
+use crate::cli::verify::CheckedRoot;
+
+/// One line for each finding, and for each thing that could not be checked.
+pub(crate) fn annotations(roots: &[CheckedRoot], errors: &[Diagnostic], current_directory: &Path) -> String {
+    let findings = roots.iter().flat_map(|root| root.findings.iter().map(|finding| (finding, Some(&*root.lock_path))));
+    let errors = errors.iter().map(|error| (error, None));
+    findings.chain(errors).map(|(finding, path)| annotation(finding, path, current_directory)).collect()
+}
+
+/// `path` is the file that stands for a finding without a place.
+fn annotation(finding: &Diagnostic, path: Option<&Path>, current_directory: &Path) -> String {
+    let kind = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let place = finding.labels.first().map(|label| &label.location);
+    let mut properties = Vec::new();
+    if let Some(path) = place.map(provlock::diagnostic::Location::path).or(path) {
+        properties.push(("file", repository_path(path, current_directory)));
+    }
+    if let Some(place) = place {
+        let (line, column) = place.line_column();
+        properties.extend([("line", line.to_string()), ("col", column.to_string())]);
+    }
+    properties.push(("title", finding.code.to_string()));
+    let properties: Vec<_> = properties.iter().map(|(key, value)| format!("{key}={}", property(value))).collect();
+    let help = finding.help.iter().map(|help| format!("help: {help}"));
+    let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.notes.clone()).chain(help).collect();
+    format!("::{kind} {}::{}\n", properties.join(","), data(&printable(&lines.join("\n"))))
+}
+
+/// Escapes the text behind the last `::`.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// Escapes the value of a property.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use provlock::diagnostic::{Code, Location, SourceFile};
+    use provlock::dialect::Dialect;
+
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_finding_ends_the_command_or_starts_another() {
+        let file = SourceFile::new("a,b:c/.terraform.lock.hcl", "x\n  y\n");
+        let finding = Diagnostic::warning(Code::Downgrade, "50% off\r\n::error::boo")
+            .at(Location::new(&file, 4..5), "")
+            .help("run this");
+        let root = CheckedRoot {
+            path: PathBuf::from("a,b:c"),
+            lock_path: PathBuf::from("a,b:c/.terraform.lock.hcl"),
+            dialect: Dialect::Tofu,
+            findings: vec![finding],
+        };
+        let text = annotations(&[root], &[], Path::new("/nowhere"));
+        let expected = "::warning file=a%2Cb%3Ac/.terraform.lock.hcl,line=2,col=3,title=downgrade\
+                        ::50%25 off\\r%0A::error::boo%0Ahelp: run this\n";
+        assert_eq!(text, expected);
+    }
+}

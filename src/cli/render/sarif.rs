@@ -1,0 +1,96 @@
+//! Findings as SARIF 2.1.0, the exchange format of static analysis tools.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use provlock::diagnostic::{Code, Diagnostic, Label, Location, Severity};
+use provlock::ops::verify::CODES;
+use serde_json::{Value, json};
+
+use super::verify::repository_path;
+use crate::cli::verify::CheckedRoot;
+
+const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// A log with one run. What could not be checked is a notification, and the run is then not successful.
+pub(crate) fn log(roots: &[CheckedRoot], errors: &[Diagnostic], current_directory: &Path) -> String {
+    let results: Vec<_> = roots
+        .iter()
+        .flat_map(|root| root.findings.iter().map(|finding| result(finding, &root.lock_path, current_directory)))
+        .collect();
+    let notification = |error: &Diagnostic| json!({ "level": "error", "message": { "text": error.message }, "descriptor": { "id": error.code.as_str() } });
+    let log = json!({
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "provlock",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": CODES.iter().map(|code| rule(*code)).collect::<Vec<_>>(),
+            } },
+            "columnKind": "unicodeCodePoints",
+            "invocations": [{
+                "executionSuccessful": errors.is_empty(),
+                "toolExecutionNotifications": errors.iter().map(notification).collect::<Vec<_>>(),
+            }],
+            "results": results,
+        }],
+    });
+    format!("{log}\n")
+}
+
+fn rule(code: Code) -> Value {
+    json!({ "id": code.as_str(), "shortDescription": { "text": code.summary() } })
+}
+
+fn result(finding: &Diagnostic, lock_path: &Path, current_directory: &Path) -> Value {
+    let level = match finding.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let help = finding.help.iter().map(|help| format!("help: {help}"));
+    let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.notes.clone()).chain(help).collect();
+    let file = |path: &Path| json!({ "uri": uri(&repository_path(path, current_directory)) });
+    let place = |location: &Location| json!({ "artifactLocation": file(location.path()), "region": region(location) });
+    let (first, others) = match &finding.labels[..] {
+        [] => (json!({ "artifactLocation": file(lock_path) }), &[][..]),
+        [first, others @ ..] => (place(&first.location), others),
+    };
+    let related = |label: &Label| {
+        let mut related = json!({ "physicalLocation": place(&label.location) });
+        if !label.text.is_empty() {
+            related["message"] = json!({ "text": label.text });
+        }
+        related
+    };
+    let index = CODES.iter().position(|code| *code == finding.code);
+    let mut result = json!({
+        "ruleId": finding.code.as_str(),
+        "level": level,
+        "message": { "text": lines.join("\n") },
+        "locations": [{ "physicalLocation": first }],
+        "relatedLocations": others.iter().map(related).collect::<Vec<_>>(),
+    });
+    if let Some(index) = index {
+        result["ruleIndex"] = index.into();
+    }
+    result
+}
+
+fn region(location: &Location) -> Value {
+    let (line, column) = location.line_column();
+    let (end_line, end_column) = location.file.line_column(location.span.end);
+    json!({ "startLine": line, "startColumn": column, "endLine": end_line, "endColumn": end_column })
+}
+
+/// A path as a relative reference (RFC 3986).
+fn uri(path: &str) -> String {
+    let mut uri = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => uri.push(char::from(byte)),
+            _ => _ = write!(uri, "%{byte:02X}"),
+        }
+    }
+    uri
+}

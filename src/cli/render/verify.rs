@@ -1,0 +1,46 @@
+//! What `verify` says: the findings, then a summary.
+
+use std::path::{Component, Path, PathBuf};
+
+use provlock::diagnostic::Severity;
+
+use super::diagnostics;
+use super::style::count;
+use crate::cli::repository;
+use crate::cli::verify::CheckedRoot;
+
+/// All findings as text, with a blank line behind each.
+pub(crate) fn findings(roots: &[CheckedRoot], color: bool) -> String {
+    let findings = roots.iter().flat_map(|root| &root.findings);
+    findings.flat_map(|finding| [diagnostics::render(finding, color), "\n\n".to_owned()]).collect()
+}
+
+/// `2 errors and 1 warning in .terraform.lock.hcl`; nothing when nothing was found.
+pub(crate) fn summary(roots: &[CheckedRoot]) -> Option<String> {
+    let number =
+        |severity| roots.iter().flat_map(|root| &root.findings).filter(|finding| finding.severity == severity).count();
+    let numbers = [(number(Severity::Error), "error"), (number(Severity::Warning), "warning")];
+    let parts: Vec<_> = numbers.iter().filter(|(number, _)| *number > 0).map(|(n, noun)| count(*n, noun)).collect();
+    let concerned: Vec<_> = roots.iter().filter(|root| !root.findings.is_empty()).collect();
+    let place = match concerned[..] {
+        [] => return None,
+        [root] => root.lock_path.display().to_string(),
+        _ => format!("{} of {}", concerned.len(), count(roots.len(), "root module")),
+    };
+    Some(format!("{} in {place}", parts.join(" and ")))
+}
+
+/// A path as a service that shows the repository knows it: from the top of the repository, with slashes.
+pub(crate) fn repository_path(path: &Path, current_directory: &Path) -> String {
+    let absolute = current_directory.join(path);
+    let mut clean = PathBuf::new();
+    for component in absolute.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => _ = clean.pop(),
+            other => clean.push(other),
+        }
+    }
+    let below = repository::top(current_directory).and_then(|top| clean.strip_prefix(top).ok()).unwrap_or(path);
+    below.display().to_string().replace('\\', "/")
+}

@@ -1,0 +1,104 @@
+//! From the paths of the command line to root modules.
+
+use std::path::{Path, PathBuf};
+
+use provlock::cli_config::Environment;
+use provlock::diagnostic::{Code, Diagnostic};
+use provlock::dialect::Dialect;
+use provlock::lockfile::LOCK_FILE_NAME;
+use provlock::ops::{RootSearch, find_roots};
+use provlock::requirements::{self, ModuleCache};
+use provlock::settings::Settings;
+
+use super::Failure;
+use super::project::Project;
+
+/// What paths are turned into root modules with.
+pub(crate) struct RootArguments<'a> {
+    pub(crate) paths: &'a [PathBuf],
+    /// Whether directories stand for all root modules below them.
+    pub(crate) recursive: bool,
+    /// The dialect of the flag or `PROVLOCK_DIALECT`.
+    pub(crate) dialect: Option<Dialect>,
+    pub(crate) environment: &'a Environment,
+    pub(crate) modules: &'a ModuleCache,
+}
+
+impl RootArguments<'_> {
+    /// The root modules that the paths mean, sorted, each once. A directory is a root module; a file stands for the root
+    /// module that it is in, or for those that call the module it is in. Without paths it is the current directory.
+    pub(crate) fn roots(&self) -> Result<Vec<PathBuf>, Failure> {
+        let current = [PathBuf::from(".")];
+        let paths = if self.paths.is_empty() { &current } else { self.paths };
+        let mut roots = Vec::new();
+        let mut modules = Vec::new();
+        for path in paths {
+            if path.is_dir() {
+                let directory = normal(path);
+                if self.recursive {
+                    roots.extend(self.below(&directory)?);
+                } else {
+                    roots.push(directory);
+                }
+                continue;
+            }
+            let directory = path.parent().map(normal).unwrap_or_default();
+            if !directory.is_dir() {
+                let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+                return Err(vec![*Diagnostic::io("open", path, &missing)]);
+            }
+            if self.is_root(&directory) { roots.push(directory) } else { modules.push(directory) }
+        }
+        if !modules.is_empty() {
+            roots.extend(self.callers(&modules)?);
+        }
+        roots.sort();
+        roots.dedup();
+        Ok(roots)
+    }
+
+    fn below(&self, directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let roots = self.search(directory)?;
+        if roots.is_empty() {
+            let message = format!("there is no root module in {} or below", directory.display());
+            let error = Diagnostic::error(Code::NoConfiguration, message);
+            let help =
+                "a root module has a backend, cloud or provider block or a lock file; see [roots] in provlock.toml";
+            return Err(vec![error.help(help)]);
+        }
+        Ok(roots)
+    }
+
+    fn search(&self, start: &Path) -> Result<Vec<PathBuf>, Failure> {
+        let canonical = start.canonicalize().map_err(|error| vec![*Diagnostic::io("open", start, &error)])?;
+        let settings = Settings::find(&canonical, Path::to_owned).map_err(|error| vec![*error])?;
+        let base = settings.path.as_deref().and_then(Path::parent).unwrap_or(&canonical);
+        let dialect = self.dialect.or(settings.dialect);
+        find_roots(&RootSearch { start, filter: &settings.roots, base, dialect }, self.modules)
+    }
+
+    fn is_root(&self, directory: &Path) -> bool {
+        directory.join(LOCK_FILE_NAME).exists()
+            || self.modules.module(directory, self.dialect.unwrap_or_default()).has_root_blocks()
+    }
+
+    /// The root modules below the current directory that use one of these modules. One whose configuration cannot be read
+    /// counts: that is for the command to report.
+    fn callers(&self, modules: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+        let canonical: Vec<_> = modules.iter().filter_map(|module| module.canonicalize().ok()).collect();
+        let mut roots = self.search(Path::new("."))?;
+        roots.retain(|root| {
+            let Ok(project) = Project::open(root, self.dialect, self.environment) else { return true };
+            let options = project.requirements_options(self.environment, true, true);
+            let read = requirements::read_with_cache(root, &options, self.modules);
+            read.map_or(true, |read| read.modules.iter().any(|module| canonical.contains(&module.canonical)))
+        });
+        Ok(roots)
+    }
+}
+
+/// A directory as it is shown: without a needless `.` in front.
+fn normal(directory: &Path) -> PathBuf {
+    let below = directory.strip_prefix(".").unwrap_or(directory);
+    if below.as_os_str().is_empty() { PathBuf::from(".") } else { below.components().collect() }
+}

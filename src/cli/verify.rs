@@ -1,0 +1,272 @@
+//! `verify`: the check that CI and pre-commit run.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use clap::{Args, ValueEnum, ValueHint};
+use provlock::cli_config::Environment;
+use provlock::diagnostic::{Code, Diagnostic, Severity};
+use provlock::dialect::Dialect;
+use provlock::ops::parallel;
+use provlock::ops::verify::{self, CODES, Online, Rules, Tracking, Verified, VerifyRequest};
+use provlock::package::cache::HashCache;
+use provlock::requirements::{self, ModuleCache};
+use provlock::source::Source;
+
+use super::environment::environment;
+use super::project::Project;
+use super::render::{github, json, sarif, verify as text};
+use super::repository::Repository;
+use super::roots::RootArguments;
+use super::source::SourceArgs;
+use super::ui::{Downloads, Ui};
+use super::{Failure, GlobalArgs, Outcome, invalid_argument};
+
+/// How many root modules are checked at a time when most of the time is spent waiting for a registry.
+const ROOTS_ONLINE: usize = 8;
+
+#[derive(Args)]
+#[command(before_help = "Example: provlock verify --recursive --online")]
+#[command(
+    after_help = "Exit codes: 0 no errors found, 1 errors found, 2 could not check; docs/findings.md explains the codes"
+)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    what: WhatArgs,
+    #[command(flatten)]
+    source: SourceArgs,
+    /// How findings are printed
+    #[arg(long, value_name = "FORMAT", value_enum, help_heading = "Output", conflicts_with = "json")]
+    format: Option<Format>,
+    /// Take this finding for an error
+    #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Output")]
+    deny: Vec<Code>,
+    /// Take this finding for a warning
+    #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Output")]
+    warn: Vec<Code>,
+    /// Leave this finding out
+    #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Output")]
+    allow: Vec<Code>,
+}
+
+/// What is to be checked.
+#[derive(Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+#[command(next_help_heading = "What")]
+struct WhatArgs {
+    /// Root modules, or files in them [default: .]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    paths: Vec<PathBuf>,
+    /// Check every root module below
+    #[arg(short, long)]
+    recursive: bool,
+    /// Platforms that must be covered, or `all` [default: those of provlock.toml]
+    #[arg(
+        short,
+        long = "platform",
+        value_name = "OS_ARCH",
+        value_delimiter = ',',
+        env = "PROVLOCK_PLATFORMS",
+        hide_env_values = true
+    )]
+    platforms: Vec<String>,
+    /// Ask the registries whether every hash is one that was published
+    #[arg(long)]
+    online: bool,
+    /// Compare the packages in .terraform/providers with the lock file
+    #[arg(long)]
+    installed: bool,
+    /// Judge the change since this commit
+    #[arg(long, value_name = "REV")]
+    base: Option<String>,
+    /// Do not count what only test files require
+    #[arg(long)]
+    no_tests: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// For people
+    Text,
+    /// One object, as with --json
+    Json,
+    /// Annotations of a GitHub workflow
+    Github,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+}
+
+/// A root module, and what was found in it.
+pub(crate) struct CheckedRoot {
+    pub(crate) path: PathBuf,
+    pub(crate) lock_path: PathBuf,
+    pub(crate) dialect: Dialect,
+    pub(crate) findings: Vec<Diagnostic>,
+}
+
+fn code(text: &str) -> Result<Code, String> {
+    let code = CODES.iter().find(|code| code.as_str() == text);
+    code.copied().ok_or_else(|| "there is no such finding; docs/findings.md lists them".to_owned())
+}
+
+pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+    let environment = environment();
+    let repository = Repository::around(&environment.current_directory);
+    let run = Run {
+        arguments,
+        dialect: global.dialect,
+        base: base(arguments.what.base.as_deref(), repository.as_ref())?,
+        repository,
+        cache: arguments.source.cache(&environment),
+        environment,
+        modules: ModuleCache::default(),
+        sources: Sources::default(),
+        downloads: ui.downloads(),
+        ui,
+    };
+    let roots = RootArguments {
+        paths: &arguments.what.paths,
+        recursive: arguments.what.recursive,
+        dialect: global.dialect,
+        environment: &run.environment,
+        modules: &run.modules,
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if arguments.what.online { ROOTS_ONLINE } else { cores };
+    let checked = parallel::map(roots.roots()?, threads, |root| run.check(&root));
+    let (mut roots, mut errors) = (Vec::new(), Vec::new());
+    for (root, could_not) in checked {
+        roots.extend(root);
+        errors.extend(could_not);
+    }
+    errors.dedup();
+    arguments.report(&roots, &errors, &run.environment, ui);
+    let found = roots.iter().flat_map(|root| &root.findings).any(|finding| finding.severity == Severity::Error);
+    Ok(match (errors.is_empty(), found) {
+        (false, _) => Outcome::Failed,
+        (true, true) => Outcome::Found,
+        (true, false) => Outcome::Done,
+    })
+}
+
+/// The commit that `--base` names.
+fn base(revision: Option<&str>, repository: Option<&Repository>) -> Result<Option<String>, Failure> {
+    let Some(revision) = revision else { return Ok(None) };
+    let commit = repository.and_then(|repository| repository.commit(revision));
+    let unknown = || invalid_argument(format!("--base {revision}: git knows no such commit here"));
+    let help = "fetch it first; a shallow clone has only the last commit";
+    commit.map(Some).ok_or_else(|| vec![unknown().help(help)])
+}
+
+impl VerifyArgs {
+    /// Whether the result, and what stops the command, is printed as JSON.
+    pub(crate) fn wants_json(&self) -> bool {
+        self.format == Some(Format::Json)
+    }
+
+    /// The findings at the levels that the flags give them; `--deny` wins over `--warn`, and that over `--allow`.
+    fn levelled(&self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let level = |mut finding: Diagnostic| {
+            if self.deny.contains(&finding.code) {
+                finding.severity = Severity::Error;
+            } else if self.warn.contains(&finding.code) {
+                finding.severity = Severity::Warning;
+            } else if self.allow.contains(&finding.code) {
+                return None;
+            }
+            Some(finding)
+        };
+        findings.into_iter().filter_map(level).collect()
+    }
+
+    fn report(&self, roots: &[CheckedRoot], errors: &[Diagnostic], environment: &Environment, ui: &Ui) {
+        let format = if ui.json { Format::Json } else { self.format.unwrap_or(Format::Text) };
+        ui.complain(errors);
+        match format {
+            Format::Text => ui.print(&text::findings(roots, ui.stdout_color)),
+            Format::Json => ui.print(&json::verify(roots, errors)),
+            Format::Github => ui.print(&github::annotations(roots, errors, &environment.current_directory)),
+            Format::Sarif => ui.print(&sarif::log(roots, errors, &environment.current_directory)),
+        }
+        if let Some(summary) = text::summary(roots) {
+            ui.status(&summary);
+        }
+    }
+}
+
+/// What all root modules of a run share.
+struct Run<'a> {
+    arguments: &'a VerifyArgs,
+    dialect: Option<Dialect>,
+    base: Option<String>,
+    repository: Option<Repository>,
+    cache: Option<HashCache>,
+    environment: Environment,
+    modules: ModuleCache,
+    sources: Sources,
+    downloads: Downloads,
+    ui: &'a Ui,
+}
+
+/// One source for each dialect, made when a root module needs it.
+#[derive(Default)]
+struct Sources {
+    tofu: OnceLock<Result<Source, Failure>>,
+    terraform: OnceLock<Result<Source, Failure>>,
+}
+
+impl Run<'_> {
+    /// Checks one root module. What could not be checked comes along.
+    fn check(&self, root: &Path) -> (Option<CheckedRoot>, Vec<Diagnostic>) {
+        match self.verify(root) {
+            Ok((project, verified)) => {
+                let findings = self.arguments.levelled(verified.findings);
+                let Project { root: path, lock_path, dialect, .. } = project;
+                (Some(CheckedRoot { path, lock_path, dialect, findings }), verified.errors)
+            }
+            Err(errors) => (None, errors),
+        }
+    }
+
+    fn verify(&self, root: &Path) -> Result<(Project, Verified), Failure> {
+        let what = &self.arguments.what;
+        let project = Project::open(root, self.dialect, &self.environment)?;
+        let rules = Rules::new(&project.settings, project.dialect)?;
+        let platforms = match &what.platforms[..] {
+            [] => project.settings.platforms.clone(),
+            flags => Some(project.platforms(flags)?),
+        };
+        let options = project.requirements_options(&self.environment, !what.no_tests, true);
+        let requirements = requirements::read_with_cache(root, &options, &self.modules)?;
+        let source = what.online.then(|| self.source(project.dialect)).transpose()?;
+        let progress = |wanted: &_, progress| self.downloads.note(wanted, progress);
+        let repository = self.repository.as_ref();
+        let base =
+            self.base.as_ref().zip(repository).and_then(|(commit, repository)| repository.lock_file_in(commit, root));
+        let verified = verify::verify(&VerifyRequest {
+            root,
+            dialect: project.dialect,
+            lock_path: &project.lock_path,
+            lock_bytes: project.lock_bytes.as_deref(),
+            requirements: &requirements,
+            platforms: platforms.as_ref(),
+            rules: &rules,
+            cache: self.cache.as_ref(),
+            installed: &root.join(&options.data_directory).join("providers"),
+            check_installed: what.installed,
+            tracking: repository.map_or(Tracking::Unknown, |repository| repository.tracking(root)),
+            base: base.as_deref(),
+            online: source.map(|source| Online { source, progress: &progress }),
+        });
+        Ok((project, verified))
+    }
+
+    fn source(&self, dialect: Dialect) -> Result<&Source, Failure> {
+        let slot = match dialect {
+            Dialect::Tofu => &self.sources.tofu,
+            Dialect::Terraform => &self.sources.terraform,
+        };
+        let source = slot.get_or_init(|| self.arguments.source.source(dialect, &self.environment, self.ui));
+        source.as_ref().map_err(Clone::clone)
+    }
+}

@@ -1,0 +1,257 @@
+//! Many root modules at once: finding those below a directory.
+
+use std::collections::{BTreeMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use ignore::{DirEntry, WalkBuilder, WalkState};
+
+use super::parallel;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::dialect::Dialect;
+use crate::lockfile::{self, LOCK_FILE_NAME};
+use crate::requirements::{Module, ModuleCache};
+use crate::settings::RootFilter;
+
+/// Directories that hold copies of modules, or nothing of the user's.
+const SKIPPED: [&str; 3] = [".terraform", ".terragrunt-cache", ".git"];
+/// What the names of files of a configuration end with.
+const EXTENSIONS: [&str; 4] = [".tf", ".tofu", ".tf.json", ".tofu.json"];
+
+/// Where root modules are looked for.
+pub struct RootSearch<'a> {
+    /// The directory to start from, as the user knows it.
+    pub start: &'a Path,
+    /// Which directories count.
+    pub filter: &'a RootFilter,
+    /// The directory that the filter's globs are relative to: that of the settings file. Absolute, without symlinks.
+    pub base: &'a Path,
+    /// Whose files are read; detected from each directory's lock file when not given.
+    pub dialect: Option<Dialect>,
+}
+
+/// Finds every directory from `search.start` downwards that is a root module: it has a `backend`, `cloud` or `provider`
+/// block or a lock file, and no other module of the tree calls it. What `.gitignore` names is not looked at, nor is
+/// `.terraform`, and symbolic links to directories are not followed.
+///
+/// The directories are given as the user knows them, sorted. What is wrong with a module is not reported here: the
+/// modules are in `modules` for whoever reads them next.
+///
+/// # Errors
+/// Directories that cannot be read.
+pub fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
+    let start = search.start;
+    let canonical = start.canonicalize().map_err(|error| vec![*Diagnostic::io("open", start, &error)])?;
+    let filter = Filter::new(search.filter).map_err(|error| vec![*error])?;
+    let directories = module_directories(start, &canonical)?;
+    let read = |(canonical, shown): (PathBuf, PathBuf)| {
+        let (module, has_lock_file) = read_module(&canonical, &shown, search.dialect, modules);
+        let is_root = module.has_root_blocks() || has_lock_file;
+        (canonical, shown, module, is_root)
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let read = parallel::map(directories.into_iter().collect(), threads, read);
+    let calls: HashSet<_> = read.iter().flat_map(|(_, _, module, _)| calls_to_others(module)).collect();
+    let called: HashSet<_> = calls.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let roots = read.into_iter().filter(|(canonical, _, _, is_root)| {
+        *is_root
+            && !called.contains(canonical)
+            && filter.takes(canonical.strip_prefix(search.base).unwrap_or(canonical))
+    });
+    let mut roots: Vec<_> = roots.map(|(_, shown, ..)| shown).collect();
+    roots.sort();
+    Ok(roots)
+}
+
+/// Reads a module in the dialect of its lock file, so that it need not be read again when it is a root. Also says whether
+/// there is a lock file.
+fn read_module(canonical: &Path, shown: &Path, dialect: Option<Dialect>, modules: &ModuleCache) -> (Arc<Module>, bool) {
+    let path = canonical.join(LOCK_FILE_NAME);
+    let (has_lock_file, detected) = match dialect {
+        Some(_) => (path.exists(), dialect),
+        None => match lockfile::file::read(&path) {
+            Ok(bytes) => (bytes.is_some(), bytes.as_deref().and_then(lockfile::detect_dialect)),
+            Err(_) => (true, None),
+        },
+    };
+    (modules.canonical_module(canonical, shown, detected.unwrap_or_default()), has_lock_file)
+}
+
+/// The directories that a module calls, but not its own.
+fn calls_to_others(module: &Module) -> impl Iterator<Item = PathBuf> {
+    module.local_calls().filter(|called| called != module.directory())
+}
+
+/// The directories that hold files of a configuration or a lock file: the canonical path of each, and how it is shown.
+fn module_directories(start: &Path, canonical: &Path) -> Result<BTreeMap<PathBuf, PathBuf>, Vec<Diagnostic>> {
+    let found = Mutex::new((BTreeMap::new(), Vec::new()));
+    let walker = WalkBuilder::new(canonical)
+        .hidden(false)
+        .git_global(false)
+        .require_git(false)
+        .filter_entry(|entry| !is_skipped(entry))
+        .build_parallel();
+    walker.run(|| {
+        Box::new(|entry| {
+            let directory = match &entry {
+                Ok(entry) if is_module_file(entry) => entry.path().parent(),
+                Ok(_) => None,
+                Err(error) => {
+                    let message = format!("cannot look for root modules: {error}");
+                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                    found.1.push(Diagnostic::error(Code::Io, message));
+                    None
+                }
+            };
+            if let Some(directory) = directory {
+                let below = directory.strip_prefix(canonical).unwrap_or(directory);
+                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+                if !found.0.contains_key(directory) {
+                    found.0.insert(directory.to_owned(), joined(start, below));
+                }
+            }
+            WalkState::Continue
+        })
+    });
+    let (directories, errors) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if errors.is_empty() { Ok(directories) } else { Err(errors) }
+}
+
+fn is_skipped(entry: &DirEntry) -> bool {
+    let is_directory = entry.file_type().is_some_and(|kind| kind.is_dir());
+    is_directory && entry.depth() > 0 && SKIPPED.iter().any(|name| entry.file_name() == *name)
+}
+
+fn is_module_file(entry: &DirEntry) -> bool {
+    let Some(name) = entry.file_name().to_str() else { return false };
+    let is_file = !entry.file_type().is_some_and(|kind| kind.is_dir());
+    is_file && (name == LOCK_FILE_NAME || EXTENSIONS.iter().any(|extension| name.ends_with(extension)))
+}
+
+/// `start/below`, without a needless `.`.
+fn joined(start: &Path, below: &Path) -> PathBuf {
+    match (start == Path::new("."), below.as_os_str().is_empty()) {
+        (_, true) => start.to_owned(),
+        (true, false) => below.to_owned(),
+        (false, false) => start.join(below),
+    }
+}
+
+/// The compiled globs of `[roots]`.
+struct Filter {
+    include: Option<GlobSet>,
+    exclude: GlobSet,
+}
+
+impl Filter {
+    fn new(filter: &RootFilter) -> crate::diagnostic::Result<Self> {
+        let include = (!filter.include.is_empty()).then(|| globs(&filter.include)).transpose()?;
+        Ok(Self { include, exclude: globs(&filter.exclude)? })
+    }
+
+    /// Whether a directory counts. `infra/**` means `infra` itself, too, and the directory of the settings file is `.`.
+    fn takes(&self, path: &Path) -> bool {
+        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+        let matched = |globs: &GlobSet| globs.is_match(path) || globs.is_match(path.join(""));
+        self.include.as_ref().is_none_or(matched) && !matched(&self.exclude)
+    }
+}
+
+fn globs(patterns: &[String]) -> crate::diagnostic::Result<GlobSet> {
+    let invalid = |error: globset::Error| Box::new(Diagnostic::error(Code::InvalidArgument, error.to_string()));
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        set.add(GlobBuilder::new(pattern).literal_separator(true).build().map_err(invalid)?);
+    }
+    set.build().map_err(invalid)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    const PROVIDER: &str = "provider \"null\" {}\n";
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        directory
+    }
+
+    fn found(directory: &Path, filter: &RootFilter) -> Vec<String> {
+        let base = directory.canonicalize().unwrap();
+        let search = RootSearch { start: directory, filter, base: &base, dialect: None };
+        let roots = find_roots(&search, &ModuleCache::default()).unwrap();
+        let below = |root: &PathBuf| root.strip_prefix(directory).unwrap().to_str().unwrap().replace('\\', "/");
+        roots.iter().map(below).collect()
+    }
+
+    #[test]
+    fn a_root_has_a_root_block_or_a_lock_file_and_no_caller() {
+        let calls = "module \"m\" {\n  source = \"../modules/m\"\n}\nterraform {\n  backend \"s3\" {}\n}\n";
+        let directory = tree(&[
+            ("main.tf", PROVIDER),
+            ("b/main.tf", calls),
+            ("a/.terraform.lock.hcl", ""),
+            ("a/main.tf", "locals {}\n"),
+            ("cloud/main.tf", "terraform {\n  cloud {}\n}\n"),
+            ("plain/main.tf", "resource \"null_resource\" \"a\" {}\n"),
+            ("modules/m/main.tf", PROVIDER),
+            ("modules/m/.terraform.lock.hcl", ""),
+            ("docs/readme.md", "provider"),
+        ]);
+        assert_eq!(found(directory.path(), &RootFilter::default()), ["", "a", "b", "cloud"]);
+    }
+
+    #[test]
+    fn ignored_and_installed_directories_are_not_looked_at() {
+        let directory = tree(&[
+            (".gitignore", "/build/\n*.bak/\n"),
+            ("build/main.tf", PROVIDER),
+            ("x.bak/main.tf", PROVIDER),
+            ("a/.terraform/modules/m/main.tf", PROVIDER),
+            ("a/.terragrunt-cache/x/main.tf", PROVIDER),
+            (".hidden/main.tf", PROVIDER),
+            ("a/main.tf", PROVIDER),
+        ]);
+        assert_eq!(found(directory.path(), &RootFilter::default()), [".hidden", "a"]);
+    }
+
+    #[test]
+    fn globs_are_relative_to_the_settings_file() {
+        let directory = tree(&[
+            ("infra/main.tf", PROVIDER),
+            ("infra/a/main.tf", PROVIDER),
+            ("infra/a/examples/x/main.tf", PROVIDER),
+            ("other/main.tf", PROVIDER),
+        ]);
+        let globs = |list: &[&str]| list.iter().map(ToString::to_string).collect();
+        let filter = RootFilter { include: globs(&["infra/**"]), exclude: globs(&["**/examples/**"]) };
+        assert_eq!(found(directory.path(), &filter), ["infra", "infra/a"]);
+        let filter = RootFilter { include: globs(&["*"]), exclude: Vec::new() };
+        assert_eq!(found(directory.path(), &filter), ["infra", "other"]);
+    }
+
+    #[test]
+    fn a_start_that_does_not_exist_is_an_error() {
+        let missing = tempfile::tempdir().unwrap().path().join("missing");
+        let search = RootSearch { start: &missing, filter: &RootFilter::default(), base: &missing, dialect: None };
+        assert!(find_roots(&search, &ModuleCache::default()).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_call_through_a_symbolic_link_is_a_call() {
+        let calls = "module \"m\" {\n  source = \"./link\"\n}\nprovider \"null\" {}\n";
+        let directory = tree(&[("a/main.tf", calls), ("m/main.tf", PROVIDER)]);
+        std::os::unix::fs::symlink("../m", directory.path().join("a/link")).unwrap();
+        assert_eq!(found(directory.path(), &RootFilter::default()), ["a"]);
+    }
+}

@@ -1,0 +1,46 @@
+//! Findings about what a change did to the lock file.
+
+use super::{Subject, finding};
+use crate::address::ProviderAddress;
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::lockfile::{self, Change, Direction, Locks, ProviderDiff};
+
+/// Compares the lock file with what it was before. What cannot be read there says nothing.
+pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let request = subject.request;
+    let base = request.base.and_then(|bytes| lockfile::parse(request.lock_path, bytes, request.dialect).document);
+    let Some(base) = base else { return Vec::new() };
+    let differences = lockfile::diff(base.locks(), subject.document.locks());
+    differences.changes().flat_map(|change| judge(subject, base.locks(), change)).collect()
+}
+
+fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diagnostic> {
+    let Some(entry) = subject.document.entry(&change.address) else { return Vec::new() };
+    let name = subject.name(&change.address);
+    let mut findings = Vec::new();
+    if change.hashes_replaced() {
+        let message = format!("the hashes of {name} {} were replaced, and its version stayed", entry.provider.version);
+        let location = entry.hashes.first().map_or(&entry.block, |(_, location)| location);
+        let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
+        findings.push(error.help(subject.request.command("verify --online")));
+    }
+    let downgrade = change.version_move().is_some_and(|step| step.direction == Direction::Downgrade);
+    if let Some(old) = change.old.as_ref().filter(|_| downgrade) {
+        let message = format!("{name} went back from {} to {}", old.version, entry.provider.version);
+        let warning = finding(Severity::Warning, Code::Downgrade, message, &entry.version, "");
+        findings.push(warning.help(subject.request.command(&format!("upgrade {name}"))));
+    }
+    if change.change == Change::Added
+        && let Some(previous) = base.keys().find(|previous| moved(subject, previous, &change.address))
+    {
+        let message = format!("{previous} has become {}", change.address);
+        let warning = finding(Severity::Warning, Code::HostChanged, message, &entry.block, "");
+        findings.push(warning.help("make sure that the new host is meant; its packages are others"));
+    }
+    findings
+}
+
+/// Whether a provider that is no longer locked has the same name on another host.
+fn moved(subject: &Subject<'_>, previous: &ProviderAddress, now: &ProviderAddress) -> bool {
+    previous.namespace == now.namespace && previous.name == now.name && !subject.document.locks().contains_key(previous)
+}

@@ -1,0 +1,83 @@
+//! Findings about what is locked and what the configuration requires.
+
+use super::{Subject, finding};
+use crate::address::ProviderAddress;
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::lockfile::Entry;
+use crate::requirements::Requirement;
+
+/// Compares every entry with the configuration, and every requirement with the entries.
+pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let requirements = subject.request.requirements;
+    let mut findings = requirements.warnings.clone();
+    for entry in subject.entries() {
+        match requirements.providers.get(&entry.address) {
+            Some(requirement) => findings.extend(compare(subject, entry, requirement)),
+            None => findings.extend(not_required(subject, entry)),
+        }
+        if entry.provider.hashes.is_empty() {
+            let message =
+                format!("no hash is recorded for {}, so any package would be accepted", subject.release(entry));
+            let error = finding(Severity::Error, Code::NoHashes, message, &entry.block, "");
+            findings.push(error.help(subject.request.command("lock")));
+        }
+    }
+    let locked = subject.document.locks();
+    let missing = requirements.providers.iter().filter(|(address, _)| !locked.contains_key(address));
+    findings.extend(missing.map(|(address, requirement)| not_locked(subject, address, requirement)));
+    findings
+}
+
+/// Whether modules are missing, so that more may be required than is known.
+fn is_incomplete(subject: &Subject<'_>) -> bool {
+    subject.request.requirements.warnings.iter().any(|warning| warning.code == Code::ModuleNotInstalled)
+}
+
+fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> Option<Diagnostic> {
+    let name = subject.name(&entry.address);
+    let (version, recorded) = (&entry.provider.version, &entry.provider.constraints);
+    let wanted = &requirement.constraints;
+    if !wanted.allows(version) {
+        let asks = if wanted.is_empty() {
+            "a prerelease is only accepted when a constraint names exactly it".to_owned()
+        } else {
+            format!("the configuration asks for {wanted}")
+        };
+        let message = format!("{name} is locked at {version}, but {asks}");
+        let error = finding(Severity::Error, Code::VersionOutsideConstraints, message, &entry.version, "");
+        let violated = |declaration: &&crate::requirements::Declaration| !declaration.constraints.allows(version);
+        let error = requirement
+            .declarations
+            .iter()
+            .filter(violated)
+            .fold(error, |error, declaration| error.at(declaration.location.clone(), "asked for here"));
+        return Some(error.help(subject.request.command(&format!("upgrade {name}"))));
+    }
+    // Modules that are not installed may add terms, but take none away.
+    let explained = is_incomplete(subject) && wanted.terms().iter().all(|term| recorded.terms().contains(term));
+    if recorded == wanted || explained {
+        return None;
+    }
+    let shown = |text: String| if text.is_empty() { "none".to_owned() } else { format!("{text:?}") };
+    let (recorded, wanted) = (shown(recorded.to_string()), shown(wanted.to_string()));
+    let message = format!("the recorded constraints of {name} are {recorded}, those of the configuration {wanted}");
+    let location = entry.constraints.as_ref().unwrap_or(&entry.block);
+    let warning = finding(Severity::Warning, Code::ConstraintsDiffer, message, location, "");
+    let warning = warning.note(format!("the locked version {version} meets the configuration's all the same"));
+    Some(warning.help(subject.request.command("lock")))
+}
+
+fn not_required(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
+    let name = subject.name(&entry.address);
+    let message = format!("{name} is locked, but the configuration does not require it");
+    let warning = finding(Severity::Warning, Code::ProviderNotRequired, message, &entry.block, "");
+    let help = format!("{}, unless state still holds objects of it", subject.request.command("lock --prune"));
+    (!is_incomplete(subject)).then(|| warning.help(help))
+}
+
+fn not_locked(subject: &Subject<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {
+    let message = format!("{} is required, but not locked", subject.name(address));
+    let error = Diagnostic::error(Code::ProviderNotLocked, message).help(subject.request.command("lock"));
+    let declarations = requirement.declarations.iter();
+    declarations.fold(error, |error, declaration| error.at(declaration.location.clone(), "required here"))
+}

@@ -1,0 +1,93 @@
+//! Findings about the lock file itself.
+
+use std::collections::BTreeSet;
+
+use super::{Subject, Tracking, VerifyRequest, finding};
+use crate::diagnostic::{Code, Diagnostic, Location, Severity, SourceFile};
+use crate::hash::HashScheme;
+use crate::lockfile::Entry;
+
+/// There is no lock file although the configuration requires providers.
+pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
+    let count = request.requirements.providers.len();
+    let what = if count == 1 { "a provider".to_owned() } else { format!("{count} providers") };
+    let message = format!("{} is missing, and the configuration requires {what}", request.lock_path.display());
+    let declarations = request.requirements.providers.values().flat_map(|requirement| &requirement.declarations);
+    let finding = Diagnostic::error(Code::LockFileMissing, message).help(request.command("lock"));
+    (count > 0).then(|| match declarations.min_by_key(|declaration| declaration.location.path().to_owned()) {
+        Some(declaration) => finding.at(declaration.location.clone(), "required here"),
+        None => finding,
+    })
+}
+
+/// Completes what the parser says with what to do about it.
+pub(super) fn with_help(request: &VerifyRequest<'_>, diagnostic: Diagnostic) -> Diagnostic {
+    if diagnostic.help.is_some() {
+        return diagnostic;
+    }
+    let help = match diagnostic.code {
+        Code::NotCanonical => "write it as the message says; the program refuses any other form".to_owned(),
+        Code::MalformedHash => format!("remove the hash, then run: {}", request.command("lock")),
+        _ => format!("correct the file, or remove it and run: {}", request.command("lock")),
+    };
+    diagnostic.help(help)
+}
+
+/// Git does not have the lock file, so nobody else gets it.
+pub(super) fn untracked(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
+    let path = request.lock_path.display();
+    let (message, help) = match request.tracking {
+        Tracking::Tracked | Tracking::Unknown => return None,
+        Tracking::Untracked => (format!("git does not track {path}"), format!("git add {path}")),
+        Tracking::Ignored => (format!("git ignores {path}"), format!("git add --force {path}, and correct .gitignore")),
+    };
+    // The finding is about the file as a whole; its start stands for it.
+    let location = Location::new(&SourceFile::new(request.lock_path, ""), 0..0);
+    Some(finding(Severity::Warning, Code::UntrackedLockFile, message, &location, "").help(help))
+}
+
+/// What can be said of hashes by looking at them.
+pub(super) fn hashes(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    for entry in subject.entries() {
+        for (hash, location) in &entry.hashes {
+            if hash.scheme() == HashScheme::Unknown {
+                let message = format!("nothing is known of the scheme of the hash {hash}");
+                let warning = finding(Severity::Warning, Code::UnknownHashScheme, message, location, "");
+                findings.push(warning.help("remove the hash unless a newer program has recorded it"));
+            } else if !hash.is_well_formed() {
+                let form = match hash.scheme() {
+                    HashScheme::Zh => "zh: and 64 lower-case hexadecimal digits",
+                    _ => "h1: and the base64 of 32 bytes",
+                };
+                let message = format!("the hash {hash} can match no package: it is not {form}");
+                let error = finding(Severity::Error, Code::MalformedHash, message, location, "");
+                findings.push(error.help(format!("remove the hash, then run: {}", subject.request.command("lock"))));
+            }
+        }
+        findings.extend(order(subject, entry));
+    }
+    findings
+}
+
+/// The first hash of an entry that is out of order or there twice.
+fn order(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
+    let mut seen = BTreeSet::new();
+    let mut greatest = None;
+    for (hash, location) in &entry.hashes {
+        let label = if !seen.insert(hash) {
+            Some("already listed above")
+        } else if greatest.is_some_and(|greatest| greatest > hash) {
+            Some("belongs further up")
+        } else {
+            None
+        };
+        if let Some(label) = label {
+            let message = format!("the hashes of {} are not sorted, each once", subject.name(&entry.address));
+            let warning = finding(Severity::Warning, Code::UnsortedHashes, message, location, label);
+            return Some(warning.help("sort the lines of the list, and remove those that are there twice"));
+        }
+        greatest = Some(hash);
+    }
+    None
+}

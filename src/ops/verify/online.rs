@@ -1,0 +1,252 @@
+//! Findings about what a registry publishes: whether every recorded hash is one of a published package.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::platforms::missing;
+use super::{Online, Subject, Verified, finding, policy};
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::hash::{Hash, HashScheme};
+use crate::lockfile::Entry;
+use crate::ops::parallel::{self, WAITING_REQUESTS};
+use crate::platform::Platform;
+use crate::settings::PlatformSelection;
+use crate::source::{Available, Published, SourceError, Wanted};
+
+/// Packages that are most often locked; looked at first when an `h1:` is to be explained.
+const COMMON: [&str; 5] = ["linux_amd64", "darwin_arm64", "darwin_amd64", "linux_arm64", "windows_amd64"];
+
+/// Codes of errors that say that somebody could not be asked, rather than what is wrong with the answer.
+const NOT_ASKED: [Code; 8] = [
+    Code::RequestFailed,
+    Code::Unauthorized,
+    Code::CredentialsHelper,
+    Code::InvalidCliConfiguration,
+    Code::InvalidArgument,
+    Code::Io,
+    Code::PlatformNotAvailable,
+    Code::UnsupportedProtocol,
+];
+
+/// Asks about every entry, side by side.
+pub(super) fn check(subject: &Subject<'_>, online: Online<'_>) -> Verified {
+    let entries = subject.entries().iter().collect();
+    let check = |entry| Question { subject, online, entry, verified: Verified::default() }.ask();
+    let mut all = Verified::default();
+    for verified in parallel::map(entries, WAITING_REQUESTS, check) {
+        all.findings.extend(verified.findings);
+        all.errors.extend(verified.errors);
+    }
+    all.errors.dedup();
+    all
+}
+
+/// One entry, and what was found about it.
+struct Question<'a> {
+    subject: &'a Subject<'a>,
+    online: Online<'a>,
+    entry: &'a Entry,
+    verified: Verified,
+}
+
+/// The `h1:` of platforms' packages, as far as they were looked at.
+type Known = BTreeMap<Platform, BTreeSet<Hash>>;
+
+impl Question<'_> {
+    fn ask(mut self) -> Verified {
+        let platforms = match self.platforms() {
+            Ok(platforms) => platforms,
+            Err(error) => {
+                self.failed(*error);
+                return self.verified;
+            }
+        };
+        if let Some(platforms) = platforms {
+            self.ask_about(&platforms);
+        }
+        self.verified
+    }
+
+    /// The platforms that there are packages for; none if the version is gone, which is a finding.
+    fn platforms(&mut self) -> crate::diagnostic::Result<Option<BTreeSet<Platform>>> {
+        let (address, version) = (&self.entry.address, &self.entry.provider.version);
+        let available = match self.online.source.versions(address) {
+            Ok(available) => available,
+            Err(SourceError::NoSuchProvider(_)) => Available::default().into(),
+            Err(SourceError::Failed(error)) => return Err(error),
+        };
+        if available.versions.contains_key(version) {
+            return self.online.source.platforms(address, version).map(Some);
+        }
+        let message = format!("{} is locked, but its source does not list it", self.subject.release(self.entry));
+        let error = finding(Severity::Error, Code::VersionWithdrawn, message, &self.entry.version, "");
+        let upgrade = format!("upgrade {}", self.subject.name(address));
+        self.verified.findings.push(error.help(self.subject.request.command(&upgrade)));
+        Ok(None)
+    }
+
+    fn ask_about(&mut self, platforms: &BTreeSet<Platform>) {
+        let wanted = self.asked_for(platforms);
+        let published = match self.published(&wanted, platforms) {
+            Ok(published) => published,
+            Err(error) => return self.failed(*error),
+        };
+        let mut known = Known::new();
+        if let Some(published) = &published {
+            let warnings =
+                published.warnings.iter().map(|warning| self.about_entry(warning.clone())).collect::<Vec<_>>();
+            self.verified.findings.extend(warnings);
+            let signature = policy::check_signature(self.subject, self.entry, &published.authentication);
+            self.verified.findings.extend(signature);
+            self.check_zh(&published.zh, platforms);
+            known.clone_from(&published.h1);
+        }
+        let unknown = wanted.iter().filter(|platform| !known.contains_key(platform)).cloned().collect();
+        let mut complete = self.fetch(&mut known, unknown);
+        for platform in &wanted {
+            if known.get(platform).is_some_and(|hashes| hashes.is_disjoint(&self.entry.provider.hashes)) {
+                self.verified.findings.push(missing(self.subject, self.entry, platform));
+            }
+        }
+        // A mirror need not hold every package, so what it does not hold says nothing.
+        if published.is_none() {
+            return;
+        }
+        complete &= self.explain(&mut known, platforms);
+        if complete {
+            let unexplained = self.unexplained(&known);
+            self.not_published(&unexplained, "h1", "the packages of all its platforms");
+        }
+    }
+
+    /// The platforms that the project asks for. One that is not published is a finding.
+    fn asked_for(&mut self, platforms: &BTreeSet<Platform>) -> Vec<Platform> {
+        if self.subject.request.platforms == Some(&PlatformSelection::All) {
+            return platforms.iter().cloned().collect();
+        }
+        let (there, absent): (Vec<_>, Vec<_>) =
+            self.subject.named_platforms().iter().cloned().partition(|platform| platforms.contains(platform));
+        for platform in absent {
+            let message = format!("{} is not published for {platform}", self.subject.release(self.entry));
+            let listed: Vec<_> = platforms.iter().map(ToString::to_string).collect();
+            let error = finding(Severity::Error, Code::PlatformMissing, message, &self.entry.version, "");
+            let error = error.note(format!("it is published for {}", listed.join(", ")));
+            self.verified.findings.push(error.help("lock another version, or leave the platform out"));
+        }
+        there
+    }
+
+    /// What is published, seen from a platform that there is.
+    fn published(
+        &self,
+        wanted: &[Platform],
+        platforms: &BTreeSet<Platform>,
+    ) -> crate::diagnostic::Result<Option<Published>> {
+        match wanted.first().or_else(|| platforms.first()) {
+            Some(platform) => self.online.source.published(&self.wanted(platform)),
+            None => Ok(None),
+        }
+    }
+
+    /// Reports each `zh:` that SHA256SUMS does not hold; a registry may have one such document for each platform.
+    fn check_zh(&mut self, zh: &BTreeSet<Hash>, platforms: &BTreeSet<Platform>) {
+        let recorded = self.recorded(HashScheme::Zh);
+        let mut unexplained: BTreeSet<_> = recorded.difference(zh).cloned().collect();
+        if unexplained.is_empty() {
+            return;
+        }
+        let all = platforms.iter().cloned().collect();
+        let ask = |platform: Platform| self.online.source.published(&self.wanted(&platform));
+        for answer in parallel::map(all, WAITING_REQUESTS, ask) {
+            match answer {
+                Ok(Some(published)) => unexplained.retain(|hash| !published.zh.contains(hash)),
+                Ok(None) => {}
+                Err(error) if error.code == Code::PlatformNotAvailable => {}
+                Err(error) => return self.failed(*error),
+            }
+        }
+        self.not_published(&unexplained, "zh", "SHA256SUMS");
+    }
+
+    /// Looks at packages until every recorded `h1:` is explained or there are no more; as many at a time as there are
+    /// hashes to explain. Says whether all could be looked at.
+    fn explain(&mut self, known: &mut Known, platforms: &BTreeSet<Platform>) -> bool {
+        let mut complete = true;
+        let rank = |platform: &Platform| COMMON.iter().position(|common| *common == platform.to_string());
+        let mut rest: Vec<_> = platforms.iter().filter(|platform| !known.contains_key(platform)).cloned().collect();
+        rest.sort_by_key(|platform| rank(platform).unwrap_or(COMMON.len()));
+        while !rest.is_empty() {
+            let unexplained = self.unexplained(known).len();
+            if unexplained == 0 {
+                break;
+            }
+            let next = rest.drain(..unexplained.min(rest.len())).collect();
+            complete &= self.fetch(known, next);
+        }
+        complete
+    }
+
+    /// Fetches packages and notes their hashes. Says whether all that exist could be fetched.
+    fn fetch(&mut self, known: &mut Known, platforms: Vec<Platform>) -> bool {
+        let fetch = |platform: Platform| {
+            let fetched = self.online.source.package(&self.wanted(&platform), self.online.progress);
+            (platform, fetched)
+        };
+        let mut complete = true;
+        for (platform, fetched) in parallel::map(platforms, WAITING_REQUESTS, fetch) {
+            match fetched {
+                Ok(fetched) => {
+                    let of_h1 = fetched.confirmed.iter().filter(|hash| hash.scheme() == HashScheme::H1);
+                    known.entry(platform).or_default().extend(of_h1.chain([&fetched.h1]).cloned());
+                }
+                Err(error) if error.code == Code::PlatformNotAvailable => {}
+                Err(error) => {
+                    complete = false;
+                    self.failed(*error);
+                }
+            }
+        }
+        complete
+    }
+
+    fn recorded(&self, scheme: HashScheme) -> BTreeSet<Hash> {
+        let hashes = self.entry.provider.hashes.iter();
+        hashes.filter(|hash| hash.scheme() == scheme && hash.is_well_formed()).cloned().collect()
+    }
+
+    fn unexplained(&self, known: &Known) -> BTreeSet<Hash> {
+        let known: BTreeSet<_> = known.values().flatten().collect();
+        self.recorded(HashScheme::H1).into_iter().filter(|hash| !known.contains(hash)).collect()
+    }
+
+    fn not_published(&mut self, hashes: &BTreeSet<Hash>, scheme: &str, compared: &str) {
+        let release = self.subject.release(self.entry);
+        for hash in hashes {
+            let place = self.entry.hashes.iter().find(|(recorded, _)| recorded == hash);
+            let location = place.map_or(&self.entry.block, |(_, location)| location);
+            let message = format!("the {scheme} {} belongs to no published package of {release}", hash.value());
+            let error = finding(Severity::Error, Code::HashNotPublished, message, location, "not published");
+            let error = error.note(format!("compared with {compared}"));
+            self.verified.findings.push(error.help("find out who added the hash, and remove it"));
+        }
+    }
+
+    fn wanted(&self, platform: &Platform) -> Wanted {
+        let entry = self.entry;
+        Wanted { address: entry.address.clone(), version: entry.provider.version.clone(), platform: platform.clone() }
+    }
+
+    /// Puts what a source says at the entry that it is about.
+    fn about_entry(&self, diagnostic: Diagnostic) -> Diagnostic {
+        diagnostic.at(self.entry.version.clone(), "")
+    }
+
+    /// What a source says is a finding, unless it could not be asked at all.
+    fn failed(&mut self, error: Diagnostic) {
+        let error = self.about_entry(error);
+        let list =
+            if NOT_ASKED.contains(&error.code) { &mut self.verified.errors } else { &mut self.verified.findings };
+        if !list.contains(&error) {
+            list.push(error);
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! Which platforms the recorded hashes cover, as far as packages whose hashes are known can tell; and whether installed
+//! packages are those that are locked.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::{Subject, finding};
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::hash::{Hash, HashScheme};
+use crate::lockfile::Entry;
+use crate::package;
+use crate::platform::Platform;
+use crate::settings::PlatformSelection;
+
+/// Whether a platform has its `h1:` recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Coverage {
+    Covered,
+    Missing,
+    NotKnown,
+}
+
+/// Findings about the platforms that the project asks for, without asking anybody.
+pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let entries = subject.entries().iter().filter(|entry| !entry.provider.hashes.is_empty());
+    entries.flat_map(|entry| check_entry(subject, entry)).collect()
+}
+
+fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
+    let recorded = entry.provider.hashes.iter().filter(|hash| hash.scheme() == HashScheme::H1).count();
+    let hashes = if recorded == 1 { "1 h1 is recorded".to_owned() } else { format!("{recorded} h1 are recorded") };
+    let release = subject.release(entry);
+    let online = subject.request.command("verify --online");
+    let unknown = |what: &str, wanted: &str| {
+        let message = format!("no way to tell offline whether {what} of {release}: {hashes}, {wanted} wanted");
+        finding(Severity::Warning, Code::PlatformNotKnown, message, &entry.block, "").help(online.clone())
+    };
+    if subject.request.platforms == Some(&PlatformSelection::All) {
+        return vec![unknown("all platforms are covered", "all platforms are")];
+    }
+    let platforms = subject.named_platforms();
+    let coverage = |platform| coverage(subject, entry, platform, recorded);
+    let coverages: Vec<_> = platforms.iter().map(|platform| (platform, coverage(platform))).collect();
+    let of = |wanted| coverages.iter().filter(move |(_, coverage)| *coverage == wanted).map(|(platform, _)| *platform);
+    let mut findings: Vec<_> = of(Coverage::Missing).map(|platform| missing(subject, entry, platform)).collect();
+    let not_known: Vec<String> = of(Coverage::NotKnown).map(ToString::to_string).collect();
+    if !not_known.is_empty() {
+        let verb = if not_known.len() == 1 { "is" } else { "are" };
+        let wanted = match platforms.len() {
+            1 => "1 platform is".to_owned(),
+            count => format!("{count} platforms are"),
+        };
+        findings.push(unknown(&format!("{} {verb} covered", not_known.join(", ")), &wanted));
+    }
+    findings
+}
+
+/// The finding for a platform without an `h1:`.
+pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform) -> Diagnostic {
+    let message = format!("no h1 of {} for {platform} is recorded", subject.release(entry));
+    let error = finding(Severity::Error, Code::PlatformMissing, message, &entry.block, "");
+    let platforms: Vec<_> = subject.named_platforms().iter().map(ToString::to_string).collect();
+    let platforms = if platforms.is_empty() { "all".to_owned() } else { platforms.join(",") };
+    error.help(subject.request.command(&format!("lock -p {platforms}")))
+}
+
+/// An installed package only tells that it is covered: one with another hash may be the wrong package.
+fn coverage(subject: &Subject<'_>, entry: &Entry, platform: &Platform, recorded: usize) -> Coverage {
+    let has = |hash: &Hash| entry.provider.hashes.contains(hash);
+    let cached =
+        subject.request.cache.and_then(|cache| cache.lookup(&entry.address, &entry.provider.version, platform));
+    match cached {
+        _ if recorded == 0 => Coverage::Missing,
+        Some(package) if has(&package.h1) || has(&package.h1_with_directories) => Coverage::Covered,
+        Some(_) => Coverage::Missing,
+        None => {
+            let directory = version_directory(subject, entry).join(platform.to_string());
+            let is_locked = package::hash_directory(&directory, &entry.address.name).is_ok_and(|hash| has(&hash));
+            if is_locked { Coverage::Covered } else { Coverage::NotKnown }
+        }
+    }
+}
+
+/// Installed packages of locked versions whose `h1:` is not recorded; and those that cannot be read. An entry that
+/// holds no `h1:` says nothing about unpacked packages.
+pub(super) fn installed(subject: &Subject<'_>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    let (mut findings, mut errors) = (Vec::new(), Vec::new());
+    for entry in subject.entries() {
+        if !entry.provider.hashes.iter().any(|hash| hash.scheme() == HashScheme::H1) {
+            continue;
+        }
+        let directory = version_directory(subject, entry);
+        let packages = children(&directory).unwrap_or_else(|error| {
+            errors.push(*Diagnostic::io("read", &directory, &error));
+            Vec::new()
+        });
+        for package in packages {
+            match package::hash_directory(&package, &entry.address.name) {
+                Ok(hash) if entry.provider.hashes.contains(&hash) => {}
+                Ok(hash) => findings.push(differs(subject, entry, &package, &format!("its hash is {hash}"))),
+                Err(error) => findings.push(differs(subject, entry, &package, &error.to_string())),
+            }
+        }
+    }
+    (findings, errors)
+}
+
+fn differs(subject: &Subject<'_>, entry: &Entry, package: &Path, why: &str) -> Diagnostic {
+    let message = format!("the installed package of {} matches no recorded hash", subject.release(entry));
+    let error = finding(Severity::Error, Code::InstalledPackageDiffers, message, &entry.block, "");
+    let directory = package.display();
+    let init = format!("remove {directory}, then run: {} init", subject.request.dialect.name());
+    error.note(format!("{directory}: {why}")).help(init)
+}
+
+/// Where the program unpacks the packages of the locked version.
+fn version_directory(subject: &Subject<'_>, entry: &Entry) -> PathBuf {
+    let address = &entry.address;
+    let parts = [&address.hostname.to_string(), &address.namespace, &address.name, &entry.provider.version.to_string()];
+    parts.into_iter().fold(subject.request.installed.to_owned(), |path, part| path.join(part))
+}
+
+/// The directories in a directory, sorted; none if it does not exist.
+fn children(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<std::io::Result<Vec<_>>>()?;
+    paths.retain(|path| path.is_dir());
+    paths.sort();
+    Ok(paths)
+}
