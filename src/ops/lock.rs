@@ -110,7 +110,7 @@ pub fn lock(
 
 /// Leaves out the providers that are taken from a directory of their developer: no registry need have them, and what is
 /// locked of them is for others. Says so.
-fn without_overridden(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
+pub(super) fn without_overridden(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     candidates.retain(|candidate| {
         let directory = source.dev_override(candidate.address);
