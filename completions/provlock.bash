@@ -16,6 +16,9 @@ _provlock() {
             ",$1")
                 cmd="provlock"
                 ;;
+            provlock,cache)
+                cmd="provlock__subcmd__cache"
+                ;;
             provlock,completions)
                 cmd="provlock__subcmd__completions"
                 ;;
@@ -43,6 +46,12 @@ _provlock() {
             provlock,verify)
                 cmd="provlock__subcmd__verify"
                 ;;
+            provlock__subcmd__cache,clean)
+                cmd="provlock__subcmd__cache__subcmd__clean"
+                ;;
+            provlock__subcmd__cache,dir)
+                cmd="provlock__subcmd__cache__subcmd__dir"
+                ;;
             provlock__subcmd__setup,git)
                 cmd="provlock__subcmd__setup__subcmd__git"
                 ;;
@@ -53,8 +62,123 @@ _provlock() {
 
     case "${cmd}" in
         provlock)
-            opts="-C -v -q -h -V --chdir --dialect --json --verbose --quiet --color --help --version lock verify diff merge setup upgrade login logout completions"
+            opts="-C -v -q -h -V --chdir --dialect --json --verbose --quiet --color --help --version lock verify diff merge setup upgrade login logout cache completions"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --chdir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --dialect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provlock__subcmd__cache)
+            opts="-C -v -q -h --cache-dir --chdir --dialect --json --verbose --quiet --color --help dir clean"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --cache-dir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --chdir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --dialect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provlock__subcmd__cache__subcmd__clean)
+            opts="-C -v -q -h --chdir --dialect --json --verbose --quiet --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --chdir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --dialect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provlock__subcmd__cache__subcmd__dir)
+            opts="-C -v -q -h --chdir --dialect --json --verbose --quiet --color --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
@@ -184,7 +308,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__lock)
-            opts="-p -j -C -v -q -h --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --no-cache --cache-dir --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-p -r -j -C -v -q -h --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --recursive --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --offline --no-cache --cache-dir --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -196,6 +320,20 @@ _provlock() {
                     ;;
                 -p)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --recursive)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
                     return 0
                     ;;
                 --fs-mirror)
@@ -330,7 +468,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__merge)
-            opts="-p -j -C -v -q -h --path --marker-size --resolve --platform --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --no-cache --cache-dir --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-p -j -C -v -q -h --path --marker-size --resolve --platform --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --offline --no-cache --cache-dir --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -484,7 +622,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__upgrade)
-            opts="-p -j -C -v -q -h --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --constraints --pre --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --no-cache --cache-dir --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-p -j -C -v -q -h --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --constraints --pre --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --offline --no-cache --cache-dir --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -570,7 +708,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__verify)
-            opts="-r -p -j -C -v -q -h --recursive --platform --online --installed --base --no-tests --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --no-cache --cache-dir --format --deny --warn --allow --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-r -p -j -C -v -q -h --recursive --platform --online --installed --base --no-tests --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --offline --no-cache --cache-dir --format --deny --warn --allow --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

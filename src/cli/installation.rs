@@ -22,6 +22,8 @@ pub(crate) struct Sources<'a> {
     pub(crate) downloader: Downloader,
     /// Shared by all mirrors in OCI registries, so that they log in once.
     pub(crate) oci_registries: OnceCell<Result<Arc<OciRegistries>>>,
+    /// Whether what registries report of packages is recorded without a look at them.
+    pub(crate) trust_registry: bool,
 }
 
 impl Sources<'_> {
@@ -32,6 +34,7 @@ impl Sources<'_> {
             dialect: self.dialect,
             enforce_validation: enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
             enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
+            trust_registry: self.trust_registry,
             now: SystemTime::now(),
         };
         SourceKind::Registry(Registry::new(downloader, policy))

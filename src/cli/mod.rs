@@ -1,5 +1,6 @@
 //! The command line: raw arguments to validated requests, reports to text or JSON, outcomes to exit codes.
 
+mod cache;
 mod completions;
 mod diff;
 mod environment;
@@ -92,6 +93,8 @@ pub(crate) enum Command {
     Login(login::LoginArgs),
     /// Remove the token of a registry or mirror
     Logout(login::LogoutArgs),
+    /// Show or empty the cache of package hashes
+    Cache(cache::CacheArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -143,6 +146,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Logout(arguments) => {
             ("logout", enter(&cli.global).and_then(|()| login::logout(&arguments, &cli.global, &ui)))
         }
+        Command::Cache(arguments) => ("cache", enter(&cli.global).and_then(|()| cache::run(&arguments, &ui))),
         Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments))),
     };
     result.unwrap_or_else(|errors| {

@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
         rewrite_constraints: arguments.constraints,
         minimum_age: age.as_ref().map(|policy| policy.now(Timestamp::now())),
     };
-    let source = arguments.source.source(project.dialect, &environment, ui)?;
+    let source = arguments.source.source(project.dialect, &environment, [document.locks()], ui)?;
     let survey = ops::survey(&request, &source)?;
     ui.warn(&survey.warnings);
     let warnings = [warnings, survey.warnings.clone()].concat();
@@ -189,7 +189,7 @@ impl AgeArgs {
         let policy = &project.settings.policy;
         let Some(age) = self.min_age.or(policy.min_age).filter(|age| !age.is_zero()) else { return Ok(None) };
         let config = cli_config::load(environment, project.dialect)?;
-        let client = source::client(&config, environment, project.dialect).map_err(|error| vec![*error])?;
+        let client = source::client(&config, environment, project.dialect, None).map_err(|error| vec![*error])?;
         let services = DateServices { opentofu: self.opentofu_api.clone(), terraform: self.terraform_api.clone() };
         let dates = ReleaseDates::new(client, services);
         Ok(Some(AgePolicy { age, exempt: addresses(&policy.min_age_exempt, project.dialect)?, dates }))

@@ -5,6 +5,7 @@
 
 mod body;
 mod client;
+mod discovery_cache;
 mod error;
 mod retry;
 mod settings;
@@ -13,6 +14,7 @@ mod tests;
 
 pub(crate) use body::Body;
 pub use client::{Client, Document, Purpose};
+pub use discovery_cache::DiscoveryCache;
 pub(crate) use error::causes;
 pub use error::{DownloadError, RequestError, RequestErrorKind};
 pub(crate) use retry::{Failure, after_status, with_retries};

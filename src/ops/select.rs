@@ -82,6 +82,12 @@ impl Candidate<'_> {
         Box::new(error.help(format!("change the constraints: provlock upgrade --constraints {name}@{chosen}")))
     }
 
+    /// The version that is sure to be selected if it is still offered.
+    pub(crate) fn kept_version(&self) -> Option<&Version> {
+        let version = self.chosen.or(self.locked.map(|locked| &locked.version));
+        version.filter(|version| self.requirement.constraints.allows(version))
+    }
+
     fn keep(&self, locked: &LockedProvider, available: &Available) -> Result<Version> {
         let LockedProvider { version, .. } = locked;
         if !self.requirement.constraints.allows(version) {

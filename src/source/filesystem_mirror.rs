@@ -87,6 +87,7 @@ impl FilesystemMirror {
             authentication: Authentication::Unauthenticated,
             warnings: Vec::new(),
             downloaded: 0,
+            reported: false,
         })
     }
 

@@ -7,6 +7,7 @@ mod download;
 mod filesystem_mirror;
 mod network_mirror;
 pub mod oci_mirror;
+mod offline;
 mod once_map;
 mod registry;
 mod release_dates;
@@ -20,6 +21,7 @@ pub use download::Downloader;
 pub use filesystem_mirror::FilesystemMirror;
 pub use network_mirror::NetworkMirror;
 pub use oci_mirror::OciMirror;
+pub use offline::Offline;
 pub use registry::{Registry, RegistryPolicy};
 pub(crate) use registry::{speaks_supported_protocol, unsupported_protocol};
 pub use release_dates::{DateServices, ReleaseDates};
@@ -57,6 +59,8 @@ pub enum SourceKind {
     OciMirror(OciMirror),
     /// The installation methods of the CLI configuration.
     Several(Several),
+    /// What is known on this machine.
+    Offline(Offline),
 }
 
 /// The versions of a provider.
@@ -104,6 +108,8 @@ pub struct Fetched {
     pub warnings: Vec<Diagnostic>,
     /// Bytes that were downloaded.
     pub downloaded: u64,
+    /// Whether the `h1:` is the registry's word, and nobody looked at the package.
+    pub reported: bool,
 }
 
 /// What a registry publishes of a version, as far as it says so without a package being fetched.
@@ -157,6 +163,7 @@ impl Source {
                 SourceKind::NetworkMirror(mirror) => mirror.versions(address),
                 SourceKind::OciMirror(mirror) => mirror.versions(address),
                 SourceKind::Several(several) => several.versions(address),
+                SourceKind::Offline(offline) => offline.versions(address),
             };
             available.map(Arc::new)
         })
@@ -169,6 +176,7 @@ impl Source {
             SourceKind::OciMirror(mirror) => return mirror.platforms(address, version),
             SourceKind::Several(several) => return several.platforms(address, version),
             SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {}
+            SourceKind::Offline(offline) => return Ok(offline.platforms(address, version)),
         }
         let available = self.versions(address).map_err(SourceError::into_diagnostic)?;
         let platforms = available.versions.get(version).map(|offer| offer.platforms.clone()).unwrap_or_default();
@@ -194,7 +202,7 @@ impl Source {
                 Some(source) => source.registry_of(address, version),
                 None => Ok(None),
             },
-            SourceKind::FilesystemMirror(_) | SourceKind::NetworkMirror(_) | SourceKind::OciMirror(_) => Ok(None),
+            _ => Ok(None),
         }
     }
 
@@ -213,6 +221,16 @@ impl Source {
         }
     }
 
+    /// Fetches what the source says of a package, so that [`Source::package`] need not wait for it. What goes wrong comes up
+    /// there.
+    pub fn prepare(&self, wanted: &Wanted) {
+        match &self.kind {
+            SourceKind::Registry(registry) => registry.prepare(wanted),
+            SourceKind::NetworkMirror(mirror) => mirror.prepare(wanted),
+            _ => {}
+        }
+    }
+
     /// Fetches and authenticates one package.
     pub fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
         self.packages.get_or_compute(wanted.clone(), || {
@@ -222,6 +240,7 @@ impl Source {
                 SourceKind::NetworkMirror(mirror) => mirror.package(wanted, progress),
                 SourceKind::OciMirror(mirror) => mirror.package(wanted, progress),
                 SourceKind::Several(several) => return several.package(wanted, progress),
+                SourceKind::Offline(offline) => offline.package(wanted),
             };
             progress(wanted, Progress::Finished);
             fetched.map(Arc::new)

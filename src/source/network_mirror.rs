@@ -143,12 +143,17 @@ impl NetworkMirror {
             },
             warnings: Vec::new(),
             downloaded: package.transferred,
+            reported: false,
         })
     }
 
     pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
         let archives = self.archives(address, version)?;
         Ok(archives.by_platform.keys().filter_map(|platform| platform.parse().ok()).collect())
+    }
+
+    pub(super) fn prepare(&self, wanted: &Wanted) {
+        drop(self.archives(&wanted.address, &wanted.version));
     }
 
     fn archives(&self, address: &ProviderAddress, version: &Version) -> Result<Archives> {

@@ -20,9 +20,10 @@ use crate::cli::verify::CheckedRoot;
 /// The version of the schema. It grows when a field is removed or changes its meaning.
 const SCHEMA: u32 = 1;
 
-/// The result of `lock`.
-pub(crate) fn lock(report: &Report<'_>, warnings: &[Diagnostic]) -> String {
-    document("lock", &[root(report)], warnings, &[])
+/// The result of `lock`: the roots that were locked, and what stopped others.
+pub(crate) fn lock(reports: &[&Report<'_>], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+    let roots: Vec<_> = reports.iter().map(|report| root(report)).collect();
+    document("lock", &roots, warnings, errors)
 }
 
 /// The result of `upgrade`.

@@ -47,6 +47,15 @@ impl Report<'_> {
         rows.iter().map(line).chain([self.summary()]).collect()
     }
 
+    /// [`Report::lines`] below the name of the root module; none if nothing changed, unless more is to be said.
+    pub(crate) fn lines_of_many(&self, ui: &Ui) -> Vec<String> {
+        if !self.changed && ui.verbosity < Verbosity::Verbose {
+            return Vec::new();
+        }
+        let heading = format!("{}:", self.project.root.display());
+        [heading].into_iter().chain(self.lines(ui)).collect()
+    }
+
     fn row(&self, report: &ProviderReport) -> Row {
         let difference = &report.difference;
         let (symbol, color) = match difference.change {
@@ -97,9 +106,27 @@ impl Report<'_> {
     }
 }
 
+/// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed`
+pub(crate) fn summary_of_many<'a>(reports: impl Iterator<Item = &'a Report<'a>>, failed: usize) -> String {
+    let (mut changed, mut unchanged, mut written) = (0, 0, true);
+    for report in reports {
+        *(if report.changed { &mut changed } else { &mut unchanged }) += 1;
+        written = written && report.written;
+    }
+    let (done, all) = (changed + unchanged, changed + unchanged + failed);
+    let verb = if written { "Locked" } else { "Would lock" };
+    let number = if failed == 0 { String::new() } else { format!("{done} of ") };
+    let failed = if failed == 0 { String::new() } else { format!("; {failed} failed") };
+    format!("{verb} {number}{}: {changed} changed, {unchanged} up to date{failed}", count(all, "root module"))
+}
+
 /// The last column: where the entry came from, and what is new in it.
 fn what_changed(report: &ProviderReport) -> String {
     let mut parts = Vec::new();
+    let reported = report.packages.values().filter(|package| package.reported).count();
+    if reported > 0 {
+        parts.push(format!("{} as the registry reports them, not downloaded", count(reported, "package")));
+    }
     if let Some(origin) = &report.taken_over_from {
         parts.push(format!("version taken over from {origin}, without its hashes"));
     }

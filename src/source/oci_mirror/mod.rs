@@ -120,6 +120,7 @@ impl OciMirror {
             authentication: Authentication::Unauthenticated,
             warnings: Vec::new(),
             downloaded: package.transferred,
+            reported: false,
         })
     }
 
