@@ -108,8 +108,9 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
         return Ok(show(&project, &survey, &warnings, arguments, ui));
     }
     let downloads = ui.downloads();
-    let outcome =
+    let mut outcome =
         ops::lock(&survey.lock_request(&request), &source, &|wanted, progress| downloads.note(wanted, progress))?;
+    outcome.warnings.retain(|warning| !survey.warnings.contains(warning));
     let new = document.edit(&outcome.locks).map_err(|error| vec![*error])?;
     let changed = project.lock_bytes.as_deref() != Some(new.as_slice());
     write(&project, &survey, changed.then_some(&new))?;

@@ -114,7 +114,8 @@ impl Survey {
 /// Looks at every provider that is to be upgraded. All errors are collected.
 pub fn survey(request: &UpgradeRequest<'_>, source: &Source) -> std::result::Result<Survey, Vec<Diagnostic>> {
     let (old, _) = lock::take_over(request.lock.document.locks(), request.lock.dialect);
-    let candidates = lock::candidates(&request.lock, &old)?;
+    let mut candidates = lock::candidates(&request.lock, &old)?;
+    let overridden = lock::without_overridden(&mut candidates, source);
     let prospects = parallel::map(candidates, WAITING_REQUESTS, |candidate| prospect(candidate, request, source));
     let mut survey = Survey {
         providers: Vec::new(),
@@ -122,7 +123,7 @@ pub fn survey(request: &UpgradeRequest<'_>, source: &Source) -> std::result::Res
         edits: Vec::new(),
         versions: BTreeMap::new(),
         pruned: pruned(&request.lock),
-        warnings: Vec::new(),
+        warnings: overridden,
     };
     for Prospect { outlook, rewrite, warnings } in lock::all(prospects)? {
         survey.warnings.extend(warnings);
