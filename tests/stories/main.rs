@@ -8,3 +8,4 @@ mod runs;
 mod support;
 mod support_judged;
 mod support_works;
+mod verify;
