@@ -43,7 +43,8 @@ impl RootArguments<'_> {
                 continue;
             }
             let directory = path.parent().map(normal).unwrap_or_default();
-            if !path.exists() && !(is_configuration(path) && directory.is_dir()) {
+            let is_meant = path.exists() || (is_configuration(path) && directory.is_dir());
+            if !is_meant {
                 let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
                 return Err(vec![*Diagnostic::io("open", path, &missing)]);
             }
