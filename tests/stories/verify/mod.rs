@@ -74,7 +74,7 @@ fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
 fn messages(environment: &TestEnvironment, arguments: &[&str]) -> String {
     let report = validated(&verify(environment, arguments).stdout);
     let findings = report["roots"].as_array().unwrap().iter().flat_map(|root| root["findings"].as_array().unwrap());
-    findings.map(|finding| format!("{}\n", finding["message"].as_str().unwrap())).collect()
+    findings.flat_map(|finding| [finding["message"].as_str().unwrap(), "\n"].map(str::to_owned)).collect()
 }
 
 const NOTHING: [&str; 0] = [];

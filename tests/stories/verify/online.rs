@@ -30,7 +30,7 @@ fn add(environment: &TestEnvironment, hash: &str) {
     let mut lines: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
     let first = lines.iter().position(|line| line.contains("h1:")).unwrap();
     let line = format!("    \"{hash}\",\n");
-    let place = (first..).find(|index| lines[*index] > line || lines[*index].contains(']')).unwrap();
+    let place = (first..lines.len()).find(|index| lines[*index] > line || lines[*index].contains(']')).unwrap();
     lines.insert(place, line);
     environment.write_lock_file(lines.concat());
 }
