@@ -4,9 +4,11 @@
 //! cargo bench --bench registry -- --providers 8 --platforms 5 --size 2MB --latency-ms 50
 //! ```
 //!
-//! Publishes `bench/p1`, `bench/p2`, … on both default hosts, prints one line of JSON (proxy, certificate file,
-//! providers), and serves until its standard input ends. Every line that it reads there makes it print the statistics
-//! since the last one as JSON, and reset them. Without any option it does nothing.
+//! Publishes `bench/p1`, `bench/p2`, … on both default hosts, or on the one that `--host` names, prints one line of JSON
+//! (proxy, certificate file, providers), and serves until its standard input ends. Every line that it reads there makes it
+//! print the statistics since the last one as JSON, and reset them. Without any option it does nothing.
+//!
+//! With `--content FILE` a package is made of that file, repeated to `--size`, so that it packs as real programs do.
 
 #[path = "../tests/stories/support/mod.rs"]
 mod support;
@@ -39,6 +41,10 @@ struct Options {
     platforms: usize,
     /// Of the program in each package, in bytes.
     size: usize,
+    /// Where everything is published.
+    hosts: Vec<String>,
+    /// What packages are made of, instead of made-up bytes.
+    content: Vec<u8>,
     latency: Duration,
 }
 
@@ -52,7 +58,7 @@ fn main() {
     let options = Options::parse(arguments.into_iter());
     let registry = Registry::start();
     for number in 1..=options.providers {
-        for host in HOSTS {
+        for host in &options.hosts {
             publish(&registry, &format!("{host}/bench/p{number}"), &options);
         }
     }
@@ -62,7 +68,7 @@ fn main() {
     print(&json!({
         "proxy": registry.proxy_url(),
         "certificate_file": registry.certificate_file(),
-        "hosts": HOSTS,
+        "hosts": options.hosts,
         "providers": (1..=options.providers).map(|number| format!("bench/p{number}")).collect::<Vec<_>>(),
         "versions": VERSIONS,
         "platforms": PLATFORMS[..options.platforms],
@@ -79,7 +85,12 @@ fn main() {
 /// The newest version is the one that is downloaded; the other needs no bulk.
 fn publish(registry: &Registry, provider: &str, options: &Options) {
     for (version, size) in VERSIONS.into_iter().zip([200, options.size]) {
-        let mut release = registry.publish(provider, version).size(size);
+        let mut release = registry.publish(provider, version);
+        release = if options.content.is_empty() {
+            release.size(size)
+        } else {
+            release.package_file("content", options.content.iter().copied().cycle().take(size).collect::<Vec<_>>())
+        };
         for platform in &PLATFORMS[..options.platforms] {
             release = release.platform(platform);
         }
@@ -97,13 +108,17 @@ fn print(document: &serde_json::Value) {
 
 impl Options {
     fn parse(mut arguments: impl Iterator<Item = String>) -> Self {
-        let mut options = Self { providers: 4, platforms: 2, size: 1_000_000, latency: Duration::ZERO };
+        let hosts = HOSTS.map(str::to_owned).to_vec();
+        let mut options =
+            Self { providers: 4, platforms: 2, size: 1_000_000, hosts, content: Vec::new(), latency: Duration::ZERO };
         while let Some(name) = arguments.next() {
             let value = arguments.next().unwrap_or_else(|| panic!("{name} needs a value"));
             match name.as_str() {
                 "--providers" => options.providers = value.parse().unwrap(),
                 "--platforms" => options.platforms = value.parse().unwrap(),
                 "--size" => options.size = size(&value),
+                "--host" => options.hosts = vec![value],
+                "--content" => options.content = std::fs::read(&value).unwrap(),
                 "--latency-ms" => options.latency = Duration::from_millis(value.parse().unwrap()),
                 _ => panic!("unknown option {name}"),
             }

@@ -85,7 +85,7 @@ fn suggestion(found: &str) -> &'static str {
 
 impl Constraint {
     /// Whether `version` meets this term, prerelease or not.
-    fn compares(&self, version: &Version) -> bool {
+    pub(crate) fn compares(&self, version: &Version) -> bool {
         let order = version.cmp_precedence(&self.boundary);
         match self.operator {
             Operator::Greater => order == Ordering::Greater,

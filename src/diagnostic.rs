@@ -97,6 +97,8 @@ codes! {
     LockFileSyntax = "lock-file-syntax",
     /// The lock file holds git conflict markers.
     ConflictMarkers = "conflict-markers",
+    /// Two sides of a merge exclude each other.
+    MergeConflict = "merge-conflict",
     /// A provider has two entries.
     DuplicateProvider = "duplicate-provider",
     /// An address, version or constraint list is not in its canonical form.
@@ -189,6 +191,18 @@ codes! {
     Io = "io",
     /// The file changed while the command ran.
     FileChanged = "file-changed",
+}
+
+/// Adds a diagnostic to others. One that says the same as an earlier one adds only its places, so that a cause is told
+/// once however often it is met.
+pub fn gather(diagnostics: &mut Vec<Diagnostic>, diagnostic: Diagnostic) {
+    match diagnostics.iter_mut().find(|known| known.says_the_same(&diagnostic)) {
+        Some(known) => {
+            let new = diagnostic.labels.into_iter().filter(|label| !known.labels.contains(label)).collect::<Vec<_>>();
+            known.labels.extend(new);
+        }
+        None => diagnostics.push(diagnostic),
+    }
 }
 
 impl SourceFile {

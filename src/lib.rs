@@ -33,4 +33,5 @@ pub mod platform;
 pub mod requirements;
 pub mod settings;
 pub mod source;
+mod storage;
 pub mod version;

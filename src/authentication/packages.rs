@@ -45,6 +45,14 @@ pub enum PackagesError {
         /// `shasum` as the registry sent it.
         shasum: String,
     },
+    /// A `zh:` that is not in SHA256SUMS.
+    #[error("the registry reports {reported} for {platform}, but SHA256SUMS does not list it")]
+    NotPublished {
+        /// The key in the map.
+        platform: String,
+        /// The reported hash.
+        reported: Hash,
+    },
     /// An `h1:` that is not the package's.
     #[error("the registry reports {reported} for the package, which has {computed}")]
     H1Differs {
@@ -68,8 +76,48 @@ pub fn check(
     size: u64,
     h1: &Hash,
 ) -> Result<(), PackagesError> {
+    let Some(report) = report_of(reports, platform)? else { return Ok(()) };
+    match report.package_size {
+        Some(reported) if reported != size => return Err(PackagesError::SizeDiffers { reported, actual: size }),
+        _ => {}
+    }
+    check_zh(report, platform, shasum)?;
+    if let Some(reported) = report.of_scheme(HashScheme::H1).find(|hash| *hash != h1) {
+        return Err(PackagesError::H1Differs { reported: reported.clone(), computed: h1.clone() });
+    }
+    Ok(())
+}
+
+/// The `h1:` that the map vouches for, for `--trust-registry`: none if there is no map, or not exactly one `h1:` for the
+/// platform. `published` are the `zh:` of the verified SHA256SUMS; all that the map reports, for any platform, must be
+/// among them.
+///
+/// # Errors
+/// What [`check`] finds without the package, or a `zh:` that is not published.
+pub fn vouched(
+    reports: &BTreeMap<String, PackageReport>,
+    platform: &Platform,
+    shasum: &str,
+    published: &BTreeSet<Hash>,
+) -> Result<Option<Hash>, PackagesError> {
+    let Some(report) = report_of(reports, platform)? else { return Ok(None) };
+    check_zh(report, platform, shasum)?;
+    for (platform, report) in reports {
+        if let Some(unknown) = report.of_scheme(HashScheme::Zh).find(|hash| !published.contains(hash)) {
+            return Err(PackagesError::NotPublished { platform: platform.clone(), reported: unknown.clone() });
+        }
+    }
+    let h1: BTreeSet<_> = report.of_scheme(HashScheme::H1).filter(|hash| hash.is_well_formed()).collect();
+    Ok(if h1.len() == 1 { h1.first().map(|hash| (*hash).clone()) } else { None })
+}
+
+/// The entry for a platform; none if there is no map.
+fn report_of<'a>(
+    reports: &'a BTreeMap<String, PackageReport>,
+    platform: &Platform,
+) -> Result<Option<&'a PackageReport>, PackagesError> {
     if reports.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     if let Some(invalid) = reports.keys().find(|key| key.parse::<Platform>().is_err()) {
         return Err(PackagesError::InvalidPlatform(invalid.clone()));
@@ -78,21 +126,25 @@ pub fn check(
         return Err(PackagesError::MissingPlatform(platform.clone()));
     };
     match report.package_size {
-        None | Some(0) => return Err(PackagesError::InvalidSize(platform.clone())),
-        Some(reported) if reported != size => return Err(PackagesError::SizeDiffers { reported, actual: size }),
-        Some(_) => {}
+        None | Some(0) => Err(PackagesError::InvalidSize(platform.clone())),
+        Some(_) => Ok(Some(report)),
     }
-    let of_scheme = |scheme| report.hashes.iter().filter(move |hash| hash.scheme() == scheme);
-    if of_scheme(HashScheme::Zh).next().is_none() {
+}
+
+fn check_zh(report: &PackageReport, platform: &Platform, shasum: &str) -> Result<(), PackagesError> {
+    if report.of_scheme(HashScheme::Zh).next().is_none() {
         return Err(PackagesError::MissingZh(platform.clone()));
     }
-    if let Some(reported) = of_scheme(HashScheme::Zh).find(|hash| hash.value() != shasum) {
-        return Err(PackagesError::ZhDiffers { reported: reported.clone(), shasum: shasum.to_owned() });
+    match report.of_scheme(HashScheme::Zh).find(|hash| hash.value() != shasum) {
+        Some(wrong) => Err(PackagesError::ZhDiffers { reported: wrong.clone(), shasum: shasum.to_owned() }),
+        None => Ok(()),
     }
-    if let Some(reported) = of_scheme(HashScheme::H1).find(|hash| *hash != h1) {
-        return Err(PackagesError::H1Differs { reported: reported.clone(), computed: h1.clone() });
+}
+
+impl PackageReport {
+    fn of_scheme(&self, scheme: HashScheme) -> impl Iterator<Item = &Hash> {
+        self.hashes.iter().filter(move |hash| hash.scheme() == scheme)
     }
-    Ok(())
 }
 
 /// The hashes of the map, of every platform; to be recorded for the default host of the tofu dialect only, after
@@ -164,6 +216,29 @@ mod tests {
         }
         let result = verdict(report(&[&zh, h1().as_str(), "h1:AAAA"], Some(865)));
         assert!(matches!(result, Err(PackagesError::H1Differs { .. })), "{result:?}");
+    }
+
+    #[test]
+    fn vouches_only_for_what_is_published() {
+        let zh: Hash = format!("zh:{SHASUM}").parse().unwrap();
+        let other = Hash::zh(&[7; 32]);
+        let platform: Platform = "linux_amd64".parse().unwrap();
+        let map = |h1: &[&str], other: &Hash| {
+            let hashes: Vec<&str> = h1.iter().copied().chain([zh.as_str()]).collect();
+            let entries =
+                [("linux_amd64", report(&hashes, Some(1))), ("darwin_arm64", report(&[other.as_str()], None))];
+            BTreeMap::from(entries.map(|(key, report)| (key.to_owned(), report)))
+        };
+        let published = BTreeSet::from([zh.clone(), other.clone()]);
+        let verdict = |map| vouched(&map, &platform, SHASUM, &published);
+        assert_eq!(verdict(map(&[h1().as_str()], &other)), Ok(Some(h1())));
+        assert_eq!(verdict(map(&[], &other)), Ok(None));
+        assert_eq!(verdict(map(&[h1().as_str(), Hash::h1(&[2; 32]).as_str()], &other)), Ok(None), "which one?");
+        assert_eq!(verdict(map(&["h1:short"], &other)), Ok(None));
+        assert_eq!(vouched(&BTreeMap::new(), &platform, SHASUM, &published), Ok(None));
+        let foreign = Hash::zh(&[8; 32]);
+        let error = PackagesError::NotPublished { platform: "darwin_arm64".into(), reported: foreign.clone() };
+        assert_eq!(verdict(map(&[h1().as_str()], &foreign)), Err(error));
     }
 
     #[test]

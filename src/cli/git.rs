@@ -1,110 +1,226 @@
-//! What git knows of lock files. Without git or a repository nothing is known, which is no error.
+//! Asks git, as a program, for what only git knows.
+//!
+//! Arguments go to git as a list and never through a shell. What a user names reaches git only behind `--end-of-options`
+//! or `--`, and revisions are resolved to object names first. All paths are relative to the current directory.
 
-use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::process::{Command, ExitStatus, Stdio};
 
-use provlock::lockfile::LOCK_FILE_NAME;
-use provlock::ops::verify::Tracking;
+use provlock::diagnostic::{Code, Diagnostic, Result};
+use provlock::lockfile::merge::MarkerStyle;
 
-/// A repository, with its lock files as soon as git has listed them.
-pub(crate) struct Repository {
-    /// The top of the work tree, without symlinks.
-    top: PathBuf,
-    /// The process that lists the tracked lock files while other work is done.
-    listing: Mutex<Option<Child>>,
-    tracked: OnceLock<Option<HashSet<PathBuf>>>,
-    /// Lock files that are neither tracked nor ignored.
-    others: OnceLock<Option<HashSet<PathBuf>>>,
+use super::invalid_argument;
+
+/// The most that git may print before it is stopped, in bytes.
+const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
+
+/// The most of git's own error message that is kept, in bytes.
+const MESSAGE_LIMIT: u64 = 16 * 1024;
+
+/// What git printed and how it ended.
+struct Output {
+    status: ExitStatus,
+    stdout: Vec<u8>,
+    stderr: String,
 }
 
-/// The nearest directory that holds `.git`, from an absolute path upwards.
-pub(crate) fn top(directory: &Path) -> Option<&Path> {
-    directory.ancestors().find(|directory| directory.join(".git").exists())
-}
+/// The object names of a tree's blobs, by path.
+pub(crate) type Blobs = BTreeMap<PathBuf, String>;
 
-impl Repository {
-    /// The repository around a directory. Asks git at once which lock files it tracks, and does not wait for the answer.
-    pub(crate) fn around(directory: &Path) -> Option<Self> {
-        let directory = directory.canonicalize().ok()?;
-        let top = top(&directory)?.to_owned();
-        let listing = list(&top, "--cached").spawn().ok()?;
-        let listing = Mutex::new(Some(listing));
-        Some(Self { top, listing, tracked: OnceLock::new(), others: OnceLock::new() })
+/// The object name of the commit or tree that a user's revision names.
+pub(crate) fn resolve(revision: &str) -> Result<String> {
+    let unknown = |message: String| {
+        let help = "name a commit, branch or tag, as in: provlock diff --git main";
+        Err(Box::new(invalid_argument(message).help(help)))
+    };
+    if revision.starts_with('-') {
+        return unknown(format!("{revision:?} is not a revision"));
     }
-
-    /// What git knows of the lock file of a root module.
-    pub(crate) fn tracking(&self, root: &Path) -> Tracking {
-        let Some(path) = self.path_of(root) else { return Tracking::Unknown };
-        let tracked = self.tracked.get_or_init(|| {
-            let listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner).take();
-            paths(listing?)
-        });
-        match tracked {
-            None => Tracking::Unknown,
-            Some(tracked) if tracked.contains(&path) => Tracking::Tracked,
-            Some(_) if !self.holds(root) => Tracking::Unknown,
-            Some(_) => {
-                let list_others = || paths(list(&self.top, "--others").arg("--exclude-standard").spawn().ok()?);
-                match self.others.get_or_init(list_others) {
-                    None => Tracking::Unknown,
-                    Some(others) if others.contains(&path) => Tracking::Untracked,
-                    Some(_) => Tracking::Ignored,
-                }
-            }
-        }
-    }
-
-    /// The full name of the commit that a revision stands for.
-    pub(crate) fn commit(&self, revision: &str) -> Option<String> {
-        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
-        let output = self.git(arguments).arg(format!("{revision}^{{commit}}")).output().ok()?;
-        let name = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
-        Some(name.trim().to_owned())
-    }
-
-    /// The lock file of a root module as it was in a commit; none if it was not there.
-    pub(crate) fn lock_file_in(&self, commit: &str, root: &Path) -> Option<Vec<u8>> {
-        let path = self.path_of(root)?.to_str()?.replace('\\', "/");
-        let output = self.git(["cat-file", "blob"]).arg(format!("{commit}:{path}")).output().ok()?;
-        output.status.success().then_some(output.stdout)
-    }
-
-    /// The path of a root module's lock file in the repository.
-    fn path_of(&self, root: &Path) -> Option<PathBuf> {
-        let root = root.canonicalize().ok()?;
-        Some(root.strip_prefix(&self.top).ok()?.join(LOCK_FILE_NAME))
-    }
-
-    /// Whether no other repository, such as a submodule, is between the top and the root module.
-    fn holds(&self, root: &Path) -> bool {
-        root.canonicalize().is_ok_and(|root| top(&root) == Some(&self.top))
-    }
-
-    fn git<const N: usize>(&self, arguments: [&str; N]) -> Command {
-        git(&self.top, arguments)
+    let output = git(["rev-parse", "--verify", "--quiet", "--end-of-options", revision], b"")?;
+    match output.status.code() {
+        Some(0) => Ok(first_line(&output.stdout)),
+        Some(1) => unknown(format!("git knows no revision {revision:?}")),
+        _ => Err(failed("rev-parse", &output)),
     }
 }
 
-fn git<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>) -> Command {
+/// The best common ancestor of two objects that [`resolve`] gave.
+pub(crate) fn merge_base(one: &str, other: &str) -> Result<String> {
+    let output = git(["merge-base", "--end-of-options", one, other], b"")?;
+    match output.status.code() {
+        Some(0) => Ok(first_line(&output.stdout)),
+        Some(1) => Err(Box::new(invalid_argument("the two revisions have no common ancestor".to_owned()))),
+        _ => Err(failed("merge-base", &output)),
+    }
+}
+
+/// The files of an object that [`resolve`] gave: the one at `path`, or all that are called `name` in the current directory
+/// and below.
+pub(crate) fn files_in(object: &str, path: Option<&Path>, name: &OsStr) -> Result<Blobs> {
+    let mut arguments: Vec<OsString> = ["ls-tree", "-r", "-z", "--end-of-options", object].map(OsString::from).into();
+    arguments.extend(path.map(|path| [OsString::from("--"), path.into()]).into_iter().flatten());
+    let listed = successful("ls-tree", arguments)?;
+    let blob = |entry: &[u8]| {
+        let tab = entry.iter().position(|byte| *byte == b'\t')?;
+        let words = String::from_utf8_lossy(&entry[..tab]).into_owned();
+        let mut words = words.split(' ').skip(1);
+        let (kind, object) = (words.next()?, words.next()?);
+        let path = native_path(&entry[tab + 1..]);
+        (kind == "blob" && path.file_name() == Some(name)).then(|| (path, object.to_owned()))
+    };
+    Ok(listed.split(|byte| *byte == 0).filter_map(blob).collect())
+}
+
+/// The files called `name` in the current directory and below, tracked or new, but not ignored.
+pub(crate) fn files_in_working_tree(name: &str) -> Result<BTreeSet<PathBuf>> {
+    let pattern = format!(":(glob)**/{name}");
+    let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", &pattern];
+    let listed = successful("ls-files", arguments)?;
+    Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(native_path).collect())
+}
+
+/// The contents of blobs, by object name. Neither filters nor textconv are applied.
+pub(crate) fn contents(objects: &BTreeSet<&str>) -> Result<BTreeMap<String, Vec<u8>>> {
+    if objects.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let input: String = objects.iter().flat_map(|object| [object, "\n"]).collect();
+    let output = git(["cat-file", "--batch"], input.as_bytes())?;
+    if !output.status.success() {
+        return Err(failed("cat-file", &output));
+    }
+    let mut rest = output.stdout.as_slice();
+    let mut contents = BTreeMap::new();
+    while !rest.is_empty() {
+        let (object, content, behind) = batch_entry(rest).ok_or_else(|| failed("cat-file", &output))?;
+        contents.insert(object, content.to_owned());
+        rest = behind;
+    }
+    Ok(contents)
+}
+
+/// Reads `OBJECT blob SIZE`, a line break, that many bytes and a line break.
+fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
+    let line_end = text.iter().position(|byte| *byte == b'\n')?;
+    let header = std::str::from_utf8(&text[..line_end]).ok()?;
+    let mut words = header.split(' ');
+    let (object, _, size) = (words.next()?, words.next()?, words.next()?.parse::<usize>().ok()?);
+    let (content, rest) = text[line_end + 1..].split_at_checked(size)?;
+    Some((object.to_owned(), content, rest.strip_prefix(b"\n")?))
+}
+
+/// Merges `ours` in place, line by line, as git does without a merge driver. Whether that left no conflict.
+pub(crate) fn merge_file(base: &Path, ours: &Path, theirs: &Path, style: &MarkerStyle) -> Result<bool> {
+    let size = format!("--marker-size={}", style.size);
+    let mut arguments: Vec<OsString> = ["merge-file", "--quiet", &size].map(OsString::from).into();
+    arguments.extend(["-L", &style.ours, "-L", "base", "-L", &style.theirs, "--"].map(OsString::from));
+    arguments.extend([ours, base, theirs].map(OsString::from));
+    let output = git(arguments, b"")?;
+    match output.status.code() {
+        Some(0) => Ok(true),
+        // The number of conflicts, 127 for more; errors are above that.
+        Some(1..=127) => Ok(false),
+        _ => Err(failed("merge-file", &output)),
+    }
+}
+
+/// The top directory of the working tree.
+pub(crate) fn top_directory() -> Result<PathBuf> {
+    let output = successful("rev-parse", ["rev-parse", "--show-toplevel"])?;
+    Ok(native_path(output.strip_suffix(b"\n").unwrap_or(&output)))
+}
+
+/// The value of a configuration variable, from any of git's files.
+pub(crate) fn configured(variable: &str) -> Result<Option<String>> {
+    let output = git(["config", "--get", variable], b"")?;
+    match output.status.code() {
+        Some(0) => Ok(Some(first_line(&output.stdout))),
+        Some(1) => Ok(None),
+        _ => Err(failed("config", &output)),
+    }
+}
+
+/// Sets a configuration variable of this repository.
+pub(crate) fn configure(variable: &str, value: &str) -> Result<()> {
+    successful("config", ["config", "--local", variable, value]).map(drop)
+}
+
+/// The values of attributes of a path below `directory`, in the order asked for.
+pub(crate) fn attributes(directory: &Path, names: &[&str], path: &str) -> Result<Vec<String>> {
+    let mut arguments: Vec<OsString> = vec!["-C".into(), directory.into(), "check-attr".into(), "-z".into()];
+    arguments.extend(names.iter().chain(&["--", path]).map(OsString::from));
+    let output = successful("check-attr", arguments)?;
+    let fields = output.split(|byte| *byte == 0).skip(2).step_by(3);
+    Ok(fields.map(|value| String::from_utf8_lossy(value).into_owned()).collect())
+}
+
+fn successful<A: AsRef<OsStr>>(command: &str, arguments: impl IntoIterator<Item = A>) -> Result<Vec<u8>> {
+    let output = git(arguments, b"")?;
+    if output.status.success() { Ok(output.stdout) } else { Err(failed(command, &output)) }
+}
+
+/// Runs git to its end. It is stopped when it prints more than [`OUTPUT_LIMIT`].
+fn git<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Output> {
+    run(arguments, input).map_err(|error| {
+        let help = "install git, or name two files: provlock diff OLD NEW";
+        Box::new(Diagnostic::error(Code::Io, format!("cannot run git: {error}")).help(help))
+    })
+}
+
+fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>, input: &[u8]) -> std::io::Result<Output> {
     let mut command = Command::new("git");
-    command.arg("-C").arg(directory).args(arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    command
+    command.args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        // Git may end before it has read everything; how it ended is what counts.
+        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
+        let message = scope.spawn(move || -> std::io::Result<String> {
+            let Some(mut stderr) = stderr else { return Ok(String::new()) };
+            let mut message = Vec::new();
+            stderr.by_ref().take(MESSAGE_LIMIT).read_to_end(&mut message)?;
+            std::io::copy(&mut stderr, &mut std::io::sink())?;
+            Ok(String::from_utf8_lossy(&message).into_owned())
+        });
+        let mut printed = Vec::new();
+        if let Some(stdout) = stdout {
+            stdout.take(OUTPUT_LIMIT + 1).read_to_end(&mut printed)?;
+        }
+        if printed.len() as u64 > OUTPUT_LIMIT {
+            child.kill()?;
+            child.wait()?;
+            let limit = OUTPUT_LIMIT / (1024 * 1024);
+            return Err(std::io::Error::other(format!("it prints more than {limit} MiB")));
+        }
+        let status = child.wait()?;
+        let stderr = message.join().unwrap_or_else(|_| Ok(String::new()))?;
+        Ok(Output { status, stdout: printed, stderr })
+    })
 }
 
-/// Lists lock files, each ended by a NUL.
-fn list(top: &Path, which: &str) -> Command {
-    let pattern = format!(":(top,glob)**/{LOCK_FILE_NAME}");
-    let mut command = git(top, ["ls-files", "-z", "--full-name", which]);
-    command.arg(pattern);
-    command
+fn failed(command: &str, output: &Output) -> Box<Diagnostic> {
+    let message = output.stderr.lines().next().unwrap_or("it gave no reason");
+    let message = message.strip_prefix("fatal: ").unwrap_or(message);
+    let error = Diagnostic::error(Code::Io, format!("git {command} failed: {message}"));
+    let help = "run in a git repository, or name two files: provlock diff OLD NEW";
+    Box::new(if message.contains("not a git repository") { error.help(help) } else { error })
 }
 
-fn paths(listing: Child) -> Option<HashSet<PathBuf>> {
-    let output = listing.wait_with_output().ok().filter(|output| output.status.success())?;
-    let texts = output.stdout.split(|byte| *byte == 0).filter(|text| !text.is_empty());
-    Some(texts.map(|text| PathBuf::from(String::from_utf8_lossy(text).into_owned())).collect())
+fn first_line(stdout: &[u8]) -> String {
+    String::from_utf8_lossy(stdout).lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(unix)]
+fn native_path(bytes: &[u8]) -> PathBuf {
+    let path: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(bytes);
+    PathBuf::from(path)
+}
+
+/// Git writes paths in UTF-8 on other systems.
+#[cfg(not(unix))]
+fn native_path(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }

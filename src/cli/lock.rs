@@ -1,18 +1,23 @@
 //! `lock`: writes the lock file that the configuration asks for.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use clap::Args;
 use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
 use provlock::diagnostic::Diagnostic;
 use provlock::dialect::Dialect;
-use provlock::lockfile;
-use provlock::ops::{self, LockOutcome, LockRequest};
-use provlock::requirements;
+use provlock::lockfile::{self, Document};
+use provlock::ops::{self, LockOutcome, LockRequest, Locked, parallel};
+use provlock::requirements::{self, ModuleCache, Requirements};
+use provlock::settings::PlatformSelection;
+use provlock::version::Version;
 
 use super::project::Project;
-use super::render::{json, lock as text};
+use super::render::{diff, json, lock as text};
+use super::roots::RootArgs;
 use super::source::SourceArgs;
 use super::ui::Ui;
 use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argument};
@@ -23,8 +28,13 @@ use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argu
     after_help = "Exit codes: 0 done or up to date, 1 --check found that the file would change, 2 could not do it"
 )]
 pub(crate) struct LockArgs {
+    /// Only these providers [default: all that the configuration requires]
+    #[arg(value_name = "PROVIDER", help_heading = "What", display_order = 0)]
+    providers: Vec<String>,
     #[command(flatten)]
     what: WhatArgs,
+    #[command(flatten)]
+    roots: RootArgs,
     #[command(flatten)]
     source: SourceArgs,
     /// Write nothing; exit with 1 if the lock file would change
@@ -35,14 +45,11 @@ pub(crate) struct LockArgs {
     dry_run: bool,
 }
 
-/// What is to be locked.
+/// What is to be locked, of `lock` and `upgrade`.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(next_help_heading = "What")]
 pub(crate) struct WhatArgs {
-    /// Only these providers [default: all that the configuration requires]
-    #[arg(value_name = "PROVIDER")]
-    providers: Vec<String>,
     /// Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]
     #[arg(
         short,
@@ -52,13 +59,13 @@ pub(crate) struct WhatArgs {
         env = "PROVLOCK_PLATFORMS",
         hide_env_values = true
     )]
-    platforms: Vec<String>,
+    pub(crate) platforms: Vec<String>,
     /// Remove entries that the configuration does not require
     #[arg(long)]
-    prune: bool,
+    pub(crate) prune: bool,
     /// Replace hashes that are not those of the published release
     #[arg(long)]
-    accept_changed_hashes: bool,
+    pub(crate) accept_changed_hashes: bool,
     /// Go on without modules that are not installed
     #[arg(long)]
     allow_missing_modules: bool,
@@ -67,65 +74,235 @@ pub(crate) struct WhatArgs {
     no_tests: bool,
 }
 
+/// A root module that is to be locked.
+struct Root {
+    project: Project,
+    document: Document,
+    requirements: Requirements,
+    platforms: PlatformSelection,
+    only: Vec<ProviderAddress>,
+    versions: BTreeMap<ProviderAddress, Version>,
+    warnings: Vec<Diagnostic>,
+}
+
+/// A root module that was locked.
+struct Done {
+    outcome: LockOutcome,
+    /// The lock file's new bytes.
+    new: Vec<u8>,
+    changed: bool,
+}
+
+/// What became of all roots.
+#[derive(Default)]
+struct Summary<'a> {
+    reports: Vec<(text::Report<'a>, &'a Done)>,
+    warnings: Vec<Diagnostic>,
+    errors: Vec<Diagnostic>,
+    failed: usize,
+}
+
+/// None for those that were not locked because they could not be read.
+type Results = Vec<Option<Result<Done, Failure>>>;
+
 pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
     let environment = environment();
-    let project = Project::open(Path::new("."), global.dialect, &environment)?;
-    ui.detail(&format!("dialect {} ({})", project.dialect, project.dialect_reason));
-    let (document, mut warnings) = project.document()?;
-    let outcome = arguments.what.lock(&project, &document, &arguments.source, &environment, ui)?;
-    warnings.extend(outcome.warnings.iter().cloned());
+    let modules = ModuleCache::default();
+    let paths = arguments.roots.find(global.dialect, &environment, &modules)?;
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut roots = parallel::map(paths, cores, |path| {
+        let opened = Root::open(&path, arguments, global.dialect, &environment, &modules);
+        opened.map_err(|errors| arguments.failed(&path, errors))
+    });
+    for root in roots.iter().flatten() {
+        let Project { root, dialect, dialect_reason, .. } = &root.project;
+        ui.detail(&format!("{}: dialect {dialect} ({dialect_reason})", root.display()));
+    }
+    if arguments.roots.is_recursive() && !arguments.providers.is_empty() {
+        arguments.leave_out_others(&mut roots)?;
+    }
+    let results = arguments.lock(&roots, &environment, ui)?;
+    let summary = Summary::new(&roots, &results, arguments.writes());
+    if summary.failed > 0 && !arguments.roots.is_recursive() {
+        return Err(summary.errors);
+    }
+    arguments.show(&summary, ui);
+    let changed = summary.reports.iter().any(|(report, _)| report.changed);
+    Ok(match summary.failed {
+        0 if arguments.check && changed => Outcome::Found,
+        0 => Outcome::Done,
+        _ => Outcome::Failed,
+    })
+}
 
-    let old = project.lock_bytes.as_deref();
-    let new = document.edit(&outcome.locks).map_err(|error| vec![*error])?;
-    let changed = old != Some(new.as_slice());
-    if changed && !arguments.check && !arguments.dry_run {
-        lockfile::file::write(&project.lock_path, old, &new).map_err(|error| vec![*error])?;
+impl<'a> Summary<'a> {
+    fn new(roots: &'a [Result<Root, Failure>], results: &'a Results, written: bool) -> Self {
+        let mut summary = Self::default();
+        for (root, result) in roots.iter().zip(results) {
+            match (root, result) {
+                (Ok(root), Some(Ok(done))) => {
+                    let warnings = root.warnings.iter().chain(&done.outcome.warnings);
+                    add_new(&mut summary.warnings, warnings);
+                    let Done { outcome, changed, .. } = done;
+                    summary
+                        .reports
+                        .push((text::Report { project: &root.project, outcome, changed: *changed, written }, done));
+                }
+                (Ok(_), Some(Err(errors))) | (Err(errors), _) => {
+                    summary.failed += 1;
+                    add_new(&mut summary.errors, errors);
+                }
+                (Ok(_), None) => {}
+            }
+        }
+        summary
     }
-    ui.warn(&warnings);
-    let report =
-        text::Report { project: &project, outcome: &outcome, changed, written: !arguments.check && !arguments.dry_run };
-    for line in report.lines(ui) {
-        ui.status(&line);
+}
+
+impl LockArgs {
+    /// Locks all roots that could be read; those of a dialect together.
+    fn lock(&self, roots: &[Result<Root, Failure>], environment: &Environment, ui: &Ui) -> Result<Results, Failure> {
+        let results = Mutex::new(roots.iter().map(|_| None).collect::<Vec<_>>());
+        let downloads = ui.downloads();
+        for dialect in [Dialect::Tofu, Dialect::Terraform] {
+            let readable = roots.iter().enumerate().filter_map(|(index, root)| Some((index, root.as_ref().ok()?)));
+            let group: Vec<_> = readable.filter(|(_, root)| root.project.dialect == dialect).collect();
+            if group.is_empty() {
+                continue;
+            }
+            let locks = group.iter().map(|(_, root)| root.document.locks());
+            let source = self.source.source(dialect, environment, locks, ui)?;
+            let requests: Vec<_> = group.iter().map(|(_, root)| root.request(self)).collect();
+            let finished = |index: usize, locked: Locked| {
+                let (index, root) = group[index];
+                let result = locked.and_then(|outcome| root.conclude(outcome, self));
+                let result = result.map_err(|errors| self.failed(&root.project.root, errors));
+                results.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(result);
+            };
+            ops::lock_all(&requests, &source, &|wanted, progress| downloads.note(wanted, progress), &finished);
+        }
+        Ok(results.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
-    if ui.json {
-        ui.print(&json::lock(&report, &warnings));
-    } else if arguments.dry_run && changed {
-        ui.print(&text::unified_diff(&project.lock_path, old.unwrap_or_default(), &new));
+
+    /// Shows what became of every root, in the order of their paths.
+    fn show(&self, summary: &Summary<'_>, ui: &Ui) {
+        ui.warn(&summary.warnings);
+        for (report, _) in &summary.reports {
+            let lines = if self.roots.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) };
+            for line in lines {
+                ui.status(&line);
+            }
+        }
+        ui.show(&summary.errors);
+        if self.roots.is_recursive() {
+            ui.status(&text::summary_of_many(summary.reports.iter().map(|(report, _)| report), summary.failed));
+        }
+        if ui.json {
+            let reports: Vec<_> = summary.reports.iter().map(|(report, _)| report).collect();
+            ui.print(&json::lock(&reports, &summary.warnings, &summary.errors));
+        } else if self.dry_run {
+            for (report, done) in summary.reports.iter().filter(|(report, _)| report.changed) {
+                let old = report.project.lock_bytes.as_deref();
+                ui.print(&diff::unified(&report.project.lock_path, old, Some(&done.new), ui.stdout_color));
+            }
+        }
     }
-    Ok(if arguments.check && changed { Outcome::Found } else { Outcome::Done })
+
+    /// Leaves out the roots that require none of the named providers. Each must be required by some root.
+    fn leave_out_others(&self, roots: &mut Vec<Result<Root, Failure>>) -> Result<(), Failure> {
+        let required: BTreeSet<_> = roots.iter().flatten().flat_map(|root| root.only.iter().cloned()).collect();
+        for text in &self.providers {
+            let is_required = [Dialect::Tofu, Dialect::Terraform]
+                .into_iter()
+                .any(|dialect| ProviderAddress::parse(text, dialect).is_ok_and(|address| required.contains(&address)));
+            if !is_required && roots.iter().all(Result::is_ok) {
+                return Err(vec![invalid_argument(format!("no root module requires {text}"))]);
+            }
+        }
+        roots.retain(|root| root.as_ref().map_or(true, |root| !root.only.is_empty()));
+        Ok(())
+    }
+
+    fn writes(&self) -> bool {
+        !self.check && !self.dry_run
+    }
+
+    /// The errors of a root module; when there are many, with its name.
+    fn failed(&self, root: &Path, errors: Failure) -> Failure {
+        if !self.roots.is_recursive() {
+            return errors;
+        }
+        errors.into_iter().map(|error| error.note(format!("root module: {}", root.display()))).collect()
+    }
+}
+
+impl Root {
+    fn open(
+        path: &Path,
+        arguments: &LockArgs,
+        dialect: Option<Dialect>,
+        environment: &Environment,
+        modules: &ModuleCache,
+    ) -> Result<Self, Failure> {
+        let what = &arguments.what;
+        let project = Project::open(path, dialect, environment)?;
+        let (document, warnings) = project.document()?;
+        let platforms = project.platforms(&what.platforms)?;
+        let mut only = addresses(&arguments.providers, project.dialect)?;
+        let options = project.requirements_options(environment, !what.no_tests, what.allow_missing_modules);
+        let requirements = requirements::read_with_cache(&project.root, &options, modules)?;
+        if arguments.roots.is_recursive() {
+            only.retain(|address| requirements.providers.contains_key(address));
+        }
+        Ok(Self { project, document, requirements, platforms, only, versions: BTreeMap::new(), warnings })
+    }
+
+    fn request<'a>(&'a self, arguments: &LockArgs) -> LockRequest<'a> {
+        LockRequest {
+            requirements: &self.requirements,
+            document: &self.document,
+            dialect: self.project.dialect,
+            platforms: &self.platforms,
+            only: &self.only,
+            versions: &self.versions,
+            prune: arguments.what.prune,
+            accept_changed_hashes: arguments.what.accept_changed_hashes,
+        }
+    }
+
+    /// Writes the lock file if it changes and may be written.
+    fn conclude(&self, outcome: LockOutcome, arguments: &LockArgs) -> Result<Done, Failure> {
+        let old = self.project.lock_bytes.as_deref();
+        let new = self.document.edit(&outcome.locks).map_err(|error| vec![*error])?;
+        let changed = old != Some(new.as_slice());
+        if changed && arguments.writes() {
+            lockfile::file::write(&self.project.lock_path, old, &new).map_err(|error| vec![*error])?;
+        }
+        Ok(Done { outcome, new, changed })
+    }
 }
 
 impl WhatArgs {
-    fn lock(
-        &self,
-        project: &Project,
-        document: &lockfile::Document,
-        source: &SourceArgs,
-        environment: &Environment,
-        ui: &Ui,
-    ) -> Result<LockOutcome, Failure> {
-        let platforms = project.platforms(&self.platforms)?;
-        let only = self.addresses(project.dialect)?;
+    /// What the configuration requires.
+    pub(crate) fn requirements(&self, project: &Project, environment: &Environment) -> Result<Requirements, Failure> {
         let options = project.requirements_options(environment, !self.no_tests, self.allow_missing_modules);
-        let requirements = requirements::read(&project.root, &options)?;
-        let request = LockRequest {
-            requirements: &requirements,
-            document,
-            dialect: project.dialect,
-            platforms: &platforms,
-            only: &only,
-            prune: self.prune,
-            accept_changed_hashes: self.accept_changed_hashes,
-        };
-        let source = source.source(project.dialect, environment, ui)?;
-        let downloads = ui.downloads();
-        ops::lock(&request, &source, &|wanted, progress| downloads.note(wanted, progress))
+        requirements::read(&project.root, &options)
     }
+}
 
-    fn addresses(&self, dialect: Dialect) -> Result<Vec<ProviderAddress>, Vec<Diagnostic>> {
-        let address = |text: &String| {
-            ProviderAddress::parse(text, dialect).map_err(|error| vec![invalid_argument(format!("{text:?}: {error}"))])
-        };
-        self.providers.iter().map(address).collect()
+/// Reads the addresses of providers.
+pub(crate) fn addresses(texts: &[String], dialect: Dialect) -> Result<Vec<ProviderAddress>, Failure> {
+    let address = |text: &String| {
+        ProviderAddress::parse(text, dialect).map_err(|error| vec![invalid_argument(format!("{text:?}: {error}"))])
+    };
+    texts.iter().map(address).collect()
+}
+
+/// Adds those that are not there yet: the same warning comes from every root that has the cause.
+fn add_new<'a>(list: &mut Vec<Diagnostic>, more: impl IntoIterator<Item = &'a Diagnostic>) {
+    for diagnostic in more {
+        if !list.contains(diagnostic) {
+            list.push(diagnostic.clone());
+        }
     }
 }

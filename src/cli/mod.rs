@@ -1,14 +1,23 @@
 //! The command line: raw arguments to validated requests, reports to text or JSON, outcomes to exit codes.
 
+mod cache;
 mod completions;
+mod diff;
 mod environment;
 mod git;
+mod installation;
 mod lock;
+mod login;
+mod merge;
 mod project;
 mod render;
+mod repository;
+mod resolve;
 mod roots;
+mod setup;
 mod source;
 mod ui;
+mod upgrade;
 mod verify;
 
 #[cfg(test)]
@@ -71,6 +80,21 @@ pub(crate) enum Command {
     Lock(lock::LockArgs),
     /// Check that the lock file fits its configuration, the policy and what is published
     Verify(verify::VerifyArgs),
+    /// Compare two lock files, provider by provider
+    Diff(diff::DiffArgs),
+    /// Merge lock files, or mend one that holds conflict markers
+    Merge(merge::MergeArgs),
+    /// Connect provlock with other programs
+    #[command(subcommand)]
+    Setup(setup::SetupCommand),
+    /// Move providers to newer versions
+    Upgrade(upgrade::UpgradeArgs),
+    /// Store the token of a registry or mirror, read without echo or from stdin
+    Login(login::LoginArgs),
+    /// Remove the token of a registry or mirror
+    Logout(login::LogoutArgs),
+    /// Show or empty the cache of package hashes
+    Cache(cache::CacheArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -108,6 +132,21 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Verify(arguments) => {
             ("verify", enter(&cli.global).and_then(|()| verify::run(&arguments, &cli.global, &ui)))
         }
+        Command::Diff(arguments) => ("diff", enter(&cli.global).and_then(|()| diff::run(&arguments, &cli.global, &ui))),
+        Command::Merge(arguments) => {
+            ("merge", enter(&cli.global).and_then(|()| merge::run(&arguments, &cli.global, &ui)))
+        }
+        Command::Setup(arguments) => ("setup", enter(&cli.global).and_then(|()| setup::run(&arguments, &ui))),
+        Command::Upgrade(arguments) => {
+            ("upgrade", enter(&cli.global).and_then(|()| upgrade::run(&arguments, &cli.global, &ui)))
+        }
+        Command::Login(arguments) => {
+            ("login", enter(&cli.global).and_then(|()| login::login(&arguments, &cli.global, &ui)))
+        }
+        Command::Logout(arguments) => {
+            ("logout", enter(&cli.global).and_then(|()| login::logout(&arguments, &cli.global, &ui)))
+        }
+        Command::Cache(arguments) => ("cache", enter(&cli.global).and_then(|()| cache::run(&arguments, &ui))),
         Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments))),
     };
     result.unwrap_or_else(|errors| {

@@ -28,13 +28,7 @@ pub(crate) struct Project {
 impl Project {
     /// Reads settings and lock file of a root module. `dialect` is the flag's, or that of `PROVLOCK_DIALECT`.
     pub(crate) fn open(root: &Path, dialect: Option<Dialect>, environment: &Environment) -> Result<Self, Failure> {
-        let absolute = environment.current_directory.join(root);
-        let absolute = absolute.canonicalize().map_err(|error| vec![*Diagnostic::io("open", root, &error)])?;
-        let shown = |path: &Path| match path.strip_prefix(&absolute) {
-            Ok(below) => join(root, below),
-            Err(_) => path.to_owned(),
-        };
-        let settings = Settings::find(&absolute, shown).map_err(|error| vec![*error])?;
+        let (absolute, settings) = settings(root, environment)?;
         let lock_path = join(root, Path::new(lockfile::LOCK_FILE_NAME));
         let lock_bytes = lockfile::file::read(&lock_path).map_err(|error| vec![*error])?;
         let detected = || lock_bytes.as_deref().and_then(lockfile::detect_dialect);
@@ -90,6 +84,18 @@ impl Project {
         let texts = flags.iter().map(String::as_str);
         PlatformSelection::parse(texts).map_err(|error| vec![super::invalid_argument(error.to_string())])
     }
+}
+
+/// The absolute path of a directory, and the settings that hold there.
+pub(crate) fn settings(root: &Path, environment: &Environment) -> Result<(PathBuf, Settings), Failure> {
+    let absolute = environment.current_directory.join(root);
+    let absolute = absolute.canonicalize().map_err(|error| vec![*Diagnostic::io("open", root, &error)])?;
+    let shown = |path: &Path| match path.strip_prefix(&absolute) {
+        Ok(below) => join(root, below),
+        Err(_) => path.to_owned(),
+    };
+    let settings = Settings::find(&absolute, shown).map_err(|error| vec![*error])?;
+    Ok((absolute, settings))
 }
 
 /// `root/path`, without a leading `./`.

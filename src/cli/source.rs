@@ -1,32 +1,49 @@
 //! The flags that say where packages come from.
 
-use std::path::PathBuf;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use clap::{Args, ValueHint};
 use provlock::cli_config::{self, CliConfig, Credentials, Environment};
+use provlock::diagnostic::Diagnostic;
 use provlock::dialect::Dialect;
-use provlock::net::{Client, NetSettings};
+use provlock::lockfile::Locks;
+use provlock::net::{Client, DiscoveryCache, NetSettings};
 use provlock::package::cache::HashCache;
-use provlock::source::{Downloader, FilesystemMirror, NetworkMirror, Registry, RegistryPolicy, Source, SourceKind};
+use provlock::source::oci_mirror::RepositoryTemplate;
+use provlock::source::{Downloader, FilesystemMirror, NetworkMirror, Offline, Source, SourceKind};
 
 use super::Failure;
 use super::environment::cache_directory;
+use super::installation::Sources;
 use super::ui::Ui;
 
 #[derive(Args)]
 #[command(next_help_heading = "From where")]
 pub(crate) struct SourceArgs {
     /// Take packages from a directory instead of the registries
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, conflicts_with = "net_mirror")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, group = "instead")]
     fs_mirror: Option<PathBuf>,
     /// Take packages from a network mirror instead of the registries
-    #[arg(long, value_name = "URL", value_hint = ValueHint::Url)]
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url, group = "instead")]
     net_mirror: Option<String>,
-    /// How many packages to download and hash at a time [default: twice the number of cores]
+    /// Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`
+    #[arg(long, value_name = "TEMPLATE", group = "instead")]
+    oci_mirror: Option<String>,
+    /// Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)
+    #[arg(long, group = "instead")]
+    use_cli_config: bool,
+    /// How many packages to download and hash at a time [default: 24, or twice the number of cores]
     #[arg(short, long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
+    /// Record the hashes that a registry reports without downloading packages, once they fit the signed checksums
+    #[arg(long, conflicts_with_all = ["fs_mirror", "net_mirror", "oci_mirror"])]
+    trust_registry: bool,
+    /// Ask no host; use the lock file and the cache, and say what is missing
+    #[arg(long, conflicts_with_all = ["instead", "trust_registry", "no_cache"])]
+    offline: bool,
     #[command(flatten)]
     cache: CacheArgs,
 }
@@ -37,68 +54,106 @@ pub(crate) struct CacheArgs {
     /// Neither use nor fill the cache of package hashes
     #[arg(long)]
     no_cache: bool,
+    #[command(flatten)]
+    directory: CacheDirectory,
+}
+
+/// Where the cache is.
+#[derive(Args)]
+pub(crate) struct CacheDirectory {
     /// Keep the cache of package hashes in DIR
     #[arg(long, value_name = "DIR", env = "PROVLOCK_CACHE_DIR", hide_env_values = true, value_hint = ValueHint::DirPath)]
     cache_dir: Option<PathBuf>,
 }
 
-impl CacheArgs {
-    /// The directory of the cache; none when there is no place for it.
-    pub(crate) fn directory(&self, environment: &Environment) -> Option<PathBuf> {
+impl CacheDirectory {
+    /// The directory; none when there is no place for it.
+    pub(crate) fn get(&self, environment: &Environment) -> Option<PathBuf> {
         self.cache_dir.clone().or_else(|| cache_directory(environment))
     }
+}
 
-    fn cache(&self, environment: &Environment) -> Option<HashCache> {
-        let directory = self.directory(environment).filter(|_| !self.no_cache);
-        directory.map(|directory| HashCache::open(&directory))
+impl CacheArgs {
+    /// The directory of the cache, if it is to be used.
+    fn used(&self, environment: &Environment) -> Option<PathBuf> {
+        self.directory.get(environment).filter(|_| !self.no_cache)
     }
 }
 
 impl SourceArgs {
     /// The cache of package hashes, if it may be used and there is a place for it.
     pub(crate) fn cache(&self, environment: &Environment) -> Option<HashCache> {
-        self.cache.cache(environment)
+        self.cache.used(environment).map(|directory| HashCache::open(&directory))
     }
 
-    /// The source that the flags and the CLI configuration describe.
-    pub(crate) fn source(&self, dialect: Dialect, environment: &Environment, ui: &Ui) -> Result<Source, Failure> {
+    /// The source that the flags and the CLI configuration describe. `locked` is what may be used offline.
+    pub(crate) fn source<'a>(
+        &self,
+        dialect: Dialect,
+        environment: &Environment,
+        locked: impl IntoIterator<Item = &'a Locks>,
+        ui: &Ui,
+    ) -> Result<Source, Failure> {
         if let Some(directory) = &self.fs_mirror {
             return Ok(Source::new(SourceKind::FilesystemMirror(FilesystemMirror::new(directory))));
+        }
+        if self.offline {
+            return Ok(Source::new(SourceKind::Offline(self.offline(environment, locked))));
         }
         let config = cli_config::load(environment, dialect)?;
         ui.warn(&config.warnings);
         for line in &config.debug {
             ui.detail(line);
         }
-        let client = client(&config, environment, dialect).map_err(|error| vec![*error])?;
-        let downloader =
-            Downloader::new(client, self.jobs.map_or_else(default_jobs, usize::from), self.cache.cache(environment));
-        Ok(Source::new(match &self.net_mirror {
-            Some(url) => {
-                let mirror = NetworkMirror::new(downloader, url, dialect).map_err(|error| vec![*error])?;
-                SourceKind::NetworkMirror(mirror)
-            }
-            None => SourceKind::Registry(Registry::new(downloader, registry_policy(dialect, environment))),
-        }))
+        let kind = self.kind(&config, dialect, environment)?;
+        Ok(Source::new(kind))
+    }
+
+    /// What is known on this machine.
+    fn offline<'a>(&self, environment: &Environment, locked: impl IntoIterator<Item = &'a Locks>) -> Offline {
+        let mut versions: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for (address, provider) in locked.into_iter().flatten() {
+            versions.entry(address.clone()).or_default().insert(provider.version.clone());
+        }
+        Offline::new(self.cache(environment), versions)
+    }
+
+    fn kind(&self, config: &CliConfig, dialect: Dialect, environment: &Environment) -> Result<SourceKind, Failure> {
+        let one = |error: Box<Diagnostic>| vec![*error];
+        let client = client(config, environment, dialect, self.cache.used(environment).as_deref()).map_err(one)?;
+        let jobs = self.jobs.map_or_else(default_jobs, usize::from);
+        let downloader = Downloader::new(client, jobs, self.cache(environment));
+        let trust_registry = self.trust_registry;
+        let sources =
+            Sources { config, environment, dialect, downloader, oci_registries: OnceCell::new(), trust_registry };
+        let downloader = sources.downloader.clone();
+        if let Some(url) = &self.net_mirror {
+            NetworkMirror::new(downloader, url, dialect).map(SourceKind::NetworkMirror).map_err(one)
+        } else if let Some(template) = &self.oci_mirror {
+            RepositoryTemplate::parse_flag(template).and_then(|template| sources.oci_mirror(template)).map_err(one)
+        } else if self.use_cli_config {
+            sources.configured()
+        } else {
+            Ok(sources.registry(downloader))
+        }
     }
 }
 
-fn client(config: &CliConfig, environment: &Environment, dialect: Dialect) -> provlock::diagnostic::Result<Client> {
+/// The HTTP client of a run. Service discovery is remembered in the cache, if there is one.
+pub(crate) fn client(
+    config: &CliConfig,
+    environment: &Environment,
+    dialect: Dialect,
+    cache: Option<&Path>,
+) -> provlock::diagnostic::Result<Client> {
     let credentials = Arc::new(Credentials::new(environment, config, dialect));
-    Client::new(NetSettings::new(environment, config), credentials, config)
+    let settings =
+        NetSettings { discovery_cache: cache.map(DiscoveryCache::open), ..NetSettings::new(environment, config) };
+    Client::new(settings, credentials, config)
 }
 
-/// How many packages are downloaded and hashed at a time: enough to keep every core busy while others wait for bytes.
+/// How many packages are downloaded and hashed at a time: enough to keep every core busy while others wait for bytes, and
+/// few enough for their memory of about a megabyte each.
 fn default_jobs() -> usize {
-    2 * std::thread::available_parallelism().map_or(2, usize::from)
-}
-
-fn registry_policy(dialect: Dialect, environment: &Environment) -> RegistryPolicy {
-    let enforced = |name| dialect == Dialect::Tofu && environment.variable(name) == Some("true");
-    RegistryPolicy {
-        dialect,
-        enforce_validation: enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
-        enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
-        now: SystemTime::now(),
-    }
+    std::thread::available_parallelism().map_or(0, |cores| 2 * usize::from(cores)).max(24)
 }

@@ -63,10 +63,15 @@ impl Ui {
     }
 
     /// Prints data. A reader that closes the pipe early is no error.
-    #[expect(clippy::unused_self, reason = "everything is printed through this type")]
     pub(crate) fn print(&self, text: &str) {
+        self.print_bytes(text.as_bytes());
+    }
+
+    /// [`Ui::print`] for what may be no text.
+    #[expect(clippy::unused_self, reason = "everything is printed through this type")]
+    pub(crate) fn print_bytes(&self, bytes: &[u8]) {
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
     }
 
     /// Prints one line of status.
@@ -103,7 +108,8 @@ impl Ui {
         }
     }
 
-    fn show(&self, list: &[Diagnostic]) {
+    /// Shows diagnostics whatever the verbosity.
+    pub(crate) fn show(&self, list: &[Diagnostic]) {
         for diagnostic in list {
             eprintln!("{}", diagnostics::render(diagnostic, self.color));
         }

@@ -14,9 +14,6 @@ use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 
-/// How long a helper may take.
-const HELPER_TIME_LIMIT: Duration = Duration::from_secs(30);
-
 /// The credentials of a run, to be shared by its threads. A helper is asked at most once per host.
 ///
 /// Order (spec section 10): `TF_TOKEN_…`, `credentials` blocks, the helper. `Debug` shows no token.
@@ -50,14 +47,14 @@ impl Credentials {
             variables: token_variables(environment),
             blocks: config.credentials.clone(),
             helper_config: config.credentials_helper.clone(),
-            helper_time_limit: HELPER_TIME_LIMIT,
+            helper_time_limit: environment.helper_time_limit(),
             file: directory.map(|directory| directory.join("credentials.tfrc.json")),
             overridden_by: environment.configuration_override().map(|(variable, _)| variable),
             answers: Mutex::default(),
         }
     }
 
-    /// Sets how long a helper may take; 30 seconds unless set.
+    /// Sets how long a helper may take; unless set, what the environment says.
     #[must_use]
     pub fn with_helper_time_limit(mut self, limit: Duration) -> Self {
         self.helper_time_limit = limit;
@@ -74,6 +71,11 @@ impl Credentials {
     /// Where the token for a host comes from; asks the helper if need be.
     pub fn source(&self, host: &Hostname) -> Result<Option<CredentialsOrigin>> {
         Ok(self.find(host)?.map(|(_, origin)| origin))
+    }
+
+    /// The environment variable that holds a token for a host, which is used before any other.
+    pub fn variable(&self, host: &Hostname) -> Option<&str> {
+        self.variables.get(host).map(|(variable, _)| variable.as_str())
     }
 
     fn find(&self, host: &Hostname) -> Result<Option<(Token, CredentialsOrigin)>> {
@@ -101,8 +103,13 @@ impl Credentials {
     ///
     /// That is the helper, or `credentials.tfrc.json` without one or when the host's token is there already. Other
     /// properties of the host's credentials are kept. A host whose token is in another file is refused. The new token
-    /// counts from the next run on; a `TF_TOKEN_…` variable wins over it.
+    /// counts from the next run on; a `TF_TOKEN_…` variable wins over it. A token that cannot be sent is refused.
     pub fn store(&self, host: &Hostname, token: &Token) -> Result<CredentialsOrigin> {
+        if !token.is_sendable() {
+            let message = format!("the token for {host} holds characters that cannot be sent");
+            let error = Diagnostic::error(Code::InvalidArgument, message);
+            return Err(Box::new(error.help("a token is one line of ASCII characters")));
+        }
         match self.place(host)? {
             Place::File(path) => {
                 credentials_file::store(&path, host, token)?;

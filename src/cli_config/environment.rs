@@ -3,9 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::dialect::Dialect;
 use crate::platform::Platform;
+
+/// How long a helper program may take unless it is set.
+const HELPER_TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// What the binary knows about its surroundings, as a value. `Debug` shows the names of the variables only.
 #[derive(Clone, Default)]
@@ -26,6 +30,12 @@ impl Environment {
 
     fn directory_variable(&self, name: &str) -> Option<PathBuf> {
         self.variable(name).map(PathBuf::from)
+    }
+
+    /// How long a helper program may take: `PROVLOCK_HELPER_TIMEOUT`, in seconds, else 30 seconds.
+    pub fn helper_time_limit(&self) -> Duration {
+        let seconds = self.variable("PROVLOCK_HELPER_TIMEOUT").and_then(|value| value.trim().parse().ok());
+        seconds.filter(|seconds| *seconds > 0).map_or(HELPER_TIME_LIMIT, Duration::from_secs)
     }
 
     /// The file that a variable names in place of all others (`TF_CLI_CONFIG_FILE`, formerly `TERRAFORM_CONFIG`), with the

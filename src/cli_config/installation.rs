@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 use super::document::{Body, Located, invalid};
-use super::pattern::ProviderPattern;
+use super::pattern::{ProviderPattern, ProviderSelection};
 use super::token::shown_url;
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Location, Result};
@@ -29,10 +29,8 @@ pub struct ProviderInstallation {
 pub struct InstallationMethod {
     /// The way.
     pub kind: MethodKind,
-    /// Which providers it is for; empty for all.
-    pub include: Vec<ProviderPattern>,
-    /// Which providers it is not for, even if included.
-    pub exclude: Vec<ProviderPattern>,
+    /// Which providers it is for.
+    pub providers: ProviderSelection,
     /// How often a failed download is tried again, if the block says so.
     pub download_retries: Option<u32>,
     /// Where the block stands.
@@ -66,14 +64,6 @@ pub enum MethodKind {
         /// The block's type.
         name: String,
     },
-}
-
-impl InstallationMethod {
-    /// Whether the method may be asked for a provider.
-    pub fn applies_to(&self, address: &ProviderAddress) -> bool {
-        let any = |patterns: &[ProviderPattern]| patterns.iter().any(|pattern| pattern.matches(address));
-        !any(&self.exclude) && (self.include.is_empty() || any(&self.include))
-    }
 }
 
 impl fmt::Debug for MethodKind {
@@ -129,8 +119,10 @@ fn read_method(name: &str, method: &Located<Body<'_>>, base: &Path, dialect: Dia
     };
     Ok(InstallationMethod {
         kind,
-        include: patterns(body, "include", dialect)?,
-        exclude: patterns(body, "exclude", dialect)?,
+        providers: ProviderSelection {
+            include: patterns(body, "include", dialect)?,
+            exclude: patterns(body, "exclude", dialect)?,
+        },
         download_retries: body.count("download_retry_count")?,
         location: method.location.clone(),
     })

@@ -10,6 +10,7 @@ mod helper;
 mod installation;
 mod oci;
 mod pattern;
+pub(crate) mod program;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ pub use credentials::{Credentials, CredentialsOrigin, token_variable};
 pub use environment::Environment;
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin};
-pub use pattern::{PatternError, ProviderPattern};
+pub use pattern::{PatternError, ProviderPattern, ProviderSelection};
 pub use token::{Token, shown_url};
 
 use self::document::{Body, Document, Located, invalid};

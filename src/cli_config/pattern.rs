@@ -16,6 +16,15 @@ pub struct ProviderPattern {
     pub name: Option<String>,
 }
 
+/// Which providers something is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProviderSelection {
+    /// These; all when empty.
+    pub include: Vec<ProviderPattern>,
+    /// Not these, even if included.
+    pub exclude: Vec<ProviderPattern>,
+}
+
 /// Why a text is no pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
@@ -58,6 +67,22 @@ impl ProviderPattern {
         self.hostname.as_ref().is_none_or(|hostname| *hostname == address.hostname)
             && self.namespace.as_ref().is_none_or(|namespace| *namespace == address.namespace)
             && self.name.as_ref().is_none_or(|name| *name == address.name)
+    }
+}
+
+/// The pattern that covers one provider only.
+impl From<ProviderAddress> for ProviderPattern {
+    fn from(address: ProviderAddress) -> Self {
+        let ProviderAddress { hostname, namespace, name } = address;
+        Self { hostname: Some(hostname), namespace: Some(namespace), name: Some(name) }
+    }
+}
+
+impl ProviderSelection {
+    /// Whether a provider is among them.
+    pub fn contains(&self, address: &ProviderAddress) -> bool {
+        let any = |patterns: &[ProviderPattern]| patterns.iter().any(|pattern| pattern.matches(address));
+        !any(&self.exclude) && (self.include.is_empty() || any(&self.include))
     }
 }
 

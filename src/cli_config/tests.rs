@@ -237,9 +237,9 @@ credentials_helper "store" { args = ["--flag"] }
     assert_eq!(kinds, expected);
     let network = &installation.methods[1];
     assert_eq!(network.download_retries, Some(9));
-    assert!(network.applies_to(&address("acme/beta")) && !network.applies_to(&address("acme/alpha")));
-    assert!(!network.applies_to(&address("h.test/a/b")));
-    assert!(!installation.methods[0].applies_to(&address("hashicorp/aws")));
+    assert!(network.providers.contains(&address("acme/beta")) && !network.providers.contains(&address("acme/alpha")));
+    assert!(!network.providers.contains(&address("h.test/a/b")));
+    assert!(!installation.methods[0].providers.contains(&address("hashicorp/aws")));
     assert_eq!(config.oci_default_credentials.docker_style_config_files, Some(vec![home.path("docker.json")]));
     assert_eq!(config.oci_default_credentials.docker_credentials_helper.as_deref(), Some("desktop"));
     assert!(matches!(&config.oci_credentials[0].login, OciLogin::Basic { username, .. } if username == "u"));

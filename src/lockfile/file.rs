@@ -63,6 +63,34 @@ pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()>
     Ok(())
 }
 
+/// A file that is to be replaced.
+#[derive(Clone, Copy, Debug)]
+pub struct Replacement<'a> {
+    /// Where it is.
+    pub path: &'a Path,
+    /// What it holds; none if there is no file.
+    pub old: Option<&'a [u8]>,
+    /// What it is to hold.
+    pub new: &'a [u8],
+}
+
+/// Replaces files one after the other, each as [`write`] does. If one cannot be replaced, those before it get back what
+/// they held.
+pub fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
+    for (index, Replacement { path, old, new }) in replacements.iter().enumerate() {
+        if let Err(error) = write(path, *old, new) {
+            let unrestored = |done: &&Replacement<'_>| {
+                done.old.is_none_or(|content| write(done.path, Some(done.new), content).is_err())
+            };
+            let unrestored = replacements[..index].iter().filter(unrestored);
+            let note =
+                |file: &Replacement<'_>| format!("{} was written, and could not be restored", file.path.display());
+            return Err(Box::new(unrestored.map(note).fold(*error, Diagnostic::note)));
+        }
+    }
+    Ok(())
+}
+
 fn changed(path: &Path) -> Diagnostic {
     let message = format!("{} was changed by another program after it was read; nothing was written", path.display());
     Diagnostic::error(Code::FileChanged, message).help("run the command again")

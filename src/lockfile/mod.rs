@@ -1,4 +1,5 @@
-//! The dependency lock file: parsing with spans, format-preserving edits, canonical text, differences (spec section 3).
+//! The dependency lock file: parsing with spans, format-preserving edits, canonical text, differences and merges
+//! (spec section 3).
 //!
 //! [`parse`] gives the model together with the places it was read from. [`Document::edit`] takes the model that is
 //! wanted and gives the bytes of the file with only that changed; [`file`] reads and writes them. Types of the HCL
@@ -10,6 +11,7 @@ mod difference;
 mod edit;
 pub mod file;
 mod hash_list;
+pub mod merge;
 mod parse;
 #[cfg(test)]
 mod tests;

@@ -13,7 +13,7 @@ const MINIMUM: u64 = 60 * 1024;
 const WINDOW: Duration = Duration::from_mins(1);
 
 /// Reads a body. What went wrong with the connection is kept, because the code that reads may wrap errors as it likes.
-pub(super) struct Body {
+pub(crate) struct Body {
     response: Response,
     limit: u64,
     read: u64,
@@ -23,7 +23,7 @@ pub(super) struct Body {
 }
 
 impl Body {
-    pub(super) fn new(response: Response, limit: u64) -> Result<Self, Failure> {
+    pub(crate) fn new(response: Response, limit: u64) -> Result<Self, Failure> {
         if response.content_length().is_some_and(|length| length > limit) {
             return Err(Failure::lasting(RequestErrorKind::TooLarge { limit }));
         }
@@ -31,7 +31,7 @@ impl Body {
     }
 
     /// What went wrong while the body was read.
-    pub(super) fn failure(self) -> Option<Failure> {
+    pub(crate) fn failure(self) -> Option<Failure> {
         self.failure
     }
 

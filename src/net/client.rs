@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use url::{Host, Url};
 
 use super::body::Body;
+use super::discovery_cache::DiscoveryCache;
 use super::error::{DownloadError, RequestError, RequestErrorKind, causes, quote};
 use super::retry::{Failure, after_status, http_date, with_retries};
 use super::settings::NetSettings;
@@ -43,6 +44,8 @@ struct Shared {
     hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
     plain_hosts: Arc<BTreeSet<String>>,
     services: Mutex<HashMap<Hostname, Arc<Service>>>,
+    /// What earlier runs found.
+    remembered: Mutex<HashMap<Hostname, Option<Url>>>,
 }
 
 /// The answer of discovery, once it is known.
@@ -84,7 +87,15 @@ impl Client {
         })?;
         let download_retries = settings.download_retries;
         let hosts = config.hosts.clone();
-        let shared = Shared { http, settings, credentials, hosts, plain_hosts, services: Mutex::default() };
+        let shared = Shared {
+            http,
+            settings,
+            credentials,
+            hosts,
+            plain_hosts,
+            services: Mutex::default(),
+            remembered: Mutex::default(),
+        };
         Ok(Self { shared: Arc::new(shared), download_retries })
     }
 
@@ -94,16 +105,50 @@ impl Client {
         Self { shared: Arc::clone(&self.shared), download_retries: retries }
     }
 
-    /// The base URL of a host's `providers.v1` service: from its `host` block, or by discovery, which is done once per host
-    /// and run.
+    /// The base URL of a host's `providers.v1` service: from its `host` block, or as an earlier run found it, or by
+    /// discovery, which is done once per host and run.
     ///
     /// Paths are to be joined to it as relative URLs. [`RequestErrorKind::NoSuchService`] when the host offers none.
     pub fn providers_service(&self, host: &Hostname) -> std::result::Result<Url, RequestError> {
-        let service = {
-            let mut services = self.shared.services.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(services.entry(host.clone()).or_default())
+        let service = self.service(host);
+        match (service.get(), self.remembered(host)) {
+            (None, Some(remembered)) => Ok(remembered),
+            _ => self.discovered(host, &service),
+        }
+    }
+
+    /// Another base URL than `failed`, if that was only known from an earlier run and the host has moved since.
+    pub fn moved_providers_service(&self, host: &Hostname, failed: &Url) -> Option<Url> {
+        self.remembered(host)?;
+        self.discovered(host, &self.service(host)).ok().filter(|service| service != failed)
+    }
+
+    fn service(&self, host: &Hostname) -> Arc<Service> {
+        let mut services = self.shared.services.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(services.entry(host.clone()).or_default())
+    }
+
+    fn discovered(&self, host: &Hostname, service: &Service) -> std::result::Result<Url, RequestError> {
+        let discover = || {
+            let found = self.discover(host)?;
+            if let Some(cache) = self.discovery_cache(host) {
+                cache.put(host, &found);
+            }
+            Ok(found)
         };
-        service.get_or_init(|| self.discover(host)).clone()
+        service.get_or_init(discover).clone()
+    }
+
+    /// What an earlier run found, looked up once.
+    fn remembered(&self, host: &Hostname) -> Option<Url> {
+        let cache = self.discovery_cache(host)?;
+        let mut remembered = self.shared.remembered.lock().unwrap_or_else(PoisonError::into_inner);
+        remembered.entry(host.clone()).or_insert_with(|| cache.get(host)).clone()
+    }
+
+    /// The cache, for a host that discovery decides about.
+    fn discovery_cache(&self, host: &Hostname) -> Option<&DiscoveryCache> {
+        self.shared.settings.discovery_cache.as_ref().filter(|_| !self.shared.hosts.contains_key(host))
     }
 
     fn discover(&self, host: &Hostname) -> std::result::Result<Url, RequestError> {

@@ -151,7 +151,7 @@ impl<E: fmt::Display> fmt::Display for DownloadError<E> {
 impl<E: Error> Error for DownloadError<E> {}
 
 /// Why a request failed, in the words of the layers below reqwest, whose own only say that it did.
-pub(super) fn causes(error: reqwest::Error) -> String {
+pub(crate) fn causes(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut causes: Vec<String> = Vec::new();
     let mut source = error.source();

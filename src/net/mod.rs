@@ -5,12 +5,17 @@
 
 mod body;
 mod client;
+mod discovery_cache;
 mod error;
 mod retry;
 mod settings;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use body::Body;
 pub use client::{Client, Document, Purpose};
+pub use discovery_cache::DiscoveryCache;
+pub(crate) use error::causes;
 pub use error::{DownloadError, RequestError, RequestErrorKind};
+pub(crate) use retry::{Failure, after_status, with_retries};
 pub use settings::NetSettings;

@@ -15,14 +15,14 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
 /// Why an attempt failed, and what that means for the next.
 #[derive(Debug)]
-pub(super) struct Failure {
-    pub(super) kind: RequestErrorKind,
-    pub(super) retry: Retry,
+pub(crate) struct Failure {
+    pub(crate) kind: RequestErrorKind,
+    pub(crate) retry: Retry,
 }
 
 /// What may help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Retry {
+pub(crate) enum Retry {
     /// Nothing.
     Never,
     /// Another attempt after a pause.
@@ -33,18 +33,18 @@ pub(super) enum Retry {
 
 impl Failure {
     /// A failure that another attempt would not change.
-    pub(super) fn lasting(kind: RequestErrorKind) -> Self {
+    pub(crate) fn lasting(kind: RequestErrorKind) -> Self {
         Self { kind, retry: Retry::Never }
     }
 
     /// A failure that may be gone in a moment.
-    pub(super) fn passing(kind: RequestErrorKind) -> Self {
+    pub(crate) fn passing(kind: RequestErrorKind) -> Self {
         Self { kind, retry: Retry::BackOff }
     }
 }
 
 /// Makes an attempt and repeats it at most `retries` times; the last failure is the error.
-pub(super) fn with_retries<T>(
+pub(crate) fn with_retries<T>(
     retries: u32,
     back_off: Duration,
     mut attempt: impl FnMut() -> Result<T, Failure>,
@@ -67,7 +67,7 @@ pub(super) fn with_retries<T>(
 }
 
 /// Whether a status means "later" (RFC 6585 section 4, RFC 9110 section 15.6), and when.
-pub(super) fn after_status(response: &Response) -> Retry {
+pub(crate) fn after_status(response: &Response) -> Retry {
     let status = response.status();
     let asks = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
     let pause = if asks { retry_after(response.headers(), Timestamp::now()) } else { None };

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::discovery_cache::DiscoveryCache;
 use crate::cli_config::{CliConfig, Environment};
 
 /// How the client behaves.
@@ -19,6 +20,8 @@ pub struct NetSettings {
     pub use_proxies: bool,
     /// Certificates, as DER, that count as authorities beside those of the system and of `SSL_CERT_FILE`.
     pub extra_root_certificates: Vec<Vec<u8>>,
+    /// Where the answers of service discovery are kept across runs.
+    pub discovery_cache: Option<DiscoveryCache>,
 }
 
 impl Default for NetSettings {
@@ -31,6 +34,7 @@ impl Default for NetSettings {
             back_off: Duration::from_millis(500),
             use_proxies: true,
             extra_root_certificates: Vec::new(),
+            discovery_cache: None,
         }
     }
 }

@@ -3,22 +3,22 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::parallel::{self, WAITING_REQUESTS};
 use super::record::{Recorded, record};
 use super::select::Candidate;
 use crate::address::{Hostname, ProviderAddress};
 use crate::authentication::Authentication;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result, gather};
 use crate::dialect::Dialect;
 use crate::hash::Hash;
 use crate::lockfile::{self, Document, LockedProvider, Locks, ProviderDiff};
 use crate::platform::Platform;
 use crate::requirements::Requirements;
 use crate::settings::PlatformSelection;
-use crate::source::{Fetched, ProgressSink, Source, Wanted};
+use crate::source::{Fetched, Source, Wanted};
 use crate::version::Version;
 
 /// What is to be locked, and how.
+#[derive(Clone, Copy)]
 pub struct LockRequest<'a> {
     /// What the configuration requires.
     pub requirements: &'a Requirements,
@@ -30,6 +30,8 @@ pub struct LockRequest<'a> {
     pub platforms: &'a PlatformSelection,
     /// Only these providers; all that are required when empty.
     pub only: &'a [ProviderAddress],
+    /// The versions that were chosen. Any other provider keeps its version, or gets the newest when it is not locked.
+    pub versions: &'a BTreeMap<ProviderAddress, Version>,
     /// Whether entries that are not required go.
     pub prune: bool,
     /// Whether hashes that contradict what is published are replaced instead of refused.
@@ -66,44 +68,52 @@ pub struct LockedPackage {
     pub authentication: Authentication,
     /// Bytes that were downloaded for it.
     pub downloaded: u64,
+    /// Whether its `h1:` is only what the registry reports.
+    pub reported: bool,
 }
 
 /// A provider's version and the packages that are needed of it.
-struct Plan<'a> {
+pub(super) struct Plan<'a> {
     candidate: Candidate<'a>,
     version: Version,
     platforms: Vec<Platform>,
     warnings: Vec<Diagnostic>,
 }
 
-/// Computes the lock file that meets the configuration. Nothing is written; all errors are collected.
-pub fn lock(
-    request: &LockRequest<'_>,
-    source: &Source,
-    progress: ProgressSink<'_>,
-) -> std::result::Result<LockOutcome, Vec<Diagnostic>> {
-    let (old, taken_over) = take_over(request.document.locks(), request.dialect);
-    let candidates = candidates(request, &old)?;
-    let plans = all(parallel::map(candidates, WAITING_REQUESTS, |candidate| plan(candidate, request, source)))?;
-    let wanted = plans.iter().flat_map(|plan| {
-        plan.platforms.iter().map(|platform| Wanted {
-            address: plan.candidate.address.clone(),
-            version: plan.version.clone(),
+/// Packages that were fetched for a root module.
+pub(super) type Packages = BTreeMap<ProviderAddress, BTreeMap<Platform, Arc<Fetched>>>;
+
+impl Plan<'_> {
+    /// The packages that are needed.
+    pub(super) fn wanted(&self) -> impl Iterator<Item = Wanted> {
+        self.platforms.iter().map(|platform| Wanted {
+            address: self.candidate.address.clone(),
+            version: self.version.clone(),
             platform: platform.clone(),
         })
-    });
-    let fetched = parallel::map(wanted.collect(), WAITING_REQUESTS, |wanted: Wanted| {
-        source.package(&wanted, progress).map(|fetched| (wanted, fetched))
-    });
-    let mut packages: BTreeMap<ProviderAddress, BTreeMap<Platform, Arc<Fetched>>> = BTreeMap::new();
-    for (wanted, fetched) in all(fetched)? {
-        packages.entry(wanted.address).or_default().insert(wanted.platform, fetched);
     }
-    assemble(request, &old, &taken_over, &plans, packages)
 }
 
-/// The providers to lock, each with the entry whose version it keeps.
-fn candidates<'a>(
+/// Leaves out the providers that are taken from a directory of their developer: no registry need have them, and what is
+/// locked of them is for others. Says so.
+pub(super) fn without_overridden(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    candidates.retain(|candidate| {
+        let directory = source.dev_override(candidate.address);
+        warnings.extend(directory.map(|directory| {
+            let name = candidate.address.short(candidate.dialect);
+            let message = format!("{name} is not locked: dev_overrides take it from {}", directory.display());
+            Diagnostic::warning(Code::ProviderNotLocked, message)
+                .note("its entry in the lock file, if there is one, stays as it is")
+                .help("to lock it, run without --use-cli-config")
+        }));
+        directory.is_none()
+    });
+    warnings
+}
+
+/// The providers to lock, each with its entry and the version that was chosen for it.
+pub(super) fn candidates<'a>(
     request: &LockRequest<'a>,
     old: &'a Locks,
 ) -> std::result::Result<Vec<Candidate<'a>>, Vec<Diagnostic>> {
@@ -121,22 +131,17 @@ fn candidates<'a>(
         address,
         requirement,
         locked: old.get(address),
+        chosen: request.versions.get(address),
         document: request.document,
         dialect: request.dialect,
     };
     Ok(wanted.map(candidate).collect())
 }
 
-fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, source: &Source) -> Result<Plan<'a>> {
+/// Selects the version of a provider.
+pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, source: &Source) -> Result<Plan<'a>> {
     let address = candidate.address;
-    let available = source.versions(address).map_err(|error| {
-        let error = error.into_diagnostic();
-        candidate
-            .requirement
-            .declarations
-            .iter()
-            .fold(error, |error, declaration| Box::new(error.at(declaration.location.clone(), "required here")))
-    })?;
+    let available = candidate.available(source)?;
     let version = candidate.select(&available)?;
     let platforms = match request.platforms {
         PlatformSelection::These(platforms) => platforms.clone(),
@@ -156,12 +161,12 @@ fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, source: &Source
     Ok(Plan { candidate, version, platforms, warnings })
 }
 
-fn assemble(
+/// Joins the packages with the old entries. All errors are collected.
+pub(super) fn assemble(
     request: &LockRequest<'_>,
-    old: &Locks,
-    taken_over: &BTreeMap<ProviderAddress, ProviderAddress>,
+    (old, taken_over): &(Locks, BTreeMap<ProviderAddress, ProviderAddress>),
     plans: &[Plan<'_>],
-    mut packages: BTreeMap<ProviderAddress, BTreeMap<Platform, Arc<Fetched>>>,
+    mut packages: Packages,
 ) -> std::result::Result<LockOutcome, Vec<Diagnostic>> {
     let mut warnings = request.requirements.warnings.clone();
     let mut errors = Vec::new();
@@ -198,13 +203,14 @@ fn assemble(
 }
 
 fn locked_package((platform, fetched): (Platform, Arc<Fetched>)) -> (Platform, LockedPackage) {
-    let Fetched { h1, authentication, downloaded, .. } = &*fetched;
-    (platform, LockedPackage { h1: h1.clone(), authentication: authentication.clone(), downloaded: *downloaded })
+    let Fetched { h1, authentication, downloaded, reported, .. } = &*fetched;
+    let (h1, authentication) = (h1.clone(), authentication.clone());
+    (platform, LockedPackage { h1, authentication, downloaded: *downloaded, reported: *reported })
 }
 
 /// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints, but
 /// not the hashes, because the two registries' packages differ (spec section 6). The old entries stay.
-fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
+pub(super) fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
     let mut new = locks.clone();
     let mut taken_over = BTreeMap::new();
     let predecessor = |address: &ProviderAddress| {
@@ -224,16 +230,13 @@ fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddres
 }
 
 /// All values, or all errors. What fails for several providers in the same words is one error with several places.
-fn all<T>(results: Vec<Result<T>>) -> std::result::Result<Vec<T>, Vec<Diagnostic>> {
+pub(super) fn all<T>(results: Vec<Result<T>>) -> std::result::Result<Vec<T>, Vec<Diagnostic>> {
     let mut values = Vec::new();
-    let mut errors: Vec<Diagnostic> = Vec::new();
+    let mut errors = Vec::new();
     for result in results {
         match result {
             Ok(value) => values.push(value),
-            Err(error) => match errors.iter_mut().find(|known| known.says_the_same(&error)) {
-                Some(known) => known.labels.extend(error.labels),
-                None => errors.push(*error),
-            },
+            Err(error) => gather(&mut errors, *error),
         }
     }
     if errors.is_empty() { Ok(values) } else { Err(errors) }

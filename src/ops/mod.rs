@@ -4,8 +4,12 @@ mod lock;
 pub mod parallel;
 mod record;
 mod roots;
+mod schedule;
 mod select;
+mod upgrade;
 pub mod verify;
 
-pub use lock::{LockOutcome, LockRequest, LockedPackage, ProviderReport, lock};
+pub use lock::{LockOutcome, LockRequest, LockedPackage, ProviderReport};
 pub use roots::{RootSearch, find_roots};
+pub use schedule::{Locked, lock, lock_all};
+pub use upgrade::{MinimumAge, Outlook, Survey, UpgradeRequest, survey};

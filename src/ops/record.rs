@@ -18,7 +18,7 @@ pub(crate) struct Recorded {
 
 /// Combines an entry with the packages that were fetched for it.
 ///
-/// Hashes of the same version are kept. An entry that holds `zh:` hashes of which none is confirmed is refused, unless
+/// Hashes of the same version are kept, unknown ones only where no version was chosen. An entry that holds `zh:` hashes of which none is confirmed is refused, unless
 /// its hashes are to be replaced.
 pub(crate) fn record(
     candidate: &Candidate<'_>,
@@ -30,6 +30,8 @@ pub(crate) fn record(
     let constraints = candidate.requirement.constraints.clone();
     let mut hashes: BTreeSet<Hash> = packages.iter().flat_map(|package| package.recordable.iter().cloned()).collect();
     let kept = old.filter(|old| old.version == version).map(|old| &old.hashes);
+    // As `init -upgrade` does, an upgrade leaves out hashes of schemes that are not known.
+    let stays = |hash: &Hash| candidate.chosen.is_none() || hash.scheme() != HashScheme::Unknown;
     let mut warning = None;
     if let Some(kept) = kept.filter(|kept| !kept.is_empty()) {
         let confirmed = |hash: &Hash| packages.iter().any(|package| package.confirmed.contains(hash));
@@ -40,9 +42,9 @@ pub(crate) fn record(
             (true, true) => return Err(Box::new(refusal(candidate, &version, kept, packages))),
             (true, false) => {
                 warning = Some(unconfirmed(candidate, &version, kept));
-                hashes.extend(kept.iter().cloned());
+                hashes.extend(kept.iter().filter(|hash| stays(hash)).cloned());
             }
-            (false, _) => hashes.extend(kept.iter().cloned()),
+            (false, _) => hashes.extend(kept.iter().filter(|hash| stays(hash)).cloned()),
         }
     }
     Ok(Recorded { provider: LockedProvider { version, constraints, hashes }, warning })

@@ -1,36 +1,91 @@
 //! Which version of a provider is locked (spec section 6).
 
+use std::sync::Arc;
+
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::lockfile::{Document, LockedProvider};
 use crate::requirements::Requirement;
-use crate::source::{Available, Offer, speaks_supported_protocol, unsupported_protocol};
+use crate::source::{Available, Offer, Source, speaks_supported_protocol, unsupported_protocol};
 use crate::version::Version;
 
 /// A provider whose version is to be selected.
+#[derive(Clone, Copy)]
 pub(crate) struct Candidate<'a> {
     pub(crate) address: &'a ProviderAddress,
     pub(crate) requirement: &'a Requirement,
     /// The version that must be kept, if there is one.
     pub(crate) locked: Option<&'a LockedProvider>,
+    /// The version that was chosen instead, if one was.
+    pub(crate) chosen: Option<&'a Version>,
     pub(crate) document: &'a Document,
     pub(crate) dialect: Dialect,
 }
 
 impl Candidate<'_> {
-    /// The locked version if it meets the constraints, else the newest version that does.
+    /// The versions there are.
+    pub(crate) fn available(&self, source: &Source) -> Result<Arc<Available>> {
+        source.versions(self.address).map_err(|error| {
+            let declarations = self.requirement.declarations.iter();
+            declarations.fold(error.into_diagnostic(), |error, declaration| {
+                Box::new(error.at(declaration.location.clone(), "required here"))
+            })
+        })
+    }
+
+    /// The chosen version, else the locked one, if it meets the constraints; else the newest version that does.
     pub(crate) fn select(&self, available: &Available) -> Result<Version> {
-        let version = match self.locked {
-            Some(locked) => self.keep(locked, available)?,
-            None => self.newest(available)?,
-        };
-        match available.versions.get(&version) {
-            Some(offer) if !speaks_supported_protocol(&offer.protocols) => {
-                Err(self.unsupported(&version, offer, available))
+        let version = match (self.chosen, self.locked) {
+            (Some(chosen), _) => {
+                self.listed(chosen, available)?;
+                if !self.requirement.constraints.allows(chosen) {
+                    return Err(self.chosen_against_constraints(chosen));
+                }
+                chosen.clone()
             }
-            _ => Ok(version),
+            (None, Some(locked)) => self.keep(locked, available)?,
+            (None, None) => self.newest(available)?,
+        };
+        self.supported(&version, available)?;
+        Ok(version)
+    }
+
+    /// Fails for a version whose plugin protocols are not supported.
+    pub(crate) fn supported(&self, version: &Version, available: &Available) -> Result<()> {
+        match available.versions.get(version) {
+            Some(offer) if !speaks_supported_protocol(&offer.protocols) => {
+                Err(self.unsupported(version, offer, available))
+            }
+            _ => Ok(()),
         }
+    }
+
+    /// Fails for a version that was chosen and does not exist.
+    pub(crate) fn listed(&self, chosen: &Version, available: &Available) -> Result<()> {
+        if available.versions.contains_key(chosen) {
+            return Ok(());
+        }
+        let message = format!("there is no version {chosen} of {}", self.name());
+        let error = Diagnostic::error(Code::NoMatchingVersion, message);
+        Err(Box::new(match available.versions.keys().next_back() {
+            Some(newest) => error.note(format!("the newest version there is: {newest}")),
+            None => error,
+        }))
+    }
+
+    /// The error for a version that was chosen although a constraint does not allow it.
+    pub(crate) fn chosen_against_constraints(&self, chosen: &Version) -> Box<Diagnostic> {
+        let name = self.name();
+        let message = format!("{name} cannot be {chosen}, because {}", self.wish());
+        let error = self.at_constraints(Diagnostic::error(Code::VersionOutsideConstraints, message), chosen);
+        Box::new(error.help(format!("change the constraints: provlock upgrade --constraints {name}@{chosen}")))
+    }
+
+    /// The version that is sure to be selected if it is still offered.
+    pub(crate) fn kept_version(&self) -> Option<&Version> {
+        let version = self.chosen.or(self.locked.map(|locked| &locked.version));
+        version.filter(|version| self.requirement.constraints.allows(version))
     }
 
     fn keep(&self, locked: &LockedProvider, available: &Available) -> Result<Version> {
@@ -47,15 +102,19 @@ impl Candidate<'_> {
     }
 
     fn violated(&self, version: &Version) -> Box<Diagnostic> {
+        let message = format!("{} is locked at {version}, but {}", self.name(), self.wish());
+        let error = self.at_locked_version(Diagnostic::error(Code::VersionOutsideConstraints, message));
+        Box::new(self.at_constraints(error, version).help(format!("provlock upgrade {}", self.name())))
+    }
+
+    /// What the configuration asks for, where a version does not meet it.
+    fn wish(&self) -> String {
         let constraints = &self.requirement.constraints;
-        let wanted = if constraints.is_empty() {
+        if constraints.is_empty() {
             "a prerelease is only locked when a constraint names exactly it".to_owned()
         } else {
             format!("the configuration asks for {constraints}")
-        };
-        let message = format!("{} is locked at {version}, but {wanted}", self.name());
-        let error = self.at_locked_version(Diagnostic::error(Code::VersionOutsideConstraints, message));
-        Box::new(self.at_constraints(error, version).help(format!("provlock upgrade {}", self.name())))
+        }
     }
 
     fn newest(&self, available: &Available) -> Result<Version> {
@@ -65,7 +124,7 @@ impl Candidate<'_> {
     }
 
     /// Shows every constraint that takes part, each with the newest version that it allows on its own.
-    fn no_match(&self, available: &Available) -> Box<Diagnostic> {
+    pub(crate) fn no_match(&self, available: &Available) -> Box<Diagnostic> {
         let name = self.name();
         let constraints = &self.requirement.constraints;
         let message = match (available.versions.is_empty(), constraints.is_empty()) {
@@ -120,7 +179,7 @@ impl Candidate<'_> {
         error
     }
 
-    fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         self.address.short(self.dialect)
     }
 }

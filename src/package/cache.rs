@@ -6,10 +6,8 @@
 //!
 //! The caller must not use an entry that it found by `zh:` unless a verified SHA256SUMS holds that `zh:`.
 
-use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +16,7 @@ use crate::address::ProviderAddress;
 use crate::dialect::Dialect;
 use crate::hash::{Hash, HashScheme};
 use crate::platform::Platform;
+use crate::storage;
 use crate::version::Version;
 
 /// The folder in the cache directory that holds everything of the cache. A new format gets a new number.
@@ -84,6 +83,15 @@ impl HashCache {
         is_asked_for.then_some(package)
     }
 
+    /// Everything that is known of a provider's packages, in no order.
+    pub fn packages(&self, provider: &ProviderAddress) -> Vec<CachedPackage> {
+        let parts = [provider.hostname.as_ascii(), &provider.namespace, &provider.name];
+        let folder =
+            parts.into_iter().fold(self.folder.join("by-provider"), |p, part| p.join(storage::file_name(part)));
+        let files = entries(&folder).flat_map(|version| entries(&version).collect::<Vec<_>>());
+        files.filter_map(|file| read(&file)).filter(|package| package.provider == *provider).collect()
+    }
+
     /// Remembers a package, if that is possible.
     pub fn put(&self, package: &CachedPackage) {
         let Some(bytes) = encode(package) else { return };
@@ -91,14 +99,14 @@ impl HashCache {
         for path in self.path_by_zh(&package.zh).into_iter().chain([by_provider]) {
             if read(&path).as_ref() != Some(package) {
                 // A cache that cannot be written is no reason to stop.
-                let _ = replace(&path, &bytes);
+                let _ = storage::replace(&path, &bytes);
             }
         }
     }
 
     /// Bytes in the files of the cache, as far as they can be read.
     pub fn size(&self) -> u64 {
-        size_below(&self.folder)
+        storage::size_below(&self.folder)
     }
 
     /// Removes everything from the cache, and nothing else from its directory. Returns how many bytes that frees.
@@ -106,11 +114,7 @@ impl HashCache {
     /// # Errors
     /// What the operating system says when something cannot be removed.
     pub fn clean(&self) -> io::Result<u64> {
-        let size = self.size();
-        match fs::remove_dir_all(&self.folder) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _ => Ok(size),
-        }
+        storage::remove(&self.folder)
     }
 
     fn path_by_zh(&self, zh: &Hash) -> Option<PathBuf> {
@@ -123,23 +127,8 @@ impl HashCache {
         let version = version.to_string();
         let platform = platform.to_string();
         let parts = [host, &provider.namespace, &provider.name, &version, &platform];
-        parts.into_iter().fold(self.folder.join("by-provider"), |path, part| path.join(file_name(part)))
+        parts.into_iter().fold(self.folder.join("by-provider"), |path, part| path.join(storage::file_name(part)))
     }
-}
-
-/// A text as the name of a file on any system: what is not a lower-case letter, a digit, `.`, `-` or `_` is written as
-/// `%` and two digits for each byte.
-fn file_name(text: &str) -> String {
-    let mut name = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' => name.push(char::from(byte)),
-            _ => {
-                let _ = write!(name, "%{byte:02x}");
-            }
-        }
-    }
-    name
 }
 
 /// A line of JSON and a line with its SHA-256.
@@ -187,27 +176,10 @@ fn checksum(json: &str) -> String {
 }
 
 fn read(path: &Path) -> Option<CachedPackage> {
-    let mut text = String::new();
-    File::open(path).ok()?.take(LONGEST_ENTRY).read_to_string(&mut text).ok()?;
-    decode(&text)
+    decode(&storage::read(path, LONGEST_ENTRY)?)
 }
 
-/// Writes a file that others see whole or not at all.
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let directory = path.parent().unwrap_or(path);
-    fs::create_dir_all(directory)?;
-    let mut file = tempfile::NamedTempFile::new_in(directory)?;
-    file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
-}
-
-fn size_below(directory: &Path) -> u64 {
-    let Ok(children) = fs::read_dir(directory) else { return 0 };
-    let sizes = children.flatten().map(|child| match child.metadata() {
-        Ok(metadata) if metadata.is_dir() => size_below(&child.path()),
-        Ok(metadata) => metadata.len(),
-        Err(_) => 0,
-    });
-    sizes.sum()
+/// What is in a directory; nothing if it cannot be read.
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
 }

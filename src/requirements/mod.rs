@@ -23,6 +23,7 @@ mod lex;
 mod manifest;
 mod module;
 mod native;
+pub mod rewrite;
 mod syntax;
 #[cfg(test)]
 mod tests;

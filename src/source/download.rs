@@ -1,7 +1,8 @@
 //! Downloads of packages, hashed as they arrive.
 
+use std::fmt::Display;
 use std::io::Read;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use url::Url;
 
@@ -13,12 +14,40 @@ use crate::package::cache::{CachedPackage, HashCache};
 use crate::package::{Limits, PackageDigest, PackageError, hash_zip, hash_zip_spooled};
 
 /// Fetches documents and packages; at most so many packages at a time, since each takes memory and a core.
+///
+/// Clones share the limit, so that the sources of a run keep it together.
+#[derive(Clone)]
 pub struct Downloader {
     pub(super) client: Client,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
     cache: Option<HashCache>,
     free: Mutex<usize>,
     freed: Condvar,
 }
+
+/// An archive that can be downloaded.
+pub(super) struct Archive<'a> {
+    /// Where it is, for errors.
+    pub(super) origin: &'a dyn Display,
+    /// Its hash, if it is known.
+    pub(super) expected: Option<Expected<'a>>,
+}
+
+/// The hash that an archive must have.
+pub(super) struct Expected<'a> {
+    pub(super) zh: &'a Hash,
+    /// The document that says so.
+    pub(super) by: &'a str,
+}
+
+/// Hashes an archive from its body, whose length may be known.
+pub(super) type Hasher<'a> = dyn FnMut(&mut dyn Read, Option<u64>) -> HashOutcome + 'a;
+
+/// What hashing an archive came to.
+pub(super) type HashOutcome = std::result::Result<PackageDigest, PackageError>;
 
 /// A package whose hashes are known.
 pub(super) struct Downloaded {
@@ -32,7 +61,7 @@ pub(super) struct Downloaded {
 }
 
 /// The right to work on a package, given back when dropped.
-struct Permit<'a>(&'a Downloader);
+struct Permit<'a>(&'a Shared);
 
 /// A reader that tells how many bytes went through it.
 struct Counted<'a, R> {
@@ -44,7 +73,14 @@ struct Counted<'a, R> {
 impl Downloader {
     /// Downloads through `client`, `jobs` packages side by side, and remembers hashes in `cache`.
     pub fn new(client: Client, jobs: usize, cache: Option<HashCache>) -> Self {
-        Self { client, cache, free: Mutex::new(jobs.max(1)), freed: Condvar::new() }
+        let shared = Shared { cache, free: Mutex::new(jobs.max(1)), freed: Condvar::new() };
+        Self { client, shared: Arc::new(shared) }
+    }
+
+    /// The same downloader with another number of retries (`download_retry_count` of an installation method).
+    #[must_use]
+    pub fn with_retries(&self, retries: u32) -> Self {
+        Self { client: self.client.with_download_retries(retries), shared: Arc::clone(&self.shared) }
     }
 
     /// The package whose archive has the hash `zh`, which a verified SHA256SUMS names: from the cache if it is there, else
@@ -56,12 +92,41 @@ impl Downloader {
         zh: &Hash,
         progress: ProgressSink<'_>,
     ) -> Result<Downloaded> {
-        if let Some(cached) = self.cache.as_ref().and_then(|cache| cache.get(zh, &wanted.address.name)) {
+        let archive = Archive { origin: url, expected: Some(Expected { zh, by: "SHA256SUMS" }) };
+        self.fetch(wanted, &archive, progress, |hash| self.get(wanted, url, hash))
+    }
+
+    /// The package at `url`, whatever it is.
+    pub(super) fn package(&self, wanted: &Wanted, url: &Url, progress: ProgressSink<'_>) -> Result<Downloaded> {
+        let archive = Archive { origin: url, expected: None };
+        self.fetch(wanted, &archive, progress, |hash| self.get(wanted, url, hash))
+    }
+
+    /// One pass over the archive at `url`. No credentials are sent (spec section 7).
+    fn get(&self, wanted: &Wanted, url: &Url, hash: &mut Hasher<'_>) -> Result<HashOutcome> {
+        match self.client.download(url, None, Limits::default().archive_bytes, hash) {
+            Ok(digest) => Ok(Ok(digest)),
+            Err(DownloadError::Consume(error)) => Ok(Err(error)),
+            Err(DownloadError::Request(error)) => Err(error.into_diagnostic(&wanted.to_string())),
+        }
+    }
+
+    /// The package in `archive`: from the cache if its hash is known and there, else from `get`, which hands the archive's
+    /// body to the function that it is called with.
+    pub(super) fn fetch(
+        &self,
+        wanted: &Wanted,
+        archive: &Archive<'_>,
+        progress: ProgressSink<'_>,
+        get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
+    ) -> Result<Downloaded> {
+        let known = self.shared.cache.as_ref().zip(archive.expected.as_ref());
+        if let Some(cached) = known.and_then(|(cache, expected)| cache.get(expected.zh, &wanted.address.name)) {
             let CachedPackage { h1, h1_with_directories, zh, size, .. } = cached;
             return Ok(Downloaded { h1, h1_with_directories, zh, size, transferred: 0 });
         }
-        let package = self.fetch(wanted, url, Some(zh), progress)?;
-        if let Some(cache) = &self.cache {
+        let package = self.download(wanted, archive, progress, get)?;
+        if let Some((cache, _)) = known {
             cache.put(&CachedPackage {
                 provider: wanted.address.clone(),
                 version: wanted.version.clone(),
@@ -75,55 +140,49 @@ impl Downloader {
         Ok(package)
     }
 
-    /// The package at `url`, whatever it is.
-    pub(super) fn package(&self, wanted: &Wanted, url: &Url, progress: ProgressSink<'_>) -> Result<Downloaded> {
-        self.fetch(wanted, url, None, progress)
-    }
-
-    /// Downloads the zip archive of a package and hashes it. No credentials are sent (spec section 7).
-    fn fetch(
+    /// Downloads and hashes an archive; once more in full if it cannot be hashed as it arrives.
+    fn download(
         &self,
         wanted: &Wanted,
-        url: &Url,
-        expected: Option<&Hash>,
+        archive: &Archive<'_>,
         progress: ProgressSink<'_>,
+        get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<Downloaded> {
-        let _permit = self.permit();
+        let _permit = self.shared.permit();
         let limits = Limits::default();
-        let get = |spooled: bool| {
-            self.client.download(url, None, limits.archive_bytes, |body, length| {
+        let pass = |spooled: bool| {
+            get(&mut |body, length| {
                 progress(wanted, Progress::Started(length));
                 let body = Counted { inner: body, wanted, progress };
                 let hash = if spooled { hash_zip_spooled } else { hash_zip };
                 hash(body, &wanted.address.name, &limits)
             })
         };
-        let digest = match get(false) {
-            Err(DownloadError::Consume(PackageError::NotStreamable(_))) => get(true),
+        let digest = match pass(false)? {
+            Err(PackageError::NotStreamable(_)) => pass(true)?,
             digest => digest,
         };
         // That a package is not the one that was signed says more than what is wrong with it.
         let found = match &digest {
             Ok(digest) => Some(&digest.zh),
-            Err(DownloadError::Consume(PackageError::Refused { zh, .. })) => zh.as_ref(),
+            Err(PackageError::Refused { zh, .. }) => zh.as_ref(),
             Err(_) => None,
         };
-        if let (Some(expected), Some(found)) = (expected, found)
-            && expected != found
+        let note = format!("downloaded from {}", archive.origin);
+        if let (Some(Expected { zh, by }), Some(found)) = (&archive.expected, found)
+            && *zh != found
         {
-            let problem = format!("the package has the hash {found}, but SHA256SUMS says {expected}");
-            let error = wanted.error(Code::PackageNotAuthentic, problem).note(format!("downloaded from {url}"));
+            let problem = format!("the package has the hash {found}, but {by} says {zh}");
+            let error = wanted.error(Code::PackageNotAuthentic, problem).note(note);
             return Err(Box::new(error.help(NOT_AUTHENTIC_HELP)));
         }
-        let PackageDigest { zh, h1, h1_with_directories, size, .. } = digest.map_err(|error| match error {
-            DownloadError::Request(error) => error.into_diagnostic(&wanted.to_string()),
-            DownloadError::Consume(error) => {
-                Box::new(wanted.error(Code::InvalidPackage, error).note(format!("downloaded from {url}")))
-            }
-        })?;
+        let invalid = |error| Box::new(wanted.error(Code::InvalidPackage, error).note(note));
+        let PackageDigest { zh, h1, h1_with_directories, size, .. } = digest.map_err(invalid)?;
         Ok(Downloaded { h1, h1_with_directories, zh, size, transferred: size })
     }
+}
 
+impl Shared {
     fn permit(&self) -> Permit<'_> {
         let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         let mut free = self.freed.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);

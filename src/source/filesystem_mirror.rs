@@ -7,6 +7,7 @@ use super::{Available, Fetched, SourceError, Wanted};
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::dialect::Dialect;
 use crate::package::{Limits, PackageError, hash_directory, hash_zip_file};
 use crate::platform::Platform;
 use crate::version::Version;
@@ -29,6 +30,20 @@ impl FilesystemMirror {
     /// The mirror in `directory`, which need not exist yet.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into() }
+    }
+
+    /// The providers that the mirror has packages of. What cannot be read is left out.
+    pub fn providers(&self, dialect: Dialect) -> BTreeSet<ProviderAddress> {
+        let below = |path: &Path| entries(path).unwrap_or_default();
+        let mut addresses = BTreeSet::new();
+        for (host, path) in below(&self.directory) {
+            for (namespace, path) in below(&path) {
+                let names = below(&path).into_iter().map(|(name, _)| format!("{host}/{namespace}/{name}"));
+                addresses.extend(names.filter_map(|text| ProviderAddress::parse(&text, dialect).ok()));
+            }
+        }
+        addresses.retain(|address| self.packages(address).is_ok_and(|packages| !packages.is_empty()));
+        addresses
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
@@ -72,6 +87,7 @@ impl FilesystemMirror {
             authentication: Authentication::Unauthenticated,
             warnings: Vec::new(),
             downloaded: 0,
+            reported: false,
         })
     }
 

@@ -6,17 +6,28 @@
 mod download;
 mod filesystem_mirror;
 mod network_mirror;
+pub mod oci_mirror;
+mod offline;
 mod once_map;
 mod registry;
+mod release_dates;
+mod several;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 pub use download::Downloader;
 pub use filesystem_mirror::FilesystemMirror;
 pub use network_mirror::NetworkMirror;
+pub use oci_mirror::OciMirror;
+pub use offline::Offline;
 pub use registry::{Registry, RegistryPolicy};
 pub(crate) use registry::{speaks_supported_protocol, unsupported_protocol};
+pub use release_dates::{DateServices, ReleaseDates};
+pub use several::{Method, Several};
+
+use jiff::Timestamp;
 
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
@@ -44,6 +55,12 @@ pub enum SourceKind {
     FilesystemMirror(FilesystemMirror),
     /// A server that speaks the provider mirror protocol.
     NetworkMirror(NetworkMirror),
+    /// Repositories of OCI registries.
+    OciMirror(OciMirror),
+    /// The installation methods of the CLI configuration.
+    Several(Several),
+    /// What is known on this machine.
+    Offline(Offline),
 }
 
 /// The versions of a provider.
@@ -91,6 +108,8 @@ pub struct Fetched {
     pub warnings: Vec<Diagnostic>,
     /// Bytes that were downloaded.
     pub downloaded: u64,
+    /// Whether the `h1:` is the registry's word, and nobody looked at the package.
+    pub reported: bool,
 }
 
 /// What a registry publishes of a version, as far as it says so without a package being fetched.
@@ -142,6 +161,9 @@ impl Source {
                 SourceKind::Registry(registry) => registry.versions(address),
                 SourceKind::FilesystemMirror(mirror) => mirror.versions(address),
                 SourceKind::NetworkMirror(mirror) => mirror.versions(address),
+                SourceKind::OciMirror(mirror) => mirror.versions(address),
+                SourceKind::Several(several) => several.versions(address),
+                SourceKind::Offline(offline) => offline.versions(address),
             };
             available.map(Arc::new)
         })
@@ -149,8 +171,12 @@ impl Source {
 
     /// The platforms that there are packages of a version for.
     pub fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
-        if let SourceKind::NetworkMirror(mirror) = &self.kind {
-            return mirror.platforms(address, version);
+        match &self.kind {
+            SourceKind::NetworkMirror(mirror) => return mirror.platforms(address, version),
+            SourceKind::OciMirror(mirror) => return mirror.platforms(address, version),
+            SourceKind::Several(several) => return several.platforms(address, version),
+            SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {}
+            SourceKind::Offline(offline) => return Ok(offline.platforms(address, version)),
         }
         let available = self.versions(address).map_err(SourceError::into_diagnostic)?;
         let platforms = available.versions.get(version).map(|offer| offer.platforms.clone()).unwrap_or_default();
@@ -162,6 +188,49 @@ impl Source {
         Ok(platforms)
     }
 
+    /// What is published of a version, seen from the package of one platform; none where a mirror, which holds what
+    /// somebody copied, supplies it.
+    pub fn published(&self, wanted: &Wanted) -> Result<Option<Published>> {
+        self.registry_of(&wanted.address, &wanted.version)?.map(|registry| registry.published(wanted)).transpose()
+    }
+
+    /// The registry that supplies a version, if it is one.
+    fn registry_of<'a>(&'a self, address: &'a ProviderAddress, version: &'a Version) -> Result<Option<&'a Registry>> {
+        match &self.kind {
+            SourceKind::Registry(registry) => Ok(Some(registry)),
+            SourceKind::Several(several) => match several.source_of(address, version)? {
+                Some(source) => source.registry_of(address, version),
+                None => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    /// When the SHA256SUMS of a version changed last, if its server says so; only registries have one.
+    pub(crate) fn sums_modified(&self, address: &ProviderAddress, version: &Version) -> Result<Option<Timestamp>> {
+        let Some(registry) = self.registry_of(address, version)? else { return Ok(None) };
+        let platform = self.platforms(address, version)?.into_iter().next().unwrap_or_else(Platform::current);
+        registry.sums_modified(&Wanted { address: address.clone(), version: version.clone(), platform })
+    }
+
+    /// The directory that a provider under development is taken from; such a provider is not locked.
+    pub fn dev_override(&self, address: &ProviderAddress) -> Option<&Path> {
+        match &self.kind {
+            SourceKind::Several(several) => several.dev_override(address),
+            _ => None,
+        }
+    }
+
+    /// Fetches what the source says of a package, so that [`Source::package`] need not wait for it. What goes wrong comes up
+    /// there.
+    pub fn prepare(&self, wanted: &Wanted) {
+        match &self.kind {
+            SourceKind::Registry(registry) => registry.prepare(wanted),
+            SourceKind::NetworkMirror(mirror) => mirror.prepare(wanted),
+            _ => {}
+        }
+    }
+
     /// Fetches and authenticates one package.
     pub fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
         self.packages.get_or_compute(wanted.clone(), || {
@@ -169,21 +238,13 @@ impl Source {
                 SourceKind::Registry(registry) => registry.package(wanted, progress),
                 SourceKind::FilesystemMirror(mirror) => mirror.package(wanted),
                 SourceKind::NetworkMirror(mirror) => mirror.package(wanted, progress),
+                SourceKind::OciMirror(mirror) => mirror.package(wanted, progress),
+                SourceKind::Several(several) => return several.package(wanted, progress),
+                SourceKind::Offline(offline) => offline.package(wanted),
             };
             progress(wanted, Progress::Finished);
             fetched.map(Arc::new)
         })
-    }
-}
-
-impl Source {
-    /// What is published of a version, seen from the package of one platform; none if the source is a mirror, which
-    /// holds what somebody copied.
-    pub fn published(&self, wanted: &Wanted) -> Result<Option<Published>> {
-        match &self.kind {
-            SourceKind::Registry(registry) => registry.published(wanted).map(Some),
-            SourceKind::FilesystemMirror(_) | SourceKind::NetworkMirror(_) => Ok(None),
-        }
     }
 }
 

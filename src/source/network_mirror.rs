@@ -26,6 +26,7 @@ pub struct NetworkMirror {
     base: Url,
     host: Hostname,
     dialect: Dialect,
+    trust_all_hashes: bool,
     archives: OnceMap<(ProviderAddress, Version), Result<Archives>>,
 }
 
@@ -53,6 +54,15 @@ struct Archives {
     by_platform: BTreeMap<String, Archive>,
 }
 
+impl Archives {
+    /// The well-formed hashes of all packages.
+    fn reported(&self) -> impl Iterator<Item = Hash> {
+        let texts = self.by_platform.values().flat_map(|archive| archive.hashes.iter().flatten());
+        let hashes = texts.filter_map(|text| text.parse::<Hash>().ok());
+        hashes.filter(|hash| hash.scheme() != HashScheme::Unknown && hash.is_well_formed())
+    }
+}
+
 impl NetworkMirror {
     /// The mirror at `url`, an `https` URL; its documents are asked for with the credentials of its host.
     pub fn new(downloader: Downloader, url: &str, dialect: Dialect) -> Result<Self> {
@@ -69,7 +79,16 @@ impl NetworkMirror {
         }
         let host = base.host_str().ok_or_else(|| invalid("it has no host"))?;
         let authority = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        Ok(Self { downloader, base, host: Hostname::known(&authority), dialect, archives: OnceMap::default() })
+        let (host, archives) = (Hostname::known(&authority), OnceMap::default());
+        Ok(Self { downloader, base, host, dialect, trust_all_hashes: false, archives })
+    }
+
+    /// The same mirror, whose word is taken for hashes of packages that were not downloaded (`trust_all_hashes` of an
+    /// installation method, which only OpenTofu has).
+    #[must_use]
+    pub fn trusting_all_hashes(mut self) -> Self {
+        self.trust_all_hashes = true;
+        self
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
@@ -109,6 +128,9 @@ impl NetworkMirror {
         let mut recordable = BTreeSet::from([package.h1.clone()]);
         if self.dialect == Dialect::Tofu {
             recordable.extend(reported.iter().filter(|hash| hash.scheme() == HashScheme::Zh).cloned());
+            if self.trust_all_hashes {
+                recordable.extend(archives.reported());
+            }
         }
         Ok(Fetched {
             confirmed: BTreeSet::from([package.h1.clone(), package.zh]),
@@ -121,12 +143,17 @@ impl NetworkMirror {
             },
             warnings: Vec::new(),
             downloaded: package.transferred,
+            reported: false,
         })
     }
 
     pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
         let archives = self.archives(address, version)?;
         Ok(archives.by_platform.keys().filter_map(|platform| platform.parse().ok()).collect())
+    }
+
+    pub(super) fn prepare(&self, wanted: &Wanted) {
+        drop(self.archives(&wanted.address, &wanted.version));
     }
 
     fn archives(&self, address: &ProviderAddress, version: &Version) -> Result<Archives> {

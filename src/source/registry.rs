@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use jiff::Timestamp;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::download::Downloader;
@@ -17,7 +19,7 @@ use crate::authentication::{Authentication, AuthenticationPolicy, Expired, Sha25
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::hash::{Hash, HashScheme};
-use crate::net::{Purpose, RequestErrorKind};
+use crate::net::{Document, Purpose, RequestError, RequestErrorKind};
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -47,6 +49,8 @@ pub struct RegistryPolicy {
     pub enforce_validation: bool,
     /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: expired keys and signatures are refused.
     pub enforce_expiration: bool,
+    /// Whether hashes that a registry reports are recorded without a look at the packages, once they fit to what is signed.
+    pub trust_registry: bool,
     /// The time that expiry is judged by.
     pub now: SystemTime,
 }
@@ -64,15 +68,25 @@ struct SignedSums {
     sums: Sha256Sums,
     authentication: Authentication,
     expired: Vec<Expired>,
+    last_modified: Option<Timestamp>,
 }
 
 impl SignedSums {
+    /// The `zh:` of every package. Other lines, such as that of the manifest, are often the same for every release.
+    fn zh(&self) -> BTreeSet<Hash> {
+        let is_archive = |name: &str| Path::new(name).extension().is_some_and(|extension| extension == "zip");
+        self.sums.lines().filter(|(name, _)| is_archive(name)).map(|(_, sum)| Hash::zh(&sum)).collect()
+    }
+
     /// What has expired, as the user is told.
     fn warnings(&self, wanted: &Wanted) -> Vec<Diagnostic> {
         let subject = format!("{} {}", wanted.address, wanted.version);
         self.expired.iter().map(|expired| expired.warning(&subject)).collect()
     }
 }
+
+/// A document and where it came from in the end, or why there is none.
+type Answer<T> = std::result::Result<(Url, T), RequestError>;
 
 #[derive(Deserialize)]
 struct VersionList {
@@ -145,13 +159,7 @@ impl Registry {
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
         let failed = SourceError::Failed;
-        let url = self.endpoint(address, "versions").map_err(failed)?;
-        let answer = self.downloader.client.get_json::<VersionList>(
-            &url,
-            Some(&address.hostname),
-            MAXIMUM_METADATA_BYTES,
-            Purpose::Registry,
-        );
+        let (url, answer) = self.ask::<VersionList>(address, "versions").map_err(failed)?;
         match answer {
             Ok((_, list)) => Ok(list.into()),
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
@@ -166,8 +174,8 @@ impl Registry {
     }
 
     pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
-        let found = self.metadata(wanted)?;
-        let (metadata, base) = &*found;
+        let answer = self.metadata(wanted)?;
+        let (metadata, base) = &*answer;
         let signed = self.signed_sums(wanted, metadata, base)?;
         let not_authentic = |problem: &dyn std::fmt::Display| {
             let error = wanted.error(Code::PackageNotAuthentic, problem);
@@ -176,34 +184,50 @@ impl Registry {
         let sum = signed.sums.confirm(&metadata.filename, &metadata.shasum).map_err(|error| not_authentic(&error))?;
         let reports = self.reports(metadata).map_err(|problem| not_authentic(&problem))?;
 
-        let url = resolve(wanted, base, &metadata.download_url)?;
         let zh = Hash::zh(&sum);
+        let vouched = if self.policy.trust_registry {
+            packages::vouched(&reports, &wanted.platform, &metadata.shasum, &signed.zh())
+                .map_err(|error| not_authentic(&error))?
+        } else {
+            None
+        };
+        if let Some(h1) = vouched {
+            return Ok(Fetched { reported: true, ..self.fetched(wanted, &signed, &reports, zh, h1) });
+        }
+        let url = resolve(wanted, base, &metadata.download_url)?;
         let package = self.downloader.verified_package(wanted, &url, &zh, progress)?;
         packages::check(&reports, &wanted.platform, &metadata.shasum, package.size, &package.h1)
             .map_err(|error| not_authentic(&error))?;
+        Ok(Fetched { downloaded: package.transferred, ..self.fetched(wanted, &signed, &reports, zh, package.h1) })
+    }
 
+    /// What may be recorded of a package that has these hashes.
+    fn fetched(
+        &self,
+        wanted: &Wanted,
+        signed: &SignedSums,
+        reports: &BTreeMap<String, PackageReport>,
+        zh: Hash,
+        h1: Hash,
+    ) -> Fetched {
         let mut recordable: BTreeSet<_> = signed.sums.recordable().into_iter().collect();
-        let mut confirmed = BTreeSet::from([zh, package.h1.clone()]);
+        let mut confirmed = BTreeSet::from([zh, h1.clone()]);
         recordable.extend(confirmed.iter().cloned());
         if self.is_default_host(wanted) {
-            let reported = packages::recordable(&reports);
+            let reported = packages::recordable(reports);
             recordable.extend(reported.iter().cloned());
             confirmed.extend(reported);
         }
-        // Other lines of SHA256SUMS, such as that of the manifest, are often the same for every release.
-        let archives = signed
-            .sums
-            .lines()
-            .filter(|(name, _)| Path::new(name).extension().is_some_and(|extension| extension == "zip"));
-        confirmed.extend(archives.map(|(_, sum)| Hash::zh(&sum)));
-        Ok(Fetched {
-            h1: package.h1,
+        confirmed.extend(signed.zh());
+        Fetched {
+            h1,
             recordable,
             confirmed,
             authentication: signed.authentication.clone(),
             warnings: signed.warnings(wanted),
-            downloaded: package.transferred,
-        })
+            downloaded: 0,
+            reported: false,
+        }
     }
 
     /// What the registry says of a version without a package being fetched.
@@ -225,6 +249,12 @@ impl Registry {
         Ok(Published { h1, zh, authentication: signed.authentication.clone(), warnings: signed.warnings(wanted) })
     }
 
+    /// When the SHA256SUMS of a package changed last, if its server says so.
+    pub(super) fn sums_modified(&self, wanted: &Wanted) -> Result<Option<Timestamp>> {
+        let (metadata, base) = &*self.metadata(wanted)?;
+        Ok(self.signed_sums(wanted, metadata, base)?.last_modified)
+    }
+
     /// The `packages` map, which only OpenTofu looks at.
     fn reports(&self, metadata: &PackageMetadata) -> std::result::Result<BTreeMap<String, PackageReport>, String> {
         if self.dialect() != Dialect::Tofu || metadata.packages.is_null() {
@@ -240,6 +270,14 @@ impl Registry {
         entries.into_iter().map(report).collect()
     }
 
+    /// Fetches what is signed about a package.
+    pub(super) fn prepare(&self, wanted: &Wanted) {
+        if let Ok(answer) = self.metadata(wanted) {
+            let (metadata, base) = &*answer;
+            drop(self.signed_sums(wanted, metadata, base));
+        }
+    }
+
     /// The download metadata, with the URL that its relative URLs are relative to.
     fn metadata(&self, wanted: &Wanted) -> Result<Arc<(PackageMetadata, Url)>> {
         self.metadata.get_or_compute(wanted.clone(), || self.fetch_metadata(wanted).map(Arc::new))
@@ -247,13 +285,8 @@ impl Registry {
 
     fn fetch_metadata(&self, wanted: &Wanted) -> Result<(PackageMetadata, Url)> {
         let Platform { os, arch } = &wanted.platform;
-        let url = self.endpoint(&wanted.address, &format!("{}/download/{os}/{arch}", wanted.version))?;
-        let answer = self.downloader.client.get_json::<PackageMetadata>(
-            &url,
-            Some(&wanted.address.hostname),
-            MAXIMUM_METADATA_BYTES,
-            Purpose::Registry,
-        );
+        let path = format!("{}/download/{os}/{arch}", wanted.version);
+        let (url, answer) = self.ask::<PackageMetadata>(&wanted.address, &path)?;
         let (base, metadata) = match answer {
             Ok(answer) => answer,
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
@@ -285,7 +318,7 @@ impl Registry {
     fn fetch_signed_sums(&self, wanted: &Wanted, key: &SumsKey, keys: &[SigningKey]) -> Result<SignedSums> {
         let get = |url: &Url, limit| {
             let answer = self.downloader.client.get(url, None, limit, Purpose::Download);
-            answer.map(|document| document.bytes).map_err(|error| error.into_diagnostic(&wanted.to_string()))
+            answer.map_err(|error| error.into_diagnostic(&wanted.to_string()))
         };
         let (sums, signature) = std::thread::scope(|scope| {
             let signature = scope.spawn(|| get(&key.signature, MAXIMUM_SIGNATURE_BYTES));
@@ -293,7 +326,8 @@ impl Registry {
             (sums, signature.join())
         });
         let signature = signature.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        let sums = sums?;
+        let Document { bytes: sums, last_modified, .. } = sums?;
+        let signature = signature.bytes;
         let policy = AuthenticationPolicy {
             dialect: self.dialect(),
             default_host: self.is_default_host(wanted),
@@ -305,19 +339,27 @@ impl Registry {
                 let diagnostic = error.diagnostic(&format!("{} {}", wanted.address, wanted.version));
                 diagnostic.note(format!("checksums: {}", key.sums)).note(format!("signature: {}", key.signature))
             })?;
-        Ok(SignedSums { sums: Sha256Sums::parse(&sums), authentication, expired })
+        Ok(SignedSums { sums: Sha256Sums::parse(&sums), authentication, expired, last_modified })
     }
 
-    /// The URL of one of a provider's endpoints.
-    fn endpoint(&self, address: &ProviderAddress, path: &str) -> Result<Url> {
-        let base = self.downloader.client.providers_service(&address.hostname);
-        let base = base.map_err(|error| error.into_diagnostic(&format!("providers from {}", address.hostname)))?;
-        // Relative to the base as links are: its last segment goes unless it ends with a slash.
-        let path = format!("{}/{}/{path}", address.namespace, address.name);
-        base.join(&path).map_err(|error| {
-            let message = format!("{} offers providers at {base}, which gives no URL: {error}", address.hostname);
-            Box::new(Diagnostic::error(Code::RequestFailed, message))
-        })
+    /// Asks one of a provider's endpoints, and says which URL that was.
+    fn ask<T: DeserializeOwned>(&self, address: &ProviderAddress, path: &str) -> Result<(Url, Answer<T>)> {
+        let client = &self.downloader.client;
+        let get =
+            |url: &Url| client.get_json::<T>(url, Some(&address.hostname), MAXIMUM_METADATA_BYTES, Purpose::Registry);
+        let service = client.providers_service(&address.hostname);
+        let service =
+            service.map_err(|error| error.into_diagnostic(&format!("providers from {}", address.hostname)))?;
+        let url = endpoint(&service, address, path)?;
+        let answer = get(&url);
+        if answer.is_err()
+            && let Some(moved) = client.moved_providers_service(&address.hostname, &service)
+        {
+            let url = endpoint(&moved, address, path)?;
+            let answer = get(&url);
+            return Ok((url, answer));
+        }
+        Ok((url, answer))
     }
 
     fn dialect(&self) -> Dialect {
@@ -327,6 +369,16 @@ impl Registry {
     fn is_default_host(&self, wanted: &Wanted) -> bool {
         wanted.address.hostname.as_ascii() == self.dialect().default_host_name()
     }
+}
+
+/// The URL of one of a provider's endpoints.
+fn endpoint(service: &Url, address: &ProviderAddress, path: &str) -> Result<Url> {
+    // Relative to the base as links are: its last segment goes unless it ends with a slash.
+    let path = format!("{}/{}/{path}", address.namespace, address.name);
+    service.join(&path).map_err(|error| {
+        let message = format!("{} offers providers at {service}, which gives no URL: {error}", address.hostname);
+        Box::new(Diagnostic::error(Code::RequestFailed, message))
+    })
 }
 
 /// Whether a package can be used at all; a registry that names no protocol is believed.

@@ -1,11 +1,19 @@
 //! Stories: what `provlock` does for its users, told by running it. One binary, so that it links once.
 
+#[cfg(unix)]
+mod credentials_helper;
 mod demo;
+mod diff;
+mod installation;
 mod json_output;
 mod lock;
+mod merge;
 mod mirrors;
+mod private;
+mod repository;
 mod runs;
 mod support;
 mod support_judged;
 mod support_works;
+mod upgrade;
 mod verify;

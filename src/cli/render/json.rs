@@ -2,31 +2,84 @@
 
 use std::collections::BTreeSet;
 
+use provlock::address::Hostname;
 use provlock::authentication::Authentication;
+use provlock::cli_config::CredentialsOrigin;
 use provlock::diagnostic::{Diagnostic, Location, Severity};
 use provlock::hash::Hash;
 use provlock::lockfile::{Change, LockedProvider};
-use provlock::ops::{LockedPackage, ProviderReport};
+use provlock::ops::{LockedPackage, Outlook, ProviderReport, Survey};
+use provlock::requirements::Declaration;
+use provlock::requirements::rewrite::ConstraintEdit;
 use serde_json::{Value, json};
 
 use super::lock::Report;
+use crate::cli::project::Project;
 use crate::cli::verify::CheckedRoot;
 
 /// The version of the schema. It grows when a field is removed or changes its meaning.
 const SCHEMA: u32 = 1;
 
-/// The result of `lock`.
-pub(crate) fn lock(report: &Report<'_>, warnings: &[Diagnostic]) -> String {
-    let project = report.project;
+/// The result of `lock`: the roots that were locked, and what stopped others.
+pub(crate) fn lock(reports: &[&Report<'_>], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+    let roots: Vec<_> = reports.iter().map(|report| root(report)).collect();
+    document("lock", &roots, warnings, errors)
+}
+
+/// The result of `upgrade`.
+pub(crate) fn upgrade(report: &Report<'_>, survey: &Survey, warnings: &[Diagnostic]) -> String {
+    let mut root = root(report);
+    root["versions"] = survey.providers.iter().map(outlook).collect();
+    root["constraint_edits"] = survey.edits.iter().map(constraint_edit).collect();
+    document("upgrade", &[root], warnings, &[])
+}
+
+/// The result of `upgrade` when nothing is to be written.
+pub(crate) fn survey(project: &Project, survey: &Survey, warnings: &[Diagnostic]) -> String {
     let root = json!({
+        "path": project.root,
+        "lock_file": project.lock_path,
+        "dialect": project.dialect.name(),
+        "changed": survey.moves(),
+        "written": false,
+        "providers": [],
+        "versions": survey.providers.iter().map(outlook).collect::<Vec<_>>(),
+        "constraint_edits": survey.edits.iter().map(constraint_edit).collect::<Vec<_>>(),
+    });
+    document("upgrade", &[root], warnings, &[])
+}
+
+fn root(report: &Report<'_>) -> Value {
+    let project = report.project;
+    json!({
         "path": project.root,
         "lock_file": project.lock_path,
         "dialect": project.dialect.name(),
         "changed": report.changed,
         "written": report.changed && report.written,
         "providers": report.outcome.providers.iter().map(provider).collect::<Vec<_>>(),
-    });
-    document("lock", &[root], warnings, &[])
+    })
+}
+
+fn outlook(outlook: &Outlook) -> Value {
+    let holding_back = |declaration: &Declaration| {
+        let place = declaration.version.as_ref().unwrap_or(&declaration.location);
+        json!({ "constraints": declaration.constraints.to_string(), "file": place.path(), "line": place.line_column().0 })
+    };
+    json!({
+        "address": outlook.address.to_string(),
+        "locked": outlook.locked.as_ref().map(ToString::to_string),
+        "allowed": outlook.allowed.to_string(),
+        "newest": outlook.newest.to_string(),
+        "held_back_by": outlook.held_back_by.iter().map(holding_back).collect::<Vec<_>>(),
+        "too_young": outlook.too_young,
+    })
+}
+
+fn constraint_edit(edit: &ConstraintEdit) -> Value {
+    let (line, column) = edit.location.line_column();
+    let old = edit.location.file.text.get(edit.location.span.clone());
+    json!({ "file": edit.location.path(), "line": line, "column": column, "old": old, "new": edit.new })
 }
 
 /// The result of `verify`, with what could not be checked.
@@ -42,20 +95,49 @@ pub(crate) fn verify(roots: &[CheckedRoot], errors: &[Diagnostic]) -> String {
     document("verify", &roots.iter().map(root).collect::<Vec<_>>(), &[], errors)
 }
 
+/// The result of `login` and `logout`: where the token of a host is, or was, without the token.
+pub(crate) fn login(
+    command: &str,
+    host: &Hostname,
+    origin: Option<&CredentialsOrigin>,
+    warnings: &[Diagnostic],
+) -> String {
+    let kind = origin.map(|origin| match origin {
+        CredentialsOrigin::Environment(_) => "environment",
+        CredentialsOrigin::Block(_) => "file",
+        CredentialsOrigin::Helper(_) => "helper",
+    });
+    let place = origin.map(|origin| match origin {
+        CredentialsOrigin::Environment(variable) => variable.clone(),
+        CredentialsOrigin::Block(path) | CredentialsOrigin::Helper(path) => path.display().to_string(),
+    });
+    let mut value = envelope(command, &[], warnings, &[]);
+    value["credentials"] = json!({ "host": host.to_string(), "origin": kind, "place": place });
+    format!("{value}\n")
+}
+
 /// The result of a command that could not do what it was asked for.
 pub(crate) fn failure(command: &str, errors: &[Diagnostic]) -> String {
     document(command, &[], &[], errors)
 }
 
-fn document(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
-    let value = json!({
+/// The result of `merge`: conflicts are its errors.
+pub(crate) fn merge(warnings: &[Diagnostic], conflicts: &[Diagnostic]) -> String {
+    document("merge", &[], warnings, conflicts)
+}
+
+pub(super) fn document(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+    format!("{}\n", envelope(command, roots, warnings, errors))
+}
+
+fn envelope(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> Value {
+    json!({
         "schema": SCHEMA,
         "command": command,
         "roots": roots,
         "warnings": warnings.iter().map(diagnostic).collect::<Vec<_>>(),
         "errors": errors.iter().map(diagnostic).collect::<Vec<_>>(),
-    });
-    format!("{value}\n")
+    })
 }
 
 fn provider(report: &ProviderReport) -> Value {

@@ -1,13 +1,13 @@
 //! What `lock` says: one line per provider, then a summary.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 
-use provlock::hash::{Hash, HashScheme};
+use provlock::hash::Hash;
 use provlock::lockfile::{Change, LockedProvider};
 use provlock::ops::{LockOutcome, ProviderReport};
 use provlock::platform::Platform;
 
+use super::diff::hash_counts;
 use super::style::{Color, bytes, count, paint};
 use crate::cli::project::Project;
 use crate::cli::ui::{Ui, Verbosity};
@@ -45,6 +45,15 @@ impl Report<'_> {
             format!("  {} {}", paint(ui.color, row.color, row.symbol), cells.join("   ")).trim_end().to_owned()
         };
         rows.iter().map(line).chain([self.summary()]).collect()
+    }
+
+    /// [`Report::lines`] below the name of the root module; none if nothing changed, unless more is to be said.
+    pub(crate) fn lines_of_many(&self, ui: &Ui) -> Vec<String> {
+        if !self.changed && ui.verbosity < Verbosity::Verbose {
+            return Vec::new();
+        }
+        let heading = format!("{}:", self.project.root.display());
+        [heading].into_iter().chain(self.lines(ui)).collect()
     }
 
     fn row(&self, report: &ProviderReport) -> Row {
@@ -97,9 +106,27 @@ impl Report<'_> {
     }
 }
 
+/// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed`
+pub(crate) fn summary_of_many<'a>(reports: impl Iterator<Item = &'a Report<'a>>, failed: usize) -> String {
+    let (mut changed, mut unchanged, mut written) = (0, 0, true);
+    for report in reports {
+        *(if report.changed { &mut changed } else { &mut unchanged }) += 1;
+        written = written && report.written;
+    }
+    let (done, all) = (changed + unchanged, changed + unchanged + failed);
+    let verb = if written { "Locked" } else { "Would lock" };
+    let number = if failed == 0 { String::new() } else { format!("{done} of ") };
+    let failed = if failed == 0 { String::new() } else { format!("; {failed} failed") };
+    format!("{verb} {number}{}: {changed} changed, {unchanged} up to date{failed}", count(all, "root module"))
+}
+
 /// The last column: where the entry came from, and what is new in it.
 fn what_changed(report: &ProviderReport) -> String {
     let mut parts = Vec::new();
+    let reported = report.packages.values().filter(|package| package.reported).count();
+    if reported > 0 {
+        parts.push(format!("{} as the registry reports them, not downloaded", count(reported, "package")));
+    }
     if let Some(origin) = &report.taken_over_from {
         parts.push(format!("version taken over from {origin}, without its hashes"));
     }
@@ -140,17 +167,8 @@ fn hash_changes(report: &ProviderReport, old: &BTreeSet<Hash>, new: &BTreeSet<Ha
     parts
 }
 
-fn count_hashes(number: usize) -> String {
+pub(super) fn count_hashes(number: usize) -> String {
     if number == 1 { "1 hash".to_owned() } else { format!("{number} hashes") }
-}
-
-/// `2 h1, 15 zh`
-fn hash_counts(hashes: &BTreeSet<Hash>) -> String {
-    let number = |scheme| hashes.iter().filter(|hash| hash.scheme() == scheme).count();
-    let schemes = [(HashScheme::H1, "h1"), (HashScheme::Zh, "zh"), (HashScheme::Unknown, "other")];
-    let counts = schemes.into_iter().map(|(scheme, name)| (number(scheme), name)).filter(|(number, _)| *number > 0);
-    let counts: Vec<_> = counts.map(|(number, name)| format!("{number} {name}")).collect();
-    shown_or(&counts.join(", "), "no hashes")
 }
 
 fn shown_or(text: &str, otherwise: &str) -> String {
@@ -164,12 +182,4 @@ fn enumerate(words: &[String]) -> String {
         [one] => one.clone(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
-}
-
-/// The change of a file as `diff -u` shows it.
-pub(crate) fn unified_diff(path: &Path, old: &[u8], new: &[u8]) -> String {
-    let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
-    let name = path.display().to_string().replace('\\', "/");
-    let header = (format!("a/{name}"), format!("b/{name}"));
-    similar::TextDiff::from_lines(&*old, &*new).unified_diff().header(&header.0, &header.1).to_string()
 }

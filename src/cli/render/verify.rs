@@ -6,7 +6,7 @@ use provlock::diagnostic::Severity;
 
 use super::diagnostics;
 use super::style::count;
-use crate::cli::git;
+use crate::cli::repository;
 use crate::cli::verify::CheckedRoot;
 
 /// All findings as text, with a blank line behind each.
@@ -41,6 +41,6 @@ pub(crate) fn repository_path(path: &Path, current_directory: &Path) -> String {
             other => clean.push(other),
         }
     }
-    let below = git::top(current_directory).and_then(|top| clean.strip_prefix(top).ok()).unwrap_or(path);
+    let below = repository::top(current_directory).and_then(|top| clean.strip_prefix(top).ok()).unwrap_or(path);
     below.display().to_string().replace('\\', "/")
 }

@@ -14,6 +14,7 @@ mod conformance;
 mod json;
 mod lex;
 mod modules;
+mod rewrite;
 mod syntaxes;
 
 /// A directory with these files, that is gone when dropped.

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::{self, JoinHandle};
 
+use globset::GlobMatcher;
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -128,6 +129,8 @@ pub(super) struct State {
     /// Path to content; every host serves all of them.
     pub(super) files: HashMap<String, Arc<Vec<u8>>>,
     pub(super) mirrors: Vec<MountedMirror>,
+    /// `Last-Modified` of what the patterns match.
+    last_modified: Vec<(GlobMatcher, String)>,
     rules: Vec<Rule>,
     log: Vec<Request>,
 }
@@ -221,6 +224,16 @@ impl Registry {
         state.host(host);
         state.mirrors.retain(|mirror| mirror.host != host || mirror.prefix != prefix);
         state.mirrors.push(MountedMirror { host: host.to_owned(), prefix, options });
+    }
+
+    /// Serves a document under this path of every host.
+    pub fn serve(&self, path: &str, content: impl Into<Vec<u8>>) {
+        self.shared.state().files.insert(path.to_owned(), Arc::new(content.into()));
+    }
+
+    /// From now on answers to what matches the pattern (see [`faults::url`]) say when they changed last.
+    pub fn last_modified(&self, pattern: &str, date: &str) {
+        self.shared.state().last_modified.push((faults::matcher(pattern), date.to_owned()));
     }
 
     /// Orders a fault for the requests that match the pattern (see [`faults::url`]).
@@ -328,10 +341,14 @@ impl Shared {
     /// Answers a request, faults included, and logs it.
     pub(super) fn answer(&self, mut request: Request) -> Answer {
         request = Request { host: without_default_port(&request.host).to_owned(), ..request };
-        let (effects, answer) = {
+        let (effects, mut answer) = {
             let mut state = self.state();
             (faults::effects(&mut state.rules, &request.url()), routes::answer(&state, &request))
         };
+        let state = self.state();
+        let dates = state.last_modified.iter().filter(|(pattern, _)| pattern.is_match(request.url()));
+        answer.headers.extend(dates.map(|(_, date)| ("Last-Modified", date.clone())));
+        drop(state);
         thread::sleep(effects.delay);
         let answer = answer.spoil(&request, effects);
         request.status = answer.logged_status();

@@ -1,0 +1,46 @@
+//! `cache`: where the cache is, and how it is emptied.
+
+use clap::{Args, Subcommand};
+use provlock::net::DiscoveryCache;
+use provlock::package::cache::HashCache;
+
+use super::environment::environment;
+use super::render::style::bytes;
+use super::source::CacheDirectory;
+use super::ui::Ui;
+use super::{Failure, Outcome, invalid_argument};
+
+#[derive(Args)]
+#[command(after_help = "Example: provlock cache clean")]
+pub(crate) struct CacheArgs {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    directory: CacheDirectory,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Print the directory of the cache
+    Dir,
+    /// Remove everything that provlock put there
+    Clean,
+}
+
+pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome, Failure> {
+    let Some(directory) = arguments.directory.get(&environment()) else {
+        let error = invalid_argument("there is no place for the cache: no home directory".to_owned());
+        return Err(vec![error.help("--cache-dir DIR or PROVLOCK_CACHE_DIR says where it is")]);
+    };
+    match arguments.action {
+        Action::Dir => ui.print(&format!("{}\n", directory.display())),
+        Action::Clean => {
+            let freed = HashCache::open(&directory).clean();
+            let freed = freed.and_then(|hashes| Ok(hashes + DiscoveryCache::open(&directory).clean()?));
+            let freed =
+                freed.map_err(|error| vec![*provlock::diagnostic::Diagnostic::io("clean", &directory, &error)])?;
+            ui.status(&format!("Removed {} from {}", bytes(freed), directory.display()));
+        }
+    }
+    Ok(Outcome::Done)
+}

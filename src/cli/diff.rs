@@ -1,0 +1,257 @@
+//! `diff`: what changed between two lock files, provider by provider.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum, ValueHint};
+use provlock::diagnostic::{Code, Diagnostic, Severity};
+use provlock::dialect::Dialect;
+use provlock::lockfile::LOCK_FILE_NAME;
+use provlock::lockfile::{self, Document, Locks};
+
+use super::render::{diff as text, diff_json, diff_markdown};
+use super::ui::Ui;
+use super::{Failure, GlobalArgs, Outcome, git, invalid_argument};
+
+#[derive(Args)]
+#[command(before_help = "Example: provlock diff --git main --format markdown")]
+#[command(after_help = "Exit codes: 0 done, 1 --exit-code found differences, 2 could not do it")]
+pub(crate) struct DiffArgs {
+    #[command(flatten)]
+    what: WhatArgs,
+    /// How to show the differences
+    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
+    format: Format,
+    /// Exit with 1 if there are differences
+    #[arg(long, help_heading = "Output")]
+    exit_code: bool,
+}
+
+/// What is compared.
+#[derive(Args)]
+#[command(next_help_heading = "What")]
+struct WhatArgs {
+    /// The lock file before [default: that of HEAD]
+    #[arg(value_name = "OLD", display_order = 0, value_hint = ValueHint::FilePath)]
+    old: Option<PathBuf>,
+    /// The lock file after [default: that of the current directory]
+    #[arg(value_name = "NEW", display_order = 0, value_hint = ValueHint::FilePath)]
+    new: Option<PathBuf>,
+    /// Compare a revision with the working tree, or two: REV, OLD..NEW or, from where they parted, OLD...NEW
+    #[arg(long, value_name = "REV", conflicts_with = "old", allow_hyphen_values = true)]
+    git: Option<String>,
+    /// Compare every lock file in this directory and below that git knows
+    #[arg(short, long, conflicts_with = "old")]
+    recursive: bool,
+    /// Print FILE with one line per provider, for `git diff`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["old", "git", "recursive"])]
+    textconv: Option<PathBuf>,
+}
+
+/// How differences are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// One line per provider
+    Text,
+    /// A table for a comment on a pull request
+    Markdown,
+    /// One JSON object
+    Json,
+    /// Line by line, as `diff -u` does
+    Unified,
+}
+
+/// A file before and after; none where there is no file.
+struct Pair {
+    /// The file's path, as it is shown.
+    path: PathBuf,
+    old: Side,
+    new: Side,
+}
+
+struct Side {
+    /// The side's own name, such as `HEAD:.terraform.lock.hcl`.
+    name: PathBuf,
+    bytes: Option<Vec<u8>>,
+}
+
+pub(crate) fn run(arguments: &DiffArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+    if let Some(path) = &arguments.what.textconv {
+        return textconv(path, global, ui);
+    }
+    let format = if ui.json { Format::Json } else { arguments.format };
+    let compared = pairs(&arguments.what, ui).and_then(|pairs| show(&pairs, format, global, ui));
+    let differ = compared.inspect_err(|errors| {
+        if format == Format::Json && !ui.json {
+            ui.print(&super::render::json::failure("diff", errors));
+        }
+    })?;
+    Ok(if arguments.exit_code && differ { Outcome::Found } else { Outcome::Done })
+}
+
+/// Prints the differences. Whether there are any.
+fn show(pairs: &[Pair], format: Format, global: &GlobalArgs, ui: &Ui) -> Result<bool, Failure> {
+    if format == Format::Unified {
+        let unified = |pair: &Pair| {
+            text::unified(&pair.path, pair.old.bytes.as_deref(), pair.new.bytes.as_deref(), ui.stdout_color)
+        };
+        let texts: String = pairs.iter().map(unified).collect();
+        ui.print(&texts);
+        return Ok(!texts.is_empty());
+    }
+    let mut warnings = Vec::new();
+    let mut errors = Vec::new();
+    let mut files = Vec::new();
+    for pair in pairs {
+        match compare(pair, global, &mut warnings) {
+            Ok(file) => files.push(file),
+            // Among many, a file that nobody touched stops nothing.
+            Err(_) if pairs.len() > 1 && pair.old.bytes == pair.new.bytes => {}
+            Err(error) => errors.extend(error),
+        }
+    }
+    ui.warn(&warnings);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let differ = files.iter().any(|file| !file.difference.is_empty());
+    match format {
+        Format::Markdown => ui.print(&diff_markdown::render(&files)),
+        Format::Json => ui.print(&diff_json::render(&files, warnings)),
+        Format::Text | Format::Unified => ui.print(&text::render(&files, ui)),
+    }
+    if !differ && format == Format::Text {
+        ui.status(&text::no_difference(pairs.len(), pairs.iter().any(|pair| pair.old.bytes != pair.new.bytes)));
+    }
+    Ok(differ)
+}
+
+fn compare(pair: &Pair, global: &GlobalArgs, warnings: &mut Vec<Diagnostic>) -> Result<text::FileDiff, Failure> {
+    let sides = [&pair.new, &pair.old];
+    let detected = || sides.into_iter().filter_map(|side| side.bytes.as_deref()).find_map(lockfile::detect_dialect);
+    let dialect = global.dialect.or_else(detected).unwrap_or_default();
+    let old = locks(&pair.old, dialect, warnings)?;
+    let new = locks(&pair.new, dialect, warnings)?;
+    Ok(text::FileDiff { path: pair.path.clone(), dialect, difference: lockfile::diff(&old, &new) })
+}
+
+fn locks(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic>) -> Result<Locks, Failure> {
+    let Some(bytes) = &side.bytes else { return Ok(Locks::new()) };
+    let parsed = lockfile::parse(&side.name, bytes, dialect);
+    let (errors, others): (Vec<_>, Vec<_>) =
+        parsed.diagnostics.into_iter().partition(|diagnostic| diagnostic.severity == Severity::Error);
+    warnings.extend(others);
+    parsed.document.as_ref().map(Document::locks).cloned().ok_or(errors)
+}
+
+/// What the arguments say is to be compared.
+fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>, Failure> {
+    if let Some(old) = &what.old {
+        return Ok(vec![pair_of_files(old, what.new.as_deref(), ui)?]);
+    }
+    let revisions = Revisions::parse(what.git.as_deref().unwrap_or("HEAD")).map_err(|error| vec![*error])?;
+    revisions.pairs(what.recursive).map_err(|error| vec![*error])
+}
+
+fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair, Failure> {
+    let side = |path: &Path| {
+        let name = if path.is_dir() { path.join(LOCK_FILE_NAME) } else { path.to_owned() };
+        let bytes = lockfile::file::read(&name).map_err(|error| vec![*error])?;
+        Ok::<_, Failure>(Side { name, bytes })
+    };
+    let (old, new) = (side(old)?, side(new.unwrap_or(Path::new(LOCK_FILE_NAME)))?);
+    let missing = |side: &Side| format!("there is no lock file {}", side.name.display());
+    match (&old.bytes, &new.bytes) {
+        (None, None) => {
+            let error = |side| Diagnostic::error(Code::LockFileMissing, missing(side));
+            return Err(vec![error(&old), error(&new)]);
+        }
+        (Some(_), Some(_)) => {}
+        (before, _) => {
+            let message = missing(if before.is_none() { &old } else { &new });
+            ui.warn(&[Diagnostic::warning(Code::LockFileMissing, message).note("it counts as an empty one")]);
+        }
+    }
+    Ok(Pair { path: new.name.clone(), old, new })
+}
+
+/// Two revisions, resolved; without a new one the working tree is meant.
+struct Revisions {
+    old: Revision,
+    new: Option<Revision>,
+}
+
+struct Revision {
+    /// As the user wrote it.
+    name: String,
+    object: String,
+}
+
+impl Revision {
+    /// An empty name is `HEAD`, as git reads `..`.
+    fn resolve(name: &str) -> provlock::diagnostic::Result<Self> {
+        let name = if name.is_empty() { "HEAD" } else { name };
+        Ok(Self { name: name.to_owned(), object: git::resolve(name)? })
+    }
+
+    fn side(&self, path: &Path, bytes: Option<Vec<u8>>) -> Side {
+        Side { name: PathBuf::from(format!("{}:{}", self.name, path.display())), bytes }
+    }
+}
+
+impl Revisions {
+    fn parse(text: &str) -> provlock::diagnostic::Result<Self> {
+        if let Some((old, new)) = text.split_once("...") {
+            let (old, new) = (Revision::resolve(old)?, Revision::resolve(new)?);
+            let object = git::merge_base(&old.object, &new.object)?;
+            return Ok(Self { old: Revision { object, ..old }, new: Some(new) });
+        }
+        if let Some((old, new)) = text.split_once("..") {
+            return Ok(Self { old: Revision::resolve(old)?, new: Some(Revision::resolve(new)?) });
+        }
+        if text.is_empty() {
+            return Err(Box::new(invalid_argument("--git is given no revision".to_owned())));
+        }
+        Ok(Self { old: Revision::resolve(text)?, new: None })
+    }
+
+    fn pairs(&self, recursive: bool) -> provlock::diagnostic::Result<Vec<Pair>> {
+        let only = (!recursive).then_some(Path::new(LOCK_FILE_NAME));
+        let blobs = |revision: &Revision| git::files_in(&revision.object, only, OsStr::new(LOCK_FILE_NAME));
+        let old = blobs(&self.old)?;
+        let new = self.new.as_ref().map(blobs).transpose()?;
+        let mut paths: BTreeSet<PathBuf> =
+            old.keys().chain(new.iter().flat_map(|blobs| blobs.keys())).cloned().collect();
+        match (&new, only) {
+            (Some(_), _) => {}
+            (None, Some(path)) => _ = paths.insert(path.to_owned()),
+            (None, None) => paths.extend(git::files_in_working_tree(LOCK_FILE_NAME)?),
+        }
+        let new_object = |path: &Path| new.as_ref().and_then(|blobs| blobs.get(path));
+        let objects = paths.iter().flat_map(|path| [old.get(path), new_object(path)]).flatten();
+        let contents = git::contents(&objects.map(String::as_str).collect())?;
+        let content = |object: Option<&String>| object.and_then(|object| contents.get(object)).cloned();
+        let pair = |path: PathBuf| {
+            let old = self.old.side(&path, content(old.get(&path)));
+            let new = match &self.new {
+                Some(revision) => revision.side(&path, content(new_object(&path))),
+                None => Side { name: path.clone(), bytes: lockfile::file::read(&path)? },
+            };
+            Ok(Pair { path, old, new })
+        };
+        paths.into_iter().map(pair).collect()
+    }
+}
+
+/// Prints a lock file with one line per provider. One that cannot be parsed is printed as it is, because `git diff` has
+/// nothing else to show.
+fn textconv(path: &Path, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+    let bytes = lockfile::file::read(path).map_err(|error| vec![*error])?.unwrap_or_default();
+    let dialect = global.dialect.or_else(|| lockfile::detect_dialect(&bytes)).unwrap_or_default();
+    match lockfile::parse(path, &bytes, dialect).document {
+        Some(document) => ui.print(&text::summary(document.locks())),
+        None => ui.print_bytes(&bytes),
+    }
+    Ok(Outcome::Done)
+}

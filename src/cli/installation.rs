@@ -1,0 +1,121 @@
+//! Makes sources: the one that a flag asks for, or the installation methods of the CLI configuration.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use provlock::cli_config::{CliConfig, Environment, InstallationMethod, MethodKind, ProviderSelection};
+use provlock::diagnostic::{Code, Diagnostic, Result};
+use provlock::dialect::Dialect;
+use provlock::net::NetSettings;
+use provlock::source::oci_mirror::{OciLogins, OciRegistries, RepositoryTemplate};
+use provlock::source::{
+    Downloader, FilesystemMirror, Method, NetworkMirror, OciMirror, Registry, RegistryPolicy, Several, Source,
+    SourceKind,
+};
+
+/// What sources are made of.
+pub(crate) struct Sources<'a> {
+    pub(crate) config: &'a CliConfig,
+    pub(crate) environment: &'a Environment,
+    pub(crate) dialect: Dialect,
+    pub(crate) downloader: Downloader,
+    /// Shared by all mirrors in OCI registries, so that they log in once.
+    pub(crate) oci_registries: OnceCell<Result<Arc<OciRegistries>>>,
+    /// Whether what registries report of packages is recorded without a look at them.
+    pub(crate) trust_registry: bool,
+}
+
+impl Sources<'_> {
+    /// The registries that addresses name.
+    pub(crate) fn registry(&self, downloader: Downloader) -> SourceKind {
+        let enforced = |name| self.dialect == Dialect::Tofu && self.environment.variable(name) == Some("true");
+        let policy = RegistryPolicy {
+            dialect: self.dialect,
+            enforce_validation: enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
+            enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
+            trust_registry: self.trust_registry,
+            now: SystemTime::now(),
+        };
+        SourceKind::Registry(Registry::new(downloader, policy))
+    }
+
+    /// The repositories of OCI registries that a template names.
+    pub(crate) fn oci_mirror(&self, template: RepositoryTemplate) -> Result<SourceKind> {
+        let registries = self.oci_registries.get_or_init(|| {
+            let logins = OciLogins::new(
+                self.config.oci_credentials.clone(),
+                self.config.oci_default_credentials.clone(),
+                self.environment.clone(),
+                self.environment.helper_time_limit(),
+            );
+            OciRegistries::new(NetSettings::new(self.environment, self.config), logins).map(Arc::new)
+        });
+        let mirror = OciMirror::new(self.downloader.clone(), registries.clone()?, template, self.dialect);
+        Ok(SourceKind::OciMirror(mirror))
+    }
+
+    /// The installation methods of the CLI configuration; without any, the directories that both programs look into before
+    /// they ask registries.
+    pub(crate) fn configured(&self) -> std::result::Result<SourceKind, Vec<Diagnostic>> {
+        let Some(installation) = &self.config.provider_installation else {
+            return Ok(SourceKind::Several(Several::new(self.implied_methods(), std::collections::BTreeMap::new())));
+        };
+        let (mut methods, mut errors) = (Vec::new(), Vec::new());
+        for method in &installation.methods {
+            match self.kind(method) {
+                Ok(kind) => {
+                    methods.push(Method { source: Source::new(kind), providers: method.providers.clone() });
+                }
+                Err(error) => errors.push(*error),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors);
+        }
+        Ok(SourceKind::Several(Several::new(methods, installation.dev_overrides.clone())))
+    }
+
+    fn kind(&self, method: &InstallationMethod) -> Result<SourceKind> {
+        let downloader = match method.download_retries {
+            Some(retries) => self.downloader.with_retries(retries),
+            None => self.downloader.clone(),
+        };
+        match &method.kind {
+            MethodKind::Direct => Ok(self.registry(downloader)),
+            MethodKind::FilesystemMirror { path } => Ok(SourceKind::FilesystemMirror(FilesystemMirror::new(path))),
+            MethodKind::NetworkMirror { url, trust_all_hashes } => {
+                let mirror = NetworkMirror::new(downloader, url.as_str(), self.dialect)?;
+                let mirror = if *trust_all_hashes { mirror.trusting_all_hashes() } else { mirror };
+                Ok(SourceKind::NetworkMirror(mirror))
+            }
+            MethodKind::OciMirror { repository_template } => {
+                let include = &method.providers.include;
+                self.oci_mirror(RepositoryTemplate::parse_configuration(
+                    repository_template,
+                    include,
+                    &method.location,
+                )?)
+            }
+            MethodKind::Unknown { name } => {
+                let message = format!("the installation method {name:?} is not known");
+                let error = Diagnostic::error(Code::InvalidCliConfiguration, message).at(method.location.clone(), "");
+                Err(Box::new(error.help("use direct, filesystem_mirror, network_mirror or oci_mirror")))
+            }
+        }
+    }
+
+    /// Registries are not asked for a provider that one of the directories has, whatever its version.
+    fn implied_methods(&self) -> Vec<Method> {
+        let directories = self.environment.implied_mirror_directories(self.dialect).into_iter();
+        let mirrors: Vec<_> = directories.filter(|path| path.is_dir()).map(FilesystemMirror::new).collect();
+        let found = mirrors.iter().flat_map(|mirror| mirror.providers(self.dialect));
+        let direct = ProviderSelection { include: Vec::new(), exclude: found.map(Into::into).collect() };
+        let mirrors = mirrors.into_iter().map(|mirror| {
+            let source = Source::new(SourceKind::FilesystemMirror(mirror));
+            Method { source, providers: ProviderSelection::default() }
+        });
+        let registry = Source::new(self.registry(self.downloader.clone()));
+        mirrors.chain([Method { source: registry, providers: direct }]).collect()
+    }
+}

@@ -1,0 +1,125 @@
+//! `login` and `logout`: tokens of hosts, kept where OpenTofu and Terraform keep them.
+
+use std::io::{IsTerminal as _, Read as _};
+
+use clap::Args;
+use provlock::address::Hostname;
+use provlock::cli_config::{self, Credentials, CredentialsOrigin, Token, token_variable};
+use provlock::diagnostic::{Code, Diagnostic};
+use provlock::dialect::Dialect;
+
+use super::environment::environment;
+use super::render::json;
+use super::ui::Ui;
+use super::{Failure, GlobalArgs, Outcome, invalid_argument};
+
+/// Tokens are a few kilobytes at most.
+const MAXIMUM_TOKEN_BYTES: u64 = 1 << 20;
+
+#[derive(Args)]
+#[command(before_help = "Example: printf %s \"$TOKEN\" | provlock login registry.example.com")]
+#[command(after_help = "Exit codes: 0 done, 1 --check found no token, 2 could not do it")]
+pub(crate) struct LoginArgs {
+    /// The registry or mirror, such as `registry.example.com`
+    #[arg(value_name = "HOST")]
+    host: String,
+    /// Store nothing; say where the token for the host comes from, without showing it
+    #[arg(long)]
+    check: bool,
+}
+
+#[derive(Args)]
+#[command(before_help = "Example: provlock logout registry.example.com")]
+pub(crate) struct LogoutArgs {
+    /// The registry or mirror, such as `registry.example.com`
+    #[arg(value_name = "HOST")]
+    host: String,
+}
+
+pub(crate) fn login(arguments: &LoginArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+    let host = host(&arguments.host)?;
+    let credentials = credentials(global, ui)?;
+    if arguments.check {
+        return check(&host, &credentials, ui);
+    }
+    let token = read_token(&host)?;
+    let winner = variable_that_wins(&host, &credentials);
+    let origin = credentials.store(&host, &token).map_err(|error| vec![*error])?;
+    ui.status(&format!("Stored the token for {host} in {origin}"));
+    report("login", &host, Some(&origin), winner.as_slice(), ui);
+    Ok(Outcome::Done)
+}
+
+pub(crate) fn logout(arguments: &LogoutArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+    let host = host(&arguments.host)?;
+    let credentials = credentials(global, ui)?;
+    let winner = variable_that_wins(&host, &credentials);
+    let origin = credentials.forget(&host).map_err(|error| vec![*error])?;
+    ui.status(&format!("No token for {host} is left in {origin}"));
+    report("logout", &host, Some(&origin), winner.as_slice(), ui);
+    Ok(Outcome::Done)
+}
+
+fn check(host: &Hostname, credentials: &Credentials, ui: &Ui) -> Result<Outcome, Failure> {
+    let origin = credentials.source(host).map_err(|error| vec![*error])?;
+    report("login", host, origin.as_ref(), &[], ui);
+    if !ui.json {
+        ui.print(&match &origin {
+            Some(origin) => format!("The token for {host} comes from {origin}\n"),
+            None => format!("There is no token for {host}\n"),
+        });
+    }
+    if origin.is_some() {
+        return Ok(Outcome::Done);
+    }
+    let variable = token_variable(host).map(|variable| format!(", or set {variable}"));
+    ui.status(&format!("Add one: provlock login {host}{}", variable.unwrap_or_default()));
+    Ok(Outcome::Found)
+}
+
+fn report(command: &str, host: &Hostname, origin: Option<&CredentialsOrigin>, warnings: &[Diagnostic], ui: &Ui) {
+    ui.warn(warnings);
+    if ui.json {
+        ui.print(&json::login(command, host, origin, warnings));
+    }
+}
+
+fn host(text: &str) -> Result<Hostname, Failure> {
+    Hostname::parse(text).map_err(|error| vec![invalid_argument(error.to_string())])
+}
+
+fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<Credentials, Failure> {
+    let (environment, dialect) = (environment(), global.dialect.unwrap_or(Dialect::Tofu));
+    let config = cli_config::load(&environment, dialect)?;
+    ui.warn(&config.warnings);
+    for line in &config.debug {
+        ui.detail(line);
+    }
+    Ok(Credentials::new(&environment, &config, dialect))
+}
+
+/// A variable's token counts whatever is stored.
+fn variable_that_wins(host: &Hostname, credentials: &Credentials) -> Option<Diagnostic> {
+    let variable = credentials.variable(host)?;
+    let message = format!("{variable} is set, and its token is used for {host} whatever is stored");
+    Some(Diagnostic::warning(Code::InvalidArgument, message).help(format!("unset {variable}")))
+}
+
+/// Reads a token from a terminal, which does not show it, or else from stdin, without the line end.
+fn read_token(host: &Hostname) -> Result<Token, Failure> {
+    let failed = |error: std::io::Error| {
+        vec![Diagnostic::error(Code::Io, format!("cannot read the token for {host} from stdin: {error}"))]
+    };
+    let text = if std::io::stdin().is_terminal() {
+        rpassword::prompt_password(format!("Token for {host}: ")).map_err(failed)?
+    } else {
+        let mut text = String::new();
+        std::io::stdin().lock().take(MAXIMUM_TOKEN_BYTES).read_to_string(&mut text).map_err(failed)?;
+        text
+    };
+    let line = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
+    Token::new(line).ok_or_else(|| {
+        let error = invalid_argument(format!("there is no token for {host} on stdin"));
+        vec![error.help(format!("printf %s \"$TOKEN\" | provlock login {host}"))]
+    })
+}

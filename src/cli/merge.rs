@@ -1,0 +1,229 @@
+//! `merge`: git's merge driver for lock files, and the mending of one that holds conflict markers.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueHint};
+use provlock::diagnostic::{Code, Diagnostic, Severity};
+use provlock::dialect::Dialect;
+use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
+use provlock::lockfile::{self, Document, Locks};
+
+use super::render::diff::zh_replaced;
+use super::render::json;
+use super::resolve::{ResolveArgs, Resolved};
+use super::ui::Ui;
+use super::{Failure, GlobalArgs, Outcome, git, invalid_argument};
+
+#[derive(Args)]
+#[command(before_help = "Example: provlock merge .terraform.lock.hcl")]
+#[command(override_usage = "provlock merge [OPTIONS] FILE\n       provlock merge [OPTIONS] BASE OURS THEIRS")]
+#[command(after_help = "`provlock setup git` makes git run it.\n\n\
+    Exit codes: 0 merged, 1 conflicts are left, marked in the file, 2 could not do it")]
+pub(crate) struct MergeArgs {
+    /// A lock file with conflict markers, which is mended; or the three versions of one, as git's %O %A %B, of which the
+    /// second is overwritten with the result
+    #[arg(value_name = "FILE", required = true, num_args = 1..=3, value_hint = ValueHint::FilePath)]
+    files: Vec<PathBuf>,
+    /// What messages call the file; git's %P
+    #[arg(long, value_name = "PATH", allow_hyphen_values = true)]
+    path: Option<PathBuf>,
+    /// How many characters a conflict marker has; git's %L
+    #[arg(long, value_name = "NUMBER", default_value_t = MARKER_SIZE, value_parser = marker_size)]
+    marker_size: usize,
+    #[command(flatten)]
+    resolve: ResolveArgs,
+}
+
+fn marker_size(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|size| (1..=1000).contains(size)).ok_or_else(|| "not a number from 1 to 1000".to_owned())
+}
+
+/// Both sides, read, and where the result goes.
+struct Merge<'a> {
+    dialect: Dialect,
+    base: Locks,
+    ours: Document,
+    theirs: Document,
+    style: MarkerStyle,
+    /// The file that is overwritten, and what it holds.
+    target: &'a Path,
+    target_bytes: Vec<u8>,
+    /// What messages call it.
+    shown: &'a Path,
+    warnings: Vec<Diagnostic>,
+}
+
+pub(crate) fn run(arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+    match arguments.files.as_slice() {
+        [file] => mend(file, arguments, global, ui),
+        [base, ours, theirs] => merge_three([base, ours, theirs], arguments, global, ui),
+        _ => Err(vec![
+            invalid_argument("two files cannot be merged: their common ancestor is missing".to_owned())
+                .help("provlock merge BASE OURS THEIRS"),
+        ]),
+    }
+}
+
+fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+    let [base, ours, theirs] = files;
+    let [base_bytes, our_bytes, their_bytes] = [read(base)?, read(ours)?, read(theirs)?];
+    let dialect = dialect(global, [&our_bytes, &their_bytes, &base_bytes]);
+    let shown = arguments.path.as_deref().unwrap_or(ours);
+    let style = MarkerStyle { size: arguments.marker_size, ..MarkerStyle::default() };
+    let parsed = [("base", &base_bytes), ("ours", &our_bytes), ("theirs", &their_bytes)]
+        .map(|(side, bytes)| document(&side_name(shown, side), bytes, dialect));
+    let [Ok(base_document), Ok(our_document), Ok(their_document)] = parsed else {
+        let errors: Vec<_> = parsed.into_iter().filter_map(Result::err).flatten().collect();
+        let clean = git::merge_file(base, ours, theirs, &style).map_err(|error| vec![*error])?;
+        return Ok(report_line_by_line(errors, clean, ui));
+    };
+    let merge = Merge {
+        dialect,
+        base: base_document.locks().clone(),
+        ours: our_document,
+        theirs: their_document,
+        style,
+        target: ours,
+        target_bytes: our_bytes,
+        shown,
+        warnings: Vec::new(),
+    };
+    merge.finish(&arguments.resolve, ui)
+}
+
+/// A release has one list of `zh:` hashes. Two sides with different ones have them from different releases, whatever version
+/// they name: git, for one, merges the line of the version alone.
+fn mixed_releases(ours: &Locks, theirs: &Locks, dialect: Dialect) -> Vec<Diagnostic> {
+    let difference = lockfile::diff(ours, theirs);
+    let mixed = difference.providers.iter().filter(|provider| zh_replaced(provider).is_some());
+    let warning = |provider: &lockfile::ProviderDiff| {
+        let version = provider.new.as_ref().map(|entry| entry.version.to_string()).unwrap_or_default();
+        let name = format!("{} {version}", provider.address.short(dialect));
+        Diagnostic::warning(Code::HashesReplaced, format!("the two sides have different zh hashes of {name}"))
+            .note("both were kept, but a release has one list of them: some may be of another version")
+            .help("provlock verify")
+    };
+    mixed.map(warning).collect()
+}
+
+/// Tells that a side cannot be read, so that git merged its lines as it does without a merge driver.
+fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool, ui: &Ui) -> Outcome {
+    let warning = |error: Diagnostic| {
+        let note = "so the file was merged line by line, as git does without provlock";
+        Diagnostic { severity: Severity::Warning, ..error }.note(note)
+    };
+    let warnings: Vec<_> = errors.into_iter().map(warning).collect();
+    ui.warn(&warnings);
+    if ui.json {
+        ui.print(&json::merge(&warnings, &[]));
+    }
+    if clean { Outcome::Done } else { Outcome::Found }
+}
+
+fn mend(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+    let bytes = read(file)?;
+    let shown = arguments.path.as_deref().unwrap_or(file);
+    let Some(sides) = merge::split_conflicts(shown, &bytes).map_err(|error| vec![*error])? else {
+        ui.status(&format!("No conflict in {}", shown.display()));
+        if ui.json {
+            ui.print(&json::merge(&[], &[]));
+        }
+        return Ok(Outcome::Done);
+    };
+    let Sides { ours, base, base_is_complete, theirs, style } = sides;
+    let dialect = dialect(global, [&ours, &theirs]);
+    let ours = document(&side_name(shown, "ours"), &ours, dialect)?;
+    let theirs = document(&side_name(shown, "theirs"), &theirs, dialect)?;
+    // A base that is garbled or has conflicts of its own is none.
+    let base = document(&side_name(shown, "base"), &base, dialect).ok().map(|document| document.locks().clone());
+    let is_sure = base_is_complete && base.is_some();
+    let base = base.unwrap_or_default();
+    let warnings = if is_sure { Vec::new() } else { one_sided(&base, &ours, &theirs, dialect) };
+    let merge = Merge { dialect, base, ours, theirs, style, target: file, target_bytes: bytes, shown, warnings };
+    merge.finish(&arguments.resolve, ui)
+}
+
+/// Without a common ancestor nobody knows whether one side added an entry or the other removed it.
+fn one_sided(base: &Locks, ours: &Document, theirs: &Document, dialect: Dialect) -> Vec<Diagnostic> {
+    let difference = lockfile::diff(ours.locks(), theirs.locks());
+    let is_one_sided = |provider: &&lockfile::ProviderDiff| provider.old.is_none() || provider.new.is_none();
+    let one_sided = difference.providers.iter().filter(is_one_sided).filter(|p| !base.contains_key(&p.address));
+    let warning = |provider: &lockfile::ProviderDiff| {
+        let side = if provider.new.is_none() { "our" } else { "their" };
+        let name = provider.address.short(dialect);
+        Diagnostic::warning(Code::MergeConflict, format!("{name} is on {side} side only and was kept"))
+            .note("the conflict does not show whether one side added it or the other removed it")
+            .help("if the configuration no longer requires it: provlock lock --prune")
+    };
+    one_sided.map(warning).collect()
+}
+
+impl Merge<'_> {
+    /// Merges, writes the result and tells about it.
+    fn finish(mut self, resolve: &ResolveArgs, ui: &Ui) -> Result<Outcome, Failure> {
+        self.warnings.extend(mixed_releases(self.ours.locks(), self.theirs.locks(), self.dialect));
+        let mut merged = merge::merge(&self.base, self.ours.locks(), self.theirs.locks());
+        if let Some(resolved) = self.resolve(&merged, resolve, ui) {
+            merged = Merged { locks: resolved.locks, conflicts: Vec::new() };
+            self.warnings.extend(resolved.warnings);
+        }
+        let result =
+            merge::with_markers(&self.ours, &self.theirs, &merged, &self.style).map_err(|error| vec![*error])?;
+        if result != self.target_bytes {
+            lockfile::file::write(self.target, Some(&self.target_bytes), &result).map_err(|error| vec![*error])?;
+        }
+        let path = self.shown.display();
+        let help = format!("choose a side of each conflict in {path}, or run: provlock merge --resolve {path}");
+        let mut conflicts: Vec<_> = merged.conflicts.iter().map(|conflict| conflict.diagnostic(self.dialect)).collect();
+        if let Some(last) = conflicts.last_mut() {
+            last.help = Some(help);
+        }
+        ui.warn(&self.warnings);
+        ui.show(&conflicts);
+        if ui.json {
+            ui.print(&json::merge(&self.warnings, &conflicts));
+        }
+        if !conflicts.is_empty() {
+            return Ok(Outcome::Found);
+        }
+        ui.status(&format!("Merged {path}"));
+        Ok(Outcome::Done)
+    }
+}
+
+impl Merge<'_> {
+    /// Locks the providers in conflict again, if that was asked for. When it fails the errors are shown, and the conflicts
+    /// stay: a merge driver must not leave the file as if it had been merged.
+    fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> Option<Resolved> {
+        let without_conflicts = self.ours.edit(&merged.locks).map_err(|error| vec![*error]);
+        let document = without_conflicts.and_then(|bytes| document(self.shown, &bytes, self.dialect));
+        let resolved =
+            document.and_then(|document| arguments.resolve(self.shown, &document, self.dialect, &merged.conflicts, ui));
+        resolved.unwrap_or_else(|errors| {
+            ui.show(&errors);
+            None
+        })
+    }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let missing =
+        || vec![Diagnostic::error(Code::LockFileMissing, format!("there is no lock file {}", path.display()))];
+    lockfile::file::read(path).map_err(|error| vec![*error])?.ok_or_else(missing)
+}
+
+fn dialect<const N: usize>(global: &GlobalArgs, files: [&Vec<u8>; N]) -> Dialect {
+    let detected = || files.into_iter().find_map(|bytes| lockfile::detect_dialect(bytes));
+    global.dialect.or_else(detected).unwrap_or_default()
+}
+
+/// How messages name a version of the file.
+fn side_name(path: &Path, side: &str) -> PathBuf {
+    PathBuf::from(format!("{} ({side})", path.display()))
+}
+
+fn document(name: &Path, bytes: &[u8], dialect: Dialect) -> Result<Document, Failure> {
+    let parsed = lockfile::parse(name, bytes, dialect);
+    let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
+    parsed.document.ok_or_else(|| parsed.diagnostics.into_iter().filter(is_error).collect())
+}

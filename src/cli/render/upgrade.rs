@@ -1,0 +1,84 @@
+//! What `upgrade` says: a table of versions, as those who know `npm outdated` expect it.
+
+use provlock::diagnostic::Location;
+use provlock::dialect::Dialect;
+use provlock::ops::{Outlook, Survey};
+use provlock::requirements::Declaration;
+
+use super::style::count;
+
+/// Every provider with its versions. A cell that would repeat the locked version is empty.
+pub(crate) fn table(survey: &Survey, dialect: Dialect) -> String {
+    let header = ["provider", "locked", "allowed", "newest", "held back by"].map(str::to_owned);
+    let rows: Vec<[String; 5]> =
+        std::iter::once(header).chain(survey.providers.iter().flat_map(|outlook| rows(outlook, dialect))).collect();
+    let widths: [usize; 5] =
+        std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
+    let line = |row: &[String; 5]| {
+        let cells: Vec<_> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        format!("{}\n", cells.join("   ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+/// A provider's rows: one, and one more for each further declaration that holds it back.
+fn rows(outlook: &Outlook, dialect: Dialect) -> Vec<[String; 5]> {
+    let mut reasons: Vec<String> = outlook.held_back_by.iter().map(reason).collect();
+    if reasons.is_empty() && outlook.is_held_back() && outlook.too_young {
+        reasons.push("its age".to_owned());
+    } else if reasons.is_empty() && outlook.is_held_back() && outlook.newest.is_prerelease() {
+        reasons.push("a prerelease must be named exactly".to_owned());
+    }
+    let allowed = if outlook.moves() { outlook.allowed.to_string() } else { String::new() };
+    let locked = outlook.locked.as_ref().map(ToString::to_string).unwrap_or_default();
+    let mut reasons = reasons.into_iter();
+    let first = [
+        outlook.address.short(dialect),
+        locked,
+        allowed,
+        outlook.newest.to_string(),
+        reasons.next().unwrap_or_default(),
+    ];
+    let more = reasons.map(|reason| [String::new(), String::new(), String::new(), String::new(), reason]);
+    std::iter::once(first).chain(more).collect()
+}
+
+/// `versions.tf:6  ~> 5.0`
+fn reason(declaration: &Declaration) -> String {
+    let place = declaration.version.as_ref().unwrap_or(&declaration.location);
+    format!("{}  {}", shown(place), declaration.constraints)
+}
+
+fn shown(place: &Location) -> String {
+    format!("{}:{}", place.path().display(), place.line_column().0)
+}
+
+/// How many providers can move, and how many are held back; then what would be pruned.
+pub(crate) fn summary(survey: &Survey) -> Vec<String> {
+    let moving = survey.providers.iter().filter(|outlook| outlook.moves()).count();
+    let held_back = survey.providers.iter().filter(|outlook| outlook.is_held_back()).count();
+    let verb = if survey.edits.is_empty() { "within their constraints" } else { "with new constraints" };
+    let first = match (moving, held_back) {
+        (0, 0) => format!("Up to date: {}", count(survey.providers.len(), "provider")),
+        (moving, 0) => format!("{} can move {verb}", count(moving, "provider")),
+        (moving, held_back) => format!("{} can move {verb}; {held_back} held back", count(moving, "provider")),
+    };
+    let pruned = match survey.pruned.len() {
+        0 => None,
+        1 => Some("1 entry is not required and would go".to_owned()),
+        number => Some(format!("{number} entries are not required and would go")),
+    };
+    std::iter::once(first).chain(pruned).collect()
+}
+
+/// What remains to be said when everything is written: which constraints changed, and that more would be possible.
+pub(crate) fn after(survey: &Survey) -> Vec<String> {
+    let edit = |edit: &provlock::requirements::rewrite::ConstraintEdit| {
+        let old = edit.location.file.text.get(edit.location.span.clone()).unwrap_or_default();
+        format!("  ~ {}   {old} → {}", shown(&edit.location), edit.new)
+    };
+    let held_back = survey.providers.iter().filter(|outlook| outlook.is_held_back()).count();
+    let hint =
+        format!("{} held back from the newest version; see: provlock upgrade --dry-run", count(held_back, "provider"));
+    survey.edits.iter().map(edit).chain((held_back > 0).then_some(hint)).collect()
+}

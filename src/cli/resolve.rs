@@ -1,0 +1,94 @@
+//! `merge --resolve`: the providers in conflict are locked again.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use clap::Args;
+use provlock::address::ProviderAddress;
+use provlock::diagnostic::{Code, Diagnostic};
+use provlock::dialect::Dialect;
+use provlock::lockfile::merge::Conflict;
+use provlock::lockfile::{Document, Locks};
+use provlock::ops::{self, LockRequest};
+use provlock::requirements;
+
+use super::Failure;
+use super::environment::environment;
+use super::project::Project;
+use super::source::SourceArgs;
+use super::ui::Ui;
+
+#[derive(Args)]
+pub(crate) struct ResolveArgs {
+    /// Lock the providers in conflict again, as `provlock lock` does, instead of leaving conflicts
+    #[arg(long)]
+    resolve: bool,
+    /// Platforms for --resolve, or `all` [default: those of provlock.toml, else the current one]
+    #[arg(
+        short,
+        long = "platform",
+        value_name = "OS_ARCH",
+        value_delimiter = ',',
+        env = "PROVLOCK_PLATFORMS",
+        hide_env_values = true
+    )]
+    platforms: Vec<String>,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+/// Locks that have no conflict any more, and what the user should know about them.
+pub(crate) struct Resolved {
+    pub(crate) locks: Locks,
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+impl ResolveArgs {
+    /// Locks the providers of `conflicts`, none of which `document` holds, as the configuration beside `path` requires.
+    ///
+    /// A provider that the configuration does not require gets no entry. None unless `--resolve` was given.
+    pub(crate) fn resolve(
+        &self,
+        path: &Path,
+        document: &Document,
+        dialect: Dialect,
+        conflicts: &[Conflict],
+        ui: &Ui,
+    ) -> Result<Option<Resolved>, Failure> {
+        if !self.resolve || conflicts.is_empty() {
+            return Ok(None);
+        }
+        let root = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let environment = environment();
+        let project = Project::open(root, Some(dialect), &environment)?;
+        let platforms = project.platforms(&self.platforms)?;
+        let requirements = requirements::read(root, &project.requirements_options(&environment, true, false))?;
+        let (required, left_out): (Vec<ProviderAddress>, Vec<_>) = conflicts
+            .iter()
+            .map(|conflict| conflict.address.clone())
+            .partition(|address| requirements.providers.contains_key(address));
+        let warning = |address: &ProviderAddress| {
+            let message = format!("the configuration does not require {}; it has no entry", address.short(dialect));
+            Diagnostic::warning(Code::ProviderNotRequired, message)
+        };
+        let mut warnings: Vec<_> = left_out.iter().map(warning).collect();
+        if required.is_empty() {
+            return Ok(Some(Resolved { locks: document.locks().clone(), warnings }));
+        }
+        let request = LockRequest {
+            requirements: &requirements,
+            document,
+            dialect,
+            platforms: &platforms,
+            only: &required,
+            versions: &BTreeMap::new(),
+            prune: false,
+            accept_changed_hashes: false,
+        };
+        let source = self.source.source(dialect, &environment, [document.locks()], ui)?;
+        let downloads = ui.downloads();
+        let outcome = ops::lock(&request, &source, &|wanted, progress| downloads.note(wanted, progress))?;
+        warnings.extend(outcome.warnings);
+        Ok(Some(Resolved { locks: outcome.locks, warnings }))
+    }
+}

@@ -1,0 +1,91 @@
+//! `setup`: what connects provlock with git.
+
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+use provlock::lockfile;
+use provlock::lockfile::LOCK_FILE_NAME;
+
+use super::ui::Ui;
+use super::{Failure, Outcome, git};
+
+#[derive(Subcommand)]
+pub(crate) enum SetupCommand {
+    /// Let git compare and merge lock files with provlock
+    Git(GitArgs),
+}
+
+#[derive(Args)]
+#[command(before_help = "Example: provlock setup git --write")]
+#[command(
+    after_help = "Without --write the lines are only printed. Attributes are for everybody, to be committed; the \
+    configuration is for one clone."
+)]
+pub(crate) struct GitArgs {
+    /// Add the lines to .gitattributes and to this clone's configuration
+    #[arg(long)]
+    write: bool,
+}
+
+const ATTRIBUTES_FILE: &str = ".gitattributes";
+
+/// The line for `.gitattributes`: a pattern without a slash is for every directory.
+const ATTRIBUTES_LINE: &str = ".terraform.lock.hcl merge=provlock diff=provlock";
+
+/// Git's configuration. Where git has to merge common ancestors with each other, no marker may get into them.
+const CONFIGURATION: [(&str, &str); 4] = [
+    ("merge.provlock.name", "lock files, provider by provider"),
+    ("merge.provlock.driver", "provlock merge %O %A %B --path %P --marker-size %L"),
+    ("merge.provlock.recursive", "binary"),
+    ("diff.provlock.textconv", "provlock diff --textconv"),
+];
+
+pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome, Failure> {
+    let SetupCommand::Git(arguments) = command;
+    if arguments.write {
+        write(ui).map_err(|error| vec![*error])?;
+    } else {
+        ui.print(&lines());
+    }
+    Ok(Outcome::Done)
+}
+
+fn lines() -> String {
+    let commands = CONFIGURATION.map(|(variable, value)| format!("git config {variable} \"{value}\"\n"));
+    format!("# {ATTRIBUTES_FILE}\n{ATTRIBUTES_LINE}\n\n# once in each clone\n{}", commands.concat())
+}
+
+/// Writes what is not there yet.
+fn write(ui: &Ui) -> provlock::diagnostic::Result<()> {
+    let top = git::top_directory()?;
+    let mut changed = false;
+    if git::attributes(&top, &["merge", "diff"], LOCK_FILE_NAME)? != ["provlock", "provlock"] {
+        add_line(&top.join(ATTRIBUTES_FILE))?;
+        ui.status(&format!("Added to {ATTRIBUTES_FILE}: {ATTRIBUTES_LINE}"));
+        changed = true;
+    }
+    for (variable, value) in CONFIGURATION {
+        if git::configured(variable)?.as_deref() != Some(value) {
+            git::configure(variable, value)?;
+            ui.status(&format!("Set {variable} to: {value}"));
+            changed = true;
+        }
+    }
+    if !changed {
+        ui.status("Up to date: git runs provlock for lock files");
+    }
+    Ok(())
+}
+
+/// Adds the line at the end, where it wins over any before it.
+fn add_line(path: &Path) -> provlock::diagnostic::Result<()> {
+    let old = lockfile::file::read(path)?;
+    let mut new = old.clone().unwrap_or_default();
+    let line_break: &[u8] = if new.windows(2).any(|pair| pair == b"\r\n") { b"\r\n" } else { b"\n" };
+    if !new.is_empty() && !new.ends_with(b"\n") {
+        new.extend_from_slice(line_break);
+    }
+    new.extend_from_slice(ATTRIBUTES_LINE.as_bytes());
+    new.extend_from_slice(line_break);
+    lockfile::file::write(path, old.as_deref(), &new)
+}

@@ -1,0 +1,122 @@
+//! Runs a helper program, without a shell and with a time limit.
+
+use std::io::{Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// More than this on stdout is no answer.
+const STDOUT_LIMIT: u64 = 1 << 20;
+/// What is kept of stderr, and shown of any output.
+const MESSAGE_LIMIT: usize = 4096;
+
+/// What a program said before it ended.
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: Vec<u8>,
+}
+
+/// Starts a program, gives it `stdin` and waits for it; ends it, and what it started, when the time limit has passed.
+///
+/// An error says what went wrong, as a continuation of the program's name.
+pub(crate) fn run(mut command: Command, stdin: Option<String>, time_limit: Duration) -> Result<Finished, String> {
+    let deadline = Instant::now() + time_limit;
+    command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    process_group::lead(&mut command);
+    let mut child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
+    let outcome = converse(&mut child, stdin, deadline);
+    if outcome.is_err() {
+        process_group::kill(&mut child);
+    }
+    outcome.map_err(|interruption| match interruption {
+        Interruption::TooLong => format!("was ended because it took more than {} seconds", time_limit.as_secs_f32()),
+        Interruption::TooMuch => "was ended because it printed too much".to_owned(),
+        Interruption::Io(error) => format!("cannot be waited for: {error}"),
+    })
+}
+
+/// The start of a message, without line breaks and control characters.
+pub(crate) fn one_line(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MESSAGE_LIMIT)]);
+    let lines = text.lines().map(|line| line.chars().filter(|c| !c.is_control()).collect::<String>());
+    lines.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+enum Interruption {
+    TooLong,
+    TooMuch,
+    Io(std::io::Error),
+}
+
+enum Output {
+    Stdout(Vec<u8>),
+    Stderr(Vec<u8>),
+}
+
+/// Feeds a program and listens to it until it has ended.
+fn converse(child: &mut Child, stdin: Option<String>, deadline: Instant) -> Result<Finished, Interruption> {
+    if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
+        // A program need not read: its exit status says whether it did what it should.
+        thread::spawn(move || pipe.write_all(text.as_bytes()));
+    }
+    let (sender, receiver) = mpsc::channel();
+    listen(child.stdout.take(), STDOUT_LIMIT + 1, Output::Stdout, sender.clone());
+    listen(child.stderr.take(), MESSAGE_LIMIT as u64, Output::Stderr, sender);
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    loop {
+        match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(Output::Stdout(bytes)) if bytes.len() as u64 > STDOUT_LIMIT => return Err(Interruption::TooMuch),
+            Ok(Output::Stdout(bytes)) => stdout = bytes,
+            Ok(Output::Stderr(bytes)) => stderr = bytes,
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => return Err(Interruption::TooLong),
+        }
+    }
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(Finished { status, stdout, stderr }),
+            Ok(None) if Instant::now() >= deadline => return Err(Interruption::TooLong),
+            Ok(None) => thread::sleep(Duration::from_millis(5)),
+            Err(error) => return Err(Interruption::Io(error)),
+        }
+    }
+}
+
+/// Reads up to `limit` bytes in a thread of its own and sends them at the end of the stream, or when there are more.
+fn listen(pipe: Option<impl Read + Send + 'static>, limit: u64, wrap: fn(Vec<u8>) -> Output, sender: Sender<Output>) {
+    let Some(mut pipe) = pipe else { return };
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What was read before an error counts; the exit status tells the rest.
+        let _ = pipe.by_ref().take(limit).read_to_end(&mut bytes);
+        // The receiver is gone only when nobody waits for the program any more.
+        let _ = sender.send(wrap(bytes));
+        drop(sender);
+        let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+    });
+}
+
+/// A helper may start other programs, which end with it.
+mod process_group {
+    use std::process::{Child, Command};
+
+    #[cfg(unix)]
+    pub(super) fn lead(command: &mut Command) {
+        std::os::unix::process::CommandExt::process_group(command, 0);
+    }
+
+    #[cfg(not(unix))]
+    pub(super) fn lead(_: &mut Command) {}
+
+    pub(super) fn kill(child: &mut Child) {
+        #[cfg(unix)]
+        let _ =
+            rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
+        // Either call fails only when there is nothing left to end.
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}

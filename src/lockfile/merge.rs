@@ -1,0 +1,162 @@
+//! Three-way merge of lock files, entry by entry, and the conflict markers that git leaves in them (issue 5, item 6).
+
+mod markers;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, HashSet};
+
+use crate::address::ProviderAddress;
+use crate::constraint::ConstraintList;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::dialect::Dialect;
+
+use super::{LockedProvider, Locks};
+
+pub use markers::{MARKER_SIZE, MarkerStyle, Sides, split_conflicts, with_markers};
+
+/// What two sides came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Merged {
+    /// Every entry that both sides can agree on. Providers in `conflicts` have no entry here, so that a caller who locks
+    /// them again starts from nothing.
+    pub locks: Locks,
+    /// The providers that somebody has to decide on, in address order.
+    pub conflicts: Vec<Conflict>,
+}
+
+/// A provider that the two sides changed in ways that exclude each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    /// The provider.
+    pub address: ProviderAddress,
+    /// Why the sides exclude each other.
+    pub reason: ConflictReason,
+    /// The common ancestor's entry.
+    pub base: Option<LockedProvider>,
+    /// Our entry.
+    pub ours: Option<LockedProvider>,
+    /// Their entry.
+    pub theirs: Option<LockedProvider>,
+}
+
+/// Why two sides exclude each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ConflictReason {
+    /// They are at different versions.
+    Versions,
+    /// We removed the entry, they changed it.
+    RemovedByUs,
+    /// They removed the entry, we changed it.
+    RemovedByThem,
+    /// Each removed what the other kept, so that no hash would be left and any package would be accepted.
+    NoHashLeft,
+}
+
+/// Merges two descendants of `base`. Without a common ancestor, `base` is empty.
+///
+/// An entry that only one side changed is taken from that side. Where both have the same version, their hashes and
+/// constraint terms are united, except those of the base that one side removed. Everything else is a conflict, also when
+/// one side moved to another version and the other only added hashes: those would be lost.
+pub fn merge(base: &Locks, ours: &Locks, theirs: &Locks) -> Merged {
+    let addresses: BTreeSet<_> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
+    let mut merged = Merged::default();
+    for address in addresses {
+        let (base, ours, theirs) = (base.get(address), ours.get(address), theirs.get(address));
+        match merge_entry(base, ours, theirs) {
+            Ok(entry) => merged.locks.extend(entry.map(|entry| (address.clone(), entry))),
+            Err(reason) => merged.conflicts.push(Conflict {
+                address: address.clone(),
+                reason,
+                base: base.cloned(),
+                ours: ours.cloned(),
+                theirs: theirs.cloned(),
+            }),
+        }
+    }
+    merged
+}
+
+fn merge_entry(
+    base: Option<&LockedProvider>,
+    ours: Option<&LockedProvider>,
+    theirs: Option<&LockedProvider>,
+) -> Result<Option<LockedProvider>, ConflictReason> {
+    if ours == theirs || theirs == base {
+        return Ok(ours.cloned());
+    }
+    if ours == base {
+        return Ok(theirs.cloned());
+    }
+    let (ours, theirs) = match (ours, theirs) {
+        (Some(ours), Some(theirs)) => (ours, theirs),
+        (None, _) => return Err(ConflictReason::RemovedByUs),
+        (_, None) => return Err(ConflictReason::RemovedByThem),
+    };
+    if ours.version != theirs.version {
+        return Err(ConflictReason::Versions);
+    }
+    let empty = LockedProvider::empty_at(ours);
+    let before = base.unwrap_or(&empty);
+    // Hashes of another version's packages say nothing about this one's.
+    let same_release = if before.version == ours.version { before } else { &empty };
+    let hashes: BTreeSet<_> =
+        merge_sets(&same_release.hashes, &ours.hashes, &theirs.hashes).into_iter().cloned().collect();
+    if hashes.is_empty() && !ours.hashes.is_empty() && !theirs.hashes.is_empty() {
+        return Err(ConflictReason::NoHashLeft);
+    }
+    let terms = merge_sets(before.constraints.terms(), ours.constraints.terms(), theirs.constraints.terms());
+    let constraints: ConstraintList = terms.into_iter().cloned().collect();
+    Ok(Some(LockedProvider { version: ours.version.clone(), constraints, hashes }))
+}
+
+/// What both sides have, and what either has that the base has not.
+fn merge_sets<'a, T, S>(base: &'a S, ours: &'a S, theirs: &'a S) -> Vec<&'a T>
+where
+    T: Eq + std::hash::Hash + 'a,
+    S: ?Sized,
+    &'a S: IntoIterator<Item = &'a T>,
+{
+    let set = |items: &'a S| items.into_iter().collect::<HashSet<&T>>();
+    let (before, other) = (set(base), set(theirs));
+    let kept = ours.into_iter().filter(|item| other.contains(item) || !before.contains(item));
+    let added = theirs.into_iter().filter(|item| !before.contains(item));
+    kept.chain(added).collect()
+}
+
+impl LockedProvider {
+    /// The same version with nothing recorded about it.
+    fn empty_at(other: &Self) -> Self {
+        Self { version: other.version.clone(), constraints: ConstraintList::default(), hashes: BTreeSet::new() }
+    }
+}
+
+impl Conflict {
+    /// The conflict as the user is told of it; `dialect` says how the provider is named.
+    pub fn diagnostic(&self, dialect: Dialect) -> Diagnostic {
+        let name = self.address.short(dialect);
+        let version = |entry: &Option<LockedProvider>| match entry {
+            Some(entry) => entry.version.to_string(),
+            None => "not locked".to_owned(),
+        };
+        let message = match self.reason {
+            ConflictReason::Versions => {
+                format!("conflict: we lock {name} at {}, they at {}", version(&self.ours), version(&self.theirs))
+            }
+            ConflictReason::RemovedByUs => {
+                format!("conflict: we removed {name}, they changed it (now {})", version(&self.theirs))
+            }
+            ConflictReason::RemovedByThem => {
+                format!("conflict: they removed {name}, we changed it (now {})", version(&self.ours))
+            }
+            ConflictReason::NoHashLeft => {
+                format!("conflict: no hash of {name} {} is left that both sides kept", version(&self.ours))
+            }
+        };
+        let diagnostic = Diagnostic::error(Code::MergeConflict, message);
+        match &self.base {
+            Some(base) => diagnostic.note(format!("locked at {} before", base.version)),
+            None => diagnostic,
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Conflict markers, as git writes them into a file: reading both sides out of them, and writing them around entries.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+use crate::address::ProviderAddress;
+use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
+
+use super::{Conflict, ConflictReason, Merged};
+use crate::lockfile::canonical::push_block;
+use crate::lockfile::trivia::dominating_line_break;
+use crate::lockfile::{Document, LockedProvider, parse};
+
+/// How many characters a marker has unless git is told otherwise (`conflict-marker-size` in gitattributes(5)).
+pub const MARKER_SIZE: usize = 7;
+
+/// How conflict markers look.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkerStyle {
+    /// How many characters a marker has.
+    pub size: usize,
+    /// What our side is called; may be empty.
+    pub ours: String,
+    /// What their side is called; may be empty.
+    pub theirs: String,
+}
+
+impl Default for MarkerStyle {
+    fn default() -> Self {
+        Self { size: MARKER_SIZE, ours: "ours".to_owned(), theirs: "theirs".to_owned() }
+    }
+}
+
+/// A file with conflicts, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sides {
+    /// The file as we have it.
+    pub ours: Vec<u8>,
+    /// The common ancestor, as far as the conflicts show it. With `merge.conflictStyle` `zdiff3` it may be garbled.
+    pub base: Vec<u8>,
+    /// Whether every conflict shows the ancestor (`merge.conflictStyle` `diff3`).
+    pub base_is_complete: bool,
+    /// The file as they have it.
+    pub theirs: Vec<u8>,
+    /// The size of the first conflict's markers, and what the sides are called.
+    pub style: MarkerStyle,
+}
+
+/// Where a line of a file with conflicts is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Common,
+    Ours,
+    Base,
+    Theirs,
+}
+
+/// Takes apart a file with conflict markers; none if it has no conflicts.
+///
+/// `path` is how an error names the file. Markers that do not belong together are an error.
+pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
+    let (mut ours, mut base, mut theirs) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut section, mut start, mut base_is_complete) = (Section::Common, 0, true);
+    let mut style: Option<MarkerStyle> = None;
+    let mut last_opened = (0..0, MARKER_SIZE);
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let place = start..start + line.len();
+        start = place.end;
+        // Within a conflict, markers of another size are text: git shows conflicts of the ancestors so.
+        let marker = marker(line).filter(|marker| section == Section::Common || marker.size == last_opened.1);
+        let Some(marker) = marker else {
+            for (text, own) in [(&mut ours, Section::Ours), (&mut base, Section::Base), (&mut theirs, Section::Theirs)]
+            {
+                if section == Section::Common || section == own {
+                    text.extend_from_slice(line);
+                }
+            }
+            continue;
+        };
+        section = match (section, marker.character) {
+            (Section::Common, b'<') => {
+                last_opened = (place, marker.size);
+                style.get_or_insert(MarkerStyle { size: marker.size, ours: marker.label, theirs: String::new() });
+                Section::Ours
+            }
+            (Section::Ours, b'|') => Section::Base,
+            (Section::Ours, b'=') => {
+                base_is_complete = false;
+                Section::Theirs
+            }
+            (Section::Base, b'=') => Section::Theirs,
+            (Section::Theirs, b'>') => {
+                style = style.map(|style| MarkerStyle { theirs: marker.label, ..style });
+                Section::Common
+            }
+            _ => return Err(misplaced(path, bytes, place, "this marker does not belong here")),
+        };
+    }
+    if section != Section::Common {
+        return Err(misplaced(path, bytes, last_opened.0, "this conflict has no end"));
+    }
+    Ok(style.map(|style| Sides { ours, base, base_is_complete, theirs, style }))
+}
+
+/// A line that is a conflict marker.
+struct Marker {
+    character: u8,
+    size: usize,
+    label: String,
+}
+
+/// No line of a lock file starts with seven of these characters.
+fn marker(line: &[u8]) -> Option<Marker> {
+    let character = *line.first().filter(|byte| b"<|=>".contains(byte))?;
+    let size = line.iter().take_while(|byte| **byte == character).count();
+    let rest = line[size..].trim_ascii_end();
+    let is_marker = size >= MARKER_SIZE && (rest.is_empty() || rest.starts_with(b" "));
+    is_marker.then(|| Marker { character, size, label: String::from_utf8_lossy(rest.trim_ascii_start()).into_owned() })
+}
+
+fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Box<Diagnostic> {
+    // Replacing what is no UTF-8 may move the place by a few bytes; what is shown stays within the text all the same.
+    let file = SourceFile::new(path, String::from_utf8_lossy(bytes));
+    let line_end = place.start + bytes[place.clone()].trim_ascii_end().len();
+    let diagnostic = Diagnostic::error(Code::ConflictMarkers, "the conflict markers do not belong together")
+        .at(Location::new(&file, place.start..line_end), text)
+        .help("take one side with `git checkout --ours` or `--theirs`, then lock again");
+    Box::new(diagnostic)
+}
+
+/// The bytes of `ours` with the merge's entries, and markers around each entry in conflict.
+///
+/// The rest of the file keeps our formatting; a conflict shows each side's entry as that side wrote it. The ancestor's is
+/// shown where nobody could tell without it what the sides did, so that [`split_conflicts`] brings the same conflicts back.
+pub fn with_markers(ours: &Document, theirs: &Document, merged: &Merged, style: &MarkerStyle) -> Result<Vec<u8>> {
+    let mut locks = merged.locks.clone();
+    // An entry that we removed is put in its place, to be replaced by the conflict below.
+    let shown = |conflict: &Conflict| -> Option<LockedProvider> { conflict.ours.clone().or(conflict.theirs.clone()) };
+    locks.extend(merged.conflicts.iter().filter_map(|c| Some((c.address.clone(), shown(c)?))));
+    let bytes = ours.edit(&locks)?;
+    if merged.conflicts.is_empty() {
+        return Ok(bytes);
+    }
+    let document = parse(&ours.file.path, &bytes, ours.dialect).document.ok_or_else(|| unreadable(ours))?;
+    let text = &document.file.text;
+    let line_break = dominating_line_break(text);
+    let (our_blocks, their_blocks) = (blocks(&document), blocks(theirs));
+    let mut conflicts: Vec<_> =
+        merged.conflicts.iter().filter_map(|c| Some((our_blocks.get(&c.address)?.clone(), c))).collect();
+    conflicts.sort_by_key(|(place, _)| place.start);
+    let mark_length = bytes.len() - text.len();
+    let mut result = bytes[..mark_length].to_vec();
+    let mut position = 0;
+    for (place, conflict) in conflicts {
+        let ours = if conflict.ours.is_some() { &text[place.clone()] } else { "" };
+        let theirs = their_blocks.get(&conflict.address).map_or("", |place| &theirs.file.text[place.clone()]);
+        let sides = [ours, &ancestor(conflict), theirs];
+        // Where a side is empty, the blank line above the block is part of what that side has not.
+        let gap = if ours.is_empty() || theirs.is_empty() {
+            blank_line_above(text, place.start)
+        } else {
+            place.start..place.start
+        };
+        let sides =
+            sides.map(|side| if side.is_empty() { String::new() } else { format!("{}{side}", &text[gap.clone()]) });
+        result.extend_from_slice(&text.as_bytes()[position..gap.start]);
+        result.extend(conflict_text(&sides, style, line_break).into_bytes());
+        position = place.end;
+    }
+    result.extend_from_slice(&text.as_bytes()[position..]);
+    Ok(result)
+}
+
+/// The line above the one that starts at `position`, if it is blank; else nothing.
+fn blank_line_above(text: &str, position: usize) -> Range<usize> {
+    let above = text[..position].lines().next_back().unwrap_or("x");
+    if !above.trim().is_empty() {
+        return position..position;
+    }
+    let before = text[..position].strip_suffix('\n').unwrap_or(&text[..position]);
+    before.rfind('\n').map_or(0, |line_break| line_break + 1)..position
+}
+
+/// The common ancestor's entry, if the conflict has to show it: of two versions each side's is enough.
+fn ancestor(conflict: &Conflict) -> String {
+    let mut text = String::new();
+    if let (Some(base), false) = (&conflict.base, conflict.reason == ConflictReason::Versions) {
+        push_block(&mut text, &conflict.address, base);
+    }
+    text
+}
+
+/// One conflict, with the same line break everywhere.
+fn conflict_text([ours, base, theirs]: &[String; 3], style: &MarkerStyle, line_break: &str) -> String {
+    let marker =
+        |character: &str, label: &str| format!("{} {label}", character.repeat(style.size)).trim_end().to_owned();
+    let mut lines = vec![marker("<", &style.ours)];
+    lines.extend(ours.lines().map(str::to_owned));
+    if !base.is_empty() {
+        lines.push(marker("|", "base"));
+        lines.extend(base.lines().map(str::to_owned));
+    }
+    lines.push(marker("=", ""));
+    lines.extend(theirs.lines().map(str::to_owned));
+    lines.push(marker(">", &style.theirs));
+    lines.iter().flat_map(|line| [line, line_break]).collect()
+}
+
+fn unreadable(document: &Document) -> Box<Diagnostic> {
+    let message = format!("the merged {} cannot be read back", document.file.path.display());
+    Box::new(Diagnostic::error(Code::LockFileSyntax, message).help("this is a bug of provlock: please report it"))
+}
+
+/// The whole lines that each provider's block takes, with their line breaks.
+fn blocks(document: &Document) -> BTreeMap<&ProviderAddress, Range<usize>> {
+    let text = &document.file.text;
+    let lines = |span: &Range<usize>| {
+        let start = text[..span.start].rfind('\n').map_or(0, |line_break| line_break + 1);
+        let end = text[span.end..].find('\n').map_or(text.len(), |line_break| span.end + line_break + 1);
+        start..end
+    };
+    document.entries.iter().map(|entry| (&entry.address, lines(&entry.layout.span))).collect()
+}

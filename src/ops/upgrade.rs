@@ -1,0 +1,303 @@
+//! `upgrade`: which versions the providers can move to, and what holds them back.
+//!
+//! [`survey`] asks for version lists, and dates where an age is demanded, but for no package; [`super::lock`] does the
+//! rest with the versions that were chosen.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::lock::{self, LockRequest};
+use super::parallel::{self, WAITING_REQUESTS};
+use super::select::Candidate;
+use crate::address::ProviderAddress;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::requirements::rewrite::{self, ConstraintEdit, Rewrite};
+use crate::requirements::{Declaration, Requirement, Requirements};
+use crate::source::{Available, ReleaseDates, Source};
+use crate::version::Version;
+
+/// How many versions of a provider are skipped for their age, newest first; older ones are then not asked about.
+const MOST_SKIPPED: usize = 30;
+
+/// What is to be upgraded, and how far.
+#[derive(Clone, Copy)]
+pub struct UpgradeRequest<'a> {
+    /// The lock file and the configuration. Its versions are those that the user names; they are chosen as they are.
+    pub lock: LockRequest<'a>,
+    /// Whether prereleases count as the newest version. One is chosen only where a constraint names exactly it, because
+    /// OpenTofu and Terraform accept no other.
+    pub prereleases: bool,
+    /// Whether constraints are rewritten so that the newest version is allowed.
+    pub rewrite_constraints: bool,
+    /// How old a version must be.
+    pub minimum_age: Option<MinimumAge<'a>>,
+}
+
+/// How old a version must be to be chosen.
+#[derive(Clone, Copy)]
+pub struct MinimumAge<'a> {
+    /// The age.
+    pub age: Duration,
+    /// Providers whose versions may be younger.
+    pub exempt: &'a [ProviderAddress],
+    /// The time at which the age is measured.
+    pub now: Timestamp,
+    /// When versions were published.
+    pub dates: &'a ReleaseDates,
+}
+
+/// What an upgrade would do.
+pub struct Survey {
+    /// The providers that were looked at, in the order of their addresses.
+    pub providers: Vec<Outlook>,
+    /// The configuration's requirements, with the constraints after the edits.
+    pub requirements: Requirements,
+    /// The constraints that are to be written anew.
+    pub edits: Vec<ConstraintEdit>,
+    /// The versions that were chosen.
+    pub versions: BTreeMap<ProviderAddress, Version>,
+    /// The entries that the configuration does not require and that are to go.
+    pub pruned: Vec<ProviderAddress>,
+    /// What the user should know.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// A provider's versions.
+pub struct Outlook {
+    /// The provider.
+    pub address: ProviderAddress,
+    /// The version in the lock file.
+    pub locked: Option<Version>,
+    /// The version that is chosen: the newest that the constraints, after any edits, and the demanded age allow.
+    pub allowed: Version,
+    /// The newest version there is.
+    pub newest: Version,
+    /// The declarations whose constraints do not allow the newest version.
+    pub held_back_by: Vec<Declaration>,
+    /// Whether versions were skipped for their age.
+    pub too_young: bool,
+}
+
+/// A provider's outlook and what follows from it.
+struct Prospect {
+    outlook: Outlook,
+    rewrite: Option<Rewrite>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl Outlook {
+    /// Whether the provider would get another version, or its first.
+    pub fn moves(&self) -> bool {
+        self.locked.as_ref() != Some(&self.allowed)
+    }
+
+    /// Whether there is a newer version than the one that is chosen.
+    pub fn is_held_back(&self) -> bool {
+        self.allowed < self.newest
+    }
+}
+
+impl Survey {
+    /// Whether there is anything to do.
+    pub fn moves(&self) -> bool {
+        self.providers.iter().any(Outlook::moves) || !self.edits.is_empty() || !self.pruned.is_empty()
+    }
+
+    /// The request that carries the survey out.
+    pub fn lock_request<'a>(&'a self, request: &UpgradeRequest<'a>) -> LockRequest<'a> {
+        LockRequest { requirements: &self.requirements, versions: &self.versions, ..request.lock }
+    }
+}
+
+/// Looks at every provider that is to be upgraded. All errors are collected.
+pub fn survey(request: &UpgradeRequest<'_>, source: &Source) -> std::result::Result<Survey, Vec<Diagnostic>> {
+    let (old, _) = lock::take_over(request.lock.document.locks(), request.lock.dialect);
+    let candidates = lock::candidates(&request.lock, &old)?;
+    let prospects = parallel::map(candidates, WAITING_REQUESTS, |candidate| prospect(candidate, request, source));
+    let mut survey = Survey {
+        providers: Vec::new(),
+        requirements: request.lock.requirements.clone(),
+        edits: Vec::new(),
+        versions: BTreeMap::new(),
+        pruned: pruned(&request.lock),
+        warnings: Vec::new(),
+    };
+    for Prospect { outlook, rewrite, warnings } in lock::all(prospects)? {
+        survey.warnings.extend(warnings);
+        survey.versions.insert(outlook.address.clone(), outlook.allowed.clone());
+        if let Some(Rewrite { requirement, edits }) = rewrite {
+            survey.requirements.providers.insert(outlook.address.clone(), requirement);
+            survey.edits.extend(edits);
+        }
+        survey.providers.push(outlook);
+    }
+    Ok(survey)
+}
+
+fn pruned(request: &LockRequest<'_>) -> Vec<ProviderAddress> {
+    let required = &request.requirements.providers;
+    let entries = request.document.locks().keys().filter(|address| request.prune && !required.contains_key(address));
+    entries.cloned().collect()
+}
+
+fn prospect(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Source) -> Result<Prospect> {
+    let available = candidate.available(source)?;
+    let counts = |version: &&Version| request.prereleases || !version.is_prerelease();
+    let newest = available.versions.keys().rev().find(counts).or_else(|| available.versions.keys().next_back());
+    let newest = newest.ok_or_else(|| candidate.no_match(&available))?.clone();
+    let chosen = match candidate.chosen {
+        Some(version) => exactly(&candidate, version, &available, request, source)?,
+        None => newest_allowed(&candidate, &available, request, source)?,
+    };
+    candidate.supported(&chosen.version, &available)?;
+    let requirement = chosen.rewrite.as_ref().map_or(candidate.requirement, |rewrite| &rewrite.requirement);
+    let outlook = Outlook {
+        address: candidate.address.clone(),
+        locked: request.lock.document.locks().get(candidate.address).map(|locked| locked.version.clone()),
+        held_back_by: if chosen.version < newest { holding_back(requirement, &newest) } else { Vec::new() },
+        too_young: chosen.too_young,
+        allowed: chosen.version,
+        newest,
+    };
+    Ok(Prospect { outlook, rewrite: chosen.rewrite, warnings: chosen.warnings })
+}
+
+/// The declarations that do not allow a version.
+fn holding_back(requirement: &Requirement, version: &Version) -> Vec<Declaration> {
+    let declarations = requirement.declarations.iter();
+    let against =
+        |declaration: &&Declaration| declaration.version.is_some() && !declaration.constraints.allows(version);
+    let found: Vec<Declaration> = declarations.filter(against).cloned().collect();
+    // A prerelease is allowed as soon as one declaration names it.
+    if requirement.constraints.allows(version) { Vec::new() } else { found }
+}
+
+/// A version with what has to be done for it.
+struct Chosen {
+    version: Version,
+    rewrite: Option<Rewrite>,
+    too_young: bool,
+    warnings: Vec<Diagnostic>,
+}
+
+/// The version that the user names.
+fn exactly(
+    candidate: &Candidate<'_>,
+    version: &Version,
+    available: &Available,
+    request: &UpgradeRequest<'_>,
+    source: &Source,
+) -> Result<Chosen> {
+    candidate.listed(version, available)?;
+    let rewrite = if candidate.requirement.constraints.allows(version) {
+        None
+    } else if request.rewrite_constraints {
+        let refused = |warning: Box<Diagnostic>| {
+            let error = candidate.chosen_against_constraints(version);
+            Box::new(Diagnostic { help: None, ..*error }.note(warning.message))
+        };
+        Some(rewrite::allow(candidate.requirement, version).map_err(refused)?)
+    } else {
+        return Err(candidate.chosen_against_constraints(version));
+    };
+    let is_locked = candidate.locked.is_some_and(|locked| locked.version == *version);
+    let age = request.minimum_age.filter(|_| !is_locked);
+    if let Some(why) = age.and_then(|age| age.objection(candidate.address, version, source)) {
+        let message = format!("{} {version} is not chosen: {why}", candidate.name());
+        let error = Diagnostic::error(Code::TooYoung, message);
+        return Err(Box::new(error.help("choose it all the same with --min-age 0d")));
+    }
+    Ok(Chosen { version: version.clone(), rewrite, too_young: false, warnings: Vec::new() })
+}
+
+/// The newest version that the constraints, rewritten if that is wanted, and the demanded age allow.
+fn newest_allowed(
+    candidate: &Candidate<'_>,
+    available: &Available,
+    request: &UpgradeRequest<'_>,
+    source: &Source,
+) -> Result<Chosen> {
+    let constraints = &candidate.requirement.constraints;
+    let mut not_rewritten = None;
+    let mut skipped: Vec<String> = Vec::new();
+    for version in available.versions.keys().rev() {
+        let rewrite = if constraints.allows(version) {
+            None
+        } else if request.rewrite_constraints && is_above(candidate.requirement, version, request.prereleases) {
+            match rewrite::allow(candidate.requirement, version) {
+                Ok(rewrite) => Some(rewrite),
+                Err(warning) => {
+                    not_rewritten.get_or_insert(*warning);
+                    continue;
+                }
+            }
+        } else {
+            continue;
+        };
+        // What is locked already is not chosen anew, however young it is.
+        let is_locked = candidate.locked.is_some_and(|locked| locked.version == *version);
+        if skipped.len() >= MOST_SKIPPED && !is_locked {
+            continue;
+        }
+        let age = request.minimum_age.filter(|_| !is_locked);
+        match age.and_then(|age| age.objection(candidate.address, version, source)) {
+            None => {
+                let warnings = not_rewritten.into_iter().chain(too_young(candidate, &skipped)).collect();
+                return Ok(Chosen { version: version.clone(), rewrite, too_young: !skipped.is_empty(), warnings });
+            }
+            Some(why) => skipped.push(format!("{version} is not chosen: {why}")),
+        }
+    }
+    if let Some(warning) = too_young(candidate, &skipped) {
+        let error = Diagnostic::error(Code::TooYoung, warning.message);
+        let error = error.help("choose it all the same with --min-age 0d");
+        return Err(Box::new(warning.notes.into_iter().fold(error, Diagnostic::note)));
+    }
+    let notes = not_rewritten.into_iter().map(|warning| warning.message);
+    Err(Box::new(notes.fold(*candidate.no_match(available), Diagnostic::note)))
+}
+
+/// Whether a version is newer than what the constraints allow, so that they may come to allow it. None is rewritten for an
+/// older version that nobody named.
+fn is_above(requirement: &Requirement, version: &Version, prereleases: bool) -> bool {
+    let terms = requirement.constraints.terms();
+    (prereleases || !version.is_prerelease())
+        && terms.iter().all(|term| term.compares(version) || *version > term.boundary)
+}
+
+/// What to say about the versions that were skipped, the newest first.
+fn too_young(candidate: &Candidate<'_>, skipped: &[String]) -> Option<Diagnostic> {
+    let (first, others) = skipped.split_first()?;
+    let warning = Diagnostic::warning(Code::TooYoung, format!("{} {first}", candidate.name()));
+    let warning = match skipped.len() {
+        MOST_SKIPPED => warning.help(format!("only the newest {MOST_SKIPPED} versions were asked about")),
+        _ => warning,
+    };
+    Some(others.iter().cloned().fold(warning, Diagnostic::note))
+}
+
+impl MinimumAge<'_> {
+    /// Why a version is not old enough, or cannot be shown to be.
+    fn objection(&self, address: &ProviderAddress, version: &Version, source: &Source) -> Option<String> {
+        if self.age.is_zero() || self.exempt.contains(address) {
+            return None;
+        }
+        let age = SignedDuration::try_from(self.age).unwrap_or(SignedDuration::MAX);
+        match self.dates.published(address, version, source) {
+            Ok(date) if self.now.duration_since(date) >= age => None,
+            Ok(date) => Some(format!("published {date:.0}, and it must be {} old", self.shown_age())),
+            Err(why) => Some(format!("when it was published is not known, because {why}")),
+        }
+    }
+
+    fn shown_age(&self) -> String {
+        const DAY: u64 = 86_400;
+        match self.age.as_secs() {
+            DAY => "1 day".to_owned(),
+            seconds if seconds % DAY == 0 => format!("{} days", seconds / DAY),
+            seconds => format!("{:#}", SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX))),
+        }
+    }
+}

@@ -1,0 +1,344 @@
+//! A client for what is needed of the OCI distribution specification 1.1: tags, manifests, blobs.
+//!
+//! The crate `oci-client` 0.18 does not hold up here. It is asynchronous only and makes an HTTP client of its own, so
+//! neither this program's retries nor its rules for redirects count; it follows no `Link` in a list of tags, reads manifests
+//! and lists of any size into memory, sends a password to whatever token server is named, even over plain HTTP, and knows no
+//! refresh tokens. It would add 21 crates.
+
+use std::io::Read;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use reqwest::StatusCode;
+use reqwest::blocking::{Client, Response};
+use reqwest::header::{LINK, WWW_AUTHENTICATE};
+use serde::Deserialize;
+use url::Url;
+
+use super::authorization::{Applicant, Authorization};
+use super::challenge;
+use super::credentials::{Found, OciLogins};
+use super::http::{self, Get};
+use super::manifest::Digest;
+use super::template::Repository;
+use crate::cli_config::shown_url;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::net::{Body, Failure, NetSettings, RequestError, RequestErrorKind, with_retries};
+use crate::source::once_map::OnceMap;
+
+/// Registries should take manifests up to this size, and need not take larger ones (OCI distribution specification 1.1).
+const MAXIMUM_MANIFEST_BYTES: u64 = 4 << 20;
+/// The longest list of tags that is read, in pages of at most [`MAXIMUM_MANIFEST_BYTES`].
+const MOST_PAGES: usize = 1_000;
+const MOST_TAGS: usize = 100_000;
+/// More answers to challenges than these mean a registry that cannot make up its mind.
+const MOST_ANSWERS: usize = 4;
+
+/// Access to OCI registries, shared by all mirrors of a run: connections, logins, tokens.
+pub struct OciRegistries {
+    http: Client,
+    settings: NetSettings,
+    logins: OciLogins,
+    sessions: OnceMap<Repository, Arc<Session>>,
+}
+
+/// What is known of one repository in this run.
+#[derive(Default)]
+pub(super) struct Session {
+    base: OnceLock<std::result::Result<Url, RequestErrorKind>>,
+    login: OnceLock<Result<Option<Found>>>,
+    authorization: Mutex<Option<Authorization>>,
+}
+
+/// A repository with the means to ask for its content.
+pub(super) struct RepositoryClient<'a> {
+    registries: &'a OciRegistries,
+    repository: Repository,
+    session: Arc<Session>,
+}
+
+#[derive(Deserialize)]
+struct TagList {
+    tags: Option<Vec<String>>,
+}
+
+type Attempt<T> = std::result::Result<T, Failure>;
+
+impl OciRegistries {
+    /// Fails when a certificate cannot be read or the system's trust store is unusable.
+    pub fn new(settings: NetSettings, logins: OciLogins) -> Result<Self> {
+        Ok(Self { http: http::build(&settings)?, settings, logins, sessions: OnceMap::default() })
+    }
+
+    pub(super) fn client(&self, repository: Repository) -> RepositoryClient<'_> {
+        let session = self.sessions.get_or_compute(repository.clone(), Default::default);
+        RepositoryClient { registries: self, repository, session }
+    }
+}
+
+impl RepositoryClient<'_> {
+    pub(super) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// The names of all tags; `None` if the registry has no such repository.
+    pub(super) fn tags(&self) -> std::result::Result<Option<Vec<String>>, RequestError> {
+        let mut url = self.url("tags/list")?;
+        let mut tags = Vec::new();
+        for _ in 0..MOST_PAGES {
+            let page = self.exchange(&url, self.registries.settings.discovery_retries, || {
+                let response = self.get(&url, Some("application/json"), Some(self.registries.settings.timeout))?;
+                let next = next_page(&response)?;
+                Ok((next, http::read(response, MAXIMUM_MANIFEST_BYTES)?))
+            });
+            let (next, bytes) = match page {
+                Ok(page) => page,
+                Err(error) if says_no_repository(&error.kind) && self.is_registry() => return Ok(None),
+                Err(error) => return Err(error),
+            };
+            let list: TagList = serde_json::from_slice(&bytes).map_err(|error| {
+                let why = format!("it is no list of tags (line {}, column {})", error.line(), error.column());
+                request_error(&url, RequestErrorKind::InvalidBody(why))
+            })?;
+            tags.extend(list.tags.unwrap_or_default());
+            match next {
+                Some(next) if tags.len() <= MOST_TAGS => url = next,
+                Some(_) => break,
+                None => return Ok(Some(tags)),
+            }
+        }
+        Err(request_error(&url, RequestErrorKind::InvalidBody("the list of tags has no end".to_owned())))
+    }
+
+    /// The manifest that a tag names.
+    pub(super) fn manifest_by_tag(
+        &self,
+        tag: &str,
+        accept: &'static str,
+    ) -> std::result::Result<Vec<u8>, RequestError> {
+        self.manifest(tag, accept, |bytes, response_digest| match response_digest {
+            Some(digest) if !digest.is_of(bytes) => Err("the registry sent a manifest of another digest than it says"),
+            _ => Ok(()),
+        })
+    }
+
+    /// The manifest of a digest, which is checked.
+    pub(super) fn manifest_by_digest(
+        &self,
+        digest: &Digest,
+        accept: &'static str,
+    ) -> std::result::Result<Vec<u8>, RequestError> {
+        self.manifest(&digest.to_string(), accept, |bytes, _| {
+            if digest.is_of(bytes) { Ok(()) } else { Err("the manifest does not have its digest") }
+        })
+    }
+
+    fn manifest(
+        &self,
+        reference: &str,
+        accept: &'static str,
+        check: impl Fn(&[u8], Option<Digest>) -> std::result::Result<(), &'static str>,
+    ) -> std::result::Result<Vec<u8>, RequestError> {
+        let url = self.url(&format!("manifests/{reference}"))?;
+        self.exchange(&url, self.registries.settings.discovery_retries, || {
+            let response = self.get(&url, Some(accept), Some(self.registries.settings.timeout))?;
+            let header = response.headers().get("docker-content-digest").and_then(|value| value.to_str().ok());
+            let response_digest = header.and_then(|text| text.parse().ok());
+            let bytes = http::read(response, MAXIMUM_MANIFEST_BYTES)?;
+            let wrong = |why: &str| Failure::lasting(RequestErrorKind::InvalidBody(why.to_owned()));
+            check(&bytes, response_digest).map_err(wrong)?;
+            Ok(bytes)
+        })
+    }
+
+    /// Hands the content of a blob, at most `limit` bytes, to `consume`, with its length if that is known. When the
+    /// connection breaks, everything is done again, with a fresh call of `consume`, whose own errors are final.
+    ///
+    /// The digest is not checked, since `consume` knows better ways to do that.
+    pub(super) fn blob<T>(
+        &self,
+        digest: &Digest,
+        limit: u64,
+        mut consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
+    ) -> std::result::Result<T, RequestError> {
+        let url = self.blob_url(digest)?;
+        self.exchange(&url, self.registries.settings.download_retries, || {
+            let response = self.get(&url, None, None)?;
+            let length = response.content_length();
+            let mut body = Body::new(response, limit)?;
+            let consumed = consume(&mut body, length);
+            body.failure().map_or(Ok(consumed), Err)
+        })
+    }
+
+    /// Where a blob is.
+    pub(super) fn blob_url(&self, digest: &Digest) -> std::result::Result<Url, RequestError> {
+        self.url(&format!("blobs/{digest}"))
+    }
+
+    /// The error for the user. `what` says what was wanted.
+    pub(super) fn diagnostic(&self, error: RequestError, what: &str) -> Box<Diagnostic> {
+        let RequestErrorKind::Unauthorized { status, credentials_sent } = error.kind else {
+            return error.into_diagnostic(what);
+        };
+        let message =
+            format!("cannot get {what}: {} refused access to {} ({status})", self.repository.registry, error.url);
+        let mut refusal = Diagnostic::error(Code::Unauthorized, message);
+        match self.session.login.get() {
+            Some(Ok(Some(found))) if credentials_sent => {
+                refusal = refusal.note(format!("the login comes from {}", found.origin));
+            }
+            Some(Ok(Some(found))) => {
+                refusal = refusal.note(format!(
+                    "no credentials were sent, as the registry asks for none that {} holds",
+                    found.origin
+                ));
+            }
+            _ => {
+                refusal = refusal.note("no credentials were sent, as there is no login for it");
+                refusal.notes.extend(self.registries.logins.searched());
+            }
+        }
+        Box::new(refusal.help(super::login_help(&self.repository)))
+    }
+
+    /// Whether the host is an OCI registry at all: one that answers nothing but "not found" has another problem than a
+    /// missing repository.
+    fn is_registry(&self) -> bool {
+        let Some(Ok(base)) = self.session.base.get() else { return false };
+        let request =
+            Get { url: base, accept: Some("application/json"), time_limit: Some(self.registries.settings.timeout) };
+        http::get(&self.registries.http, &request, None)
+            .is_ok_and(|response| response.status().is_success() || response.status() == StatusCode::UNAUTHORIZED)
+    }
+
+    fn url(&self, path: &str) -> std::result::Result<Url, RequestError> {
+        let base = self.session.base.get_or_init(|| self.find_base()).clone();
+        let base =
+            base.map_err(|kind| RequestError { url: self.repository.to_string(), kind, credentials_of: None })?;
+        let path = format!("{}/{path}", self.repository.name);
+        base.join(&path).map_err(|error| request_error(&base, RequestErrorKind::Connection(error.to_string())))
+    }
+
+    /// The registry's base URL. On this machine a registry may speak HTTP, so HTTPS is tried first there.
+    fn find_base(&self) -> std::result::Result<Url, RequestErrorKind> {
+        let host = match self.repository.registry.as_str() {
+            super::DOCKER_HUB => "registry-1.docker.io",
+            other => other,
+        };
+        let parse = |scheme: &str| {
+            let url = Url::parse(&format!("{scheme}://{host}/v2/"));
+            url.map_err(|error| RequestErrorKind::Connection(format!("the registry cannot be in a URL: {error}")))
+        };
+        let encrypted = parse("https")?;
+        if !http::is_loopback(&encrypted) {
+            return Ok(encrypted);
+        }
+        let request = Get { url: &encrypted, accept: None, time_limit: Some(self.registries.settings.timeout) };
+        match http::get(&self.registries.http, &request, None) {
+            Err(Failure { kind: RequestErrorKind::Connection(_), .. }) => parse("http"),
+            _ => Ok(encrypted),
+        }
+    }
+
+    /// One attempt to get a URL of the registry, with the answers to its challenges.
+    fn get(&self, url: &Url, accept: Option<&'static str>, time_limit: Option<Duration>) -> Attempt<Response> {
+        let request = Get { url, accept, time_limit };
+        let mut authorization = self.authorization().clone();
+        let mut fresh = false;
+        for _ in 0..MOST_ANSWERS {
+            let header = authorization.as_ref().map(|authorization| &authorization.header);
+            let response = http::get(&self.registries.http, &request, header)?;
+            if response.status().is_success() {
+                return Ok(response);
+            }
+            // Only the registry itself may ask for credentials, not where it redirects to.
+            let at_home = response.url().origin() == url.origin();
+            let sent = authorization.is_some() && at_home;
+            if response.status() != StatusCode::UNAUTHORIZED || !at_home {
+                return Err(http::failure(response, sent));
+            }
+            match self.renew(&response, authorization.as_ref(), fresh)? {
+                Some(next) => (authorization, fresh) = (Some(next), true),
+                None => return Err(http::failure(response, sent)),
+            }
+        }
+        Err(Failure::lasting(RequestErrorKind::Unauthorized { status: 401, credentials_sent: authorization.is_some() }))
+    }
+
+    /// Another authorization than the refused one; of threads that are refused at the same time, one gets it for all.
+    fn renew(
+        &self,
+        response: &Response,
+        refused: Option<&Authorization>,
+        fresh: bool,
+    ) -> Attempt<Option<Authorization>> {
+        let mut current = self.authorization();
+        if current.as_ref() != refused {
+            return Ok(current.clone());
+        }
+        let login = self.session.login.get_or_init(|| self.registries.logins.find(&self.repository));
+        let login = login.as_ref().map_err(|error| Failure::lasting(RequestErrorKind::Credentials(error.clone())))?;
+        let applicant = Applicant {
+            http: &self.registries.http,
+            settings: &self.registries.settings,
+            repository: &self.repository,
+            registry: response.url(),
+            login: login.as_ref(),
+        };
+        let fields = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+        let next = applicant.answer(&challenge::parse(fields), refused.map(|refused| refused.kind), fresh)?;
+        if next.is_some() {
+            current.clone_from(&next);
+        }
+        Ok(next)
+    }
+
+    fn authorization(&self) -> MutexGuard<'_, Option<Authorization>> {
+        self.session.authorization.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn exchange<T>(
+        &self,
+        url: &Url,
+        retries: u32,
+        attempt: impl FnMut() -> Attempt<T>,
+    ) -> std::result::Result<T, RequestError> {
+        with_retries(retries, self.registries.settings.back_off, attempt).map_err(|kind| request_error(url, kind))
+    }
+}
+
+fn request_error(url: &Url, kind: RequestErrorKind) -> RequestError {
+    RequestError { url: shown_url(url), kind, credentials_of: None }
+}
+
+/// Whether an answer to the question for tags means that the repository does not exist.
+fn says_no_repository(kind: &RequestErrorKind) -> bool {
+    match kind {
+        RequestErrorKind::NotFound => true,
+        RequestErrorKind::Status { body, .. } => body.contains("NAME_UNKNOWN") || body.contains("NAME_INVALID"),
+        _ => false,
+    }
+}
+
+/// The target of a link to the next page, such as `</v2/a/tags/list?last=1.0.0>; rel="next"`.
+fn next_link(link: &str) -> Option<&str> {
+    let (target, parameters) = link.trim_start().strip_prefix('<')?.split_once('>')?;
+    let is_next = |parameter: &str| {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        name.trim().eq_ignore_ascii_case("rel") && value.trim().trim_matches('"').eq_ignore_ascii_case("next")
+    };
+    parameters.split(';').any(is_next).then_some(target)
+}
+
+/// The URL of the next page of a list (RFC 8288), which must be on the same registry.
+fn next_page(response: &Response) -> Attempt<Option<Url>> {
+    let fields = response.headers().get_all(LINK).iter().filter_map(|value| value.to_str().ok());
+    let Some(reference) = fields.flat_map(|field| field.split(',')).find_map(next_link) else { return Ok(None) };
+    let invalid = |why: String| Failure::lasting(RequestErrorKind::InvalidBody(why));
+    let next = response.url().join(reference).map_err(|error| invalid(format!("its link is no URL: {error}")))?;
+    if next.origin() != response.url().origin() {
+        return Err(invalid(format!("the list of tags goes on at another host, {}", shown_url(&next))));
+    }
+    Ok(Some(next))
+}

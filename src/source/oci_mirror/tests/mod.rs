@@ -1,0 +1,278 @@
+//! Mirrors against made-up registries on this machine. `tests/oci.rs` has a real one.
+
+mod hostile;
+mod login;
+mod server;
+
+use std::collections::BTreeMap;
+use std::io::{Cursor, Write};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use zip::write::SimpleFileOptions;
+
+use self::server::{Reply, Request, Server};
+use super::*;
+use crate::cli_config::{CliConfig, Credentials, Environment};
+use crate::diagnostic::{Location, SourceFile};
+use crate::hash::Hash;
+use crate::net::{Client, NetSettings};
+use crate::source::Progress;
+
+const NULL: &str = "/v2/m/acme/null";
+
+/// What a repository holds, by path.
+#[derive(Clone, Default)]
+pub(super) struct Content(BTreeMap<String, Vec<u8>>);
+
+impl Content {
+    fn answer(&self, request: &Request) -> Reply {
+        match self.0.get(request.path()) {
+            Some(body) => Reply::new(200, body.clone()),
+            None => Reply::not_found(),
+        }
+    }
+
+    fn put(&mut self, path: impl Into<String>, body: impl Into<Vec<u8>>) -> &mut Self {
+        self.0.insert(path.into(), body.into());
+        self
+    }
+
+    /// Stores a manifest by its digest and returns its descriptor.
+    fn put_manifest(&mut self, document: &Value) -> Value {
+        let body = document.to_string();
+        let digest = digest_of(body.as_bytes());
+        self.put(format!("{NULL}/manifests/{digest}"), body.clone());
+        json!({"mediaType": document["mediaType"], "artifactType": document["artifactType"], "digest": digest,
+            "size": body.len()})
+    }
+
+    fn put_index(&mut self, tag: &str, manifests: &[Value]) -> &mut Self {
+        let index = json!({"schemaVersion": 2, "mediaType": manifest::INDEX,
+            "artifactType": "application/vnd.opentofu.provider", "manifests": manifests});
+        self.put(format!("{NULL}/manifests/{tag}"), index.to_string())
+    }
+}
+
+fn digest_of(bytes: &[u8]) -> String {
+    use sha2::Digest as _;
+    let zh = Hash::zh(&sha2::Sha256::digest(bytes).into());
+    format!("sha256:{}", zh.value())
+}
+
+fn archive() -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    writer.start_file("terraform-provider-null_v1.0.0", SimpleFileOptions::default()).unwrap();
+    writer.write_all(b"a program").unwrap();
+    writer.finish().unwrap().into_inner()
+}
+
+fn target_manifest(layers: &Value) -> Value {
+    json!({"schemaVersion": 2, "mediaType": manifest::MANIFEST,
+        "artifactType": "application/vnd.opentofu.provider-target", "layers": layers})
+}
+
+fn with_platform(mut descriptor: Value, os: &str, architecture: &str) -> Value {
+    descriptor["platform"] = json!({"os": os, "architecture": architecture});
+    descriptor
+}
+
+fn zip_layer(bytes: &[u8]) -> Value {
+    json!({"mediaType": "archive/zip", "digest": digest_of(bytes), "size": bytes.len()})
+}
+
+/// Version 1.0.0 of acme/null for two platforms, with the same package.
+fn content() -> Content {
+    let mut content = Content::default();
+    let package = archive();
+    let manifest = content.put_manifest(&target_manifest(&json!([
+        zip_layer(&package),
+        {"mediaType": "text/plain", "digest": digest_of(b""), "size": 0},
+    ])));
+    let foreign = json!({"mediaType": manifest::MANIFEST, "digest": digest_of(b"x"), "size": 1});
+    let manifests = [
+        with_platform(manifest.clone(), "linux", "amd64"),
+        with_platform(manifest, "darwin", "arm64"),
+        with_platform(foreign, "linux", "s390x"),
+    ];
+    content.put_index("1.0.0", &manifests);
+    content.put(format!("{NULL}/blobs/{}", digest_of(&package)), package);
+    content.put(format!("{NULL}/tags/list"), json!({"name": "m/acme/null", "tags": ["1.0.0"]}).to_string());
+    content.put("/v2/", "{}");
+    content
+}
+
+fn settings() -> NetSettings {
+    NetSettings { back_off: Duration::ZERO, use_proxies: false, ..NetSettings::default() }
+}
+
+fn downloader() -> Downloader {
+    let config = CliConfig::default();
+    let credentials = Credentials::new(&Environment::default(), &config, Dialect::Tofu);
+    Downloader::new(Client::new(settings(), Arc::new(credentials), &config).unwrap(), 2, None)
+}
+
+fn mirror_with(host: &str, logins: OciLogins) -> OciMirror {
+    let registries = OciRegistries::new(settings(), logins).unwrap();
+    let template = RepositoryTemplate::parse_flag(&format!("{host}/m/{{namespace}}/{{type}}")).unwrap();
+    OciMirror::new(downloader(), Arc::new(registries), template, Dialect::Tofu)
+}
+
+fn mirror(server: &Server) -> OciMirror {
+    mirror_with(&server.host(), OciLogins::anonymous())
+}
+
+fn null() -> ProviderAddress {
+    ProviderAddress::parse("acme/null", Dialect::Tofu).unwrap()
+}
+
+fn wanted(platform: &str) -> Wanted {
+    Wanted { address: null(), version: Version::new(1, 0, 0), platform: platform.parse().unwrap() }
+}
+
+fn fetch(mirror: &OciMirror) -> Result<Fetched> {
+    mirror.package(&wanted("linux_amd64"), &|_, _| ())
+}
+
+/// Everything that an error tells.
+fn told(error: &Diagnostic) -> String {
+    format!("{error:?}")
+}
+
+#[test]
+fn versions_are_the_tags_of_all_pages_that_are_versions() {
+    let server = Server::start(|request| match request.target.as_str() {
+        "/v2/m/acme/null/tags/list" => Reply::new(200, r#"{"tags": ["1.0.0", "latest", "v1.1.0", "1.2"]}"#)
+            .with("Link", "</v2/m/acme/null/tags/list?n=4&last=1.2>; rel=\"next\""),
+        "/v2/m/acme/null/tags/list?n=4&last=1.2" => Reply::new(200, r#"{"tags": ["2.0.0-rc.1_build.5", "1.1.0"]}"#)
+            .with("Link", "<list?last=5>; title=x; rel=next"),
+        "/v2/m/acme/null/tags/list?last=5" => Reply::new(200, r#"{"name": "m/acme/null", "tags": null}"#),
+        _ => Reply::not_found(),
+    });
+    let available = mirror(&server).versions(&null()).unwrap();
+    let versions: Vec<_> = available.versions.keys().map(ToString::to_string).collect();
+    assert_eq!(versions, ["1.0.0", "1.1.0", "2.0.0-rc.1+build.5"]);
+}
+
+#[test]
+fn a_missing_repository_is_told_from_a_host_that_is_no_registry() {
+    let registry = Server::start(|request| match request.path() {
+        "/v2/" => Reply::new(401, "").with("WWW-Authenticate", "Basic"),
+        _ => Reply::new(404, r#"{"errors": [{"code": "NAME_UNKNOWN"}]}"#),
+    });
+    let outcome = mirror(&registry).versions(&null());
+    assert!(matches!(&outcome, Err(SourceError::NoSuchProvider(error)) if error.code == Code::ProviderNotFound));
+    let refusing = Server::start(|request| match request.path() {
+        "/v2/" => Reply::new(200, ""),
+        _ => Reply::new(400, r#"{"errors": [{"code": "NAME_INVALID", "message": "no"}]}"#),
+    });
+    assert!(matches!(mirror(&refusing).versions(&null()), Err(SourceError::NoSuchProvider(_))));
+    let other = Server::start(|_| Reply::not_found());
+    assert!(matches!(mirror(&other).versions(&null()), Err(SourceError::Failed(_))));
+    let broken = Server::start(|_| Reply::new(500, r#"{"errors": [{"code": "UNKNOWN", "message": "secret"}]}"#));
+    let Err(SourceError::Failed(error)) = mirror(&broken).versions(&null()) else { panic!("no error") };
+    assert!(error.message.contains("500: UNKNOWN") && !told(&error).contains("secret"), "{error}");
+    assert_eq!(broken.requests_for("/v2/m/acme/null/tags/list").len(), 3);
+}
+
+#[test]
+fn a_package_yields_its_hashes() {
+    let server = Server::start({
+        let content = content();
+        move |request| content.answer(request)
+    });
+    let tofu = mirror(&server);
+    let platforms = tofu.platforms(&null(), &Version::new(1, 0, 0)).unwrap();
+    assert_eq!(platforms.iter().map(ToString::to_string).collect::<Vec<_>>(), ["darwin_arm64", "linux_amd64"]);
+    let received = Mutex::new(0);
+    let package = archive();
+    let fetched = tofu.package(&wanted("linux_amd64"), &|_, progress| match progress {
+        Progress::Started(length) => assert_eq!(length, Some(package.len() as u64)),
+        Progress::Received(count) => *received.lock().unwrap() += count,
+        Progress::Finished => {}
+    });
+    let fetched = fetched.unwrap();
+    let zh: Hash = digest_of(&package).replace("sha256:", "zh:").parse().unwrap();
+    // sha256sum of "a program" and two spaces and the name in front of a newline, hashed and in base64.
+    let h1: Hash = "h1:Kl9S3mrANLzPunb4yVAHwAcxr1AF2w313XuV0qAudnA=".parse().unwrap();
+    assert_eq!((fetched.h1.clone(), fetched.downloaded), (h1.clone(), package.len() as u64));
+    assert_eq!(fetched.recordable, BTreeSet::from([h1.clone(), zh.clone()]));
+    assert_eq!(fetched.confirmed, BTreeSet::from([h1.clone(), zh]));
+    assert_eq!(*received.lock().unwrap(), package.len() as u64);
+
+    let terraform = OciMirror { dialect: Dialect::Terraform, ..mirror(&server) };
+    assert_eq!(fetch(&terraform).unwrap().recordable, BTreeSet::from([h1]));
+    let error = tofu.package(&wanted("linux_s390x"), &|_, _| ()).unwrap_err();
+    assert_eq!(error.code, Code::PlatformNotAvailable);
+    assert_eq!(error.notes, ["there are packages for darwin_arm64, linux_amd64"]);
+    assert_eq!(server.requests_for("/v2/m/acme/null/manifests/1.0.0").len(), 2, "once for each mirror");
+}
+
+#[test]
+fn two_providers_cannot_share_a_repository() {
+    let server = Server::start(|_| Reply::new(200, r#"{"tags": []}"#));
+    let registries = Arc::new(OciRegistries::new(settings(), OciLogins::anonymous()).unwrap());
+    let template = RepositoryTemplate::parse_flag(&format!("{}/m/{{type}}", server.host())).unwrap();
+    let mirror = OciMirror::new(downloader(), registries, template, Dialect::Tofu);
+    assert!(mirror.versions(&null()).is_ok());
+    assert!(mirror.versions(&null()).is_ok());
+    let other = ProviderAddress::parse("emca/null", Dialect::Tofu).unwrap();
+    let Err(SourceError::Failed(error)) = mirror.versions(&other) else { panic!("no error") };
+    assert!(error.message.contains("acme/null") && error.message.contains("emca/null"), "{error}");
+}
+
+#[test]
+fn an_index_that_is_none_of_a_provider_says_what_it_is() {
+    let target = |artifact: &str, media: &str| json!({"mediaType": media, "artifactType": artifact, "digest": digest_of(b"x"), "size": 1});
+    let index = |artifact: &str, manifests: Value| {
+        json!({"mediaType": manifest::INDEX, "artifactType": artifact, "manifests": manifests}).to_string()
+    };
+    let provider = "application/vnd.opentofu.provider";
+    let provider_target = "application/vnd.opentofu.provider-target";
+    for (document, expected) in [
+        ("[]".to_owned(), "media type \"\""),
+        (String::new(), "no OCI manifest"),
+        (json!({"mediaType": manifest::INDEX, "manifests": []}).to_string(), "maybe a container image"),
+        (index("x/y", json!([])), "of the artifact type \"x/y\""),
+        (
+            json!({"mediaType": manifest::MANIFEST, "artifactType": provider_target}).to_string(),
+            "manifest of one platform",
+        ),
+        (target("application/vnd.opentofu.modulepkg", manifest::MANIFEST).to_string(), "is a module"),
+        (json!({"mediaType": "a/b", "artifactType": provider}).to_string(), "media type \"a/b\""),
+        (index(provider, json!([])), "lists no platform"),
+        (index(provider, json!([target("other", manifest::MANIFEST)])), "lists no platform"),
+        (index(provider, json!([target(provider_target, "a/b")])), "platform of the media type \"a/b\""),
+        (index(provider, json!([target(provider_target, manifest::MANIFEST)])), "without saying for which platform"),
+    ] {
+        let error = manifest::read_index(document.as_bytes()).unwrap_err();
+        assert!(error.contains(expected), "{document}: {error}");
+    }
+    for (layers, expected) in [
+        (json!([]), "no layer"),
+        (json!([{"mediaType": "application/zip", "digest": "x", "size": 1}]), "no layer"),
+        (json!([zip_layer(b"a"), zip_layer(b"b")]), "several layers"),
+        (json!([{"mediaType": "archive/zip", "digest": "sha512:00", "size": 1}]), "no sha256 digest"),
+        (json!([{"mediaType": "archive/zip", "digest": "sha256:../../x", "size": 1}]), "no sha256 digest"),
+        (json!([{"mediaType": "archive/zip", "digest": digest_of(b""), "size": -1}]), "no OCI manifest"),
+    ] {
+        let error = manifest::read_manifest(target_manifest(&layers).to_string().as_bytes()).unwrap_err();
+        assert!(error.contains(expected), "{layers}: {error}");
+    }
+}
+
+#[test]
+fn tags_are_versions_with_underscores() {
+    for (tag, version) in [("1.0.0", "1.0.0"), ("1.0.0-a_b", "1.0.0-a+b"), ("1.0.0_b.1", "1.0.0+b.1")] {
+        let parsed = version_of_tag(tag).unwrap();
+        assert_eq!((parsed.to_string().as_str(), tag_of_version(&parsed).as_str()), (version, tag));
+    }
+    for tag in ["", "1", "1.0", "v1.0.0", "1.0.0_a_b", "latest", "01.0.0", "sha256-abc"] {
+        assert_eq!(version_of_tag(tag), None, "{tag}");
+    }
+}
+
+fn location() -> Location {
+    Location::new(&SourceFile::new(".tofurc", "oci_credentials"), 0..1)
+}

@@ -1,0 +1,65 @@
+//! What is known on this machine: packages in the cache of hashes, versions in lock files.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Available, Fetched, Offer, SourceError, Wanted};
+use crate::address::ProviderAddress;
+use crate::authentication::Authentication;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::package::cache::HashCache;
+use crate::platform::Platform;
+use crate::version::Version;
+
+const HELP: &str = "run the command once without --offline, with the same cache";
+
+/// A source that asks no host.
+///
+/// The packages in the cache were verified when they got there. Nobody vouches for them anew, so an entry of a lock file that
+/// contradicts them is refused as ever.
+#[derive(Clone, Debug)]
+pub struct Offline {
+    cache: Option<HashCache>,
+    locked: BTreeMap<ProviderAddress, BTreeSet<Version>>,
+}
+
+impl Offline {
+    /// What `cache` knows, and versions that lock files name.
+    pub fn new(cache: Option<HashCache>, locked: BTreeMap<ProviderAddress, BTreeSet<Version>>) -> Self {
+        Self { cache, locked }
+    }
+
+    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
+        let cached = self.cache.iter().flat_map(|cache| cache.packages(address)).map(|package| package.version);
+        let locked = self.locked.get(address).into_iter().flatten().cloned();
+        // Nothing is said of platforms: that one is not in the cache does not mean that there is none.
+        let versions: BTreeMap<_, _> = cached.chain(locked).map(|version| (version, Offer::default())).collect();
+        if versions.is_empty() {
+            let error = Diagnostic::error(Code::ProviderNotFound, format!("no version of {address} is known offline"));
+            return Err(SourceError::NoSuchProvider(Box::new(error.help(HELP))));
+        }
+        Ok(Available { versions, warnings: Vec::new() })
+    }
+
+    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> BTreeSet<Platform> {
+        let packages = self.cache.iter().flat_map(|cache| cache.packages(address));
+        packages.filter(|package| package.version == *version).map(|package| package.platform).collect()
+    }
+
+    pub(super) fn package(&self, wanted: &Wanted) -> Result<Fetched> {
+        let Wanted { address, version, platform } = wanted;
+        let Some(package) = self.cache.as_ref().and_then(|cache| cache.lookup(address, version, platform)) else {
+            let error = wanted.error(Code::PlatformNotKnown, "the package is not in the cache of hashes");
+            return Err(Box::new(error.help(HELP)));
+        };
+        let hashes = BTreeSet::from([package.h1.clone(), package.zh]);
+        Ok(Fetched {
+            h1: package.h1,
+            recordable: hashes.clone(),
+            confirmed: hashes,
+            authentication: Authentication::Unauthenticated,
+            warnings: Vec::new(),
+            downloaded: 0,
+            reported: false,
+        })
+    }
+}

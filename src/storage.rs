@@ -1,0 +1,58 @@
+//! Small files in the cache directory: their names, and how they are written.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::Path;
+
+/// A text as the name of a file on any system: what is not a lower-case letter, a digit, `.`, `-` or `_` is written as
+/// `%` and two digits for each byte.
+pub(crate) fn file_name(text: &str) -> String {
+    let mut name = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' => name.push(char::from(byte)),
+            _ => {
+                let _ = write!(name, "%{byte:02x}");
+            }
+        }
+    }
+    name
+}
+
+/// At most `limit` bytes of a file; none if it cannot be read or is no text.
+pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
+    let mut text = String::new();
+    File::open(path).ok()?.take(limit).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+/// Writes a file that others see whole or not at all.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(path);
+    fs::create_dir_all(directory)?;
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(bytes)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// Bytes in the files below a directory, as far as they can be read.
+pub(crate) fn size_below(directory: &Path) -> u64 {
+    let Ok(children) = fs::read_dir(directory) else { return 0 };
+    let sizes = children.flatten().map(|child| match child.metadata() {
+        Ok(metadata) if metadata.is_dir() => size_below(&child.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}
+
+/// Removes a directory with everything in it, if it is there. Returns how many bytes that frees.
+pub(crate) fn remove(directory: &Path) -> io::Result<u64> {
+    let size = size_below(directory);
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(size),
+    }
+}

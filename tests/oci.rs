@@ -1,0 +1,325 @@
+//! Providers in a real OCI registry: Debian's `docker-registry`, on a loopback port. Where it is not installed the tests
+//! are skipped, and say so.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{Cursor, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use provlock::address::ProviderAddress;
+use provlock::cli_config::{
+    CliConfig, Credentials, Environment, OciCredentials, OciDefaultCredentials, OciLogin, Token,
+};
+use provlock::diagnostic::{Code, Location, SourceFile};
+use provlock::dialect::Dialect;
+use provlock::hash::{Hash, HashScheme};
+use provlock::net::{Client as Network, NetSettings};
+use provlock::source::oci_mirror::{OciLogins, OciRegistries, RepositoryTemplate};
+use provlock::source::{Downloader, OciMirror, Source, SourceError, SourceKind, Wanted};
+use reqwest::blocking::{Client, RequestBuilder};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+use zip::write::SimpleFileOptions;
+
+const PROGRAM: &str = "docker-registry";
+const USER: &str = "provlock";
+const PASSWORD: &str = "s3cr3t-password";
+/// The password in bcrypt, the only form that the registry takes.
+const HTPASSWD: &str = "provlock:$2b$05$abcdefghijklmnopqrstuuKISk7Vr/FHeikR4gMldR9QRNm112vdm\n";
+
+/// What a registry demands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Anybody,
+    Passwords,
+    Encryption,
+}
+
+/// A running registry, ended when dropped.
+struct Registry {
+    child: Child,
+    host: String,
+    http: Client,
+    mode: Mode,
+    /// In DER.
+    certificate: Vec<u8>,
+    _directory: TempDir,
+}
+
+impl Registry {
+    /// `None` if the program is not installed.
+    fn start(mode: Mode) -> Option<Self> {
+        if Command::new(PROGRAM).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_err() {
+            // Not captured by the test harness, unlike println!.
+            let _ =
+                writeln!(std::io::stderr(), "SKIPPED: {PROGRAM} is not installed (apt-get install docker-registry)");
+            return None;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let certificate = configure(directory.path(), mode);
+        // Another program may take the port before the registry does; then the next is tried.
+        for _ in 0..5 {
+            let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+            let host = format!("127.0.0.1:{port}");
+            let mut child = serve(directory.path(), &host);
+            if is_ready(&mut child, &host) {
+                let trusted = [reqwest::Certificate::from_der(&certificate).unwrap()];
+                let http = Client::builder().no_proxy().tls_certs_only(trusted).build().unwrap();
+                return Some(Self { child, host, http, mode, certificate, _directory: directory });
+            }
+            end(&mut child);
+        }
+        panic!("{PROGRAM} does not start");
+    }
+
+    fn authorized(&self, request: RequestBuilder) -> RequestBuilder {
+        if self.mode == Mode::Passwords { request.basic_auth(USER, Some(PASSWORD)) } else { request }
+    }
+
+    fn url(&self, path: &str) -> String {
+        let scheme = if self.mode == Mode::Encryption { "https" } else { "http" };
+        format!("{scheme}://{}/v2/{path}", self.host)
+    }
+
+    /// Uploads a blob in one piece and returns its descriptor.
+    fn push_blob(&self, repository: &str, media_type: &str, bytes: &[u8]) -> Value {
+        let url = self.url(&format!("{repository}/blobs/uploads/"));
+        let upload = self.authorized(self.http.post(url)).send().unwrap();
+        assert_eq!(upload.status(), 202);
+        let location = upload.headers()["location"].to_str().unwrap();
+        let mut url = upload.url().join(location).unwrap();
+        url.query_pairs_mut().append_pair("digest", &digest(bytes));
+        let put = self.http.put(url).header("content-type", "application/octet-stream").body(bytes.to_vec());
+        assert_eq!(self.authorized(put).send().unwrap().status(), 201);
+        json!({"mediaType": media_type, "digest": digest(bytes), "size": bytes.len()})
+    }
+
+    /// Uploads a manifest, by its digest unless there is a tag, and returns its descriptor.
+    fn push_manifest(&self, repository: &str, tag: Option<&str>, document: &Value) -> Value {
+        let body = document.to_string();
+        let reference = tag.map_or_else(|| digest(body.as_bytes()), str::to_owned);
+        let url = self.url(&format!("{repository}/manifests/{reference}"));
+        let media_type = document["mediaType"].as_str().unwrap();
+        let put = self.http.put(url).header("content-type", media_type).body(body.clone());
+        let response = self.authorized(put).send().unwrap();
+        assert_eq!(response.status(), 201, "{}", response.text().unwrap());
+        json!({"mediaType": media_type, "artifactType": document["artifactType"], "digest": digest(body.as_bytes()),
+            "size": body.len()})
+    }
+
+    /// Uploads a version of a provider, as OpenTofu's documentation lays it out.
+    fn push_provider(&self, repository: &str, tag: &str, packages: &[(&str, &str, Vec<u8>)]) {
+        let empty = self.push_blob(repository, "application/vnd.oci.empty.v1+json", b"{}");
+        let manifests = packages.iter().map(|(os, architecture, package)| {
+            let layer = self.push_blob(repository, "archive/zip", package);
+            let mut descriptor = self.push_manifest(
+                repository,
+                None,
+                &json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+                    "artifactType": "application/vnd.opentofu.provider-target", "config": empty, "layers": [layer]}),
+            );
+            descriptor["platform"] = json!({"os": os, "architecture": architecture});
+            descriptor
+        });
+        let manifests: Vec<_> = manifests.collect();
+        let index = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.index.v1+json",
+            "artifactType": "application/vnd.opentofu.provider", "manifests": manifests});
+        self.push_manifest(repository, Some(tag), &index);
+    }
+}
+
+impl Drop for Registry {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+/// Writes the registry's files and returns its certificate.
+fn configure(directory: &Path, mode: Mode) -> Vec<u8> {
+    let at = |name| directory.join(name);
+    let certified = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
+    fs::write(at("certificate.pem"), certified.cert.pem()).unwrap();
+    fs::write(at("key.pem"), certified.signing_key.serialize_pem()).unwrap();
+    fs::write(at("htpasswd"), HTPASSWD).unwrap();
+    let mut configuration = json!({
+        "version": "0.1",
+        "log": {"level": "error"},
+        "storage": {"filesystem": {"rootdirectory": at("storage")}},
+        "http": {},
+    });
+    match mode {
+        Mode::Anybody => {}
+        Mode::Passwords => configuration["auth"] = json!({"htpasswd": {"realm": "tests", "path": at("htpasswd")}}),
+        Mode::Encryption => {
+            configuration["http"]["tls"] = json!({"certificate": at("certificate.pem"), "key": at("key.pem")});
+        }
+    }
+    fs::write(at("config.yml"), configuration.to_string()).unwrap();
+    certified.cert.der().to_vec()
+}
+
+fn serve(directory: &Path, host: &str) -> Child {
+    let mut command = Command::new(PROGRAM);
+    command.arg("serve").arg(directory.join("config.yml")).env("REGISTRY_HTTP_ADDR", host);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn is_ready(child: &mut Child, host: &str) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while Instant::now() < deadline {
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+        if answers(host) {
+            return true;
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+    false
+}
+
+/// Whether a registry answers; one that wants encryption says so.
+fn answers(host: &str) -> bool {
+    let Ok(mut stream) = TcpStream::connect(host) else { return false };
+    let asked = write!(stream, "GET /v2/ HTTP/1.0\r\nHost: {host}\r\n\r\n");
+    let mut answer = String::new();
+    let read = stream.read_to_string(&mut answer).is_ok();
+    let signs = ["Docker-Distribution-Api-Version", "HTTP request to an HTTPS server"];
+    asked.is_ok() && read && signs.iter().any(|sign| answer.contains(sign))
+}
+
+fn end(child: &mut Child) {
+    // Both fail only if it has ended by itself.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn digest(bytes: &[u8]) -> String {
+    format!("sha256:{}", Hash::zh(&Sha256::digest(bytes).into()).value())
+}
+
+/// A package large enough to come in several pieces.
+fn package(kind: &str, content: &str) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
+    writer.start_file(format!("terraform-provider-{kind}_v1"), SimpleFileOptions::default()).unwrap();
+    for line in 0..20_000_u32 {
+        writeln!(writer, "{content} {}", line.wrapping_mul(2_654_435_761)).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+fn logins(blocks: Vec<OciCredentials>) -> OciLogins {
+    let defaults = OciDefaultCredentials { discover_ambient_credentials: false, ..Default::default() };
+    OciLogins::new(blocks, defaults, Environment::default(), Duration::from_secs(10))
+}
+
+fn block(host: &str, password: &str) -> OciCredentials {
+    OciCredentials {
+        repository_prefix: host.to_owned(),
+        login: OciLogin::Basic { username: USER.to_owned(), password: Token::new(password).unwrap() },
+        location: Location::new(&SourceFile::new(".tofurc", "oci_credentials"), 0..1),
+    }
+}
+
+fn mirror(registry: &Registry, logins: OciLogins) -> Source {
+    let extra_root_certificates = vec![registry.certificate.clone()];
+    let settings = NetSettings { use_proxies: false, extra_root_certificates, ..NetSettings::default() };
+    let registries = Arc::new(OciRegistries::new(settings.clone(), logins).unwrap());
+    let template = format!("{}/mirror/{{namespace}}/{{type}}", registry.host);
+    let template = RepositoryTemplate::parse_flag(&template).unwrap();
+    let config = CliConfig::default();
+    let credentials = Arc::new(Credentials::new(&Environment::default(), &config, Dialect::Tofu));
+    let downloader = Downloader::new(Network::new(settings, credentials, &config).unwrap(), 2, None);
+    Source::new(SourceKind::OciMirror(OciMirror::new(downloader, registries, template, Dialect::Tofu)))
+}
+
+fn address(text: &str) -> ProviderAddress {
+    ProviderAddress::parse(text, Dialect::Tofu).unwrap()
+}
+
+/// Lists and fetches what is there, and compares it with what was pushed.
+fn check(registry: &Registry, logins: OciLogins) {
+    let packages = [package("null", "linux"), package("null", "darwin")];
+    let [linux, darwin] = packages.clone();
+    registry.push_provider("mirror/acme/null", "1.0.0", &[("linux", "amd64", linux.clone())]);
+    let both = [("linux", "amd64", linux), ("darwin", "arm64", darwin)];
+    registry.push_provider("mirror/acme/null", "1.1.0-rc.1_build.7", &both);
+    registry.push_provider("mirror/acme/null", "latest", &both);
+
+    let (mirror, null) = (mirror(registry, logins), address("acme/null"));
+    let versions: Vec<_> = mirror.versions(&null).unwrap().versions.keys().cloned().collect();
+    assert_eq!(versions.iter().map(ToString::to_string).collect::<Vec<_>>(), ["1.0.0", "1.1.0-rc.1+build.7"]);
+    let platforms = mirror.platforms(&null, &versions[1]).unwrap();
+    assert_eq!(platforms.iter().map(ToString::to_string).collect::<Vec<_>>(), ["darwin_arm64", "linux_amd64"]);
+
+    let mut h1 = BTreeSet::new();
+    for (platform, package) in ["linux_amd64", "darwin_arm64"].into_iter().zip(&packages) {
+        let platform = platform.parse().unwrap();
+        let wanted = Wanted { address: null.clone(), version: versions[1].clone(), platform };
+        let fetched = mirror.package(&wanted, &|_, _| ()).unwrap();
+        assert_eq!(fetched.downloaded, package.len() as u64);
+        let zh: Vec<_> = fetched.recordable.iter().filter(|hash| hash.scheme() == HashScheme::Zh).collect();
+        assert_eq!(zh.iter().map(|hash| hash.value()).collect::<Vec<_>>(), [&digest(package)["sha256:".len()..]]);
+        assert!(fetched.recordable.contains(&fetched.h1));
+        h1.insert(fetched.h1.clone());
+    }
+    assert_eq!(h1.len(), 2);
+    let wanted = Wanted { address: null, version: versions[0].clone(), platform: "darwin_arm64".parse().unwrap() };
+    assert_eq!(mirror.package(&wanted, &|_, _| ()).unwrap_err().code, Code::PlatformNotAvailable);
+
+    let missing = mirror.versions(&address("acme/missing"));
+    assert!(matches!(missing, Err(SourceError::NoSuchProvider(_))), "{missing:?}");
+}
+
+#[test]
+fn a_registry_for_anybody() {
+    let Some(registry) = Registry::start(Mode::Anybody) else { return };
+    check(&registry, OciLogins::anonymous());
+}
+
+#[test]
+fn a_registry_with_passwords() {
+    let Some(registry) = Registry::start(Mode::Passwords) else { return };
+    check(&registry, logins(vec![block(&registry.host, PASSWORD)]));
+    for (logins, expected) in [
+        (OciLogins::anonymous(), "no credentials were sent"),
+        (logins(vec![block(&registry.host, "s3cr3t-but-wrong")]), "the login comes from the oci_credentials block"),
+    ] {
+        let outcome = mirror(&registry, logins).versions(&address("acme/null"));
+        let Err(SourceError::Failed(error)) = outcome else { panic!("{outcome:?}") };
+        let told = format!("{error:?}");
+        assert_eq!(error.code, Code::Unauthorized);
+        assert!(told.contains(expected) && !told.contains("s3cr3t"), "{told}");
+        assert!(error.help.unwrap().contains(&format!("docker login {}", registry.host)));
+    }
+}
+
+#[test]
+fn a_registry_with_encryption() {
+    let Some(registry) = Registry::start(Mode::Encryption) else { return };
+    check(&registry, OciLogins::anonymous());
+}
+
+#[test]
+fn all_tags_are_listed() {
+    let Some(registry) = Registry::start(Mode::Anybody) else { return };
+    let repository = "mirror/acme/many";
+    let config = registry.push_blob(repository, "application/vnd.oci.empty.v1+json", b"{}");
+    let manifest = json!({"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+        "artifactType": "application/vnd.opentofu.provider-target", "config": config, "layers": []});
+    for patch in 0..120 {
+        registry.push_manifest(repository, Some(&format!("1.0.{patch}")), &manifest);
+    }
+    let many = address("acme/many");
+    let mirror = mirror(&registry, OciLogins::anonymous());
+    let available = mirror.versions(&many).unwrap();
+    assert_eq!(available.versions.len(), 120);
+    let error = mirror.platforms(&many, available.versions.keys().next().unwrap()).unwrap_err();
+    assert!(error.message.contains("is the manifest of one platform"), "{error}");
+}
