@@ -35,6 +35,7 @@ complete -c provlock -n "__fish_provlock_needs_command" -s q -l quiet -d 'Say no
 complete -c provlock -n "__fish_provlock_needs_command" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_needs_command" -s V -l version -d 'Print version'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "lock" -d 'Lock every required provider for every platform'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "cache" -d 'Show or empty the cache of package hashes'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "verify" -d 'Check that the lock file fits its configuration, the policy and what is published'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "diff" -d 'Compare two lock files, provider by provider'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "merge" -d 'Merge lock files, or mend one that holds conflict markers'
@@ -42,10 +43,9 @@ complete -c provlock -n "__fish_provlock_needs_command" -f -a "setup" -d 'Connec
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "upgrade" -d 'Move providers to newer versions'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "login" -d 'Store the token of a registry or mirror, read without echo or from stdin'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "logout" -d 'Remove the token of a registry or mirror'
-complete -c provlock -n "__fish_provlock_needs_command" -f -a "cache" -d 'Show or empty the cache of package hashes'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
-complete -c provlock -n "__fish_provlock_using_subcommand lock" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s r -l recursive -d 'Every root module below the PATHs [default: .]; what `.gitignore` names is left out' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
@@ -62,14 +62,44 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -l allow-missing
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l no-tests -d 'Do not count what only test files require'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l trust-registry -d 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
-complete -c provlock -n "__fish_provlock_using_subcommand lock" -l offline -d 'Ask no host; use the lock file and the cache, and say what is missing'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l no-cache -d 'Neither use nor fill the cache of package hashes'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l offline -d 'Ask no host; use the lock file and the cache, and say what is missing'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l check -d 'Write nothing; exit with 1 if the lock file would change'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l dry-run -d 'Write nothing; print the change as a diff'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s h -l help -d 'Print help'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s h -l help -d 'Print help'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -f -a "dir" -d 'Print the directory of the cache'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -f -a "clean" -d 'Remove everything that provlock put there'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s h -l help -d 'Print help'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s p -l platform -d 'Platforms that must be covered, or `all` [default: those of provlock.toml]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l base -d 'Judge the change since this commit' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
@@ -95,7 +125,6 @@ complete -c provlock -n "__fish_provlock_using_subcommand verify" -l installed -
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l no-tests -d 'Do not count what only test files require'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l trust-registry -d 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
-complete -c provlock -n "__fish_provlock_using_subcommand verify" -l offline -d 'Ask no host; use the lock file and the cache, and say what is missing'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l no-cache -d 'Neither use nor fill the cache of package hashes'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s v -l verbose -d 'Say more; repeat for more still'
@@ -134,7 +163,6 @@ never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l resolve -d 'Lock the providers in conflict again, as `provlock lock` does, instead of leaving conflicts'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l trust-registry -d 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
-complete -c provlock -n "__fish_provlock_using_subcommand merge" -l offline -d 'Ask no host; use the lock file and the cache, and say what is missing'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l no-cache -d 'Neither use nor fill the cache of package hashes'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s v -l verbose -d 'Say more; repeat for more still'
@@ -182,7 +210,6 @@ complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l constraint
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l pre -d 'Count prereleases as newer versions; only a constraint that names one exactly allows it'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l trust-registry -d 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
-complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l offline -d 'Ask no host; use the lock file and the cache, and say what is missing'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l no-cache -d 'Neither use nor fill the cache of package hashes'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l check -d 'Write nothing; exit with 1 if something can move'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l dry-run -d 'Write nothing; show what can move, and what holds the rest back'
@@ -209,36 +236,6 @@ complete -c provlock -n "__fish_provlock_using_subcommand logout" -l json -d 'Pr
 complete -c provlock -n "__fish_provlock_using_subcommand logout" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand logout" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand logout" -s h -l help -d 'Print help'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
-always\t''
-never\t''"
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s v -l verbose -d 'Say more; repeat for more still'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s h -l help -d 'Print help'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -f -a "dir" -d 'Print the directory of the cache'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -f -a "clean" -d 'Remove everything that provlock put there'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
-always\t''
-never\t''"
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s v -l verbose -d 'Say more; repeat for more still'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s h -l help -d 'Print help'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
-always\t''
-never\t''"
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s v -l verbose -d 'Say more; repeat for more still'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''

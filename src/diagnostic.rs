@@ -193,18 +193,6 @@ codes! {
     FileChanged = "file-changed",
 }
 
-/// Adds a diagnostic to others. One that says the same as an earlier one adds only its places, so that a cause is told
-/// once however often it is met.
-pub fn gather(diagnostics: &mut Vec<Diagnostic>, diagnostic: Diagnostic) {
-    match diagnostics.iter_mut().find(|known| known.says_the_same(&diagnostic)) {
-        Some(known) => {
-            let new = diagnostic.labels.into_iter().filter(|label| !known.labels.contains(label)).collect::<Vec<_>>();
-            known.labels.extend(new);
-        }
-        None => diagnostics.push(diagnostic),
-    }
-}
-
 impl SourceFile {
     /// A file's text under the path it is shown by.
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Arc<Self> {

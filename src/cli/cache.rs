@@ -1,8 +1,12 @@
 //! `cache`: where the cache is, and how it is emptied.
 
+use std::io;
+
 use clap::{Args, Subcommand};
+use provlock::diagnostic::Diagnostic;
 use provlock::net::DiscoveryCache;
 use provlock::package::cache::HashCache;
+use provlock::source::ReleaseUrls;
 
 use super::environment::environment;
 use super::render::style::bytes;
@@ -35,10 +39,11 @@ pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome, Failure> {
     match arguments.action {
         Action::Dir => ui.print(&format!("{}\n", directory.display())),
         Action::Clean => {
-            let freed = HashCache::open(&directory).clean();
-            let freed = freed.and_then(|hashes| Ok(hashes + DiscoveryCache::open(&directory).clean()?));
-            let freed =
-                freed.map_err(|error| vec![*provlock::diagnostic::Diagnostic::io("clean", &directory, &error)])?;
+            let hashes = HashCache::open(&directory).clean();
+            let discovery = DiscoveryCache::open(&directory).clean();
+            let places = ReleaseUrls::open(&directory).clean();
+            let freed = [hashes, discovery, places].into_iter().sum::<io::Result<u64>>();
+            let freed = freed.map_err(|error| vec![*Diagnostic::io("clean", &directory, &error)])?;
             ui.status(&format!("Removed {} from {}", bytes(freed), directory.display()));
         }
     }

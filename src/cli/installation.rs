@@ -10,8 +10,8 @@ use provlock::dialect::Dialect;
 use provlock::net::NetSettings;
 use provlock::source::oci_mirror::{OciLogins, OciRegistries, RepositoryTemplate};
 use provlock::source::{
-    Downloader, FilesystemMirror, Method, NetworkMirror, OciMirror, Registry, RegistryPolicy, Several, Source,
-    SourceKind,
+    Downloader, FilesystemMirror, Method, NetworkMirror, OciMirror, Registry, RegistryPolicy, ReleaseUrls, Several,
+    Source, SourceKind,
 };
 
 /// What sources are made of.
@@ -20,10 +20,12 @@ pub(crate) struct Sources<'a> {
     pub(crate) environment: &'a Environment,
     pub(crate) dialect: Dialect,
     pub(crate) downloader: Downloader,
+    /// Whether hashes that a registry reports are taken without a look at the packages.
+    pub(crate) trust_registry: bool,
+    /// Where releases were in earlier runs.
+    pub(crate) places: Option<ReleaseUrls>,
     /// Shared by all mirrors in OCI registries, so that they log in once.
     pub(crate) oci_registries: OnceCell<Result<Arc<OciRegistries>>>,
-    /// Whether what registries report of packages is recorded without a look at them.
-    pub(crate) trust_registry: bool,
 }
 
 impl Sources<'_> {
@@ -37,7 +39,7 @@ impl Sources<'_> {
             trust_registry: self.trust_registry,
             now: SystemTime::now(),
         };
-        SourceKind::Registry(Registry::new(downloader, policy))
+        SourceKind::Registry(Registry::new(downloader, policy, self.places.clone()))
     }
 
     /// The repositories of OCI registries that a template names.

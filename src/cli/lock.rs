@@ -1,10 +1,10 @@
 //! `lock`: writes the lock file that the configuration asks for.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use clap::Args;
+use clap::{Args, ValueHint};
 use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
 use provlock::diagnostic::Diagnostic;
@@ -17,7 +17,7 @@ use provlock::version::Version;
 
 use super::project::Project;
 use super::render::{diff, json, lock as text};
-use super::roots::RootArgs;
+use super::roots::RootArguments;
 use super::source::SourceArgs;
 use super::ui::Ui;
 use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argument};
@@ -29,14 +29,18 @@ use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argu
 )]
 pub(crate) struct LockArgs {
     /// Only these providers [default: all that the configuration requires]
-    #[arg(value_name = "PROVIDER", help_heading = "What", display_order = 0)]
+    #[arg(value_name = "PROVIDER", help_heading = "What")]
     providers: Vec<String>,
+    /// Every root module below the PATHs [default: .]; what `.gitignore` names is left out
+    #[arg(short, long, value_name = "PATH", num_args(0..), value_hint = ValueHint::DirPath, help_heading = "What")]
+    recursive: Option<Vec<PathBuf>>,
     #[command(flatten)]
     what: WhatArgs,
     #[command(flatten)]
-    roots: RootArgs,
-    #[command(flatten)]
     source: SourceArgs,
+    /// Ask no host; use the lock file and the cache, and say what is missing
+    #[arg(long, conflicts_with_all = ["instead", "trust_registry", "no_cache"], help_heading = "From where")]
+    offline: bool,
     /// Write nothing; exit with 1 if the lock file would change
     #[arg(long, help_heading = "Output")]
     check: bool,
@@ -81,7 +85,6 @@ struct Root {
     requirements: Requirements,
     platforms: PlatformSelection,
     only: Vec<ProviderAddress>,
-    versions: BTreeMap<ProviderAddress, Version>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -108,7 +111,13 @@ type Results = Vec<Option<Result<Done, Failure>>>;
 pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
     let environment = environment();
     let modules = ModuleCache::default();
-    let paths = arguments.roots.find(global.dialect, &environment, &modules)?;
+    let paths = match &arguments.recursive {
+        Some(paths) => {
+            let dialect = global.dialect;
+            RootArguments { paths, recursive: true, dialect, environment: &environment, modules: &modules }.roots()?
+        }
+        None => vec![PathBuf::from(".")],
+    };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut roots = parallel::map(paths, cores, |path| {
         let opened = Root::open(&path, arguments, global.dialect, &environment, &modules);
@@ -118,12 +127,12 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
         let Project { root, dialect, dialect_reason, .. } = &root.project;
         ui.detail(&format!("{}: dialect {dialect} ({dialect_reason})", root.display()));
     }
-    if arguments.roots.is_recursive() && !arguments.providers.is_empty() {
+    if arguments.is_recursive() && !arguments.providers.is_empty() {
         arguments.leave_out_others(&mut roots)?;
     }
     let results = arguments.lock(&roots, &environment, ui)?;
     let summary = Summary::new(&roots, &results, arguments.writes());
-    if summary.failed > 0 && !arguments.roots.is_recursive() {
+    if summary.failed > 0 && !arguments.is_recursive() {
         return Err(summary.errors);
     }
     arguments.show(&summary, ui);
@@ -164,15 +173,19 @@ impl LockArgs {
     fn lock(&self, roots: &[Result<Root, Failure>], environment: &Environment, ui: &Ui) -> Result<Results, Failure> {
         let results = Mutex::new(roots.iter().map(|_| None).collect::<Vec<_>>());
         let downloads = ui.downloads();
+        let none_chosen = BTreeMap::new();
         for dialect in [Dialect::Tofu, Dialect::Terraform] {
             let readable = roots.iter().enumerate().filter_map(|(index, root)| Some((index, root.as_ref().ok()?)));
             let group: Vec<_> = readable.filter(|(_, root)| root.project.dialect == dialect).collect();
             if group.is_empty() {
                 continue;
             }
-            let locks = group.iter().map(|(_, root)| root.document.locks());
-            let source = self.source.source(dialect, environment, locks, ui)?;
-            let requests: Vec<_> = group.iter().map(|(_, root)| root.request(self)).collect();
+            let source = if self.offline {
+                self.source.offline(environment, group.iter().map(|(_, root)| root.document.locks()))
+            } else {
+                self.source.source(dialect, environment, ui)?
+            };
+            let requests: Vec<_> = group.iter().map(|(_, root)| root.request(self, &none_chosen)).collect();
             let finished = |index: usize, locked: Locked| {
                 let (index, root) = group[index];
                 let result = locked.and_then(|outcome| root.conclude(outcome, self));
@@ -188,13 +201,13 @@ impl LockArgs {
     fn show(&self, summary: &Summary<'_>, ui: &Ui) {
         ui.warn(&summary.warnings);
         for (report, _) in &summary.reports {
-            let lines = if self.roots.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) };
+            let lines = if self.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) };
             for line in lines {
                 ui.status(&line);
             }
         }
         ui.show(&summary.errors);
-        if self.roots.is_recursive() {
+        if self.is_recursive() {
             ui.status(&text::summary_of_many(summary.reports.iter().map(|(report, _)| report), summary.failed));
         }
         if ui.json {
@@ -223,13 +236,17 @@ impl LockArgs {
         Ok(())
     }
 
+    fn is_recursive(&self) -> bool {
+        self.recursive.is_some()
+    }
+
     fn writes(&self) -> bool {
         !self.check && !self.dry_run
     }
 
     /// The errors of a root module; when there are many, with its name.
     fn failed(&self, root: &Path, errors: Failure) -> Failure {
-        if !self.roots.is_recursive() {
+        if !self.is_recursive() {
             return errors;
         }
         errors.into_iter().map(|error| error.note(format!("root module: {}", root.display()))).collect()
@@ -249,22 +266,25 @@ impl Root {
         let (document, warnings) = project.document()?;
         let platforms = project.platforms(&what.platforms)?;
         let mut only = addresses(&arguments.providers, project.dialect)?;
-        let options = project.requirements_options(environment, !what.no_tests, what.allow_missing_modules);
-        let requirements = requirements::read_with_cache(&project.root, &options, modules)?;
-        if arguments.roots.is_recursive() {
+        let requirements = what.requirements(&project, environment, modules)?;
+        if arguments.is_recursive() {
             only.retain(|address| requirements.providers.contains_key(address));
         }
-        Ok(Self { project, document, requirements, platforms, only, versions: BTreeMap::new(), warnings })
+        Ok(Self { project, document, requirements, platforms, only, warnings })
     }
 
-    fn request<'a>(&'a self, arguments: &LockArgs) -> LockRequest<'a> {
+    fn request<'a>(
+        &'a self,
+        arguments: &LockArgs,
+        versions: &'a BTreeMap<ProviderAddress, Version>,
+    ) -> LockRequest<'a> {
         LockRequest {
             requirements: &self.requirements,
             document: &self.document,
             dialect: self.project.dialect,
             platforms: &self.platforms,
             only: &self.only,
-            versions: &self.versions,
+            versions,
             prune: arguments.what.prune,
             accept_changed_hashes: arguments.what.accept_changed_hashes,
         }
@@ -284,9 +304,14 @@ impl Root {
 
 impl WhatArgs {
     /// What the configuration requires.
-    pub(crate) fn requirements(&self, project: &Project, environment: &Environment) -> Result<Requirements, Failure> {
+    pub(crate) fn requirements(
+        &self,
+        project: &Project,
+        environment: &Environment,
+        modules: &ModuleCache,
+    ) -> Result<Requirements, Failure> {
         let options = project.requirements_options(environment, !self.no_tests, self.allow_missing_modules);
-        requirements::read(&project.root, &options)
+        requirements::read_with_cache(&project.root, &options, modules)
     }
 }
 

@@ -78,6 +78,8 @@ pub(crate) struct OutputArgs {
 pub(crate) enum Command {
     /// Lock every required provider for every platform
     Lock(lock::LockArgs),
+    /// Show or empty the cache of package hashes
+    Cache(cache::CacheArgs),
     /// Check that the lock file fits its configuration, the policy and what is published
     Verify(verify::VerifyArgs),
     /// Compare two lock files, provider by provider
@@ -93,8 +95,6 @@ pub(crate) enum Command {
     Login(login::LoginArgs),
     /// Remove the token of a registry or mirror
     Logout(login::LogoutArgs),
-    /// Show or empty the cache of package hashes
-    Cache(cache::CacheArgs),
     /// Print a completion script for a shell
     Completions(completions::CompletionsArgs),
 }
@@ -129,6 +129,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     let ui = Ui::new(&cli.global.output, json);
     let (name, result) = match cli.command {
         Command::Lock(arguments) => ("lock", enter(&cli.global).and_then(|()| lock::run(&arguments, &cli.global, &ui))),
+        Command::Cache(arguments) => ("cache", enter(&cli.global).and_then(|()| cache::run(&arguments, &ui))),
         Command::Verify(arguments) => {
             ("verify", enter(&cli.global).and_then(|()| verify::run(&arguments, &cli.global, &ui)))
         }
@@ -146,7 +147,6 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Logout(arguments) => {
             ("logout", enter(&cli.global).and_then(|()| login::logout(&arguments, &cli.global, &ui)))
         }
-        Command::Cache(arguments) => ("cache", enter(&cli.global).and_then(|()| cache::run(&arguments, &ui))),
         Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments))),
     };
     result.unwrap_or_else(|errors| {

@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueHint};
 use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::dialect::Dialect;
@@ -13,34 +12,6 @@ use provlock::settings::Settings;
 
 use super::Failure;
 use super::project::Project;
-
-/// The flag that makes a command work on many root modules.
-#[derive(Args)]
-#[command(next_help_heading = "What")]
-pub(crate) struct RootArgs {
-    /// Every root module below the PATHs [default: .]; what `.gitignore` names is left out
-    #[arg(short, long, value_name = "PATH", num_args(0..), value_hint = ValueHint::DirPath)]
-    recursive: Option<Vec<PathBuf>>,
-}
-
-impl RootArgs {
-    /// Whether there may be other root modules than the one in the current directory.
-    pub(crate) fn is_recursive(&self) -> bool {
-        self.recursive.is_some()
-    }
-
-    /// The root modules in question, at least one, sorted.
-    pub(crate) fn find(
-        &self,
-        dialect: Option<Dialect>,
-        environment: &Environment,
-        modules: &ModuleCache,
-    ) -> Result<Vec<PathBuf>, Failure> {
-        let recursive = self.is_recursive();
-        let paths = self.recursive.as_deref().unwrap_or_default();
-        RootArguments { paths, recursive, dialect, environment, modules }.roots()
-    }
-}
 
 /// What paths are turned into root modules with.
 pub(crate) struct RootArguments<'a> {

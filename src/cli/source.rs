@@ -13,7 +13,7 @@ use provlock::lockfile::Locks;
 use provlock::net::{Client, DiscoveryCache, NetSettings};
 use provlock::package::cache::HashCache;
 use provlock::source::oci_mirror::RepositoryTemplate;
-use provlock::source::{Downloader, FilesystemMirror, NetworkMirror, Offline, Source, SourceKind};
+use provlock::source::{Downloader, FilesystemMirror, NetworkMirror, Offline, ReleaseUrls, Source, SourceKind};
 
 use super::Failure;
 use super::environment::cache_directory;
@@ -39,11 +39,8 @@ pub(crate) struct SourceArgs {
     #[arg(short, long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
     /// Record the hashes that a registry reports without downloading packages, once they fit the signed checksums
-    #[arg(long, conflicts_with_all = ["fs_mirror", "net_mirror", "oci_mirror"])]
+    #[arg(long, conflicts_with = "instead")]
     trust_registry: bool,
-    /// Ask no host; use the lock file and the cache, and say what is missing
-    #[arg(long, conflicts_with_all = ["instead", "trust_registry", "no_cache"])]
-    offline: bool,
     #[command(flatten)]
     cache: CacheArgs,
 }
@@ -86,19 +83,19 @@ impl SourceArgs {
         self.cache.used(environment).map(|directory| HashCache::open(&directory))
     }
 
-    /// The source that the flags and the CLI configuration describe. `locked` is what may be used offline.
-    pub(crate) fn source<'a>(
-        &self,
-        dialect: Dialect,
-        environment: &Environment,
-        locked: impl IntoIterator<Item = &'a Locks>,
-        ui: &Ui,
-    ) -> Result<Source, Failure> {
+    /// What is known on this machine.
+    pub(crate) fn offline<'a>(&self, environment: &Environment, locked: impl Iterator<Item = &'a Locks>) -> Source {
+        let mut versions: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for (address, provider) in locked.flatten() {
+            versions.entry(address.clone()).or_default().insert(provider.version.clone());
+        }
+        Source::new(SourceKind::Offline(Offline::new(self.cache(environment), versions)))
+    }
+
+    /// The source that the flags and the CLI configuration describe.
+    pub(crate) fn source(&self, dialect: Dialect, environment: &Environment, ui: &Ui) -> Result<Source, Failure> {
         if let Some(directory) = &self.fs_mirror {
             return Ok(Source::new(SourceKind::FilesystemMirror(FilesystemMirror::new(directory))));
-        }
-        if self.offline {
-            return Ok(Source::new(SourceKind::Offline(self.offline(environment, locked))));
         }
         let config = cli_config::load(environment, dialect)?;
         ui.warn(&config.warnings);
@@ -109,23 +106,21 @@ impl SourceArgs {
         Ok(Source::new(kind))
     }
 
-    /// What is known on this machine.
-    fn offline<'a>(&self, environment: &Environment, locked: impl IntoIterator<Item = &'a Locks>) -> Offline {
-        let mut versions: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        for (address, provider) in locked.into_iter().flatten() {
-            versions.entry(address.clone()).or_default().insert(provider.version.clone());
-        }
-        Offline::new(self.cache(environment), versions)
-    }
-
     fn kind(&self, config: &CliConfig, dialect: Dialect, environment: &Environment) -> Result<SourceKind, Failure> {
         let one = |error: Box<Diagnostic>| vec![*error];
-        let client = client(config, environment, dialect, self.cache.used(environment).as_deref()).map_err(one)?;
+        let cache = self.cache.used(environment);
+        let client = client(config, environment, dialect, cache.as_deref()).map_err(one)?;
         let jobs = self.jobs.map_or_else(default_jobs, usize::from);
         let downloader = Downloader::new(client, jobs, self.cache(environment));
-        let trust_registry = self.trust_registry;
-        let sources =
-            Sources { config, environment, dialect, downloader, oci_registries: OnceCell::new(), trust_registry };
+        let sources = Sources {
+            config,
+            environment,
+            dialect,
+            downloader,
+            trust_registry: self.trust_registry,
+            places: cache.as_deref().map(ReleaseUrls::open),
+            oci_registries: OnceCell::new(),
+        };
         let downloader = sources.downloader.clone();
         if let Some(url) = &self.net_mirror {
             NetworkMirror::new(downloader, url, dialect).map(SourceKind::NetworkMirror).map_err(one)
@@ -139,7 +134,7 @@ impl SourceArgs {
     }
 }
 
-/// The HTTP client of a run. Service discovery is remembered in the cache, if there is one.
+/// The HTTP client of a run; what it may remember of services is below `cache`.
 pub(crate) fn client(
     config: &CliConfig,
     environment: &Environment,

@@ -11,6 +11,7 @@ use provlock::cli_config::{self, Environment};
 use provlock::dialect::Dialect;
 use provlock::lockfile::file::{self, Replacement};
 use provlock::ops::{self, LockRequest, MinimumAge, Survey, UpgradeRequest};
+use provlock::requirements::ModuleCache;
 use provlock::requirements::rewrite::{self, FileRewrite};
 use provlock::settings::parse_duration;
 use provlock::source::{DateServices, ReleaseDates};
@@ -79,7 +80,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     ui.detail(&format!("dialect {} ({})", project.dialect, project.dialect_reason));
     let (document, warnings) = project.document()?;
     ui.warn(&warnings);
-    let requirements = arguments.what.requirements(&project, &environment)?;
+    let requirements = arguments.what.requirements(&project, &environment, &ModuleCache::default())?;
     let (only, versions) = targets(&arguments.providers, project.dialect)?;
     let age = arguments.age.policy(&project, &environment)?;
     let request = UpgradeRequest {
@@ -97,7 +98,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
         rewrite_constraints: arguments.constraints,
         minimum_age: age.as_ref().map(|policy| policy.now(Timestamp::now())),
     };
-    let source = arguments.source.source(project.dialect, &environment, [document.locks()], ui)?;
+    let source = arguments.source.source(project.dialect, &environment, ui)?;
     let survey = ops::survey(&request, &source)?;
     ui.warn(&survey.warnings);
     let warnings = [warnings, survey.warnings.clone()].concat();

@@ -69,7 +69,7 @@ struct WhatArgs {
     )]
     platforms: Vec<String>,
     /// Ask the registries whether every hash is one that was published
-    #[arg(long, conflicts_with = "offline")]
+    #[arg(long)]
     online: bool,
     /// Compare the packages in .terraform/providers with the lock file
     #[arg(long)]
@@ -264,7 +264,7 @@ impl Run<'_> {
             Dialect::Tofu => &self.sources.tofu,
             Dialect::Terraform => &self.sources.terraform,
         };
-        let source = slot.get_or_init(|| self.arguments.source.source(dialect, &self.environment, [], self.ui));
+        let source = slot.get_or_init(|| self.arguments.source.source(dialect, &self.environment, self.ui));
         source.as_ref().map_err(Clone::clone)
     }
 }

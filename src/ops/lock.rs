@@ -7,7 +7,7 @@ use super::record::{Recorded, record};
 use super::select::Candidate;
 use crate::address::{Hostname, ProviderAddress};
 use crate::authentication::Authentication;
-use crate::diagnostic::{Code, Diagnostic, Result, gather};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::hash::Hash;
 use crate::lockfile::{self, Document, LockedProvider, Locks, ProviderDiff};
@@ -229,15 +229,26 @@ pub(super) fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<Pro
     (new, taken_over)
 }
 
-/// All values, or all errors. What fails for several providers in the same words is one error with several places.
+/// All values, or all errors.
 pub(super) fn all<T>(results: Vec<Result<T>>) -> std::result::Result<Vec<T>, Vec<Diagnostic>> {
     let mut values = Vec::new();
-    let mut errors = Vec::new();
+    let mut errors: Vec<Diagnostic> = Vec::new();
     for result in results {
         match result {
             Ok(value) => values.push(value),
-            Err(error) => gather(&mut errors, *error),
+            Err(error) => add_error(&mut errors, *error),
         }
     }
     if errors.is_empty() { Ok(values) } else { Err(errors) }
+}
+
+/// Adds an error. What fails for several providers in the same words is one error with several places.
+pub(super) fn add_error(errors: &mut Vec<Diagnostic>, error: Diagnostic) {
+    match errors.iter_mut().find(|known| known.says_the_same(&error)) {
+        Some(known) => {
+            let new: Vec<_> = error.labels.into_iter().filter(|label| !known.labels.contains(label)).collect();
+            known.labels.extend(new);
+        }
+        None => errors.push(error),
+    }
 }

@@ -7,16 +7,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::lock::{
-    LockOutcome, LockRequest, Packages, Plan, assemble, candidates, plan, take_over, without_overridden,
-};
+use super::lock::{LockOutcome, LockRequest, Packages, Plan};
+use super::lock::{add_error, assemble, candidates, plan, take_over, without_overridden};
 use super::parallel::{self, WAITING_REQUESTS};
 use super::select::Candidate;
 use crate::address::ProviderAddress;
-use crate::diagnostic::{Diagnostic, Result, gather};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::lockfile::Locks;
 use crate::settings::PlatformSelection;
 use crate::source::{Fetched, ProgressSink, Source, Wanted};
+use crate::version::Version;
 
 /// What a root module came to: its new lock file, or all that is wrong.
 pub type Locked = std::result::Result<LockOutcome, Vec<Diagnostic>>;
@@ -39,18 +39,18 @@ pub fn lock_all(
     finished: &(dyn Fn(usize, Locked) + Sync),
 ) {
     let old: Vec<_> = requests.iter().map(|request| take_over(request.document.locks(), request.dialect)).collect();
-    let mut candidates: Vec<_> =
-        requests.iter().zip(&old).map(|(request, (locks, _))| candidates(request, locks)).collect();
-    let overridden = candidates.iter_mut().map(|root| match root {
-        Ok(candidates) => without_overridden(candidates, source),
-        Err(_) => Vec::new(),
-    });
-    let overridden: Vec<_> = overridden.collect();
-    let known: Vec<_> = candidates.iter().flatten().flatten().collect();
+    let mut overridden = Vec::new();
+    let mut to_lock = Vec::new();
+    for (request, (locks, _)) in requests.iter().zip(&old) {
+        let mut candidates = candidates(request, locks);
+        overridden.push(candidates.as_mut().map(|list| without_overridden(list, source)).unwrap_or_default());
+        to_lock.push(candidates);
+    }
+    let known: Vec<_> = to_lock.iter().flatten().flatten().collect();
     ask_ahead(&known, requests, source);
     let mut roots = Vec::new();
     let mut needed: BTreeMap<Wanted, Vec<usize>> = BTreeMap::new();
-    for (index, planned) in plan_all(candidates, requests, source).into_iter().enumerate() {
+    for (index, planned) in plan_all(to_lock, requests, source).into_iter().enumerate() {
         match planned {
             Ok(plans) => {
                 let wanted: BTreeSet<Wanted> = plans.iter().flat_map(Plan::wanted).collect();
@@ -60,10 +60,10 @@ pub fn lock_all(
                 }
                 roots.push(Root {
                     index,
+                    overridden: std::mem::take(&mut overridden[index]),
                     request: &requests[index],
                     old: &old[index],
                     plans,
-                    overridden: &overridden[index],
                     state: State::new(awaited),
                 });
             }
@@ -90,8 +90,8 @@ struct Root<'a> {
     request: &'a LockRequest<'a>,
     old: &'a (Locks, BTreeMap<ProviderAddress, ProviderAddress>),
     plans: Vec<Plan<'a>>,
-    /// Which providers are left out, and why.
-    overridden: &'a [Diagnostic],
+    /// What there is to say of providers that are left out.
+    overridden: Vec<Diagnostic>,
     state: Mutex<State>,
 }
 
@@ -122,7 +122,7 @@ impl Root<'_> {
                 let packages = state.packages.entry(wanted.address.clone()).or_default();
                 packages.insert(wanted.platform.clone(), Arc::clone(fetched));
             }
-            Some(Err(error)) => gather(&mut state.errors, (**error).clone()),
+            Some(Err(error)) => add_error(&mut state.errors, (**error).clone()),
             None => {}
         }
         state.awaited -= 1;
@@ -144,6 +144,7 @@ impl Root<'_> {
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum Ahead<'a> {
     Versions(&'a ProviderAddress),
+    Release(&'a ProviderAddress, &'a Version),
     Package(Wanted),
 }
 
@@ -160,14 +161,17 @@ fn ask_ahead(candidates: &[&Candidate<'_>], requests: &[LockRequest<'_>], source
         .collect();
     let versions = candidates.iter().map(|candidate| Ahead::Versions(candidate.address));
     let kept = candidates.iter().filter_map(|candidate| Some((candidate.address, candidate.kept_version()?)));
-    let packages = kept.collect::<BTreeSet<_>>().into_iter().flat_map(|(address, version)| {
+    let kept: BTreeSet<_> = kept.collect();
+    let releases = kept.iter().map(|(address, version)| Ahead::Release(address, version));
+    let packages = kept.iter().flat_map(|&(address, version)| {
         platforms.iter().map(|platform| {
             Ahead::Package(Wanted { address: address.clone(), version: version.clone(), platform: (*platform).clone() })
         })
     });
-    let jobs: BTreeSet<_> = versions.chain(packages).collect();
+    let jobs: BTreeSet<_> = versions.chain(releases).chain(packages).collect();
     parallel::map(jobs.into_iter().collect(), WAITING_REQUESTS, |job| match job {
         Ahead::Versions(address) => drop(source.versions(address)),
+        Ahead::Release(address, version) => source.prepare_release(address, version),
         Ahead::Package(wanted) => source.prepare(&wanted),
     });
 }
@@ -190,7 +194,7 @@ fn plan_all<'a>(
         match (&mut planned[index], plan) {
             (Ok(plans), Ok(plan)) => plans.push(plan),
             (root @ Ok(_), Err(error)) => *root = Err(vec![*error]),
-            (Err(errors), Err(error)) => gather(errors, *error),
+            (Err(errors), Err(error)) => add_error(errors, *error),
             (Err(_), Ok(_)) => {}
         }
     }

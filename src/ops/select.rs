@@ -61,6 +61,12 @@ impl Candidate<'_> {
         }
     }
 
+    /// The version that is sure to be selected if it is still offered.
+    pub(crate) fn kept_version(&self) -> Option<&Version> {
+        let version = self.chosen.or(self.locked.map(|locked| &locked.version));
+        version.filter(|version| self.requirement.constraints.allows(version))
+    }
+
     /// Fails for a version that was chosen and does not exist.
     pub(crate) fn listed(&self, chosen: &Version, available: &Available) -> Result<()> {
         if available.versions.contains_key(chosen) {
@@ -80,12 +86,6 @@ impl Candidate<'_> {
         let message = format!("{name} cannot be {chosen}, because {}", self.wish());
         let error = self.at_constraints(Diagnostic::error(Code::VersionOutsideConstraints, message), chosen);
         Box::new(error.help(format!("change the constraints: provlock upgrade --constraints {name}@{chosen}")))
-    }
-
-    /// The version that is sure to be selected if it is still offered.
-    pub(crate) fn kept_version(&self) -> Option<&Version> {
-        let version = self.chosen.or(self.locked.map(|locked| &locked.version));
-        version.filter(|version| self.requirement.constraints.allows(version))
     }
 
     fn keep(&self, locked: &LockedProvider, available: &Available) -> Result<Version> {

@@ -11,6 +11,7 @@ mod offline;
 mod once_map;
 mod registry;
 mod release_dates;
+mod release_urls;
 mod several;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,6 +26,7 @@ pub use offline::Offline;
 pub use registry::{Registry, RegistryPolicy};
 pub(crate) use registry::{speaks_supported_protocol, unsupported_protocol};
 pub use release_dates::{DateServices, ReleaseDates};
+pub use release_urls::ReleaseUrls;
 pub use several::{Method, Several};
 
 use jiff::Timestamp;
@@ -55,12 +57,12 @@ pub enum SourceKind {
     FilesystemMirror(FilesystemMirror),
     /// A server that speaks the provider mirror protocol.
     NetworkMirror(NetworkMirror),
+    /// What is known on this machine.
+    Offline(Offline),
     /// Repositories of OCI registries.
     OciMirror(OciMirror),
     /// The installation methods of the CLI configuration.
     Several(Several),
-    /// What is known on this machine.
-    Offline(Offline),
 }
 
 /// The versions of a provider.
@@ -161,9 +163,9 @@ impl Source {
                 SourceKind::Registry(registry) => registry.versions(address),
                 SourceKind::FilesystemMirror(mirror) => mirror.versions(address),
                 SourceKind::NetworkMirror(mirror) => mirror.versions(address),
+                SourceKind::Offline(offline) => offline.versions(address),
                 SourceKind::OciMirror(mirror) => mirror.versions(address),
                 SourceKind::Several(several) => several.versions(address),
-                SourceKind::Offline(offline) => offline.versions(address),
             };
             available.map(Arc::new)
         })
@@ -175,8 +177,8 @@ impl Source {
             SourceKind::NetworkMirror(mirror) => return mirror.platforms(address, version),
             SourceKind::OciMirror(mirror) => return mirror.platforms(address, version),
             SourceKind::Several(several) => return several.platforms(address, version),
-            SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {}
             SourceKind::Offline(offline) => return Ok(offline.platforms(address, version)),
+            SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {}
         }
         let available = self.versions(address).map_err(SourceError::into_diagnostic)?;
         let platforms = available.versions.get(version).map(|offer| offer.platforms.clone()).unwrap_or_default();
@@ -186,6 +188,28 @@ impl Source {
             return Err(Box::new(error.help("name the platforms, for example: --platform linux_amd64")));
         }
         Ok(platforms)
+    }
+
+    /// Fetches what is signed about a version, where an earlier run has seen it. What goes wrong comes up in
+    /// [`Source::package`].
+    pub fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
+        if let SourceKind::Registry(registry) = &self.kind {
+            registry.prepare_release(address, version);
+        }
+    }
+
+    /// Fetches what the source says of a package, so that [`Source::package`] need not wait for it. What goes wrong comes up
+    /// there.
+    pub fn prepare(&self, wanted: &Wanted) {
+        match &self.kind {
+            SourceKind::Registry(registry) => registry.prepare(wanted),
+            SourceKind::NetworkMirror(mirror) => mirror.prepare(wanted),
+            // Which of several is asked depends on the versions that each has.
+            SourceKind::FilesystemMirror(_)
+            | SourceKind::OciMirror(_)
+            | SourceKind::Several(_)
+            | SourceKind::Offline(_) => {}
+        }
     }
 
     /// What is published of a version, seen from the package of one platform; none where a mirror, which holds what
@@ -202,7 +226,10 @@ impl Source {
                 Some(source) => source.registry_of(address, version),
                 None => Ok(None),
             },
-            _ => Ok(None),
+            SourceKind::FilesystemMirror(_)
+            | SourceKind::NetworkMirror(_)
+            | SourceKind::OciMirror(_)
+            | SourceKind::Offline(_) => Ok(None),
         }
     }
 
@@ -221,16 +248,6 @@ impl Source {
         }
     }
 
-    /// Fetches what the source says of a package, so that [`Source::package`] need not wait for it. What goes wrong comes up
-    /// there.
-    pub fn prepare(&self, wanted: &Wanted) {
-        match &self.kind {
-            SourceKind::Registry(registry) => registry.prepare(wanted),
-            SourceKind::NetworkMirror(mirror) => mirror.prepare(wanted),
-            _ => {}
-        }
-    }
-
     /// Fetches and authenticates one package.
     pub fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
         self.packages.get_or_compute(wanted.clone(), || {
@@ -238,9 +255,9 @@ impl Source {
                 SourceKind::Registry(registry) => registry.package(wanted, progress),
                 SourceKind::FilesystemMirror(mirror) => mirror.package(wanted),
                 SourceKind::NetworkMirror(mirror) => mirror.package(wanted, progress),
+                SourceKind::Offline(offline) => offline.package(wanted),
                 SourceKind::OciMirror(mirror) => mirror.package(wanted, progress),
                 SourceKind::Several(several) => return several.package(wanted, progress),
-                SourceKind::Offline(offline) => offline.package(wanted),
             };
             progress(wanted, Progress::Finished);
             fetched.map(Arc::new)

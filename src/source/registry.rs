@@ -12,6 +12,7 @@ use url::Url;
 
 use super::download::Downloader;
 use super::once_map::OnceMap;
+use super::release_urls::ReleaseUrls;
 use super::{Available, Fetched, NOT_AUTHENTIC_HELP, Offer, ProgressSink, Published, SourceError, Wanted};
 use crate::address::ProviderAddress;
 use crate::authentication::packages::{self, PackageReport};
@@ -36,8 +37,16 @@ const SUPPORTED_PROTOCOLS: [&str; 2] = ["5", "6"];
 pub struct Registry {
     downloader: Downloader,
     policy: RegistryPolicy,
+    places: Option<ReleaseUrls>,
     metadata: OnceMap<Wanted, Result<Arc<(PackageMetadata, Url)>>>,
+    documents: OnceMap<(Url, Url), std::result::Result<Arc<Documents>, RequestError>>,
     signed: OnceMap<SumsKey, Result<Arc<SignedSums>>>,
+}
+
+/// SHA256SUMS and its signature, not verified.
+struct Documents {
+    sums: Document,
+    signature: Document,
 }
 
 /// What decides how packages of a registry are authenticated.
@@ -152,9 +161,16 @@ struct ReportEntry {
 }
 
 impl Registry {
-    /// Registries that are asked through `downloader`.
-    pub fn new(downloader: Downloader, policy: RegistryPolicy) -> Self {
-        Self { downloader, policy, metadata: OnceMap::default(), signed: OnceMap::default() }
+    /// Registries that are asked through `downloader`. `places` says where releases were in earlier runs.
+    pub fn new(downloader: Downloader, policy: RegistryPolicy, places: Option<ReleaseUrls>) -> Self {
+        Self {
+            downloader,
+            policy,
+            places,
+            metadata: OnceMap::default(),
+            documents: OnceMap::default(),
+            signed: OnceMap::default(),
+        }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
@@ -174,8 +190,7 @@ impl Registry {
     }
 
     pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
-        let answer = self.metadata(wanted)?;
-        let (metadata, base) = &*answer;
+        let (metadata, base) = &*self.metadata(wanted)?;
         let signed = self.signed_sums(wanted, metadata, base)?;
         let not_authentic = |problem: &dyn std::fmt::Display| {
             let error = wanted.error(Code::PackageNotAuthentic, problem);
@@ -270,6 +285,13 @@ impl Registry {
         entries.into_iter().map(report).collect()
     }
 
+    /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they are still there.
+    pub(super) fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
+        if let Some((sums, signature)) = self.places.as_ref().and_then(|places| places.get(address, version)) {
+            drop(self.documents(&sums, &signature));
+        }
+    }
+
     /// Fetches what is signed about a package.
     pub(super) fn prepare(&self, wanted: &Wanted) {
         if let Ok(answer) = self.metadata(wanted) {
@@ -316,30 +338,38 @@ impl Registry {
     }
 
     fn fetch_signed_sums(&self, wanted: &Wanted, key: &SumsKey, keys: &[SigningKey]) -> Result<SignedSums> {
-        let get = |url: &Url, limit| {
-            let answer = self.downloader.client.get(url, None, limit, Purpose::Download);
-            answer.map_err(|error| error.into_diagnostic(&wanted.to_string()))
-        };
-        let (sums, signature) = std::thread::scope(|scope| {
-            let signature = scope.spawn(|| get(&key.signature, MAXIMUM_SIGNATURE_BYTES));
-            let sums = get(&key.sums, MAXIMUM_SUMS_BYTES);
-            (sums, signature.join())
-        });
-        let signature = signature.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        let Document { bytes: sums, last_modified, .. } = sums?;
-        let signature = signature.bytes;
+        let documents = self.documents(&key.sums, &key.signature);
+        let documents = documents.map_err(|error| error.into_diagnostic(&wanted.to_string()))?;
+        let Documents { sums, signature } = &*documents;
         let policy = AuthenticationPolicy {
             dialect: self.dialect(),
             default_host: self.is_default_host(wanted),
             enforce_validation: self.policy.enforce_validation,
             enforce_expiration: self.policy.enforce_expiration,
         };
-        let (authentication, expired) =
-            authenticate_sums(&sums, &signature, keys, policy, self.policy.now).map_err(|error| {
+        let (authentication, expired) = authenticate_sums(&sums.bytes, &signature.bytes, keys, policy, self.policy.now)
+            .map_err(|error| {
                 let diagnostic = error.diagnostic(&format!("{} {}", wanted.address, wanted.version));
                 diagnostic.note(format!("checksums: {}", key.sums)).note(format!("signature: {}", key.signature))
             })?;
-        Ok(SignedSums { sums: Sha256Sums::parse(&sums), authentication, expired, last_modified })
+        if let Some(places) = &self.places {
+            places.put(&wanted.address, &wanted.version, &key.sums, &key.signature);
+        }
+        let last_modified = sums.last_modified;
+        Ok(SignedSums { sums: Sha256Sums::parse(&sums.bytes), authentication, expired, last_modified })
+    }
+
+    fn documents(&self, sums: &Url, signature: &Url) -> std::result::Result<Arc<Documents>, RequestError> {
+        self.documents.get_or_compute((sums.clone(), signature.clone()), || {
+            let get = |url: &Url, limit| self.downloader.client.get(url, None, limit, Purpose::Download);
+            let (sums, signature) = std::thread::scope(|scope| {
+                let signature = scope.spawn(|| get(signature, MAXIMUM_SIGNATURE_BYTES));
+                let sums = get(sums, MAXIMUM_SUMS_BYTES);
+                (sums, signature.join())
+            });
+            let signature = signature.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            Ok(Arc::new(Documents { sums: sums?, signature }))
+        })
     }
 
     /// Asks one of a provider's endpoints, and says which URL that was.

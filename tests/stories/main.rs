@@ -1,5 +1,6 @@
 //! Stories: what `provlock` does for its users, told by running it. One binary, so that it links once.
 
+mod cache;
 #[cfg(unix)]
 mod credentials_helper;
 mod demo;
@@ -7,6 +8,7 @@ mod diff;
 mod installation;
 mod json_output;
 mod lock;
+mod many_roots;
 mod merge;
 mod mirrors;
 mod private;

@@ -1,0 +1,99 @@
+//! `provlock lock --recursive`: many root modules at once.
+
+use super::json_output::validated;
+use super::lock::requires;
+use super::support::registry::Registry;
+use super::support::{TestEnvironment, url};
+
+const PROVIDER: &str = "provider \"null\" {}\n";
+const LOCK_ALL: [&str; 4] = ["lock", "-p", "linux_amd64", "--recursive"];
+
+/// Three root modules that require the same provider, one with another beside it, and a module that one calls.
+fn roots(registry: &Registry) -> TestEnvironment {
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry.publish("hashicorp/random", "3.7.2").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(registry);
+    let null = format!("{PROVIDER}{}", requires("hashicorp/null", ""));
+    environment.write("a/main.tf", &null);
+    environment.write("b/main.tf", format!("{null}module \"m\" {{\n  source = \"../modules/m\"\n}}\n"));
+    environment.write("deep/c/main.tf", &null);
+    environment.write("modules/m/main.tf", requires("hashicorp/random", ""));
+    environment
+}
+
+#[test]
+fn all_roots_share_every_request() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+
+    let output = environment.provlock(LOCK_ALL);
+
+    output.assert_code(0).assert_stderr_has("Locked 3 root modules: 3 changed, 0 up to date");
+    assert_eq!(environment.read("a/.terraform.lock.hcl"), environment.read("deep/c/.terraform.lock.hcl"));
+    assert!(environment.read("b/.terraform.lock.hcl").contains("hashicorp/random"));
+    assert!(!environment.project().join("modules/m/.terraform.lock.hcl").exists());
+    for (asked, times) in
+        [(url::DISCOVERY, 1), (url::VERSIONS, 2), (url::DOWNLOAD, 2), (url::SHASUMS, 2), (url::PACKAGE, 2)]
+    {
+        assert_eq!(registry.requests_to(asked), times, "{asked}");
+    }
+    environment.provlock(LOCK_ALL).assert_code(0).assert_stderr_has("0 changed, 3 up to date");
+    environment.provlock(LOCK_ALL.into_iter().chain(["--check"])).assert_code(0);
+}
+
+#[test]
+fn a_failing_root_does_not_stop_the_others() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    environment.write("a/main.tf", format!("{PROVIDER}{}", requires("hashicorp/null", "> 9.0")));
+    environment.write("broken/main.tf", PROVIDER);
+    environment.write("broken/other.tf", "locals {\n");
+
+    let output = environment.provlock(LOCK_ALL.into_iter().chain(["--json"]));
+
+    output.assert_code(2).assert_stderr_has("Locked 2 of 4 root modules: 2 changed, 0 up to date; 2 failed");
+    output.assert_stderr_has("root module: a").assert_stderr_has("root module: broken");
+    let document = validated(&output.stdout);
+    let paths: Vec<_> =
+        document["roots"].as_array().unwrap().iter().map(|root| root["path"].as_str().unwrap()).collect();
+    assert_eq!(paths.iter().map(|path| path.replace('\\', "/")).collect::<Vec<_>>(), ["b", "deep/c"]);
+    assert_eq!(document["errors"].as_array().unwrap().len(), 2);
+    assert!(!environment.project().join("a/.terraform.lock.hcl").exists());
+    assert!(environment.project().join("deep/c/.terraform.lock.hcl").exists());
+}
+
+#[test]
+fn a_package_that_fails_stops_the_roots_that_need_it_only() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    registry.fault("*/random/*.zip", super::support::Times::Always, super::support::Fault::Status(404));
+    let output = environment.provlock(LOCK_ALL);
+    output.assert_code(2).assert_stderr_has("Locked 2 of 3 root modules").assert_stderr_has("root module: b");
+    assert!(!environment.project().join("b/.terraform.lock.hcl").exists());
+}
+
+#[test]
+fn paths_and_providers_narrow_what_is_locked() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    environment.provlock(["lock", "-p", "linux_amd64", "-r", "deep", "a"]).assert_code(0);
+    assert!(!environment.project().join("b/.terraform.lock.hcl").exists());
+    environment.provlock(["lock", "-p", "linux_amd64", "hashicorp/random", "-r"]).assert_code(0);
+    let text = environment.read("b/.terraform.lock.hcl");
+    assert!(text.contains("hashicorp/random") && !text.contains("hashicorp/null"), "{text}");
+    let unknown = environment.provlock(["lock", "-p", "linux_amd64", "hashicorp/nil", "-r"]);
+    unknown.assert_code(2).assert_stderr_has("no root module requires hashicorp/nil");
+    environment.write("none/readme.md", "");
+    environment.provlock(["lock", "-r", "none"]).assert_code(2).assert_stderr_has("there is no root module in none");
+}
+
+#[test]
+fn check_finds_the_roots_that_would_change() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    environment.provlock(["lock", "-p", "linux_amd64", "-r", "a"]).assert_code(0);
+    let before = environment.snapshot();
+    let output = environment.provlock(LOCK_ALL.into_iter().chain(["--check"]));
+    output.assert_code(1).assert_stderr_has("Would lock 3 root modules: 2 changed, 1 up to date");
+    before.assert_same(&environment.snapshot());
+}
