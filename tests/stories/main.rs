@@ -22,3 +22,4 @@ mod support;
 mod support_judged;
 mod support_works;
 mod upgrade;
+mod verify;
