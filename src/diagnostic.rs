@@ -167,8 +167,12 @@ codes! {
     ModuleCycle = "module-cycle",
     /// The CLI configuration cannot be read.
     InvalidCliConfiguration = "invalid-cli-configuration",
+    /// A stored token is not used, because another one wins.
+    CredentialsNotUsed = "credentials-not-used",
     /// A credentials helper failed.
     CredentialsHelper = "credentials-helper",
+    /// A provider is under development, and therefore not locked.
+    DevOverride = "dev-override",
     /// No version meets the constraints.
     NoMatchingVersion = "no-matching-version",
     /// The source has no such provider.

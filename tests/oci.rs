@@ -323,3 +323,41 @@ fn all_tags_are_listed() {
     let error = mirror.platforms(&many, available.versions.keys().next().unwrap()).unwrap_err();
     assert!(error.message.contains("is the manifest of one platform"), "{error}");
 }
+
+#[test]
+fn lock_from_a_registry_with_passwords() {
+    let Some(registry) = Registry::start(Mode::Passwords) else { return };
+    let package = package("null", "linux");
+    registry.push_provider("mirror/acme/null", "1.0.0", &[("linux", "amd64", package.clone())]);
+    let (host, project) = (&registry.host, tempfile::tempdir().unwrap());
+    let at = |name: &str| project.path().join(name);
+    let requirement = "terraform {\n  required_providers {\n    null = { source = \"acme/null\" }\n  }\n}\n";
+    fs::write(at("main.tf"), requirement).unwrap();
+    let lock = |login: &str, flags: &[&str]| {
+        let include = "registry.opentofu.org/*/*";
+        let block = format!(
+            "provider_installation {{\n  oci_mirror {{\n    repository_template = \"{host}/mirror/${{namespace}}/${{type}}\"\n    include = [\"{include}\"]\n  }}\n}}\n"
+        );
+        fs::write(at("tofurc"), format!("{login}{block}")).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_provlock"));
+        command.args(["lock", "--platform", "linux_amd64", "--no-cache", "-vvv"]).args(flags);
+        command.current_dir(project.path()).env_clear().env("HOME", at("home")).env("NO_PROXY", "127.0.0.1");
+        let output = command.env("TF_CLI_CONFIG_FILE", at("tofurc")).output().unwrap();
+        let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+        assert!(!said.contains("s3cr3t"), "{said}");
+        (output.status.code(), said)
+    };
+    let template = format!("{host}/mirror/{{namespace}}/{{type}}");
+    let login = format!("oci_credentials \"{host}\" {{\n  username = \"{USER}\"\n  password = \"{PASSWORD}\"\n}}\n");
+    for flags in [&["--oci-mirror", template.as_str()][..], &["--use-cli-config"]] {
+        let (code, said) = lock("", flags);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("no credentials were sent") && said.contains("docker login"), "{said}");
+        let (code, said) = lock(&login, flags);
+        assert_eq!(code, Some(0), "{said}");
+        let locked = fs::read_to_string(at(".terraform.lock.hcl")).unwrap();
+        let zh = digest(&package).replace("sha256:", "\"zh:");
+        assert!(locked.contains(&zh) && locked.matches("\"h1:").count() == 1, "{locked}");
+        fs::remove_file(at(".terraform.lock.hcl")).unwrap();
+    }
+}

@@ -102,7 +102,7 @@ fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<Credentials, Failure> {
 fn variable_that_wins(host: &Hostname, credentials: &Credentials) -> Option<Diagnostic> {
     let variable = credentials.variable(host)?;
     let message = format!("{variable} is set, and its token is used for {host} whatever is stored");
-    Some(Diagnostic::warning(Code::InvalidArgument, message).help(format!("unset {variable}")))
+    Some(Diagnostic::warning(Code::CredentialsNotUsed, message).help(format!("unset {variable}")))
 }
 
 /// Reads a token from a terminal, which does not show it, or else from stdin, without the line end.

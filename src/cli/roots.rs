@@ -43,7 +43,8 @@ impl RootArguments<'_> {
                 continue;
             }
             let directory = path.parent().map(normal).unwrap_or_default();
-            if !directory.is_dir() {
+            let is_meant = path.exists() || (is_configuration(path) && directory.is_dir());
+            if !is_meant {
                 let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
                 return Err(vec![*Diagnostic::io("open", path, &missing)]);
             }
@@ -95,6 +96,12 @@ impl RootArguments<'_> {
         });
         Ok(roots)
     }
+}
+
+/// Whether a path that need not exist, because the change deletes it, is one of a file of a configuration.
+fn is_configuration(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("tf" | "tofu" | "hcl" | "json"))
 }
 
 /// A directory as it is shown: without a needless `.` in front.

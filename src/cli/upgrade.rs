@@ -31,7 +31,7 @@ use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argu
 #[command(after_help = "Exit codes: 0 done or up to date, 1 --check found that something can move, 2 could not do it")]
 pub(crate) struct UpgradeArgs {
     /// Only these providers, each to its newest version or to the one named [default: all]
-    #[arg(value_name = "PROVIDER[@VERSION]", help_heading = "What")]
+    #[arg(value_name = "PROVIDER[@VERSION]", help_heading = "What", display_order = 0)]
     providers: Vec<String>,
     #[command(flatten)]
     what: WhatArgs,
@@ -103,11 +103,14 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     ui.warn(&survey.warnings);
     let warnings = [warnings, survey.warnings.clone()].concat();
     if arguments.check || arguments.dry_run {
+        ui.warn(&requirements.warnings);
+        let warnings = [warnings, requirements.warnings.clone()].concat();
         return Ok(show(&project, &survey, &warnings, arguments, ui));
     }
     let downloads = ui.downloads();
-    let outcome =
+    let mut outcome =
         ops::lock(&survey.lock_request(&request), &source, &|wanted, progress| downloads.note(wanted, progress))?;
+    outcome.warnings.retain(|warning| !survey.warnings.contains(warning));
     let new = document.edit(&outcome.locks).map_err(|error| vec![*error])?;
     let changed = project.lock_bytes.as_deref() != Some(new.as_slice());
     write(&project, &survey, changed.then_some(&new))?;
@@ -192,7 +195,10 @@ impl AgeArgs {
         let client = source::client(&config, environment, project.dialect, None).map_err(|error| vec![*error])?;
         let services = DateServices { opentofu: self.opentofu_api.clone(), terraform: self.terraform_api.clone() };
         let dates = ReleaseDates::new(client, services);
-        Ok(Some(AgePolicy { age, exempt: addresses(&policy.min_age_exempt, project.dialect)?, dates }))
+        let place = |errors: Failure| errors.into_iter().map(|error| error.note("in min-age-exempt of provlock.toml"));
+        let exempt =
+            addresses(&policy.min_age_exempt, project.dialect).map_err(|errors| place(errors).collect::<Vec<_>>())?;
+        Ok(Some(AgePolicy { age, exempt, dates }))
     }
 }
 

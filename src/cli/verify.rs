@@ -27,9 +27,7 @@ const ROOTS_ONLINE: usize = 8;
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock verify --recursive --online")]
-#[command(
-    after_help = "Exit codes: 0 no errors found, 1 errors found, 2 could not check; docs/findings.md explains the codes"
-)]
+#[command(after_help = "Exit codes: 0 no errors, 1 errors found, 2 could not check. Codes: see docs/findings.md")]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     what: WhatArgs,

@@ -103,7 +103,7 @@ pub(super) fn without_overridden(candidates: &mut Vec<Candidate<'_>>, source: &S
         warnings.extend(directory.map(|directory| {
             let name = candidate.address.short(candidate.dialect);
             let message = format!("{name} is not locked: dev_overrides take it from {}", directory.display());
-            Diagnostic::warning(Code::ProviderNotLocked, message)
+            Diagnostic::warning(Code::DevOverride, message)
                 .note("its entry in the lock file, if there is one, stays as it is")
                 .help("to lock it, run without --use-cli-config")
         }));

@@ -18,7 +18,7 @@ use crate::requirements::{Declaration, Requirement, Requirements};
 use crate::source::{Available, ReleaseDates, Source};
 use crate::version::Version;
 
-/// How many versions of a provider are skipped for their age, newest first, before the search ends.
+/// How many versions of a provider are skipped for their age, newest first; older ones are then not asked about.
 const MOST_SKIPPED: usize = 30;
 
 /// What is to be upgraded, and how far.
@@ -114,7 +114,8 @@ impl Survey {
 /// Looks at every provider that is to be upgraded. All errors are collected.
 pub fn survey(request: &UpgradeRequest<'_>, source: &Source) -> std::result::Result<Survey, Vec<Diagnostic>> {
     let (old, _) = lock::take_over(request.lock.document.locks(), request.lock.dialect);
-    let candidates = lock::candidates(&request.lock, &old)?;
+    let mut candidates = lock::candidates(&request.lock, &old)?;
+    let overridden = lock::without_overridden(&mut candidates, source);
     let prospects = parallel::map(candidates, WAITING_REQUESTS, |candidate| prospect(candidate, request, source));
     let mut survey = Survey {
         providers: Vec::new(),
@@ -122,7 +123,7 @@ pub fn survey(request: &UpgradeRequest<'_>, source: &Source) -> std::result::Res
         edits: Vec::new(),
         versions: BTreeMap::new(),
         pruned: pruned(&request.lock),
-        warnings: Vec::new(),
+        warnings: overridden,
     };
     for Prospect { outlook, rewrite, warnings } in lock::all(prospects)? {
         survey.warnings.extend(warnings);
@@ -155,8 +156,8 @@ fn prospect(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Sou
     let requirement = chosen.rewrite.as_ref().map_or(candidate.requirement, |rewrite| &rewrite.requirement);
     let outlook = Outlook {
         address: candidate.address.clone(),
-        locked: candidate.locked.map(|locked| locked.version.clone()),
-        held_back_by: holding_back(requirement, &newest),
+        locked: request.lock.document.locks().get(candidate.address).map(|locked| locked.version.clone()),
+        held_back_by: if chosen.version < newest { holding_back(requirement, &newest) } else { Vec::new() },
         too_young: chosen.too_young,
         allowed: chosen.version,
         newest,
@@ -202,7 +203,9 @@ fn exactly(
     } else {
         return Err(candidate.chosen_against_constraints(version));
     };
-    if let Some(why) = request.minimum_age.and_then(|age| age.objection(candidate.address, version, source)) {
+    let is_locked = candidate.locked.is_some_and(|locked| locked.version == *version);
+    let age = request.minimum_age.filter(|_| !is_locked);
+    if let Some(why) = age.and_then(|age| age.objection(candidate.address, version, source)) {
         let message = format!("{} {version} is not chosen: {why}", candidate.name());
         let error = Diagnostic::error(Code::TooYoung, message);
         return Err(Box::new(error.help("choose it all the same with --min-age 0d")));
@@ -223,7 +226,7 @@ fn newest_allowed(
     for version in available.versions.keys().rev() {
         let rewrite = if constraints.allows(version) {
             None
-        } else if request.rewrite_constraints && (request.prereleases || !version.is_prerelease()) {
+        } else if request.rewrite_constraints && is_above(candidate.requirement, version, request.prereleases) {
             match rewrite::allow(candidate.requirement, version) {
                 Ok(rewrite) => Some(rewrite),
                 Err(warning) => {
@@ -236,6 +239,9 @@ fn newest_allowed(
         };
         // What is locked already is not chosen anew, however young it is.
         let is_locked = candidate.locked.is_some_and(|locked| locked.version == *version);
+        if skipped.len() >= MOST_SKIPPED && !is_locked {
+            continue;
+        }
         let age = request.minimum_age.filter(|_| !is_locked);
         match age.and_then(|age| age.objection(candidate.address, version, source)) {
             None => {
@@ -244,24 +250,32 @@ fn newest_allowed(
             }
             Some(why) => skipped.push(format!("{version} is not chosen: {why}")),
         }
-        if skipped.len() == MOST_SKIPPED {
-            break;
-        }
     }
-    Err(match too_young(candidate, &skipped) {
-        Some(warning) => {
-            let error =
-                Diagnostic::error(Code::TooYoung, warning.message).help("choose it all the same with --min-age 0d");
-            Box::new(warning.notes.into_iter().fold(error, Diagnostic::note))
-        }
-        None => candidate.no_match(available),
-    })
+    if let Some(warning) = too_young(candidate, &skipped) {
+        let error = Diagnostic::error(Code::TooYoung, warning.message);
+        let error = error.help("choose it all the same with --min-age 0d");
+        return Err(Box::new(warning.notes.into_iter().fold(error, Diagnostic::note)));
+    }
+    let notes = not_rewritten.into_iter().map(|warning| warning.message);
+    Err(Box::new(notes.fold(*candidate.no_match(available), Diagnostic::note)))
+}
+
+/// Whether a version is newer than what the constraints allow, so that they may come to allow it. None is rewritten for an
+/// older version that nobody named.
+fn is_above(requirement: &Requirement, version: &Version, prereleases: bool) -> bool {
+    let terms = requirement.constraints.terms();
+    (prereleases || !version.is_prerelease())
+        && terms.iter().all(|term| term.compares(version) || *version > term.boundary)
 }
 
 /// What to say about the versions that were skipped, the newest first.
 fn too_young(candidate: &Candidate<'_>, skipped: &[String]) -> Option<Diagnostic> {
     let (first, others) = skipped.split_first()?;
     let warning = Diagnostic::warning(Code::TooYoung, format!("{} {first}", candidate.name()));
+    let warning = match skipped.len() {
+        MOST_SKIPPED => warning.help(format!("only the newest {MOST_SKIPPED} versions were asked about")),
+        _ => warning,
+    };
     Some(others.iter().cloned().fold(warning, Diagnostic::note))
 }
 

@@ -117,7 +117,7 @@ fn editable(declaration: &Declaration, place: &Location) -> Result<Location, &'s
 
 /// The same constraint list, with other versions where a term does not allow `version`. Operators, the number of parts
 /// and white space stay. None when that is not possible.
-fn allowing(text: &str, version: &Version) -> Option<String> {
+pub(super) fn allowing(text: &str, version: &Version) -> Option<String> {
     let terms: Option<Vec<String>> = text.split(',').map(|term| allowing_term(term, version)).collect();
     terms.map(|terms| terms.join(","))
 }

@@ -1,6 +1,6 @@
 //! Credentials helpers: real programs on disk.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::private::private;
@@ -23,17 +23,21 @@ fn install(environment: &TestEnvironment, script: &str) -> PathBuf {
     std::fs::create_dir_all(&directory).unwrap();
     environment.write(environment.home().join(".tofurc"), "credentials_helper \"test\" {\n  args = [\"--vault\"]\n}\n");
     let program = environment.home().join(".terraform.d/plugins/terraform-credentials-test");
-    std::fs::create_dir_all(program.parent().unwrap()).unwrap();
     let script =
         format!("#!/bin/sh\ndir='{}' verb=$2 host=$3\necho \"$@\" >>\"$dir/calls\"\n{script}\n", directory.display());
-    // Written by another process: a program that this one has open for writing cannot be run by its other threads.
-    let write = "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"";
-    let status = Command::new("/bin/sh").args(["-c", write, "sh"]).arg(program).arg(script).status().unwrap();
-    assert!(status.success());
+    write_program(&program, &script);
     directory
 }
 
-fn calls(directory: &std::path::Path) -> Vec<String> {
+fn write_program(path: &Path, script: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    // Written by another process: a program that this one has open for writing cannot be run by its other threads.
+    let write = "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"";
+    let status = Command::new("/bin/sh").args(["-c", write, "sh"]).arg(path).arg(script).status().unwrap();
+    assert!(status.success());
+}
+
+fn calls(directory: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(directory.join("calls")).unwrap_or_default();
     text.lines().map(str::to_owned).collect()
 }
@@ -125,4 +129,26 @@ fn the_environment_and_blocks_come_before_the_helper() {
     environment.set("TF_TOKEN_registry_example_com", TOKEN);
     environment.provlock(LOCK).assert_code(0);
     assert!(calls(&directory).is_empty());
+}
+
+#[test]
+fn the_helper_of_the_documentation_works() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/private-registries.md")).unwrap();
+    let (_, after) = page.split_once("<!-- The tests run this script. -->\n```sh\n").unwrap();
+    let (script, _) = after.split_once("```").unwrap();
+    assert_eq!(script.lines().count(), 10);
+    let (_registry, environment) = private();
+    environment.write(environment.home().join(".tofurc"), "credentials_helper \"pass\" {\n  args = []\n}\n");
+    write_program(&environment.home().join(".terraform.d/plugins/terraform-credentials-pass"), script);
+    // The program pass, without encryption: the entry is its last argument.
+    let pass = "#!/bin/sh\nverb=$1\nfor entry; do :; done\nfile=\"$HOME/.password-store/$entry.gpg\"\nmkdir -p \"$(dirname \"$file\")\"\ncase $verb in show) cat \"$file\";; insert) cat >\"$file\";; rm) rm \"$file\";; esac\n";
+    write_program(&environment.bin().join("pass"), pass);
+
+    environment.provlock(LOCK).assert_code(2).assert_stderr_has("no credentials were sent");
+    environment.command(["login", HOST]).stdin(TOKEN).run().assert_code(0).assert_lacks(TOKEN);
+    assert!(environment.home().join(".password-store/tokens/registry.example.com.gpg").exists());
+    environment.provlock(LOCK).assert_code(0).assert_lacks(TOKEN);
+    environment.provlock(["logout", HOST]).assert_code(0);
+    environment.provlock(["logout", HOST]).assert_code(0);
+    environment.provlock(LOCK).assert_code(2).assert_stderr_has("no credentials were sent");
 }

@@ -180,7 +180,9 @@ fn a_provider_under_development_is_not_locked() {
     let environment = project(&registry, "hashicorp/null", block);
     environment.write("main.tf", requires_all(&["hashicorp/null", "acme/gamma"]));
     let output = environment.provlock(LOCK);
-    output.assert_code(0).assert_stderr_has("acme/gamma is not locked: dev_overrides take it from /work/gamma");
+    output
+        .assert_code(0)
+        .assert_stderr_has("warning[dev-override]: acme/gamma is not locked: dev_overrides take it from /work/gamma");
     assert_locked(&environment, &null, &all_hashes(&null));
     assert_eq!(registry.requests_to("*/acme/*"), 0);
 
@@ -245,4 +247,23 @@ fn there_is_one_source_at_a_time() {
     environment.write("main.tf", "");
     let output = environment.provlock(["lock", "--oci-mirror", "r.test/{name}"]);
     output.assert_code(2).assert_stderr_has("{name} is not known");
+}
+
+#[test]
+fn upgrade_takes_packages_from_the_same_places() {
+    let registry = Registry::start();
+    let old = registry.publish("hashicorp/null", "3.2.3").platforms([LINUX]).done();
+    let block = "dev_overrides {\n  \"acme/gamma\" = \"/work/gamma\"\n}\nfilesystem_mirror {\n  path = \"mirror\"\n}";
+    let environment = project(&registry, "hashicorp/null", block);
+    environment.write("main.tf", requires_all(&["hashicorp/null", "acme/gamma"]));
+    copy(&environment, "mirror", &old);
+    environment.provlock(LOCK).assert_code(0);
+    let new = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
+    copy(&environment, "mirror", &new);
+
+    let output = environment.provlock([&["upgrade"], &LOCK[1..]].concat());
+    output.assert_code(0);
+    assert_eq!(output.stderr.matches("acme/gamma is not locked").count(), 1, "{output}");
+    assert_locked(&environment, &new, &[new.h1(LINUX).to_owned()]);
+    assert!(registry.requests().is_empty());
 }

@@ -1,16 +1,20 @@
 //! Stories: what `provlock` does for its users, told by running it. One binary, so that it links once.
+//!
+//! Those about the CLI configuration use the names that its files have on Unix.
 
 mod cache;
 #[cfg(unix)]
 mod credentials_helper;
 mod demo;
 mod diff;
+#[cfg(unix)]
 mod installation;
 mod json_output;
 mod lock;
 mod many_roots;
 mod merge;
 mod mirrors;
+#[cfg(unix)]
 mod private;
 mod repository;
 mod runs;
@@ -18,3 +22,4 @@ mod support;
 mod support_judged;
 mod support_works;
 mod upgrade;
+mod verify;

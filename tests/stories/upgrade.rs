@@ -170,6 +170,43 @@ fn entries_that_are_not_required_go_only_when_pruned() {
 }
 
 #[test]
+fn a_locked_version_that_was_withdrawn_is_left() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    environment.write_lock_file(lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+    registry.withdraw("acme/gamma", "1.1.0");
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("help: provlock upgrade");
+    environment.provlock(UPGRADE).assert_code(0).assert_stderr_has("1.1.0 → 1.0.0");
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+}
+
+#[test]
+fn a_prerelease_alone_is_held_back_by_what_it_is() {
+    let registry = Registry::start();
+    publish(&registry, "acme/gamma", "1.0.0");
+    publish(&registry, "acme/gamma", "2.0.0-rc.1");
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let output = environment.provlock(["upgrade", "--dry-run", "--pre"]);
+    output.assert_code(0).assert_stdout_has("1.0.0     2.0.0-rc.1   a prerelease must be named exactly");
+    let named = environment.provlock(upgrade(&["acme/gamma@2.0.0-rc.1"]));
+    named.assert_code(2).assert_stderr_has("a prerelease is only locked when a constraint names exactly it");
+}
+
+#[test]
+fn after_many_versions_without_a_date_the_locked_one_stays() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    for patch in 0..35 {
+        publish(&registry, "acme/gamma", &format!("1.2.{patch}"));
+    }
+    let output = environment.provlock(upgrade(&["--min-age", "7d", "acme/gamma"]));
+    output.assert_code(0).assert_stderr_has("only the newest 30 versions were asked about");
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+    assert_eq!(registry.requests_to("*1.2.4_SHA256SUMS"), 0);
+}
+
+#[test]
 fn wrong_hashes_of_a_version_that_stays_are_refused() {
     let registry = Registry::start();
     let (environment, gamma, null) = two_providers(&registry);
@@ -270,6 +307,23 @@ fn constraints_that_cannot_be_rewritten_hold_back_with_a_reason() {
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
 }
 
+#[test]
+fn constraints_are_never_rewritten_for_an_older_version() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    registry.add_host("api.opentofu.org");
+    publish(&registry, "acme/gamma", "1.2.0");
+    document(&registry, "acme/gamma", &[("2.0.0", 1), ("1.2.0", 1), ("1.1.0", 100), ("1.0.0", 200)]);
+    let main = requires_both("~> 1.2", "~> 3.0");
+    environment.write("main.tf", &main);
+    let arguments = upgrade(&["--constraints", "--min-age", "7d", "acme/gamma"]);
+    environment.provlock(arguments).assert_code(2).assert_stderr_has("1.2.0 is not chosen");
+    assert_eq!(environment.read("main.tf"), main);
+    environment.provlock(upgrade(&["--constraints", "acme/gamma@1.0.0"])).assert_code(0);
+    assert_eq!(environment.read("main.tf"), requires_both("~> 1.0", "~> 3.0"));
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+}
+
 #[cfg(unix)]
 #[test]
 fn when_the_lock_file_cannot_be_written_the_configuration_is_restored() {
@@ -342,6 +396,7 @@ fn the_age_comes_from_the_settings_unless_the_flag_says_otherwise() {
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
     // What is locked stays locked, however young it is.
     environment.provlock(["upgrade", "--check"]).assert_code(0);
+    environment.provlock(["upgrade", "--check", "acme/gamma@1.1.0"]).assert_code(0);
     environment.provlock(["upgrade", "--min-age", "soon"]).assert_code(2).assert_stderr_has("is not a duration");
 }
 

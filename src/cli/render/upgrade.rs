@@ -26,6 +26,8 @@ fn rows(outlook: &Outlook, dialect: Dialect) -> Vec<[String; 5]> {
     let mut reasons: Vec<String> = outlook.held_back_by.iter().map(reason).collect();
     if reasons.is_empty() && outlook.is_held_back() && outlook.too_young {
         reasons.push("its age".to_owned());
+    } else if reasons.is_empty() && outlook.is_held_back() && outlook.newest.is_prerelease() {
+        reasons.push("a prerelease must be named exactly".to_owned());
     }
     let allowed = if outlook.moves() { outlook.allowed.to_string() } else { String::new() };
     let locked = outlook.locked.as_ref().map(ToString::to_string).unwrap_or_default();

@@ -26,7 +26,7 @@ use crate::source::{ProgressSink, Source};
 
 pub use policy::Rules;
 
-/// The codes that findings may have.
+/// The codes that findings may have, in the order of `docs/findings.md`.
 pub const CODES: &[Code] = &[
     Code::LockFileMissing,
     Code::LockFileSyntax,
@@ -42,8 +42,11 @@ pub const CODES: &[Code] = &[
     Code::VersionOutsideConstraints,
     Code::ConstraintsDiffer,
     Code::NoHashes,
+    Code::ModuleNotInstalled,
+    Code::NoConfiguration,
     Code::PlatformMissing,
     Code::PlatformNotKnown,
+    Code::InstalledPackageDiffers,
     Code::HashNotPublished,
     Code::VersionWithdrawn,
     Code::SignatureInvalid,
@@ -51,7 +54,6 @@ pub const CODES: &[Code] = &[
     Code::KeyNotTrusted,
     Code::PackageNotAuthentic,
     Code::InvalidPackage,
-    Code::InstalledPackageDiffers,
     Code::HostNotAllowed,
     Code::NamespaceNotAllowed,
     Code::UnsignedProvider,
@@ -60,8 +62,6 @@ pub const CODES: &[Code] = &[
     Code::HashesReplaced,
     Code::Downgrade,
     Code::HostChanged,
-    Code::ModuleNotInstalled,
-    Code::NoConfiguration,
 ];
 
 /// What is to be verified, and against what.

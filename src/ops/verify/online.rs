@@ -242,7 +242,8 @@ impl Question<'_> {
 
     /// What a source says is a finding, unless it could not be asked at all.
     fn failed(&mut self, error: Diagnostic) {
-        let error = self.about_entry(error);
+        let mut error = self.about_entry(error);
+        error.help.get_or_insert_with(|| "do not install this release; ask its publisher what has happened".to_owned());
         let list =
             if NOT_ASKED.contains(&error.code) { &mut self.verified.errors } else { &mut self.verified.findings };
         if !list.contains(&error) {

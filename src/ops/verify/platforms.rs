@@ -32,12 +32,13 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     let hashes = if recorded == 1 { "1 h1 is recorded".to_owned() } else { format!("{recorded} h1 are recorded") };
     let release = subject.release(entry);
     let online = subject.request.command("verify --online");
-    let unknown = |what: &str, wanted: &str| {
-        let message = format!("no way to tell offline whether {what} of {release}: {hashes}, {wanted} wanted");
+    let unknown = |platforms: &str, wanted: &str| {
+        let message =
+            format!("no way to tell offline whether {release} is covered for {platforms}: {hashes}, {wanted} wanted");
         finding(Severity::Warning, Code::PlatformNotKnown, message, &entry.block, "").help(online.clone())
     };
     if subject.request.platforms == Some(&PlatformSelection::All) {
-        return vec![unknown("all platforms are covered", "all platforms are")];
+        return vec![unknown("all platforms", "all are")];
     }
     let platforms = subject.named_platforms();
     let coverage = |platform| coverage(subject, entry, platform, recorded);
@@ -46,12 +47,11 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     let mut findings: Vec<_> = of(Coverage::Missing).map(|platform| missing(subject, entry, platform)).collect();
     let not_known: Vec<String> = of(Coverage::NotKnown).map(ToString::to_string).collect();
     if !not_known.is_empty() {
-        let verb = if not_known.len() == 1 { "is" } else { "are" };
         let wanted = match platforms.len() {
             1 => "1 platform is".to_owned(),
             count => format!("{count} platforms are"),
         };
-        findings.push(unknown(&format!("{} {verb} covered", not_known.join(", ")), &wanted));
+        findings.push(unknown(&not_known.join(", "), &wanted));
     }
     findings
 }

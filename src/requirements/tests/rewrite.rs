@@ -1,7 +1,8 @@
 use std::path::Path;
 
 use super::*;
-use crate::requirements::rewrite::{allow, files};
+use crate::constraint::ConstraintList;
+use crate::requirements::rewrite::{allow, allowing, files};
 use crate::version::Version;
 
 /// Layouts of what requires acme/gamma, with the constraint that is to change between `«` and `»`, by the name of their file.
@@ -212,4 +213,36 @@ fn a_file_that_two_modules_share_is_written_once() {
         directory(&[("main.tf", "module \"m\" {\n  source = \"./m\"\n}\n"), ("m/main.tf", ""), ("versions.tf", text)]);
     std::os::unix::fs::symlink("../versions.tf", directory.path().join("m/versions.tf")).unwrap();
     assert_eq!(allow_newest(directory.path(), "6.3.1").unwrap().len(), 1);
+}
+
+/// Each term's text before its version, and how many numbers the version has.
+fn shape(constraints: &str) -> Vec<(&str, usize)> {
+    let term = |term| {
+        let (operator, version) = str::split_at(term, term.find(|c: char| c.is_ascii_digit()).unwrap_or(term.len()));
+        (operator, version.split(['-', '+']).next().unwrap().matches('.').count())
+    };
+    constraints.split(',').map(term).collect()
+}
+
+#[test]
+fn whatever_is_rewritten_keeps_its_shape_and_allows_the_version() {
+    let vectors = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/constraints.jsonl");
+    let mut rewritten = 0;
+    for line in fs::read_to_string(vectors).unwrap().lines() {
+        let vector: serde_json::Value = serde_json::from_str(line).unwrap();
+        let text = vector["constraint"].as_str().unwrap();
+        let Ok(old) = text.parse::<ConstraintList>() else { continue };
+        for version in ["0.0.1", "1.5.0", "6.3.1", "18446744073709551615.0.0", "2.0.0-beta1", "3.0.0+build.1"] {
+            let version: Version = version.parse().unwrap();
+            let Some(new) = allowing(text, &version) else { continue };
+            let parsed: ConstraintList =
+                new.parse().unwrap_or_else(|error| panic!("{text:?} {version} {new:?}: {error}"));
+            assert!(parsed.terms().iter().all(|term| term.compares(&version)), "{text:?} {version} {new:?}");
+            assert_eq!(shape(text), shape(&new), "{text:?} {version}");
+            let met = old.terms().iter().all(|term| term.compares(&version));
+            assert_eq!(met, text == new, "{text:?} {version} {new:?}: what is met stays");
+            rewritten += usize::from(text != new);
+        }
+    }
+    assert!(rewritten > 500, "{rewritten}");
 }

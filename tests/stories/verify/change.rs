@@ -1,0 +1,69 @@
+//! Findings about a change: `--base`.
+
+use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock};
+use crate::lock::requires;
+use crate::support::TestEnvironment;
+
+const OTHER_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+
+/// A project whose state is committed.
+fn committed() -> TestEnvironment {
+    let environment = good();
+    commit(&environment);
+    environment
+}
+
+fn commit(environment: &TestEnvironment) {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+    for arguments in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message", "state"]] {
+        environment.program("git", identity.iter().chain(arguments)).run().assert_code(0);
+    }
+}
+
+#[test]
+fn nothing_changed() {
+    assert_eq!(found(&committed(), &["--base", "HEAD"]), NOTHING);
+}
+
+#[test]
+fn hashes_replaced() {
+    let environment = committed();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"]);
+    assert_eq!(found(&environment, &[]), NOTHING, "not asked for");
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, OTHER_H1, ZH])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "a hash was added");
+    lock(&environment, &[entry(NULL, "3.2.5", "~> 3.0", &[OTHER_H1])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "the version is another");
+}
+
+#[test]
+fn downgrade() {
+    let environment = committed();
+    lock(&environment, &[entry(NULL, "3.2.3", "~> 3.0", &[OTHER_H1])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning downgrade"]);
+}
+
+#[test]
+fn host_changed() {
+    let environment = committed();
+    environment.write("main.tf", requires("registry.example.com/hashicorp/null", "~> 3.0"));
+    lock(&environment, &[entry("registry.example.com/hashicorp/null", "3.2.4", "~> 3.0", &[OTHER_H1])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning host-changed"]);
+}
+
+#[test]
+fn a_root_that_is_new_has_no_change_to_judge() {
+    let environment = committed();
+    environment.write("new/main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write("new/.terraform.lock.hcl", environment.lock_file());
+    assert_eq!(found(&environment, &["--base", "HEAD", "new"]), ["warning untracked-lock-file"]);
+}
+
+#[test]
+fn a_commit_that_is_not_there_is_an_error() {
+    for revision in ["no-such-branch", "--output=x", ""] {
+        let base = format!("--base={revision}");
+        committed().provlock(["verify", &base]).assert_code(2).assert_stderr_has("git knows no such commit");
+    }
+}
