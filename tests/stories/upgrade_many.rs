@@ -77,7 +77,8 @@ fn all_roots_share_every_request() {
 fn a_failing_root_does_not_stop_the_others() {
     let registry = Registry::start();
     let (environment, null) = two_roots(&registry);
-    environment.write("broken/main.tf", format!("{PROVIDER}locals {{\n"));
+    environment.write("broken/main.tf", PROVIDER);
+    environment.write("broken/other.tf", "locals {\n");
     environment.write("never/main.tf", format!("{PROVIDER}{}", requires("hashicorp/null", "> 9.0")));
 
     let output = environment.provlock(upgrade_all(&["--json"]));
@@ -209,11 +210,11 @@ fn a_shared_constraint_is_not_rewritten_when_that_would_break_a_root() {
 #[test]
 fn a_rewrite_that_a_root_does_not_need_is_its_constraint_too() {
     let registry = Registry::start();
-    let (environment, gamma) = shared_module(&registry, "< 2.0", ["", &held_back()]);
+    let (environment, gamma) = shared_module(&registry, "< 2.0.0", ["", &held_back()]);
 
     environment.provlock(upgrade_all(&["--constraints"])).assert_code(0);
 
-    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "< 3.0"));
+    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "< 3.0.0"));
     assert_eq!(lock_file_of(&environment, "a"), locked(&gamma[1], "< 3.0.0"));
     assert_eq!(lock_file_of(&environment, "b"), locked(&gamma[0], "< 2.0.0, < 3.0.0"));
     environment.provlock(["lock", "-p", "linux_amd64", "-r", "--check"]).assert_code(0);
