@@ -239,6 +239,8 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             break
         }
         'provlock;upgrade' {
+            [CompletionResult]::new('-r', '-r', [CompletionResultType]::ParameterName, 'Every root module below the PATHs [default: .]; what `.gitignore` names is left out')
+            [CompletionResult]::new('--recursive', '--recursive', [CompletionResultType]::ParameterName, 'Every root module below the PATHs [default: .]; what `.gitignore` names is left out')
             [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]')
             [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]')
             [CompletionResult]::new('--min-age', '--min-age', [CompletionResultType]::ParameterName, 'Choose no version younger than this, for example 7d [default: that of provlock.toml]')

@@ -622,12 +622,26 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__upgrade)
-            opts="-p -j -C -v -q -h --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --constraints --pre --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-r -p -j -C -v -q -h --recursive --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --constraints --pre --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
+                --recursive)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                -r)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
                 --platform)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0

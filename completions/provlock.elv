@@ -226,6 +226,8 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand --help 'Print help'
         }
         &'provlock;upgrade'= {
+            cand -r 'Every root module below the PATHs [default: .]; what `.gitignore` names is left out'
+            cand --recursive 'Every root module below the PATHs [default: .]; what `.gitignore` names is left out'
             cand -p 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]'
             cand --platform 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]'
             cand --min-age 'Choose no version younger than this, for example 7d [default: that of provlock.toml]'

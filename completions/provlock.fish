@@ -188,6 +188,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s h -l help -d 'Print help'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s r -l recursive -d 'Every root module below the PATHs [default: .]; what `.gitignore` names is left out' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l min-age -d 'Choose no version younger than this, for example 7d [default: that of provlock.toml]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l opentofu-api -d 'Where registry.opentofu.org tells when versions were published' -r

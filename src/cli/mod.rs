@@ -1,5 +1,6 @@
 //! The command line: raw arguments to validated requests, reports to text or JSON, outcomes to exit codes.
 
+mod batch;
 mod cache;
 mod completions;
 mod diff;
@@ -13,12 +14,14 @@ mod project;
 mod render;
 mod repository;
 mod resolve;
+mod rewrites;
 mod roots;
 mod setup;
 mod source;
 mod ui;
 mod upgrade;
 mod verify;
+mod what;
 
 #[cfg(test)]
 mod tests;

@@ -9,21 +9,20 @@ use jiff::Timestamp;
 use provlock::address::ProviderAddress;
 use provlock::cli_config::{self, Environment};
 use provlock::dialect::Dialect;
-use provlock::lockfile::file::{self, Replacement};
-use provlock::ops::{self, LockRequest, MinimumAge, Survey, UpgradeRequest};
-use provlock::requirements::ModuleCache;
+use provlock::ops::{self, Disagreement, MinimumAge, Survey, UpgradeRequest};
 use provlock::requirements::rewrite::{self, FileRewrite};
 use provlock::settings::parse_duration;
-use provlock::source::{DateServices, ReleaseDates};
-use provlock::version::Version;
+use provlock::source::{DateServices, ReleaseDates, Source};
 use url::Url;
 
-use super::lock::{WhatArgs, addresses};
+use super::batch::{Batch, Done, Results, Root};
 use super::project::Project;
 use super::render::{diff, json, lock as text, upgrade as table};
+use super::rewrites::Rewrites;
 use super::source::{self, SourceArgs};
 use super::ui::Ui;
-use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argument};
+use super::what::{Targets, WhatArgs, addresses};
+use super::{Failure, GlobalArgs, Outcome, environment::environment};
 
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -67,143 +66,191 @@ struct AgeArgs {
     terraform_api: Url,
 }
 
-/// What an age is measured with.
-struct AgePolicy {
+/// How old the versions of a root module must be.
+struct Age {
     age: Duration,
     exempt: Vec<ProviderAddress>,
-    dates: ReleaseDates,
 }
+
+/// What each root could move to; none for those that failed.
+type Surveys = Vec<Option<Survey>>;
 
 pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
     let environment = environment();
-    let project = Project::open(Path::new("."), global.dialect, &environment)?;
-    ui.detail(&format!("dialect {} ({})", project.dialect, project.dialect_reason));
-    let (document, warnings) = project.document()?;
-    ui.warn(&warnings);
-    let requirements = arguments.what.requirements(&project, &environment, &ModuleCache::default())?;
-    let (only, versions) = targets(&arguments.providers, project.dialect)?;
-    let age = arguments.age.policy(&project, &environment)?;
-    let request = UpgradeRequest {
-        lock: LockRequest {
-            requirements: &requirements,
-            document: &document,
-            dialect: project.dialect,
-            platforms: &project.platforms(&arguments.what.platforms)?,
-            only: &only,
-            versions: &versions,
-            prune: arguments.what.prune,
-            accept_changed_hashes: arguments.what.accept_changed_hashes,
-        },
-        prereleases: arguments.pre,
-        rewrite_constraints: arguments.constraints,
-        minimum_age: age.as_ref().map(|policy| policy.now(Timestamp::now())),
-    };
-    let source = arguments.source.source(project.dialect, &environment, ui)?;
-    let survey = ops::survey(&request, &source)?;
-    ui.warn(&survey.warnings);
-    let warnings = [warnings, survey.warnings.clone()].concat();
+    let targets = Targets::providers_at_versions;
+    let mut batch = Batch::open(&arguments.what, &arguments.providers, targets, global, &environment)?;
+    batch.tell_dialects(ui);
+    let sources = batch.sources(|dialect, _| arguments.source.source(dialect, &environment, ui))?;
+    let results = arguments.survey(&batch, &sources, &environment)?;
+    let mut surveys = batch.note(results);
+    if batch.is_recursive() {
+        agree(&mut batch, &mut surveys);
+    }
+    if batch.failed() > 0 && !batch.is_recursive() {
+        return Err(batch.errors());
+    }
     if arguments.check || arguments.dry_run {
-        ui.warn(&requirements.warnings);
-        let warnings = [warnings, requirements.warnings.clone()].concat();
-        return Ok(show(&project, &survey, &warnings, arguments, ui));
+        show(&batch, &surveys, ui);
+        return Ok(match batch.failed() {
+            0 if arguments.check && surveys.iter().flatten().any(Survey::moves) => Outcome::Found,
+            0 => Outcome::Done,
+            _ => Outcome::Failed,
+        });
     }
-    let downloads = ui.downloads();
-    let mut outcome =
-        ops::lock(&survey.lock_request(&request), &source, &|wanted, progress| downloads.note(wanted, progress))?;
-    outcome.warnings.retain(|warning| !survey.warnings.contains(warning));
-    let new = document.edit(&outcome.locks).map_err(|error| vec![*error])?;
-    let changed = project.lock_bytes.as_deref() != Some(new.as_slice());
-    write(&project, &survey, changed.then_some(&new))?;
-    ui.warn(&outcome.warnings);
-    let report = text::Report { project: &project, outcome: &outcome, changed, written: true };
-    for line in report.lines(ui).into_iter().chain(table::after(&survey)) {
-        ui.status(&line);
+    let rewrites = Rewrites::new(surveys.iter().flatten().flat_map(|survey| &survey.edits));
+    let results = batch.lock(
+        &sources,
+        |index, request| surveys[index].as_ref().map_or(request, |survey| survey.lock_request(request)),
+        &|index, lock_file| rewrites.write(surveys[index].iter().flat_map(|survey| &survey.edits), lock_file),
+        ui,
+    );
+    let done = batch.note(results);
+    if batch.failed() > 0 && !batch.is_recursive() {
+        return Err(batch.errors());
     }
-    if ui.json {
-        ui.print(&json::upgrade(&report, &survey, &[warnings, outcome.warnings.clone()].concat()));
+    tell(&batch, &surveys, &done, ui);
+    Ok(if batch.failed() == 0 { Outcome::Done } else { Outcome::Failed })
+}
+
+/// Makes the roots agree on the constraints that they share. Those that cannot fail.
+fn agree(batch: &mut Batch<'_>, surveys: &mut Surveys) {
+    let roots: BTreeMap<usize, &Root> = batch.readable().collect();
+    let (indices, mut sharing): (Vec<usize>, Vec<(&Path, &mut Survey)>) = surveys
+        .iter_mut()
+        .enumerate()
+        .filter_map(|(index, survey)| Some((index, (roots.get(&index)?.project.root.as_path(), survey.as_mut()?))))
+        .unzip();
+    let disagreements = ops::agree(&mut sharing);
+    for Disagreement { roots, error } in disagreements {
+        let failed: Vec<usize> = roots.into_iter().map(|root| indices[root]).collect();
+        batch.fail(&failed, &error);
+        for index in failed {
+            surveys[index] = None;
+        }
     }
-    Ok(Outcome::Done)
 }
 
 /// Shows what would move, and how the configuration would change.
-fn show(
-    project: &Project,
-    survey: &Survey,
-    warnings: &[provlock::diagnostic::Diagnostic],
-    arguments: &UpgradeArgs,
-    ui: &Ui,
-) -> Outcome {
+fn show(batch: &Batch<'_>, surveys: &Surveys, ui: &Ui) {
+    let shown: Vec<(&Project, &Survey)> =
+        batch.readable().filter_map(|(index, root)| Some((&root.project, surveys[index].as_ref()?))).collect();
+    let required = batch.readable().flat_map(|(_, root)| &root.requirements.warnings);
+    let surveyed = shown.iter().flat_map(|(_, survey)| &survey.warnings);
+    let (warnings, errors) = (batch.warnings(surveyed.chain(required)), batch.errors());
+    ui.warn(&warnings);
     if ui.json {
-        ui.print(&json::survey(project, survey, warnings));
+        ui.print(&json::surveys(&shown, &warnings, &errors));
     } else {
-        ui.print(&table::table(survey, project.dialect));
-        for FileRewrite { path, old, new } in rewrite::files(&survey.edits) {
+        for (place, (project, survey)) in shown.iter().enumerate() {
+            if batch.is_recursive() {
+                let distance = if place == 0 { "" } else { "\n" };
+                ui.print(&format!("{distance}{}:\n", project.root.display()));
+            }
+            ui.print(&table::table(survey, project.dialect));
+        }
+        for FileRewrite { path, old, new } in rewrite::files(shown.iter().flat_map(|(_, survey)| &survey.edits)) {
             ui.print(&diff::unified(&path, Some(old.as_bytes()), Some(new.as_bytes()), ui.stdout_color));
         }
     }
-    for line in table::summary(survey) {
+    ui.show(&errors);
+    let shown: Vec<_> = shown.into_iter().map(|(_, survey)| survey).collect();
+    let summary = if batch.is_recursive() {
+        vec![table::summary_of_many(&shown, batch.failed())]
+    } else {
+        shown.into_iter().flat_map(table::summary).collect()
+    };
+    for line in summary {
         ui.status(&line);
     }
-    if arguments.check && survey.moves() { Outcome::Found } else { Outcome::Done }
 }
 
-/// Writes the configuration, then the lock file if there is a new one: all or nothing.
-fn write(project: &Project, survey: &Survey, lock_file: Option<&Vec<u8>>) -> Result<(), Failure> {
-    let files = rewrite::files(&survey.edits);
-    let configuration = files.iter().map(|FileRewrite { path, old, new }| Replacement {
-        path,
-        old: Some(old.as_bytes()),
-        new: new.as_bytes(),
-    });
-    let lock_file =
-        lock_file.map(|new| Replacement { path: &project.lock_path, old: project.lock_bytes.as_deref(), new });
-    let replacements: Vec<_> = configuration.chain(lock_file).collect();
-    file::write_all(&replacements).map_err(|error| vec![*error])
-}
-
-/// The providers that are named, and the versions that some of them are to have.
-fn targets(
-    texts: &[String],
-    dialect: Dialect,
-) -> Result<(Vec<ProviderAddress>, BTreeMap<ProviderAddress, Version>), Failure> {
-    let (names, versions): (Vec<_>, Vec<_>) = texts
-        .iter()
-        .map(|text| match text.rsplit_once('@') {
-            Some((name, version)) => (name.to_owned(), Some(version)),
-            None => (text.clone(), None),
-        })
-        .unzip();
-    let only = addresses(&names, dialect)?;
-    let mut chosen = BTreeMap::new();
-    for (address, version) in only.iter().zip(versions) {
-        let Some(text) = version else { continue };
-        let version =
-            text.parse().map_err(|error| vec![invalid_argument(format!("{text:?} is no version: {error}"))])?;
-        if chosen.insert(address.clone(), version).is_some_and(|other| other != chosen[address]) {
-            return Err(vec![invalid_argument(format!("{address} is given two versions"))]);
+/// Tells what was written.
+fn tell(batch: &Batch<'_>, surveys: &Surveys, done: &[Option<Done>], ui: &Ui) {
+    let locked = done.iter().flatten().flat_map(|done| &done.outcome.warnings);
+    let surveyed = batch.readable().filter_map(|(index, _)| surveys[index].as_ref());
+    let surveyed: Vec<_> = surveyed.collect();
+    let (warnings, errors) =
+        (batch.warnings(surveyed.iter().flat_map(|survey| &survey.warnings).chain(locked)), batch.errors());
+    ui.warn(&warnings);
+    let reports = batch.reports(done, true);
+    for (index, report) in &reports {
+        let lines = if batch.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) };
+        for line in lines.into_iter().chain(surveys[*index].iter().flat_map(table::edits)) {
+            ui.status(&line);
         }
     }
-    Ok((only, chosen))
+    ui.show(&errors);
+    if batch.is_recursive() {
+        let reports: Vec<_> = reports.iter().map(|(_, report)| report).collect();
+        ui.status(&text::summary_of_many(["Upgraded", "Would upgrade"], &reports, batch.failed()));
+    }
+    if let Some(hint) = table::held_back(&surveyed, batch.is_recursive()) {
+        ui.status(&hint);
+    }
+    if ui.json {
+        let reports: Vec<_> =
+            reports.iter().filter_map(|(index, report)| Some((report, surveys[*index].as_ref()?))).collect();
+        ui.print(&json::upgrade(&reports, &warnings, &errors));
+    }
+}
+
+impl UpgradeArgs {
+    /// Looks at the versions that the roots could move to, those of a dialect together.
+    fn survey(
+        &self,
+        batch: &Batch<'_>,
+        sources: &[(Dialect, Source)],
+        environment: &Environment,
+    ) -> Result<Results<Survey>, Failure> {
+        let mut results: Results<Survey> = (0..batch.len()).map(|_| None).collect();
+        for (dialect, source) in sources {
+            let mut group: Vec<(usize, &Root, Option<Age>)> = Vec::new();
+            for (index, root) in batch.of_dialect(*dialect) {
+                match self.age.of(&root.project) {
+                    Ok(age) => group.push((index, root, age)),
+                    Err(errors) => results[index] = Some(Err(errors)),
+                }
+            }
+            let is_demanded = group.iter().any(|(_, _, age)| age.is_some());
+            let dates = is_demanded.then(|| self.age.dates(*dialect, environment)).transpose()?;
+            let now = Timestamp::now();
+            let requests = group.iter().map(|(_, root, age)| UpgradeRequest {
+                lock: batch.request(root),
+                prereleases: self.pre,
+                rewrite_constraints: self.constraints,
+                minimum_age: age.as_ref().zip(dates.as_ref()).map(|(age, dates)| age.at(now, dates)),
+            });
+            let requests: Vec<_> = requests.collect();
+            for ((index, ..), survey) in group.iter().zip(ops::survey_all(&requests, source)) {
+                results[*index] = Some(survey);
+            }
+        }
+        Ok(results)
+    }
 }
 
 impl AgeArgs {
-    /// The age that the flag demands, else the settings; none when none is demanded.
-    fn policy(&self, project: &Project, environment: &Environment) -> Result<Option<AgePolicy>, Failure> {
+    /// The age that the flag demands of a root module, else its settings; none when none is demanded.
+    fn of(&self, project: &Project) -> Result<Option<Age>, Failure> {
         let policy = &project.settings.policy;
         let Some(age) = self.min_age.or(policy.min_age).filter(|age| !age.is_zero()) else { return Ok(None) };
-        let config = cli_config::load(environment, project.dialect)?;
-        let client = source::client(&config, environment, project.dialect, None).map_err(|error| vec![*error])?;
-        let services = DateServices { opentofu: self.opentofu_api.clone(), terraform: self.terraform_api.clone() };
-        let dates = ReleaseDates::new(client, services);
         let place = |errors: Failure| errors.into_iter().map(|error| error.note("in min-age-exempt of provlock.toml"));
         let exempt =
             addresses(&policy.min_age_exempt, project.dialect).map_err(|errors| place(errors).collect::<Vec<_>>())?;
-        Ok(Some(AgePolicy { age, exempt, dates }))
+        Ok(Some(Age { age, exempt }))
+    }
+
+    /// Who knows when versions were published.
+    fn dates(&self, dialect: Dialect, environment: &Environment) -> Result<ReleaseDates, Failure> {
+        let config = cli_config::load(environment, dialect)?;
+        let client = source::client(&config, environment, dialect, None).map_err(|error| vec![*error])?;
+        let services = DateServices { opentofu: self.opentofu_api.clone(), terraform: self.terraform_api.clone() };
+        Ok(ReleaseDates::new(client, services))
     }
 }
 
-impl AgePolicy {
-    fn now(&self, now: Timestamp) -> MinimumAge<'_> {
-        MinimumAge { age: self.age, exempt: &self.exempt, now, dates: &self.dates }
+impl Age {
+    fn at<'a>(&'a self, now: Timestamp, dates: &'a ReleaseDates) -> MinimumAge<'a> {
+        MinimumAge { age: self.age, exempt: &self.exempt, now, dates }
     }
 }

@@ -229,19 +229,6 @@ pub(super) fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<Pro
     (new, taken_over)
 }
 
-/// All values, or all errors.
-pub(super) fn all<T>(results: Vec<Result<T>>) -> std::result::Result<Vec<T>, Vec<Diagnostic>> {
-    let mut values = Vec::new();
-    let mut errors: Vec<Diagnostic> = Vec::new();
-    for result in results {
-        match result {
-            Ok(value) => values.push(value),
-            Err(error) => add_error(&mut errors, *error),
-        }
-    }
-    if errors.is_empty() { Ok(values) } else { Err(errors) }
-}
-
 /// Adds an error. What fails for several providers in the same words is one error with several places.
 pub(super) fn add_error(errors: &mut Vec<Diagnostic>, error: Diagnostic) {
     match errors.iter_mut().find(|known| known.says_the_same(&error)) {

@@ -1,5 +1,6 @@
 //! What the commands do: selecting versions, locking, verifying, upgrading.
 
+mod agreement;
 mod lock;
 pub mod parallel;
 mod record;
@@ -9,7 +10,8 @@ mod select;
 mod upgrade;
 pub mod verify;
 
+pub use agreement::{Disagreement, agree};
 pub use lock::{LockOutcome, LockRequest, LockedPackage, ProviderReport};
 pub use roots::{RootSearch, find_roots};
 pub use schedule::{Locked, lock, lock_all};
-pub use upgrade::{MinimumAge, Outlook, Survey, UpgradeRequest, survey};
+pub use upgrade::{MinimumAge, Outlook, Survey, UpgradeRequest, survey_all};

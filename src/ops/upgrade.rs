@@ -1,9 +1,9 @@
 //! `upgrade`: which versions the providers can move to, and what holds them back.
 //!
-//! [`survey`] asks for version lists, and dates where an age is demanded, but for no package; [`super::lock`] does the
+//! [`survey_all`] asks for version lists, and dates where an age is demanded, but for no package; [`super::lock_all`] does the
 //! rest with the versions that were chosen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -105,36 +105,66 @@ impl Survey {
         self.providers.iter().any(Outlook::moves) || !self.edits.is_empty() || !self.pruned.is_empty()
     }
 
-    /// The request that carries the survey out.
-    pub fn lock_request<'a>(&'a self, request: &UpgradeRequest<'a>) -> LockRequest<'a> {
-        LockRequest { requirements: &self.requirements, versions: &self.versions, ..request.lock }
+    /// The request that carries the survey out, made from the one that it was asked for.
+    pub fn lock_request<'a>(&'a self, request: LockRequest<'a>) -> LockRequest<'a> {
+        LockRequest { requirements: &self.requirements, versions: &self.versions, ..request }
+    }
+
+    fn new(request: &LockRequest<'_>, warnings: Vec<Diagnostic>) -> Self {
+        Self {
+            providers: Vec::new(),
+            requirements: request.requirements.clone(),
+            edits: Vec::new(),
+            versions: BTreeMap::new(),
+            pruned: pruned(request),
+            warnings,
+        }
+    }
+
+    fn add(&mut self, Prospect { outlook, rewrite, warnings }: Prospect) {
+        self.warnings.extend(warnings);
+        self.versions.insert(outlook.address.clone(), outlook.allowed.clone());
+        if let Some(Rewrite { requirement, edits }) = rewrite {
+            self.requirements.providers.insert(outlook.address.clone(), requirement);
+            self.edits.extend(edits);
+        }
+        self.providers.push(outlook);
     }
 }
 
-/// Looks at every provider that is to be upgraded. All errors are collected.
-pub fn survey(request: &UpgradeRequest<'_>, source: &Source) -> std::result::Result<Survey, Vec<Diagnostic>> {
-    let (old, _) = lock::take_over(request.lock.document.locks(), request.lock.dialect);
-    let mut candidates = lock::candidates(&request.lock, &old)?;
-    let overridden = lock::without_overridden(&mut candidates, source);
-    let prospects = parallel::map(candidates, WAITING_REQUESTS, |candidate| prospect(candidate, request, source));
-    let mut survey = Survey {
-        providers: Vec::new(),
-        requirements: request.lock.requirements.clone(),
-        edits: Vec::new(),
-        versions: BTreeMap::new(),
-        pruned: pruned(&request.lock),
-        warnings: overridden,
-    };
-    for Prospect { outlook, rewrite, warnings } in lock::all(prospects)? {
-        survey.warnings.extend(warnings);
-        survey.versions.insert(outlook.address.clone(), outlook.allowed.clone());
-        if let Some(Rewrite { requirement, edits }) = rewrite {
-            survey.requirements.providers.insert(outlook.address.clone(), requirement);
-            survey.edits.extend(edits);
-        }
-        survey.providers.push(outlook);
+/// Looks at every provider that is to be upgraded in many root modules; each version list is asked for once. All errors of
+/// a root are collected, and do not stop the others.
+pub fn survey_all(
+    requests: &[UpgradeRequest<'_>],
+    source: &Source,
+) -> Vec<std::result::Result<Survey, Vec<Diagnostic>>> {
+    let taken_over =
+        |request: &UpgradeRequest<'_>| lock::take_over(request.lock.document.locks(), request.lock.dialect);
+    let old: Vec<_> = requests.iter().map(taken_over).collect();
+    let mut surveys = Vec::new();
+    let mut all = Vec::new();
+    for (index, (request, (old, _))) in requests.iter().zip(&old).enumerate() {
+        surveys.push(lock::candidates(&request.lock, old).map(|mut candidates| {
+            let overridden = lock::without_overridden(&mut candidates, source);
+            all.extend(candidates.into_iter().map(|candidate| (index, candidate)));
+            Survey::new(&request.lock, overridden)
+        }));
     }
-    Ok(survey)
+    // First each list once, so that no thread waits for a list that another one has asked for.
+    let addresses: BTreeSet<_> = all.iter().map(|(_, candidate)| candidate.address).collect();
+    parallel::map(addresses.into_iter().collect(), WAITING_REQUESTS, |address| drop(source.versions(address)));
+    let prospects = parallel::map(all, WAITING_REQUESTS, |(index, candidate)| {
+        (index, prospect(candidate, &requests[index], source))
+    });
+    for (index, prospect) in prospects {
+        match (&mut surveys[index], prospect) {
+            (Ok(survey), Ok(prospect)) => survey.add(prospect),
+            (survey @ Ok(_), Err(error)) => *survey = Err(vec![*error]),
+            (Err(errors), Err(error)) => lock::add_error(errors, *error),
+            (Err(_), Ok(_)) => {}
+        }
+    }
+    surveys
 }
 
 fn pruned(request: &LockRequest<'_>) -> Vec<ProviderAddress> {

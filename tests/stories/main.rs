@@ -22,4 +22,5 @@ mod support;
 mod support_judged;
 mod support_works;
 mod upgrade;
+mod upgrade_many;
 mod verify;

@@ -26,27 +26,32 @@ pub(crate) fn lock(reports: &[&Report<'_>], warnings: &[Diagnostic], errors: &[D
     document("lock", &roots, warnings, errors)
 }
 
-/// The result of `upgrade`.
-pub(crate) fn upgrade(report: &Report<'_>, survey: &Survey, warnings: &[Diagnostic]) -> String {
-    let mut root = root(report);
-    root["versions"] = survey.providers.iter().map(outlook).collect();
-    root["constraint_edits"] = survey.edits.iter().map(constraint_edit).collect();
-    document("upgrade", &[root], warnings, &[])
+/// The result of `upgrade`: the roots that were upgraded, and what stopped others.
+pub(crate) fn upgrade(upgraded: &[(&Report<'_>, &Survey)], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+    let root = |(report, survey): &(&Report<'_>, &Survey)| {
+        let mut root = root(report);
+        root["versions"] = survey.providers.iter().map(outlook).collect();
+        root["constraint_edits"] = survey.edits.iter().map(constraint_edit).collect();
+        root
+    };
+    document("upgrade", &upgraded.iter().map(root).collect::<Vec<_>>(), warnings, errors)
 }
 
 /// The result of `upgrade` when nothing is to be written.
-pub(crate) fn survey(project: &Project, survey: &Survey, warnings: &[Diagnostic]) -> String {
-    let root = json!({
-        "path": project.root,
-        "lock_file": project.lock_path,
-        "dialect": project.dialect.name(),
-        "changed": survey.moves(),
-        "written": false,
-        "providers": [],
-        "versions": survey.providers.iter().map(outlook).collect::<Vec<_>>(),
-        "constraint_edits": survey.edits.iter().map(constraint_edit).collect::<Vec<_>>(),
-    });
-    document("upgrade", &[root], warnings, &[])
+pub(crate) fn surveys(surveys: &[(&Project, &Survey)], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+    let root = |(project, survey): &(&Project, &Survey)| {
+        json!({
+            "path": project.root,
+            "lock_file": project.lock_path,
+            "dialect": project.dialect.name(),
+            "changed": survey.moves(),
+            "written": false,
+            "providers": [],
+            "versions": survey.providers.iter().map(outlook).collect::<Vec<_>>(),
+            "constraint_edits": survey.edits.iter().map(constraint_edit).collect::<Vec<_>>(),
+        })
+    };
+    document("upgrade", &surveys.iter().map(root).collect::<Vec<_>>(), warnings, errors)
 }
 
 fn root(report: &Report<'_>) -> Value {

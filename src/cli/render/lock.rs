@@ -106,18 +106,24 @@ impl Report<'_> {
     }
 }
 
-/// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed`
-pub(crate) fn summary_of_many<'a>(reports: impl Iterator<Item = &'a Report<'a>>, failed: usize) -> String {
-    let (mut changed, mut unchanged, mut written) = (0, 0, true);
-    for report in reports {
-        *(if report.changed { &mut changed } else { &mut unchanged }) += 1;
-        written = written && report.written;
-    }
-    let (done, all) = (changed + unchanged, changed + unchanged + failed);
-    let verb = if written { "Locked" } else { "Would lock" };
-    let number = if failed == 0 { String::new() } else { format!("{done} of ") };
-    let failed = if failed == 0 { String::new() } else { format!("; {failed} failed") };
-    format!("{verb} {number}{}: {changed} changed, {unchanged} up to date{failed}", count(all, "root module"))
+/// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed`. The verbs are for what was written and what would
+/// be.
+pub(crate) fn summary_of_many(verbs: [&str; 2], reports: &[&Report<'_>], failed: usize) -> String {
+    let changed = reports.iter().filter(|report| report.changed).count();
+    let verb = verbs[usize::from(reports.iter().any(|report| !report.written))];
+    format!("{verb} {}", root_modules([(changed, "changed"), (reports.len() - changed, "up to date")], failed))
+}
+
+/// `998 of 1000 root modules: 3 changed, 995 up to date; 2 failed`
+pub(crate) fn root_modules(parts: [(usize, &str); 2], failed: usize) -> String {
+    let [(first, is_first), (second, is_second)] = parts;
+    let done = first + second;
+    let all = count(done + failed, "root module");
+    let (number, failed) = match failed {
+        0 => (String::new(), String::new()),
+        failed => (format!("{done} of "), format!("; {failed} failed")),
+    };
+    format!("{number}{all}: {first} {is_first}, {second} {is_second}{failed}")
 }
 
 /// The last column: where the entry came from, and what is new in it.

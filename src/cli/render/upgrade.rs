@@ -1,10 +1,13 @@
 //! What `upgrade` says: a table of versions, as those who know `npm outdated` expect it.
 
+use std::collections::BTreeSet;
+
 use provlock::diagnostic::Location;
 use provlock::dialect::Dialect;
 use provlock::ops::{Outlook, Survey};
 use provlock::requirements::Declaration;
 
+use super::lock::root_modules;
 use super::style::count;
 
 /// Every provider with its versions. A cell that would repeat the locked version is empty.
@@ -71,14 +74,26 @@ pub(crate) fn summary(survey: &Survey) -> Vec<String> {
     std::iter::once(first).chain(pruned).collect()
 }
 
-/// What remains to be said when everything is written: which constraints changed, and that more would be possible.
-pub(crate) fn after(survey: &Survey) -> Vec<String> {
-    let edit = |edit: &provlock::requirements::rewrite::ConstraintEdit| {
+/// `3 root modules: 2 can move, 1 up to date`
+pub(crate) fn summary_of_many(surveys: &[&Survey], failed: usize) -> String {
+    let moving = surveys.iter().filter(|survey| survey.moves()).count();
+    root_modules([(moving, "can move"), (surveys.len() - moving, "up to date")], failed)
+}
+
+/// The constraints that were rewritten.
+pub(crate) fn edits(survey: &Survey) -> impl Iterator<Item = String> {
+    survey.edits.iter().map(|edit| {
         let old = edit.location.file.text.get(edit.location.span.clone()).unwrap_or_default();
         format!("  ~ {}   {old} → {}", shown(&edit.location), edit.new)
-    };
-    let held_back = survey.providers.iter().filter(|outlook| outlook.is_held_back()).count();
-    let hint =
-        format!("{} held back from the newest version; see: provlock upgrade --dry-run", count(held_back, "provider"));
-    survey.edits.iter().map(edit).chain((held_back > 0).then_some(hint)).collect()
+    })
+}
+
+/// That more would be possible, if it would.
+pub(crate) fn held_back(surveys: &[&Survey], recursive: bool) -> Option<String> {
+    let outlooks = surveys.iter().flat_map(|survey| &survey.providers);
+    let held_back: BTreeSet<_> =
+        outlooks.filter(|outlook| outlook.is_held_back()).map(|outlook| &outlook.address).collect();
+    let flag = if recursive { " --recursive" } else { "" };
+    let number = (!held_back.is_empty()).then(|| count(held_back.len(), "provider"))?;
+    Some(format!("{number} held back from the newest version; see: provlock upgrade{flag} --dry-run"))
 }

@@ -1,0 +1,285 @@
+//! The root modules that `lock` and `upgrade` work on together, and what becomes of each.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use provlock::cli_config::Environment;
+use provlock::diagnostic::{self, Diagnostic};
+use provlock::dialect::Dialect;
+use provlock::lockfile::Document;
+use provlock::lockfile::file::Replacement;
+use provlock::ops::{self, LockOutcome, LockRequest, parallel};
+use provlock::requirements::{ModuleCache, Requirements};
+use provlock::settings::PlatformSelection;
+use provlock::source::Source;
+
+use super::project::Project;
+use super::render::lock::Report;
+use super::roots::RootArguments;
+use super::ui::Ui;
+use super::what::{Targets, WhatArgs};
+use super::{Failure, GlobalArgs, invalid_argument};
+
+/// A root module that is to be locked.
+pub(crate) struct Root {
+    pub(crate) project: Project,
+    pub(crate) document: Document,
+    pub(crate) requirements: Requirements,
+    platforms: PlatformSelection,
+    targets: Targets,
+    warnings: Vec<Diagnostic>,
+}
+
+/// A root module that was locked.
+pub(crate) struct Done {
+    pub(crate) outcome: LockOutcome,
+    /// The lock file's new bytes.
+    pub(crate) new: Vec<u8>,
+    pub(crate) changed: bool,
+}
+
+/// Root modules, in the order of their paths.
+pub(crate) struct Batch<'a> {
+    what: &'a WhatArgs,
+    /// Each as far as it came: it, or what is wrong with it.
+    roots: Vec<Result<Root, Failure>>,
+}
+
+/// What came of each root of a batch; none for those that had failed before.
+pub(crate) type Results<T> = Vec<Option<Result<T, Failure>>>;
+
+impl<'a> Batch<'a> {
+    /// Reads the root modules that the flags mean. Where there are many, those that require none of the `providers` are left
+    /// out; `targets` reads these arguments.
+    pub(crate) fn open(
+        what: &'a WhatArgs,
+        providers: &[String],
+        targets: fn(&[String], Dialect) -> Result<Targets, Failure>,
+        global: &GlobalArgs,
+        environment: &Environment,
+    ) -> Result<Self, Failure> {
+        let modules = ModuleCache::default();
+        let dialect = global.dialect;
+        let paths = match &what.recursive {
+            Some(paths) => {
+                // What cannot be read at all is said once.
+                targets(providers, dialect.unwrap_or_default())?;
+                RootArguments { paths, recursive: true, dialect, environment, modules: &modules }.roots()?
+            }
+            None => vec![PathBuf::from(".")],
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let roots = parallel::map(paths, cores, |path| {
+            let read = |project: Project| {
+                let targets = targets(providers, project.dialect)?;
+                Root::read(project, targets, what, environment, &modules)
+            };
+            let root = Project::open(&path, dialect, environment).and_then(read);
+            root.map_err(|errors| named(what, &path, errors))
+        });
+        let mut batch = Self { what, roots };
+        if what.is_recursive() && !providers.is_empty() {
+            batch.leave_out_others(providers, targets)?;
+        }
+        Ok(batch)
+    }
+
+    /// Leaves out the roots that require none of the named providers. Each must be required by some root.
+    fn leave_out_others(
+        &mut self,
+        providers: &[String],
+        targets: fn(&[String], Dialect) -> Result<Targets, Failure>,
+    ) -> Result<(), Failure> {
+        let required: BTreeSet<_> = self.readable().flat_map(|(_, root)| root.targets.only.iter().cloned()).collect();
+        for text in providers {
+            let is_required = [Dialect::Tofu, Dialect::Terraform].into_iter().any(|dialect| {
+                targets(std::slice::from_ref(text), dialect)
+                    .is_ok_and(|targets| targets.only.iter().any(|address| required.contains(address)))
+            });
+            if !is_required && self.failed() == 0 {
+                let name = text.split('@').next().unwrap_or_default();
+                return Err(vec![invalid_argument(format!("no root module requires {name}"))]);
+            }
+        }
+        self.roots.retain(|root| root.as_ref().map_or(true, |root| !root.targets.only.is_empty()));
+        Ok(())
+    }
+
+    /// Says which dialect each root has, and why.
+    pub(crate) fn tell_dialects(&self, ui: &Ui) {
+        for (_, root) in self.readable() {
+            let Project { root, dialect, dialect_reason, .. } = &root.project;
+            ui.detail(&format!("{}: dialect {dialect} ({dialect_reason})", root.display()));
+        }
+    }
+
+    pub(crate) fn is_recursive(&self) -> bool {
+        self.what.is_recursive()
+    }
+
+    /// The number of roots, with those that failed.
+    pub(crate) fn len(&self) -> usize {
+        self.roots.len()
+    }
+
+    /// The roots that have not failed, each with its index.
+    pub(crate) fn readable(&self) -> impl Iterator<Item = (usize, &Root)> {
+        self.roots.iter().enumerate().filter_map(|(index, root)| Some((index, root.as_ref().ok()?)))
+    }
+
+    /// Those of [`Batch::readable`] that have a dialect.
+    pub(crate) fn of_dialect(&self, dialect: Dialect) -> Vec<(usize, &Root)> {
+        self.readable().filter(|(_, root)| root.project.dialect == dialect).collect()
+    }
+
+    /// A source for each dialect that a root has.
+    pub(crate) fn sources(
+        &self,
+        source: impl Fn(Dialect, &[(usize, &Root)]) -> Result<Source, Failure>,
+    ) -> Result<Vec<(Dialect, Source)>, Failure> {
+        let groups = [Dialect::Tofu, Dialect::Terraform].map(|dialect| (dialect, self.of_dialect(dialect)));
+        let groups = groups.iter().filter(|(_, group)| !group.is_empty());
+        groups.map(|(dialect, group)| Ok((*dialect, source(*dialect, group)?))).collect()
+    }
+
+    /// What `lock` is asked for of a root.
+    pub(crate) fn request<'b>(&self, root: &'b Root) -> LockRequest<'b> {
+        LockRequest {
+            requirements: &root.requirements,
+            document: &root.document,
+            dialect: root.project.dialect,
+            platforms: &root.platforms,
+            only: &root.targets.only,
+            versions: &root.targets.versions,
+            prune: self.what.prune,
+            accept_changed_hashes: self.what.accept_changed_hashes,
+        }
+    }
+
+    /// Locks all roots that have not failed, those of a dialect together. `write` gets the lock file of a root as soon as it
+    /// is known, if it changes, and writes what there is to write.
+    pub(crate) fn lock<'b>(
+        &'b self,
+        sources: &[(Dialect, Source)],
+        request: impl Fn(usize, LockRequest<'b>) -> LockRequest<'b>,
+        write: &(dyn Fn(usize, Option<Replacement<'_>>) -> diagnostic::Result<()> + Sync),
+        ui: &Ui,
+    ) -> Results<Done> {
+        let results = Mutex::new(self.roots.iter().map(|_| None).collect::<Vec<_>>());
+        let downloads = ui.downloads();
+        for (dialect, source) in sources {
+            let group = self.of_dialect(*dialect);
+            let requests: Vec<_> = group.iter().map(|(index, root)| request(*index, self.request(root))).collect();
+            ops::lock_all(&requests, source, &|wanted, progress| downloads.note(wanted, progress), &|place, locked| {
+                let (index, root) = group[place];
+                let done = locked.and_then(|outcome| root.conclude(outcome, |lock_file| write(index, lock_file)));
+                results.lock().unwrap_or_else(PoisonError::into_inner)[index] = Some(done);
+            });
+        }
+        results.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes note of what came of the roots: from then on, those that failed hold their errors.
+    pub(crate) fn note<T>(&mut self, results: Results<T>) -> Vec<Option<T>> {
+        let mut values = Vec::new();
+        for (root, result) in self.roots.iter_mut().zip(results) {
+            let (value, errors) = match result {
+                Some(Ok(value)) => (Some(value), None),
+                Some(Err(errors)) => (None, Some(errors)),
+                None => (None, None),
+            };
+            if let (Ok(known), Some(errors)) = (&root, errors) {
+                *root = Err(named(self.what, &known.project.root, errors));
+            }
+            values.push(value);
+        }
+        values
+    }
+
+    /// Takes note that roots failed for one common reason.
+    pub(crate) fn fail(&mut self, indices: &[usize], error: &Diagnostic) {
+        for index in indices {
+            match &mut self.roots[*index] {
+                Err(errors) => errors.push(error.clone()),
+                root => *root = Err(vec![error.clone()]),
+            }
+        }
+    }
+
+    /// What the user should know of the roots that have not failed, each thing once.
+    pub(crate) fn warnings<'b>(&'b self, more: impl IntoIterator<Item = &'b Diagnostic>) -> Vec<Diagnostic> {
+        without_repetition(self.readable().flat_map(|(_, root)| &root.warnings).chain(more))
+    }
+
+    /// What is wrong with those that failed, each thing once.
+    pub(crate) fn errors(&self) -> Vec<Diagnostic> {
+        without_repetition(self.roots.iter().filter_map(|root| root.as_ref().err()).flatten())
+    }
+
+    /// How many failed.
+    pub(crate) fn failed(&self) -> usize {
+        self.roots.iter().filter(|root| root.is_err()).count()
+    }
+
+    /// The roots that were locked, each with its index.
+    pub(crate) fn reports<'b>(&'b self, done: &'b [Option<Done>], written: bool) -> Vec<(usize, Report<'b>)> {
+        let report = |(index, root): (usize, &'b Root)| {
+            let Done { outcome, changed, .. } = done[index].as_ref()?;
+            Some((index, Report { project: &root.project, outcome, changed: *changed, written }))
+        };
+        self.readable().filter_map(report).collect()
+    }
+}
+
+impl Root {
+    fn read(
+        project: Project,
+        mut targets: Targets,
+        what: &WhatArgs,
+        environment: &Environment,
+        modules: &ModuleCache,
+    ) -> Result<Self, Failure> {
+        let (document, warnings) = project.document()?;
+        let platforms = project.platforms(&what.platforms)?;
+        let requirements = what.requirements(&project, environment, modules)?;
+        if what.is_recursive() {
+            targets.only.retain(|address| requirements.providers.contains_key(address));
+        }
+        Ok(Self { project, document, requirements, platforms, targets, warnings })
+    }
+
+    /// Makes the new lock file, and hands it on to be written if it differs.
+    fn conclude(
+        &self,
+        outcome: LockOutcome,
+        write: impl Fn(Option<Replacement<'_>>) -> diagnostic::Result<()>,
+    ) -> Result<Done, Failure> {
+        let one = |error: Box<Diagnostic>| vec![*error];
+        let old = self.project.lock_bytes.as_deref();
+        let new = self.document.edit(&outcome.locks).map_err(one)?;
+        let changed = old != Some(new.as_slice());
+        let lock_file = Replacement { path: &self.project.lock_path, old, new: &new };
+        write(changed.then_some(lock_file)).map_err(one)?;
+        Ok(Done { outcome, new, changed })
+    }
+}
+
+/// The errors of a root module; when there may be many roots, with its name.
+fn named(what: &WhatArgs, root: &Path, errors: Failure) -> Failure {
+    if !what.is_recursive() {
+        return errors;
+    }
+    errors.into_iter().map(|error| error.note(format!("root module: {}", root.display()))).collect()
+}
+
+/// Each diagnostic once: the same one comes from every root that has the cause.
+fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> Vec<Diagnostic> {
+    let mut list: Vec<Diagnostic> = Vec::new();
+    for diagnostic in diagnostics {
+        if !list.contains(diagnostic) {
+            list.push(diagnostic.clone());
+        }
+    }
+    list
+}

@@ -1,0 +1,154 @@
+//! One content for every file that several root modules share, whose constraints are rewritten for each of them.
+//!
+//! Of several edits of one constraint, that for the newest version counts, for every root module that reads the constraint.
+//! It must allow the version that was chosen for each of them; otherwise none of them can go on, because to write the edit
+//! would break those whose version it does not allow.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::upgrade::Survey;
+use crate::constraint::ConstraintList;
+use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::requirements::rewrite::ConstraintEdit;
+use crate::version::Version;
+
+/// A constraint that cannot be rewritten for all root modules that share it.
+pub struct Disagreement {
+    /// The root modules that read it, as indices of what was given.
+    pub roots: Vec<usize>,
+    /// What to tell the user.
+    pub error: Diagnostic,
+}
+
+/// Where a constraint's text starts, in a file whose path has no symlinks.
+type Place = (PathBuf, usize);
+
+/// The canonical paths of files, each looked up once.
+#[derive(Default)]
+struct CanonicalPaths(BTreeMap<PathBuf, PathBuf>);
+
+/// An edit with the version that it is for and the root module that wants it.
+struct Wanted {
+    version: Version,
+    edit: ConstraintEdit,
+    root: usize,
+}
+
+/// A constraint that an edit changes, as one root module reads it.
+struct Reading {
+    root: usize,
+    place: Place,
+    /// The version that was chosen, if the edit does not allow it.
+    excluded: Option<Version>,
+}
+
+/// Makes the surveys of root modules, each with the module's path, agree on the constraints that they share. What is
+/// returned must not be carried out.
+pub fn agree(surveys: &mut [(&Path, &mut Survey)]) -> Vec<Disagreement> {
+    let mut paths = CanonicalPaths::default();
+    let wanted = wanted(surveys, &mut paths);
+    if wanted.is_empty() {
+        return Vec::new();
+    }
+    let mut readings: BTreeMap<Place, Vec<Reading>> = BTreeMap::new();
+    for (root, (_, survey)) in surveys.iter_mut().enumerate() {
+        for reading in adopt(survey, root, &wanted, &mut paths) {
+            readings.entry(reading.place.clone()).or_default().push(reading);
+        }
+    }
+    let disagreed = readings.iter().filter(|(_, list)| list.iter().any(|reading| reading.excluded.is_some()));
+    disagreed.map(|(place, list)| disagreement(&wanted[place], list, surveys)).collect()
+}
+
+/// For every constraint that is to be rewritten, the edit that counts.
+fn wanted(surveys: &[(&Path, &mut Survey)], paths: &mut CanonicalPaths) -> BTreeMap<Place, Wanted> {
+    let mut wanted: BTreeMap<Place, Wanted> = BTreeMap::new();
+    for (root, (_, survey)) in surveys.iter().enumerate().filter(|(_, (_, survey))| !survey.edits.is_empty()) {
+        let edits: BTreeMap<(&Path, usize), &ConstraintEdit> =
+            survey.edits.iter().map(|edit| ((edit.location.path(), edit.location.span.start), edit)).collect();
+        for (address, requirement) in &survey.requirements.providers {
+            let Some(version) = survey.versions.get(address) else { continue };
+            for location in requirement.declarations.iter().filter_map(|declaration| declaration.version.as_ref()) {
+                let Some(edit) = edits.get(&(location.path(), location.span.start + 1)) else { continue };
+                let place = paths.place(location);
+                if wanted.get(&place).is_none_or(|other| other.version < *version) {
+                    wanted.insert(place, Wanted { version: version.clone(), edit: (*edit).clone(), root });
+                }
+            }
+        }
+    }
+    wanted
+}
+
+/// Takes over the edits that count into a survey.
+fn adopt(
+    survey: &mut Survey,
+    root: usize,
+    wanted: &BTreeMap<Place, Wanted>,
+    paths: &mut CanonicalPaths,
+) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    let mut edits = Vec::new();
+    for (address, requirement) in &mut survey.requirements.providers {
+        let chosen = survey.versions.get(address);
+        let mut is_changed = false;
+        for declaration in &mut requirement.declarations {
+            let Some(location) = &declaration.version else { continue };
+            let place = paths.place(location);
+            let Some(Wanted { edit, .. }) = wanted.get(&place) else { continue };
+            // Otherwise the file changed between two readings, which is found when it is to be written.
+            if location.file.text != edit.location.file.text {
+                continue;
+            }
+            let Ok(constraints) = edit.new.parse::<ConstraintList>() else { continue };
+            let excludes = |version: &&Version| !constraints.terms().iter().all(|term| term.compares(version));
+            readings.push(Reading { root, place, excluded: chosen.filter(excludes).cloned() });
+            let location = Location::new(&location.file, location.span.start + 1..location.span.end - 1);
+            edits.push(ConstraintEdit { location, new: edit.new.clone() });
+            declaration.constraints = constraints;
+            is_changed = true;
+        }
+        if is_changed {
+            let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
+            requirement.constraints = ConstraintList::merge(lists);
+        }
+    }
+    survey.edits = edits;
+    readings
+}
+
+fn disagreement(wanted: &Wanted, readings: &[Reading], surveys: &[(&Path, &mut Survey)]) -> Disagreement {
+    let Wanted { version, edit, root } = wanted;
+    let name = |root: usize| surveys[root].0.display();
+    let old = edit.location.file.text.get(edit.location.span.clone()).unwrap_or_default();
+    let message = format!("the constraint {old} cannot be rewritten for all root modules that share it");
+    let error = Diagnostic::error(Code::VersionOutsideConstraints, message).at(edit.location.clone(), "");
+    let error = error.note(format!("{} is to have {version}, which needs {}", name(*root), edit.new));
+    let excluded = readings.iter().filter_map(|reading| Some((reading.root, reading.excluded.as_ref()?)));
+    let excluded: BTreeSet<_> = excluded.collect();
+    let note = |error: Diagnostic, (root, version): &(usize, &Version)| {
+        error.note(format!("{} can have {version} at most, which that does not allow", name(*root)))
+    };
+    let error = excluded.iter().fold(error, note);
+    let help = "change what holds it back there, or name a version that all of them can have: provlock upgrade \
+                --recursive --constraints PROVIDER@VERSION";
+    let roots: BTreeSet<usize> = readings.iter().map(|reading| reading.root).collect();
+    Disagreement { roots: roots.into_iter().collect(), error: error.help(help) }
+}
+
+impl CanonicalPaths {
+    /// The place of a version string's text, given the place of the string with its quotes.
+    fn place(&mut self, location: &Location) -> Place {
+        let path = location.path();
+        let canonical = match self.0.get(path) {
+            Some(known) => known.clone(),
+            None => {
+                let canonical = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+                self.0.insert(path.to_owned(), canonical.clone());
+                canonical
+            }
+        };
+        (canonical, location.span.start + 1)
+    }
+}
