@@ -9,7 +9,7 @@ use provlock::diagnostic::{self, Diagnostic};
 use provlock::dialect::Dialect;
 use provlock::lockfile::Document;
 use provlock::lockfile::file::Replacement;
-use provlock::ops::{self, LockOutcome, LockRequest, parallel};
+use provlock::ops::{self, LockOutcome, LockRequest, Rules, parallel};
 use provlock::requirements::{ModuleCache, Requirements};
 use provlock::settings::PlatformSelection;
 use provlock::source::Source;
@@ -26,6 +26,7 @@ pub(crate) struct Root {
     pub(crate) project: Project,
     pub(crate) document: Document,
     pub(crate) requirements: Requirements,
+    rules: Rules,
     platforms: PlatformSelection,
     targets: Targets,
     warnings: Vec<Diagnostic>,
@@ -152,6 +153,7 @@ impl<'a> Batch<'a> {
             platforms: &root.platforms,
             only: &root.targets.only,
             versions: &root.targets.versions,
+            rules: &root.rules,
             prune: self.what.prune,
             accept_changed_hashes: self.what.accept_changed_hashes,
         }
@@ -242,11 +244,12 @@ impl Root {
     ) -> Result<Self, Failure> {
         let (document, warnings) = project.document()?;
         let platforms = project.platforms(&what.platforms)?;
+        let rules = Rules::new(&project.settings, project.dialect)?;
         let requirements = what.requirements(&project, environment, modules)?;
         if what.is_recursive() {
             targets.only.retain(|address| requirements.providers.contains_key(address));
         }
-        Ok(Self { project, document, requirements, platforms, targets, warnings })
+        Ok(Self { project, document, requirements, rules, platforms, targets, warnings })
     }
 
     /// Makes the new lock file, and hands it on to be written if it differs.

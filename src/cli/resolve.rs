@@ -9,7 +9,7 @@ use provlock::diagnostic::{Code, Diagnostic};
 use provlock::dialect::Dialect;
 use provlock::lockfile::merge::Conflict;
 use provlock::lockfile::{Document, Locks};
-use provlock::ops::{self, LockRequest};
+use provlock::ops::{self, LockRequest, Rules};
 use provlock::requirements;
 
 use super::Failure;
@@ -82,6 +82,7 @@ impl ResolveArgs {
             platforms: &platforms,
             only: &required,
             versions: &BTreeMap::new(),
+            rules: &Rules::new(&project.settings, dialect)?,
             prune: false,
             accept_changed_hashes: false,
         };

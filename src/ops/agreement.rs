@@ -141,14 +141,8 @@ impl CanonicalPaths {
     /// The place of a version string's text, given the place of the string with its quotes.
     fn place(&mut self, location: &Location) -> Place {
         let path = location.path();
-        let canonical = match self.0.get(path) {
-            Some(known) => known.clone(),
-            None => {
-                let canonical = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-                self.0.insert(path.to_owned(), canonical.clone());
-                canonical
-            }
-        };
-        (canonical, location.span.start + 1)
+        let canonical = self.0.entry(path.to_owned());
+        let canonical = canonical.or_insert_with(|| path.canonicalize().unwrap_or_else(|_| path.to_owned()));
+        (canonical.clone(), location.span.start + 1)
     }
 }

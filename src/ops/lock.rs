@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::policy::Rules;
 use super::record::{Recorded, record};
 use super::select::Candidate;
 use crate::address::{Hostname, ProviderAddress};
@@ -32,6 +33,8 @@ pub struct LockRequest<'a> {
     pub only: &'a [ProviderAddress],
     /// The versions that were chosen. Any other provider keeps its version, or gets the newest when it is not locked.
     pub versions: &'a BTreeMap<ProviderAddress, Version>,
+    /// The project's policy.
+    pub rules: &'a Rules,
     /// Whether entries that are not required go.
     pub prune: bool,
     /// Whether hashes that contradict what is published are replaced instead of refused.
@@ -92,6 +95,19 @@ impl Plan<'_> {
             platform: platform.clone(),
         })
     }
+
+    /// Why the policy does not allow the packages, with the places that require them.
+    fn against_signatures(&self, packages: &[Arc<Fetched>], rules: &Rules) -> Vec<Diagnostic> {
+        let release = format!("{} {}", self.candidate.address.short(self.candidate.dialect), self.version);
+        let mut errors = Vec::new();
+        for package in packages {
+            let against = rules.against_signature(self.candidate.address, &release, &package.authentication);
+            for error in against {
+                add_error(&mut errors, self.candidate.at_declarations(error));
+            }
+        }
+        errors
+    }
 }
 
 /// Leaves out the providers that are taken from a directory of their developer: no registry need have them, and what is
@@ -135,7 +151,15 @@ pub(super) fn candidates<'a>(
         document: request.document,
         dialect: request.dialect,
     };
-    Ok(wanted.map(candidate).collect())
+    let candidates: Vec<_> = wanted.map(candidate).collect();
+    let errors: Vec<_> = candidates.iter().flat_map(|candidate| not_allowed(candidate, request.rules)).collect();
+    if errors.is_empty() { Ok(candidates) } else { Err(errors) }
+}
+
+/// Why the policy does not allow a provider, with the places that require it.
+fn not_allowed(candidate: &Candidate<'_>, rules: &Rules) -> Vec<Diagnostic> {
+    let errors = rules.against_address(candidate.address, candidate.dialect).into_iter();
+    errors.map(|error| candidate.at_declarations(error)).collect()
 }
 
 /// Selects the version of a provider.
@@ -176,6 +200,7 @@ pub(super) fn assemble(
         let fetched = packages.get(plan.candidate.address);
         let fetched: Vec<_> = fetched.into_iter().flat_map(BTreeMap::values).cloned().collect();
         warnings.extend(fetched.iter().flat_map(|package| package.warnings.iter().cloned()));
+        errors.extend(plan.against_signatures(&fetched, request.rules));
         let previous = old.get(plan.candidate.address);
         match record(&plan.candidate, previous, plan.version.clone(), &fetched, request.accept_changed_hashes) {
             Ok(Recorded { provider, warning }) => {

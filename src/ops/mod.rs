@@ -3,6 +3,7 @@
 mod agreement;
 mod lock;
 pub mod parallel;
+mod policy;
 mod record;
 mod roots;
 mod schedule;
@@ -12,6 +13,7 @@ pub mod verify;
 
 pub use agreement::{Disagreement, agree};
 pub use lock::{LockOutcome, LockRequest, LockedPackage, ProviderReport};
+pub use policy::Rules;
 pub use roots::{RootSearch, find_roots};
 pub use schedule::{Locked, lock, lock_all};
 pub use upgrade::{MinimumAge, Outlook, Survey, UpgradeRequest, survey_all};

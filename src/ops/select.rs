@@ -26,12 +26,14 @@ pub(crate) struct Candidate<'a> {
 impl Candidate<'_> {
     /// The versions there are.
     pub(crate) fn available(&self, source: &Source) -> Result<Arc<Available>> {
-        source.versions(self.address).map_err(|error| {
-            let declarations = self.requirement.declarations.iter();
-            declarations.fold(error.into_diagnostic(), |error, declaration| {
-                Box::new(error.at(declaration.location.clone(), "required here"))
-            })
-        })
+        let available = source.versions(self.address);
+        available.map_err(|error| Box::new(self.at_declarations(*error.into_diagnostic())))
+    }
+
+    /// Adds the places that require the provider.
+    pub(crate) fn at_declarations(&self, error: Diagnostic) -> Diagnostic {
+        let declarations = self.requirement.declarations.iter();
+        declarations.fold(error, |error, declaration| error.at(declaration.location.clone(), "required here"))
     }
 
     /// The chosen version, else the locked one, if it meets the constraints; else the newest version that does.

@@ -15,6 +15,7 @@ mod many_roots;
 mod merge;
 mod mirrors;
 #[cfg(unix)]
+mod policy;
 mod private;
 mod repository;
 mod runs;

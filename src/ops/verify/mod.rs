@@ -15,6 +15,7 @@ mod policy;
 
 use std::path::Path;
 
+use super::policy::Rules;
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Location, Severity};
 use crate::dialect::Dialect;
@@ -23,8 +24,6 @@ use crate::package::cache::HashCache;
 use crate::requirements::Requirements;
 use crate::settings::PlatformSelection;
 use crate::source::{ProgressSink, Source};
-
-pub use policy::Rules;
 
 /// The codes that findings may have, in the order of `docs/findings.md`.
 pub const CODES: &[Code] = &[
