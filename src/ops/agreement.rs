@@ -141,14 +141,11 @@ impl CanonicalPaths {
     /// The place of a version string's text, given the place of the string with its quotes.
     fn place(&mut self, location: &Location) -> Place {
         let path = location.path();
-        let canonical = match self.0.get(path) {
-            Some(known) => known.clone(),
-            None => {
-                let canonical = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-                self.0.insert(path.to_owned(), canonical.clone());
-                canonical
-            }
-        };
+        if !self.0.contains_key(path) {
+            let canonical = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+            self.0.insert(path.to_owned(), canonical);
+        }
+        let canonical = self.0.get(path).cloned().unwrap_or_default();
         (canonical, location.span.start + 1)
     }
 }
