@@ -149,13 +149,13 @@ class Bench:
         disk.over.set()
         disk.join()
         if process.returncode != 0:
-            sys.exit(f"{command[-6:]} failed:\n{(home / 'log').read_text()}")
+            sys.exit(f"{command[-6:]} failed:\n{(home / 'log').read_text()[-3000:]}")
         return {"seconds": seconds, "memory": usage.ru_maxrss * 1024, "disk": disk.most} | registry.statistics()
 
     def write_root(self, directory, providers):
         directory.mkdir(parents=True)
         blocks = "".join(f'    {p.split("/")[1]} = {{ source = "{p}" }}\n' for p in providers)
-        (directory / "main.tf").write_text(f"terraform {{\n  required_providers {{\n{blocks}  }}\n}}\nprovider \"p1\" {{}}\n")
+        (directory / "main.tf").write_text(f"terraform {{\n  required_providers {{\n{blocks}  }}\n  backend \"local\" {{}}\n}}\n")
 
     def versus(self, name, registry):
         """Terraform and provlock alternating, first without a lock file, then with it."""

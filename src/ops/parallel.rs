@@ -10,6 +10,9 @@ pub(crate) const WAITING_REQUESTS: usize = 64;
 /// Applies `work` to every item on up to `threads` threads, and returns the results in the order of the items.
 pub fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let count = items.len();
+    if threads.min(count) <= 1 {
+        return items.into_iter().map(work).collect();
+    }
     let queue = Mutex::new(items.into_iter().enumerate());
     let results = Mutex::new(Vec::with_capacity(count));
     std::thread::scope(|scope| {

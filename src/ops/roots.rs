@@ -8,7 +8,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use super::parallel;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::requirements::{Module, ModuleCache};
@@ -47,7 +47,9 @@ pub fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Result<Vec<
     let directories = module_directories(start, &canonical)?;
     let read = |(canonical, shown): (PathBuf, PathBuf)| {
         let (module, has_lock_file) = read_module(&canonical, &shown, search.dialect, modules);
-        let is_root = module.has_root_blocks() || has_lock_file;
+        // What cannot be read may be a root module, and must not be passed over in silence.
+        let is_broken = module.diagnostics().iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        let is_root = module.has_root_blocks() || has_lock_file || is_broken;
         (canonical, shown, module, is_root)
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -208,6 +210,17 @@ mod tests {
             ("docs/readme.md", "provider"),
         ]);
         assert_eq!(found(directory.path(), &RootFilter::default()), ["", "a", "b", "cloud"]);
+    }
+
+    #[test]
+    fn a_module_that_cannot_be_read_may_be_a_root() {
+        let directory = tree(&[
+            ("broken/main.tf", "provider \"null\" {"),
+            ("called/main.tf", "provider \"null\" {"),
+            ("root/main.tf", "module \"m\" {\n  source = \"../called\"\n}\nprovider \"null\" {}\n"),
+            ("plain/main.tf", "locals {}\n"),
+        ]);
+        assert_eq!(found(directory.path(), &RootFilter::default()), ["broken", "root"]);
     }
 
     #[test]

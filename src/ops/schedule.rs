@@ -76,11 +76,14 @@ pub fn lock_all(
     parallel::map(needed.into_iter().collect(), WAITING_REQUESTS, |(wanted, waiting)| {
         let is_needed = waiting.iter().any(|root| !roots[*root].has_failed());
         let fetched = is_needed.then(|| source.package(&wanted, progress));
-        for root in waiting.into_iter().map(|root| &roots[root]) {
-            if let Some((packages, errors)) = root.arrived(&wanted, fetched.as_ref()) {
-                finished(root.index, root.outcome(packages, errors));
-            }
-        }
+        let complete = waiting.into_iter().filter_map(|root| {
+            let (packages, errors) = roots[root].arrived(&wanted, fetched.as_ref())?;
+            Some((&roots[root], packages, errors))
+        });
+        // Side by side, because one package may complete many roots, and writing a file is waiting for a disk.
+        parallel::map(complete.collect(), WAITING_REQUESTS, |(root, packages, errors)| {
+            finished(root.index, root.outcome(packages, errors));
+        });
     });
 }
 
