@@ -72,20 +72,17 @@ fn show(batch: &Batch<'_>, done: &[Option<Done>], arguments: &LockArgs, ui: &Ui)
         }
     }
     ui.show(&errors);
-    let reports: Vec<_> = reports.iter().map(|(_, report)| report).collect();
+    let shown: Vec<_> = reports.iter().map(|(_, report)| report).collect();
     if batch.is_recursive() {
-        ui.status(&text::summary_of_many(["Locked", "Would lock"], &reports, batch.failed()));
+        ui.status(&text::summary_of_many(["Locked", "Would lock"], &shown, batch.failed()));
     }
     if ui.json {
-        ui.print(&json::lock(&reports, &warnings, &errors));
+        ui.print(&json::lock(&shown, &warnings, &errors));
     } else if arguments.dry_run {
-        for ((_, root), done) in
-            batch.readable().filter_map(|(index, root)| Some(((index, root), done[index].as_ref()?)))
-        {
-            if done.changed {
-                let old = root.project.lock_bytes.as_deref();
-                ui.print(&diff::unified(&root.project.lock_path, old, Some(&done.new), ui.stdout_color));
-            }
+        for (index, report) in reports.iter().filter(|(_, report)| report.changed) {
+            let old = report.project.lock_bytes.as_deref();
+            let new = done[*index].as_ref().map(|done| done.new.as_slice());
+            ui.print(&diff::unified(&report.project.lock_path, old, new, ui.stdout_color));
         }
     }
 }

@@ -12,6 +12,7 @@ use super::lock::{self, LockRequest};
 use super::parallel::{self, WAITING_REQUESTS};
 use super::select::Candidate;
 use crate::address::ProviderAddress;
+use crate::constraint::{Constraint, Operator};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::requirements::rewrite::{self, ConstraintEdit, Rewrite};
 use crate::requirements::{Declaration, Requirement, Requirements};
@@ -294,8 +295,9 @@ fn newest_allowed(
 /// older version that nobody named.
 fn is_above(requirement: &Requirement, version: &Version, prereleases: bool) -> bool {
     let terms = requirement.constraints.terms();
-    (prereleases || !version.is_prerelease())
-        && terms.iter().all(|term| term.compares(version) || *version > term.boundary)
+    let is_above =
+        |term: &Constraint| *version > term.boundary || (*version == term.boundary && term.operator == Operator::Less);
+    (prereleases || !version.is_prerelease()) && terms.iter().all(|term| term.compares(version) || is_above(term))
 }
 
 /// What to say about the versions that were skipped, the newest first.

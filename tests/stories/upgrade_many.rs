@@ -219,3 +219,21 @@ fn a_rewrite_that_a_root_does_not_need_is_its_constraint_too() {
     assert_eq!(lock_file_of(&environment, "b"), locked(&gamma[0], "< 2.0.0, < 3.0.0"));
     environment.provlock(["lock", "-p", "linux_amd64", "-r", "--check"]).assert_code(0);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_shared_module_is_rewritten_although_a_root_cannot_be_written() {
+    let registry = Registry::start();
+    let (environment, gamma) = shared_module(&registry, "~> 1.0", ["", "provider \"null\" {}\n"]);
+    publish(&registry, "hashicorp/null", ["3.1.0", "3.2.4"]);
+    let lock_file = environment.project().join("b/.terraform.lock.hcl");
+    std::fs::remove_file(&lock_file).unwrap();
+    std::os::unix::fs::symlink("missing/directory/lock", &lock_file).unwrap();
+
+    let output = environment.provlock(upgrade_all(&["--constraints"]));
+
+    output.assert_code(2).assert_stderr_has("cannot write b/.terraform.lock.hcl");
+    output.assert_stderr_has("Upgraded 1 of 2 root modules: 1 changed");
+    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 2.0"));
+    assert_eq!(lock_file_of(&environment, "a"), locked(&gamma[1], "~> 2.0"));
+}
