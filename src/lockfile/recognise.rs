@@ -104,11 +104,14 @@ impl<'a> Cursor<'a> {
     fn string(&mut self) -> Option<Text<'a>> {
         let start = self.position;
         self.take("\"")?;
-        let is_plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'$' | b'%');
-        let length = self.rest().bytes().position(|byte| !is_plain(byte))?;
-        let value = Cow::Borrowed(&self.rest()[..length]);
-        self.position += length;
+        let value = &self.rest()[..self.rest().find('"')?];
+        let is_plain = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'\\' | b'$' | b'%');
+        // Without an early end this is done for many bytes at a time.
+        if !value.bytes().fold(true, |all, byte| all & is_plain(byte)) {
+            return None;
+        }
+        self.position += value.len();
         self.take("\"")?;
-        Some(Text { value, span: start..self.position })
+        Some(Text { value: Cow::Borrowed(value), span: start..self.position })
     }
 }
