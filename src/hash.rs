@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -10,7 +11,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 ///
 /// Schemes other than `h1` and `zh` are kept and never judged, so any text `scheme:value` is a hash.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Hash(String);
+pub struct Hash(Arc<str>);
 
 /// What a hash was taken over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,7 +32,7 @@ pub struct HashError(pub String);
 impl Hash {
     /// `h1:` with the base64 of a SHA-256 digest.
     pub fn h1(digest: &[u8; 32]) -> Self {
-        Self(format!("h1:{}", BASE64.encode(digest)))
+        Self(format!("h1:{}", BASE64.encode(digest)).into())
     }
 
     /// `zh:` with the lower-case hexadecimal digits of a SHA-256 digest.
@@ -42,7 +43,7 @@ impl Hash {
             text.push(char::from(b"0123456789abcdef"[usize::from(byte >> 4)]));
             text.push(char::from(b"0123456789abcdef"[usize::from(byte & 15)]));
         }
-        Self(text)
+        Self(text.into())
     }
 
     /// The whole text, `scheme:value`.
@@ -83,7 +84,7 @@ impl FromStr for Hash {
 
     fn from_str(text: &str) -> Result<Self, HashError> {
         match text.find(':') {
-            Some(position) if position > 0 => Ok(Self(text.to_owned())),
+            Some(position) if position > 0 => Ok(Self(text.into())),
             _ => Err(HashError(text.to_owned())),
         }
     }

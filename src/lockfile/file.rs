@@ -27,7 +27,9 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
         if !metadata.is_file() {
             return Err(std::io::Error::other("it is not a regular file"));
         }
-        let mut bytes = Vec::new();
+        // With room for the end of the file, one call reads it all.
+        let length = usize::try_from(metadata.len().min(SIZE_LIMIT)).unwrap_or_default();
+        let mut bytes = Vec::with_capacity(length + 1);
         File::open(path)?.take(SIZE_LIMIT + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > SIZE_LIMIT {
             let limit = SIZE_LIMIT / (1024 * 1024);

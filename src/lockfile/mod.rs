@@ -13,9 +13,11 @@ pub mod file;
 mod hash_list;
 pub mod merge;
 mod parse;
+mod recognise;
 #[cfg(test)]
 mod tests;
 mod trivia;
+mod written;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -51,7 +53,7 @@ pub struct LockedProvider {
 pub type Locks = BTreeMap<ProviderAddress, LockedProvider>;
 
 /// A lock file that was read: its bytes, what they say, and where they say it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {
     file: Arc<SourceFile>,
     bytes: Vec<u8>,
@@ -67,7 +69,7 @@ pub struct Document {
 }
 
 /// One `provider` block, in file order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The provider.
     pub address: ProviderAddress,
@@ -85,7 +87,7 @@ pub struct Entry {
 }
 
 /// What [`parse`] found: every problem at once, and a document when none of them is an error.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parsed {
     /// The document, unless there is an error.
     pub document: Option<Document>,
@@ -94,14 +96,14 @@ pub struct Parsed {
 }
 
 /// A top-level block's place, and which entry it is; none for a `module` block.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct TopLevelBlock {
     span: Range<usize>,
     entry: Option<usize>,
 }
 
 /// Where the parts of a `provider` block are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct BlockLayout {
     span: Range<usize>,
     /// Just behind the last label.
@@ -112,7 +114,7 @@ struct BlockLayout {
 }
 
 /// Where the parts of an attribute are.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct AttributeLayout {
     key: Range<usize>,
     value: Range<usize>,

@@ -1,5 +1,6 @@
 //! Reading a lock file (spec section 3, "Reading").
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::btree_map;
 use std::fmt::Display;
@@ -10,7 +11,8 @@ use std::sync::Arc;
 
 use hcl_edit::Span as _;
 use hcl_edit::expr::Expression;
-use hcl_edit::structure::{Attribute, Block, Body, Structure};
+use hcl_edit::structure;
+use hcl_edit::structure::{Block, Body, Structure};
 use hcl_edit::template::{Element, StringTemplate};
 
 use crate::address::{AddressError, ProviderAddress};
@@ -20,6 +22,8 @@ use crate::dialect::Dialect;
 use crate::hash::Hash;
 use crate::version::{Version, VersionError};
 
+use super::recognise::recognise;
+use super::written::{Attribute, Text, WrittenEntry};
 use super::{AttributeLayout, BlockLayout, Document, Entry, LockedProvider, Parsed, TopLevelBlock};
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -28,26 +32,34 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 ///
 /// Reports everything that is wrong, except that after a syntax error nothing can be said about the rest.
 pub fn parse(path: &Path, bytes: &[u8], dialect: Dialect) -> Parsed {
+    parse_with(recognise, path, bytes, dialect)
+}
+
+/// Reads a lock file. What `recognise` recognises is not parsed; it must give what the parser would.
+pub(super) fn parse_with(
+    recognise: impl Fn(&str) -> Option<Vec<WrittenEntry<'_>>>,
+    path: &Path,
+    bytes: &[u8],
+    dialect: Dialect,
+) -> Parsed {
     let text = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
+    let decoded = std::str::from_utf8(text);
     let mut reader = Reader {
-        file: SourceFile::new(path, String::from_utf8_lossy(text)),
+        file: SourceFile::new(path, decoded.map_or_else(|_| String::from_utf8_lossy(text), Cow::Borrowed)),
         dialect,
         diagnostics: Vec::new(),
         entries: Vec::new(),
         blocks: Vec::new(),
     };
-    if let Err(error) = std::str::from_utf8(text) {
-        let start = error.valid_up_to();
-        reader.error(Code::LockFileSyntax, start..start, "the lock file is not UTF-8 text");
-    } else if !reader.report_conflicts() {
-        let file = Arc::clone(&reader.file);
-        match hcl_edit::parser::parse_body(&file.text) {
-            Ok(body) => reader.read_file(&body),
-            Err(error) => {
-                let (start, message) = (error.location().offset(), error.message());
-                reader.error(Code::LockFileSyntax, start..start, format!("the lock file cannot be parsed: {message}"));
-            }
+    match decoded {
+        Err(error) => {
+            let start = error.valid_up_to();
+            reader.error(Code::LockFileSyntax, start..start, "the lock file is not UTF-8 text");
         }
+        Ok(text) => match recognise(text) {
+            Some(entries) => entries.into_iter().for_each(|entry| reader.read_recognised(entry)),
+            None => reader.parse(text),
+        },
     }
     reader.finish(bytes)
 }
@@ -59,12 +71,6 @@ struct Reader {
     diagnostics: Vec<Diagnostic>,
     entries: Vec<Entry>,
     blocks: Vec<TopLevelBlock>,
-}
-
-/// A string literal's value, and where it stands.
-struct Text {
-    value: String,
-    span: Range<usize>,
 }
 
 impl Reader {
@@ -130,6 +136,25 @@ impl Reader {
         }
     }
 
+    fn parse(&mut self, text: &str) {
+        if self.report_conflicts() {
+            return;
+        }
+        match hcl_edit::parser::parse_body(text) {
+            Ok(body) => self.read_file(&body),
+            Err(error) => {
+                let (start, message) = (error.location().offset(), error.message());
+                self.error(Code::LockFileSyntax, start..start, format!("the lock file cannot be parsed: {message}"));
+            }
+        }
+    }
+
+    fn read_recognised(&mut self, written: WrittenEntry<'_>) {
+        let span = written.span.clone();
+        let entry = self.read_entry(written);
+        self.blocks.push(TopLevelBlock { span, entry });
+    }
+
     fn read_file(&mut self, body: &Body) {
         for structure in body {
             let span = span_of(structure);
@@ -169,22 +194,36 @@ impl Reader {
     fn read_provider(&mut self, block: &Block) -> Option<usize> {
         let attributes = self.attributes(block);
         let label = self.label(block);
+        let name = name_of(label.as_ref()).to_owned();
+        let version = attributes.version.map(|attribute| self.text_attribute(attribute, "the version"));
+        let constraints = attributes.constraints.map(|attribute| self.text_attribute(attribute, "the constraints"));
+        let hashes = attributes.hashes.map(|attribute| self.list_attribute(attribute, &name));
+        let (span, keyword) = (span_of(block), span_of(&block.ident));
+        self.read_entry(WrittenEntry { span, keyword, label, version, constraints, hashes })
+    }
+
+    /// Judges the values of one entry and returns its index, unless it lacks an address or a version.
+    fn read_entry(&mut self, written: WrittenEntry<'_>) -> Option<usize> {
+        let WrittenEntry { span, keyword, label, version, constraints, hashes } = written;
         let address = label.as_ref().and_then(|label| self.address(label));
-        let name = label.as_ref().map_or_else(|| "the provider".to_owned(), |label| label.value.clone());
-        let version = attributes.version.and_then(|attribute| self.version(attribute, &name));
-        if attributes.version.is_none() {
-            let span = label.as_ref().map_or_else(|| span_of(&block.ident), |label| label.span.clone());
+        let name = name_of(label.as_ref());
+        if version.is_none() {
+            let span = label.as_ref().map_or(keyword, |label| label.span.clone());
             self.error(Code::LockFileSyntax, span, format!("the entry of {name} has no version"));
         }
-        let constraints = attributes.constraints.and_then(|attribute| self.constraints(attribute, &name));
-        let hashes = attributes.hashes.map_or_else(Vec::new, |attribute| self.hashes(attribute, &name));
+        let (version, version_layout) = version.map(|a| (a.value, a.layout)).unzip();
+        let version = version.flatten().and_then(|text| self.version(text, name));
+        let (constraints, constraints_layout) = constraints.map(|a| (a.value, a.layout)).unzip();
+        let constraints = constraints.flatten().and_then(|text| self.constraints(text, name));
+        let (hashes, hashes_layout) = hashes.map(|a| (a.value, a.layout)).unzip();
+        let hashes: Vec<_> = hashes.into_iter().flatten().filter_map(|text| self.hash(text)).collect();
         let (address, label, version) = (address?, label?, version?);
         let layout = BlockLayout {
-            span: span_of(block),
+            span,
             label_end: label.span.end,
-            version: attribute_layout(attributes.version?),
-            constraints: attributes.constraints.map(attribute_layout),
-            hashes: attributes.hashes.map(attribute_layout),
+            version: version_layout?,
+            constraints: constraints_layout,
+            hashes: hashes_layout,
         };
         let provider = LockedProvider {
             version,
@@ -227,9 +266,9 @@ impl Reader {
         attributes
     }
 
-    fn label(&mut self, block: &Block) -> Option<Text> {
+    fn label<'a>(&mut self, block: &'a Block) -> Option<Text<'a>> {
         if let [label] = &block.labels[..] {
-            return Some(Text { value: label.as_str().to_owned(), span: label.span().unwrap_or_default() });
+            return Some(Text { value: Cow::Borrowed(label.as_str()), span: label.span().unwrap_or_default() });
         }
         let count = block.labels.len();
         let message = format!("a provider block has one label, the provider's address; this one has {count}");
@@ -237,7 +276,7 @@ impl Reader {
         None
     }
 
-    fn address(&mut self, label: &Text) -> Option<ProviderAddress> {
+    fn address(&mut self, label: &Text<'_>) -> Option<ProviderAddress> {
         match ProviderAddress::parse_canonical(&label.value, self.dialect) {
             Ok(address) => Some(address),
             Err(error @ AddressError::NotCanonical(_)) => {
@@ -251,8 +290,7 @@ impl Reader {
         }
     }
 
-    fn version(&mut self, attribute: &Attribute, name: &str) -> Option<Version> {
-        let text = self.string(&attribute.value, "the version")?;
+    fn version(&mut self, text: Text<'_>, name: &str) -> Option<Version> {
         match text.value.parse() {
             Ok(version) => Some(version),
             Err(VersionError::NotCanonical(version)) => {
@@ -267,8 +305,7 @@ impl Reader {
         }
     }
 
-    fn constraints(&mut self, attribute: &Attribute, name: &str) -> Option<ConstraintList> {
-        let text = self.string(&attribute.value, "the constraints")?;
+    fn constraints(&mut self, text: Text<'_>, name: &str) -> Option<ConstraintList> {
         match ConstraintList::from_str(&text.value) {
             Ok(constraints) if constraints.to_string() == text.value => Some(constraints),
             Ok(constraints) => {
@@ -283,27 +320,13 @@ impl Reader {
         }
     }
 
-    fn not_canonical(&mut self, found: &Text, what: &str, canonical: &impl Display) {
+    fn not_canonical(&mut self, found: &Text<'_>, what: &str, canonical: &impl Display) {
         let canonical = canonical.to_string();
         let message = format!("{what} must be written {canonical:?}, not {:?}", found.value);
         self.error(Code::NotCanonical, found.span.clone(), message);
     }
 
-    fn hashes(&mut self, attribute: &Attribute, name: &str) -> Vec<(Hash, Location)> {
-        let Expression::Array(array) = &attribute.value else {
-            let message = format!("the hashes of {name} must be a list of strings");
-            self.error(Code::LockFileSyntax, span_of(&attribute.value), message);
-            return Vec::new();
-        };
-        if array.is_empty() {
-            let message = format!("the hashes of {name} must hold at least one hash or be left out");
-            self.error(Code::LockFileSyntax, span_of(&attribute.value), message);
-        }
-        array.iter().filter_map(|item| self.hash(item)).collect()
-    }
-
-    fn hash(&mut self, item: &Expression) -> Option<(Hash, Location)> {
-        let text = self.string(item, "a hash")?;
+    fn hash(&mut self, text: Text<'_>) -> Option<(Hash, Location)> {
         match text.value.parse() {
             Ok(hash) => Some((hash, self.location(text.span))),
             Err(error) => {
@@ -313,12 +336,32 @@ impl Reader {
         }
     }
 
+    fn text_attribute(&mut self, attribute: &structure::Attribute, what: &str) -> Attribute<Option<Text<'static>>> {
+        Attribute { layout: attribute_layout(attribute), value: self.string(&attribute.value, what) }
+    }
+
+    /// The items of `hashes`, which must be a list of strings.
+    fn list_attribute(&mut self, attribute: &structure::Attribute, name: &str) -> Attribute<Vec<Text<'static>>> {
+        let layout = attribute_layout(attribute);
+        let Expression::Array(array) = &attribute.value else {
+            let message = format!("the hashes of {name} must be a list of strings");
+            self.error(Code::LockFileSyntax, span_of(&attribute.value), message);
+            return Attribute { layout, value: Vec::new() };
+        };
+        if array.is_empty() {
+            let message = format!("the hashes of {name} must hold at least one hash or be left out");
+            self.error(Code::LockFileSyntax, span_of(&attribute.value), message);
+        }
+        let value = array.iter().filter_map(|item| self.string(item, "a hash")).collect();
+        Attribute { layout, value }
+    }
+
     /// The value of an expression that must be a string on one line.
-    fn string(&mut self, expression: &Expression, what: &str) -> Option<Text> {
+    fn string(&mut self, expression: &Expression, what: &str) -> Option<Text<'static>> {
         let span = span_of(expression);
         let on_one_line = !self.file.text[span.clone()].contains('\n');
         match constant_text(expression) {
-            Some(value) if on_one_line => Some(Text { value, span }),
+            Some(value) if on_one_line => Some(Text { value: Cow::Owned(value), span }),
             _ => {
                 self.error(Code::LockFileSyntax, span, format!("{what} must be a quoted string on one line"));
                 None
@@ -329,9 +372,9 @@ impl Reader {
 
 /// The attributes that an entry may have.
 struct Attributes<'a> {
-    version: Option<&'a Attribute>,
-    constraints: Option<&'a Attribute>,
-    hashes: Option<&'a Attribute>,
+    version: Option<&'a structure::Attribute>,
+    constraints: Option<&'a structure::Attribute>,
+    hashes: Option<&'a structure::Attribute>,
 }
 
 /// The text of a string, also of one with constants in its templates, such as `"${"1"}.0.0"`, which OpenTofu evaluates.
@@ -356,11 +399,16 @@ fn template_text(template: &StringTemplate) -> Option<String> {
     template.iter().map(piece).collect()
 }
 
+/// How an entry is called in a message.
+fn name_of<'a>(label: Option<&'a Text<'_>>) -> &'a str {
+    label.map_or("the provider", |label| &label.value)
+}
+
 /// Where a parsed part stands. The parser gives a place to everything that is asked for here.
 fn span_of(part: &impl hcl_edit::Span) -> Range<usize> {
     part.span().unwrap_or_default()
 }
 
-fn attribute_layout(attribute: &Attribute) -> AttributeLayout {
+fn attribute_layout(attribute: &structure::Attribute) -> AttributeLayout {
     AttributeLayout { key: span_of(&attribute.key), value: span_of(&attribute.value) }
 }

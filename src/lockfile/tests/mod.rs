@@ -3,6 +3,7 @@
 mod edit;
 mod file;
 mod read;
+mod recognise;
 mod recorded;
 mod values;
 

@@ -72,6 +72,9 @@ pub(super) fn hashes(subject: &Subject<'_>) -> Vec<Diagnostic> {
 
 /// The first hash of an entry that is out of order or there twice.
 fn order(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
+    if entry.hashes.is_sorted_by(|(one, _), (next, _)| one < next) {
+        return None;
+    }
     let mut seen = BTreeSet::new();
     let mut greatest = None;
     for (hash, location) in &entry.hashes {

@@ -1,0 +1,29 @@
+//! The `provider` block as it is written, before its values are judged.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::AttributeLayout;
+
+/// A `provider` block. What is missing or not of the right type is none and was reported.
+pub(super) struct WrittenEntry<'a> {
+    pub(super) span: Range<usize>,
+    /// Where the word `provider` is.
+    pub(super) keyword: Range<usize>,
+    pub(super) label: Option<Text<'a>>,
+    pub(super) version: Option<Attribute<Option<Text<'a>>>>,
+    pub(super) constraints: Option<Attribute<Option<Text<'a>>>>,
+    pub(super) hashes: Option<Attribute<Vec<Text<'a>>>>,
+}
+
+/// An attribute with its value.
+pub(super) struct Attribute<T> {
+    pub(super) layout: AttributeLayout,
+    pub(super) value: T,
+}
+
+/// A string literal's value, and where it stands.
+pub(super) struct Text<'a> {
+    pub(super) value: Cow<'a, str>,
+    pub(super) span: Range<usize>,
+}
