@@ -152,6 +152,11 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
         PlatformSelection::These(platforms) => Cow::Borrowed(platforms.as_slice()),
         PlatformSelection::All => source.platforms(address, &version)?.into_iter().collect(),
     };
+    if platforms.is_empty() {
+        let message = format!("no platform of {address} {version} is asked for");
+        let error = Diagnostic::error(Code::PlatformNotKnown, message);
+        return Err(Box::new(error.help("name the platforms, for example: --platform linux_amd64")));
+    }
     let listed = available.versions.get(&version).map(|offer| &offer.platforms).filter(|listed| !listed.is_empty());
     if let Some(listed) = listed
         && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))
@@ -210,7 +215,11 @@ pub(super) fn assemble(
 
 /// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints, but
 /// not the hashes, because the two registries' packages differ (spec section 6). The old entries stay.
-pub(super) fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
+///
+/// Like OpenTofu, takes over what is not required, too, but with `only` nothing else.
+pub(super) fn take_over(request: &LockRequest<'_>) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
+    let LockRequest { document, dialect, only, .. } = *request;
+    let locks = document.locks();
     let mut new = locks.clone();
     let mut taken_over = BTreeMap::new();
     let predecessor = |address: &ProviderAddress| {
@@ -220,7 +229,7 @@ pub(super) fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<Pro
         for (address, provider) in locks.iter().filter(|(address, _)| predecessor(address)) {
             let hostname: Hostname = dialect.default_host();
             let successor = ProviderAddress { hostname, ..address.clone() };
-            if !locks.contains_key(&successor) {
+            if !locks.contains_key(&successor) && (only.is_empty() || only.contains(&successor)) {
                 new.insert(successor.clone(), LockedProvider { hashes: BTreeSet::new(), ..provider.clone() });
                 taken_over.insert(successor, address.clone());
             }

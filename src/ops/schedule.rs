@@ -40,7 +40,7 @@ pub fn lock_all(
     progress: ProgressSink<'_>,
     finished: &(dyn Fn(usize, Locked) + Sync),
 ) {
-    let old: Vec<_> = requests.iter().map(|request| take_over(request.document.locks(), request.dialect)).collect();
+    let old: Vec<_> = requests.iter().map(take_over).collect();
     let mut overridden = Vec::new();
     let mut to_lock = Vec::new();
     for (request, (locks, _)) in requests.iter().zip(&old) {

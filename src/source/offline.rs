@@ -40,9 +40,15 @@ impl Offline {
         Ok(Available { versions, warnings: Vec::new() })
     }
 
-    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> BTreeSet<Platform> {
+    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
         let packages = self.cache.iter().flat_map(|cache| cache.packages(address));
-        packages.filter(|package| package.version == *version).map(|package| package.platform).collect()
+        let packages = packages.filter(|package| package.version == *version);
+        let platforms: BTreeSet<_> = packages.map(|package| package.platform).collect();
+        if platforms.is_empty() {
+            let message = format!("no package of {address} {version} is in the cache of hashes");
+            return Err(Box::new(Diagnostic::error(Code::PlatformNotKnown, message).help(HELP)));
+        }
+        Ok(platforms)
     }
 
     pub(super) fn package(&self, wanted: &Wanted) -> Result<Fetched> {
