@@ -45,6 +45,7 @@ pub(crate) struct Resolved {
 
 impl ResolveArgs {
     /// Locks the providers of `conflicts`, none of which `document` holds, as the configuration beside `path` requires.
+    /// Offline the versions of both `sides` are known.
     ///
     /// A provider that the configuration does not require gets no entry. None unless `--resolve` was given.
     pub(crate) fn resolve(
@@ -53,6 +54,7 @@ impl ResolveArgs {
         document: &Document,
         dialect: Dialect,
         conflicts: &[Conflict],
+        sides: [&Locks; 2],
         ui: &Ui,
     ) -> Result<Option<Resolved>, Failure> {
         if !self.resolve || conflicts.is_empty() {
@@ -86,7 +88,7 @@ impl ResolveArgs {
             prune: false,
             accept_changed_hashes: false,
         };
-        let source = self.source.source(dialect, &environment, ui)?;
+        let source = self.source.source(dialect, sides, &environment, ui)?;
         let downloads = ui.downloads();
         let outcome = ops::lock(&request, &source, &|wanted, progress| downloads.note(wanted, progress))?;
         warnings.extend(outcome.warnings);

@@ -22,7 +22,7 @@ use super::rewrites::Rewrites;
 use super::source::{self, SourceArgs};
 use super::ui::Ui;
 use super::what::{Targets, WhatArgs, addresses};
-use super::{Failure, GlobalArgs, Outcome, environment::environment};
+use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argument};
 
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -80,7 +80,10 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     let targets = Targets::providers_at_versions;
     let mut batch = Batch::open(&arguments.what, &arguments.providers, targets, global, &environment)?;
     batch.tell_dialects(ui);
-    let sources = batch.sources(|dialect, _| arguments.source.source(dialect, &environment, ui))?;
+    let sources = batch.sources(&arguments.source, &environment, ui)?;
+    if arguments.source.offline {
+        arguments.age.refuse(&mut batch);
+    }
     let results = arguments.survey(&batch, &sources, &environment)?;
     let mut surveys = batch.note(results);
     if batch.is_recursive() {
@@ -219,6 +222,7 @@ impl UpgradeArgs {
                 prereleases: self.pre,
                 rewrite_constraints: self.constraints,
                 minimum_age: age.as_ref().zip(dates.as_ref()).map(|(age, dates)| age.at(now, dates)),
+                only_complete: self.source.offline,
             });
             let requests: Vec<_> = requests.collect();
             for ((index, ..), survey) in group.iter().zip(ops::survey_all(&requests, source)) {
@@ -238,6 +242,19 @@ impl AgeArgs {
         let exempt =
             addresses(&policy.min_age_exempt, project.dialect).map_err(|errors| place(errors).collect::<Vec<_>>())?;
         Ok(Some(Age { age, exempt }))
+    }
+
+    /// Fails the roots that demand an age of a provider, for when nobody can be asked for dates.
+    fn refuse(&self, batch: &mut Batch<'_>) {
+        let is_demanded = |root: &Root| {
+            let Ok(Some(age)) = self.of(&root.project) else { return false };
+            root.providers().any(|address| !age.exempt.contains(address))
+        };
+        let demanding: Vec<_> =
+            batch.readable().filter(|(_, root)| is_demanded(root)).map(|(index, _)| index).collect();
+        let message = "min-age is in force, and with --offline nobody can be asked when versions were published";
+        let help = "choose versions whatever their age with --min-age 0d, or leave --offline out";
+        batch.fail(&demanding, &invalid_argument(message.to_owned()).help(help));
     }
 
     /// Who knows when versions were published.

@@ -19,7 +19,7 @@ use super::project::Project;
 use super::render::{github, json, sarif, verify as text};
 use super::repository::Repository;
 use super::roots::RootArguments;
-use super::source::SourceArgs;
+use super::source::OnlineArgs;
 use super::ui::{Downloads, Ui};
 use super::{Failure, GlobalArgs, Outcome, invalid_argument};
 
@@ -33,7 +33,7 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     what: WhatArgs,
     #[command(flatten)]
-    source: SourceArgs,
+    source: OnlineArgs,
     /// How findings are printed
     #[arg(long, value_name = "FORMAT", value_enum, help_heading = "Output", conflicts_with = "json")]
     format: Option<Format>,
