@@ -126,9 +126,9 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             break
         }
         'provlock;verify' {
+            [CompletionResult]::new('--base', '--base', [CompletionResultType]::ParameterName, 'Judge the change since this commit')
             [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'Platforms that must be covered, or `all` [default: those of provlock.toml]')
             [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'Platforms that must be covered, or `all` [default: those of provlock.toml]')
-            [CompletionResult]::new('--base', '--base', [CompletionResultType]::ParameterName, 'Judge the change since this commit')
             [CompletionResult]::new('--fs-mirror', '--fs-mirror', [CompletionResultType]::ParameterName, 'Take packages from a directory instead of the registries')
             [CompletionResult]::new('--net-mirror', '--net-mirror', [CompletionResultType]::ParameterName, 'Take packages from a network mirror instead of the registries')
             [CompletionResult]::new('--oci-mirror', '--oci-mirror', [CompletionResultType]::ParameterName, 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`')
@@ -183,8 +183,8 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
         'provlock;merge' {
             [CompletionResult]::new('--path', '--path', [CompletionResultType]::ParameterName, 'What messages call the file; git''s %P')
             [CompletionResult]::new('--marker-size', '--marker-size', [CompletionResultType]::ParameterName, 'How many characters a conflict marker has; git''s %L')
-            [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'Platforms for --resolve, or `all` [default: those of provlock.toml, else the current one]')
-            [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'Platforms for --resolve, or `all` [default: those of provlock.toml, else the current one]')
+            [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]')
+            [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]')
             [CompletionResult]::new('--fs-mirror', '--fs-mirror', [CompletionResultType]::ParameterName, 'Take packages from a directory instead of the registries')
             [CompletionResult]::new('--net-mirror', '--net-mirror', [CompletionResultType]::ParameterName, 'Take packages from a network mirror instead of the registries')
             [CompletionResult]::new('--oci-mirror', '--oci-mirror', [CompletionResultType]::ParameterName, 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`')

@@ -100,8 +100,8 @@ complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s h -l help -d 'Print help'
-complete -c provlock -n "__fish_provlock_using_subcommand verify" -s p -l platform -d 'Platforms that must be covered, or `all` [default: those of provlock.toml]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l base -d 'Judge the change since this commit' -r
+complete -c provlock -n "__fish_provlock_using_subcommand verify" -s p -l platform -d 'Platforms that must be covered, or `all` [default: those of provlock.toml]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
@@ -149,7 +149,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand diff" -s q -l quiet -d
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l path -d 'What messages call the file; git\'s %P' -r -F
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l marker-size -d 'How many characters a conflict marker has; git\'s %L' -r
-complete -c provlock -n "__fish_provlock_using_subcommand merge" -s p -l platform -d 'Platforms for --resolve, or `all` [default: those of provlock.toml, else the current one]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r

@@ -251,7 +251,7 @@ impl Root {
         modules: &ModuleCache,
     ) -> Result<Self, Failure> {
         let (document, warnings) = project.document()?;
-        let platforms = project.platforms(&what.platforms)?;
+        let platforms = what.platforms.named_or_current(&project.settings);
         let rules = Rules::new(&project.settings, project.dialect)?;
         let requirements = what.requirements(&project, environment, modules)?;
         if what.is_recursive() {

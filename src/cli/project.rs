@@ -6,9 +6,8 @@ use provlock::cli_config::Environment;
 use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::dialect::Dialect;
 use provlock::lockfile::{self, Document};
-use provlock::platform::Platform;
 use provlock::requirements;
-use provlock::settings::{PlatformSelection, Settings};
+use provlock::settings::Settings;
 
 use super::Failure;
 
@@ -73,16 +72,6 @@ impl Project {
     ) -> requirements::Options {
         let data_directory = Self::data_directory(environment);
         requirements::Options { dialect: self.dialect, tests, allow_missing_modules, data_directory }
-    }
-
-    /// The platforms of the flags, else of the settings, else the one this program runs on.
-    pub(crate) fn platforms(&self, flags: &[String]) -> Result<PlatformSelection, Failure> {
-        if flags.is_empty() {
-            let current = || PlatformSelection::These(vec![Platform::current()]);
-            return Ok(self.settings.platforms.clone().unwrap_or_else(current));
-        }
-        let texts = flags.iter().map(String::as_str);
-        PlatformSelection::parse(texts).map_err(|error| vec![super::invalid_argument(error.to_string())])
     }
 }
 

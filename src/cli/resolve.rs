@@ -14,6 +14,7 @@ use provlock::requirements;
 
 use super::Failure;
 use super::environment::environment;
+use super::platforms::PlatformArgs;
 use super::project::Project;
 use super::source::SourceArgs;
 use super::ui::Ui;
@@ -23,16 +24,8 @@ pub(crate) struct ResolveArgs {
     /// Lock the providers in conflict again, as `provlock lock` does, instead of leaving conflicts
     #[arg(long)]
     resolve: bool,
-    /// Platforms for --resolve, or `all` [default: those of provlock.toml, else the current one]
-    #[arg(
-        short,
-        long = "platform",
-        value_name = "OS_ARCH",
-        value_delimiter = ',',
-        env = "PROVLOCK_PLATFORMS",
-        hide_env_values = true
-    )]
-    platforms: Vec<String>,
+    #[command(flatten)]
+    platforms: PlatformArgs,
     #[command(flatten)]
     source: SourceArgs,
 }
@@ -63,7 +56,7 @@ impl ResolveArgs {
         let root = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let environment = environment();
         let project = Project::open(root, Some(dialect), &environment)?;
-        let platforms = project.platforms(&self.platforms)?;
+        let platforms = self.platforms.named_or_current(&project.settings);
         let requirements = requirements::read(root, &project.requirements_options(&environment, true, false))?;
         let (required, left_out): (Vec<ProviderAddress>, Vec<_>) = conflicts
             .iter()

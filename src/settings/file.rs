@@ -9,6 +9,7 @@ use toml::Spanned;
 
 use super::{PlatformSelection, Policy, RootFilter, Settings, TrustRule, error_at, parse_duration};
 use crate::diagnostic::{Location, Result, SourceFile};
+use crate::platform::PlatformError;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -78,7 +79,8 @@ fn selection(source: &Arc<SourceFile>, value: &Spanned<toml::Value>) -> Result<P
         toml::Value::String(text) if text == "all" => Ok(PlatformSelection::All),
         toml::Value::Array(items) => {
             let texts = items.iter().map(toml::Value::as_str).collect::<Option<Vec<_>>>();
-            PlatformSelection::parse(texts.ok_or("a platform is a string")?).map_err(|error| error.to_string())
+            let texts = texts.ok_or("a platform is a string")?.into_iter();
+            texts.map(str::parse).collect::<std::result::Result<_, PlatformError>>().map_err(|error| error.to_string())
         }
         _ => Err("write \"all\" or a list of platforms, for example [\"linux_amd64\", \"darwin_arm64\"]".to_owned()),
     };

@@ -3,6 +3,7 @@
 mod file;
 
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,19 +75,28 @@ pub struct TrustRule {
     pub location: Location,
 }
 
-impl PlatformSelection {
-    /// Reads platforms, each `OS_ARCH`, or `all`.
-    pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> std::result::Result<Self, PlatformError> {
+/// One platform, `OS_ARCH`, or `all`.
+impl FromStr for PlatformSelection {
+    type Err = PlatformError;
+
+    fn from_str(text: &str) -> std::result::Result<Self, PlatformError> {
+        if text == "all" { Ok(Self::All) } else { Ok(Self::These(vec![text.parse()?])) }
+    }
+}
+
+/// What any of several selections selects.
+impl FromIterator<Self> for PlatformSelection {
+    fn from_iter<I: IntoIterator<Item = Self>>(selections: I) -> Self {
         let mut platforms = Vec::new();
-        for text in texts {
-            if text == "all" {
-                return Ok(Self::All);
+        for selection in selections {
+            match selection {
+                Self::All => return Self::All,
+                Self::These(these) => platforms.extend(these),
             }
-            platforms.push(text.parse::<Platform>()?);
         }
         platforms.sort();
         platforms.dedup();
-        Ok(Self::These(platforms))
+        Self::These(platforms)
     }
 }
 

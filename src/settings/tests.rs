@@ -30,13 +30,22 @@ min-age-exempt = ["hashicorp/aws"]
     )
     .unwrap();
     assert_eq!(settings.dialect, Some(Dialect::Terraform));
-    let platforms = PlatformSelection::parse(["darwin_arm64", "linux_amd64"]).unwrap();
+    let platforms = PlatformSelection::These(["darwin_arm64", "linux_amd64"].map(|text| text.parse().unwrap()).into());
     assert_eq!(settings.platforms, Some(platforms));
     assert_eq!(settings.roots.include, ["infra/**"]);
     assert_eq!(settings.policy.min_age, Some(Duration::from_secs(7 * 86_400)));
     assert!(settings.policy.require_signed);
     assert_eq!(settings.trust[0].providers, "registry.example.com/acme/*");
     assert_eq!(settings.trust[0].fingerprints, ["0123456789ABCDEF0123456789ABCDEF01234567"]);
+}
+
+#[test]
+fn selections_of_platforms_add_up() {
+    let select = |texts: &[&str]| texts.iter().map(|text| text.parse()).collect::<std::result::Result<_, _>>();
+    let these = PlatformSelection::These(["darwin_arm64", "linux_amd64"].map(|text| text.parse().unwrap()).into());
+    assert_eq!(select(&["linux_amd64", "darwin_arm64", "linux_amd64"]), Ok(these));
+    assert_eq!(select(&["linux_amd64", "all"]), Ok(PlatformSelection::All));
+    assert_eq!(select(&["linux_amd64", "linux"]), Err(PlatformError("linux".to_owned())));
 }
 
 #[test]
