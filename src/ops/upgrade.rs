@@ -12,6 +12,7 @@ use super::select::Candidate;
 use crate::address::ProviderAddress;
 use crate::constraint::{Constraint, Operator};
 use crate::diagnostic::{Diagnostic, Result};
+use crate::dialect::Dialect;
 use crate::requirements::rewrite::{self, ConstraintEdit, Rewrite};
 use crate::requirements::{Declaration, Requirement, Requirements};
 use crate::source::{Available, Source};
@@ -36,6 +37,8 @@ pub struct UpgradeRequest<'a> {
 
 /// What an upgrade would do.
 pub struct Survey {
+    /// Whose rules apply.
+    pub dialect: Dialect,
     /// The providers that were looked at, in the order of their addresses.
     pub providers: Vec<Outlook>,
     /// The configuration's requirements, with the constraints after the edits.
@@ -98,6 +101,7 @@ impl Survey {
 
     fn new(request: &LockRequest<'_>, warnings: Vec<Diagnostic>) -> Self {
         Self {
+            dialect: request.dialect,
             providers: Vec::new(),
             requirements: request.requirements.clone(),
             edits: Vec::new(),
