@@ -28,7 +28,7 @@ pub(crate) struct Root {
     pub(crate) project: Project,
     pub(crate) document: Document,
     pub(crate) requirements: Requirements,
-    rules: Rules,
+    pub(crate) rules: Rules,
     platforms: PlatformSelection,
     targets: Targets,
     warnings: Vec<Diagnostic>,

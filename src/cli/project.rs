@@ -79,9 +79,11 @@ impl Project {
 pub(crate) fn settings(root: &Path, environment: &Environment) -> Result<(PathBuf, Settings), Failure> {
     let absolute = environment.current_directory.join(root);
     let absolute = absolute.canonicalize().map_err(|error| vec![*Diagnostic::io("open", root, &error)])?;
-    let shown = |path: &Path| match path.strip_prefix(&absolute) {
-        Ok(below) => join(root, below),
-        Err(_) => path.to_owned(),
+    let current = environment.current_directory.canonicalize().ok();
+    let shown = |path: &Path| match (path.strip_prefix(&absolute), &current) {
+        (Ok(below), _) => join(root, below),
+        (Err(_), Some(current)) => path.strip_prefix(current).unwrap_or(path).to_owned(),
+        (Err(_), None) => path.to_owned(),
     };
     let settings = Settings::find(&absolute, shown).map_err(|error| vec![*error])?;
     Ok((absolute, settings))

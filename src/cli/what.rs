@@ -91,7 +91,7 @@ impl Targets {
 }
 
 /// Reads the addresses of providers.
-pub(crate) fn addresses(texts: &[String], dialect: Dialect) -> Result<Vec<ProviderAddress>, Failure> {
+fn addresses(texts: &[String], dialect: Dialect) -> Result<Vec<ProviderAddress>, Failure> {
     let address = |text: &String| {
         ProviderAddress::parse(text, dialect).map_err(|error| vec![invalid_argument(format!("{text:?}: {error}"))])
     };
