@@ -9,7 +9,7 @@ use provlock::cli_config::CredentialsOrigin;
 use provlock::diagnostic::{Diagnostic, Location, Severity};
 use provlock::hash::Hash;
 use provlock::lockfile::{Change, LockedProvider};
-use provlock::ops::{Outlook, ProviderReport, Survey};
+use provlock::ops::{Outlook, ProviderReport, Reason, Survey};
 use provlock::requirements::Declaration;
 use provlock::requirements::rewrite::ConstraintEdit;
 use provlock::source::Fetched;
@@ -79,7 +79,7 @@ fn outlook(outlook: &Outlook) -> Value {
         "allowed": outlook.allowed.to_string(),
         "newest": outlook.newest.to_string(),
         "held_back_by": outlook.held_back_by.iter().map(holding_back).collect::<Vec<_>>(),
-        "too_young": outlook.too_young,
+        "too_young": outlook.skipped == Some(Reason::TooYoung),
     })
 }
 
