@@ -92,13 +92,12 @@ impl HashCache {
         files.filter_map(|file| read(&file)).filter(|package| package.provider == *provider).collect()
     }
 
-    /// Remembers a package that a verified SHA256SUMS lists, if that is possible.
-    pub fn put(&self, package: &CachedPackage) {
+    /// Remembers which package is a provider's, if that is possible: one that a verified SHA256SUMS lists.
+    pub fn put_by_provider(&self, package: &CachedPackage) {
         write(&self.path_by_provider(&package.provider, &package.version, &package.platform), package);
-        self.put_by_zh(package);
     }
 
-    /// Remembers a package, if that is possible, but not that it is the provider's: that is what a mirror says.
+    /// Remembers a package by its hash alone, if that is possible.
     pub fn put_by_zh(&self, package: &CachedPackage) {
         if let Some(path) = self.path_by_zh(&package.zh) {
             write(&path, package);

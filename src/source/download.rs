@@ -38,6 +38,8 @@ pub(super) struct Archive<'a> {
     pub(super) size: Option<u64>,
     /// Its hash, if it is known.
     pub(super) expected: Option<Expected<'a>>,
+    /// Whether anybody still wants it, which is asked again and again while it arrives.
+    pub(super) is_wanted: &'a dyn Fn() -> bool,
 }
 
 /// The hash that an archive must have.
@@ -45,8 +47,6 @@ pub(super) struct Expected<'a> {
     pub(super) zh: &'a Hash,
     /// The document that says so.
     pub(super) by: &'a str,
-    /// Whether that document is the registry's own and was verified.
-    pub(super) is_verified: bool,
 }
 
 /// Hashes an archive from its body, whose length may be known.
@@ -66,11 +66,12 @@ pub(super) struct Downloaded {
     pub(super) transferred: u64,
 }
 
-/// A reader that tells how many bytes went through it.
+/// A reader that tells how many bytes went through it, and ends when nobody wants them any more.
 struct Counted<'a, R> {
     inner: R,
     wanted: &'a Wanted,
     progress: ProgressSink<'a>,
+    is_wanted: &'a dyn Fn() -> bool,
 }
 
 impl Downloader {
@@ -85,24 +86,34 @@ impl Downloader {
         Self { client: self.client.with_download_retries(retries), shared: Arc::clone(&self.shared) }
     }
 
-    /// The package whose archive has the hash `zh`, which a verified SHA256SUMS names: from the cache if it is there, else
-    /// downloaded. Its `size` need not be known.
-    pub(super) fn verified_package(
+    /// The package at `url` whose archive has the hash `zh`: from the cache if it is there, else downloaded. Its `size` need
+    /// not be known. It counts only if a verified SHA256SUMS lists that hash; once it is known that none does, `is_wanted`
+    /// ends the download.
+    pub(super) fn listed_package(
         &self,
         wanted: &Wanted,
         url: &Url,
         zh: &Hash,
         size: Option<u64>,
+        is_wanted: &dyn Fn() -> bool,
         progress: ProgressSink<'_>,
     ) -> Result<Downloaded> {
-        let expected = Some(Expected { zh, by: "SHA256SUMS", is_verified: true });
-        let archive = Archive { origin: &shown_url(url), host: host(url), size, expected };
+        let expected = Some(Expected { zh, by: "SHA256SUMS" });
+        let archive = Archive { origin: &shown_url(url), host: host(url), size, expected, is_wanted };
         self.fetch(wanted, &archive, progress, |hash| self.get(wanted, url, hash))
+    }
+
+    /// Remembers that a package is the provider's. Only for one that a verified SHA256SUMS lists.
+    pub(super) fn remember(&self, wanted: &Wanted, package: &Downloaded) {
+        if let Some(cache) = &self.shared.cache {
+            cache.put_by_provider(&package.cached(wanted));
+        }
     }
 
     /// The package at `url`, whatever it is.
     pub(super) fn package(&self, wanted: &Wanted, url: &Url, progress: ProgressSink<'_>) -> Result<Downloaded> {
-        let archive = Archive { origin: &shown_url(url), host: host(url), size: None, expected: None };
+        let (origin, host) = (&shown_url(url), host(url));
+        let archive = Archive { origin, host, size: None, expected: None, is_wanted: &|| true };
         self.fetch(wanted, &archive, progress, |hash| self.get(wanted, url, hash))
     }
 
@@ -137,17 +148,8 @@ impl Downloader {
             return Ok(Downloaded { h1, h1_with_directories, zh, size, transferred: 0 });
         }
         let package = self.download(wanted, archive, progress, get)?;
-        if let Some((cache, expected)) = known {
-            let package = CachedPackage {
-                provider: wanted.address.clone(),
-                version: wanted.version.clone(),
-                platform: wanted.platform.clone(),
-                zh: package.zh.clone(),
-                h1: package.h1.clone(),
-                h1_with_directories: package.h1_with_directories.clone(),
-                size: package.size,
-            };
-            if expected.is_verified { cache.put(&package) } else { cache.put_by_zh(&package) }
+        if let Some((cache, _)) = known {
+            cache.put_by_zh(&package.cached(wanted));
         }
         Ok(package)
     }
@@ -165,12 +167,15 @@ impl Downloader {
             |size: Option<u64>| size.into_iter().for_each(|size| permits.learn_size(&wanted.address, size));
         learn_size(archive.size);
         let _permit = permits.acquire(archive.host, &wanted.address);
+        if !(archive.is_wanted)() {
+            return Err(Box::new(wanted.error(Code::RequestFailed, "it is not wanted any more")));
+        }
         let limits = Limits::default();
         let pass = |spooled: bool| {
             get(&mut |body, length| {
                 learn_size(length);
                 progress(wanted, Progress::Started(length));
-                let body = Counted { inner: body, wanted, progress };
+                let body = Counted { inner: body, wanted, progress, is_wanted: archive.is_wanted };
                 let hash = if spooled { hash_zip_spooled } else { hash_zip };
                 hash(body, &wanted.address.name, &limits)
             })
@@ -199,12 +204,29 @@ impl Downloader {
     }
 }
 
+impl Downloaded {
+    fn cached(&self, wanted: &Wanted) -> CachedPackage {
+        CachedPackage {
+            provider: wanted.address.clone(),
+            version: wanted.version.clone(),
+            platform: wanted.platform.clone(),
+            zh: self.zh.clone(),
+            h1: self.h1.clone(),
+            h1_with_directories: self.h1_with_directories.clone(),
+            size: self.size,
+        }
+    }
+}
+
 fn host(url: &Url) -> &str {
     url.host_str().unwrap_or_default()
 }
 
 impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if !(self.is_wanted)() {
+            return Err(std::io::Error::other("it is not wanted any more"));
+        }
         let count = self.inner.read(buffer)?;
         (self.progress)(self.wanted, Progress::Received(count as u64));
         Ok(count)

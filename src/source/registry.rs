@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use jiff::Timestamp;
@@ -11,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use url::Url;
 
-use super::download::Downloader;
+use super::download::{Downloaded, Downloader};
 use super::once_map::OnceMap;
 use super::release_urls::ReleaseUrls;
 use super::{Available, Fetched, NOT_AUTHENTIC_HELP, Offer, ProgressSink, Published, SourceError, Wanted};
@@ -205,30 +206,61 @@ impl Registry {
             return Ok(fetched);
         }
         let (metadata, base) = &*self.metadata(wanted)?;
-        let signed = self.signed_sums(wanted, metadata, base)?;
-        let not_authentic = |problem: &dyn std::fmt::Display| {
-            let error = wanted.error(Code::PackageNotAuthentic, problem);
-            Box::new(error.help(NOT_AUTHENTIC_HELP))
-        };
-        let sum = signed.sums.confirm(&metadata.filename, &metadata.shasum).map_err(|error| not_authentic(&error))?;
-        let reports = self.reports(metadata).map_err(|problem| not_authentic(&problem))?;
-
-        let zh = Hash::zh(&sum);
-        let vouched = if self.policy.trust_registry {
-            packages::vouched(&reports, &wanted.platform, &metadata.shasum, &signed.zh())
-                .map_err(|error| not_authentic(&error))?
-        } else {
-            None
-        };
-        if let Some(h1) = vouched {
-            return Ok(Fetched { reported: true, ..self.fetched(wanted, &signed, &reports, zh, h1) });
+        if self.policy.trust_registry
+            && let Some(fetched) = self.vouched(wanted, metadata, base)?
+        {
+            return Ok(fetched);
         }
-        let url = resolve(wanted, base, &metadata.download_url)?;
-        let size = reports.get(&wanted.platform.to_string()).and_then(|report| report.package_size);
-        let package = self.downloader.verified_package(wanted, &url, &zh, size, progress)?;
+        let zh = Sha256Sums::announced(&metadata.shasum).map_err(|error| not_authentic(wanted, &error))?;
+        let (signed, package) = self.signed_and_downloaded(wanted, metadata, base, &Hash::zh(&zh), progress);
+        let signed = signed?;
+        let sum = signed.sums.confirm(&metadata.filename, &metadata.shasum);
+        let sum = sum.map_err(|error| not_authentic(wanted, &error))?;
+        let reports = self.reports(metadata).map_err(|problem| not_authentic(wanted, &problem))?;
+        let package = package?;
         packages::check(&reports, &wanted.platform, &metadata.shasum, package.size, &package.h1)
-            .map_err(|error| not_authentic(&error))?;
-        Ok(Fetched { downloaded: package.transferred, ..self.fetched(wanted, &signed, &reports, zh, package.h1) })
+            .map_err(|error| not_authentic(wanted, &error))?;
+        self.downloader.remember(wanted, &package);
+        let fetched = self.fetched(wanted, &signed, &reports, Hash::zh(&sum), package.h1);
+        Ok(Fetched { downloaded: package.transferred, ..fetched })
+    }
+
+    /// What is signed about a package, and the package, which has come while that was being asked for.
+    fn signed_and_downloaded(
+        &self,
+        wanted: &Wanted,
+        metadata: &PackageMetadata,
+        base: &Url,
+        zh: &Hash,
+        progress: ProgressSink<'_>,
+    ) -> (Result<Arc<SignedSums>>, Result<Downloaded>) {
+        let is_refused = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let signed = scope.spawn(|| {
+                let signed = self.signed_sums(wanted, metadata, base);
+                is_refused.store(signed.is_err(), Ordering::Relaxed);
+                signed
+            });
+            let is_wanted = || !is_refused.load(Ordering::Relaxed);
+            let report =
+                self.reports(metadata).ok().and_then(|reports| reports.get(&wanted.platform.to_string()).cloned());
+            let size = report.and_then(|report| report.package_size);
+            let package = resolve(wanted, base, &metadata.download_url)
+                .and_then(|url| self.downloader.listed_package(wanted, &url, zh, size, &is_wanted, progress));
+            (signed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), package)
+        })
+    }
+
+    /// A package as the registry vouches for it, once that fits to what is signed; none if it does not vouch for it.
+    fn vouched(&self, wanted: &Wanted, metadata: &PackageMetadata, base: &Url) -> Result<Option<Fetched>> {
+        let signed = self.signed_sums(wanted, metadata, base)?;
+        let sum = signed.sums.confirm(&metadata.filename, &metadata.shasum);
+        let sum = sum.map_err(|error| not_authentic(wanted, &error))?;
+        let reports = self.reports(metadata).map_err(|problem| not_authentic(wanted, &problem))?;
+        let h1 = packages::vouched(&reports, &wanted.platform, &metadata.shasum, &signed.zh())
+            .map_err(|error| not_authentic(wanted, &error))?;
+        let fetched = |h1| self.fetched(wanted, &signed, &reports, Hash::zh(&sum), h1);
+        Ok(h1.map(|h1| Fetched { reported: true, ..fetched(h1) }))
     }
 
     /// A package that need not be asked about, because an earlier run has verified it, and because the SHA256SUMS that
@@ -450,6 +482,11 @@ impl Registry {
     fn is_default_host(&self, wanted: &Wanted) -> bool {
         wanted.address.hostname.as_ascii() == self.dialect().default_host_name()
     }
+}
+
+/// The error about a package that is not what its publisher signed.
+fn not_authentic(wanted: &Wanted, problem: &dyn std::fmt::Display) -> Box<Diagnostic> {
+    Box::new(wanted.error(Code::PackageNotAuthentic, problem).help(NOT_AUTHENTIC_HELP))
 }
 
 /// The URL of one of a provider's endpoints.

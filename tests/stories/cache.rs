@@ -2,12 +2,13 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::json_output::validated;
 use super::lock::requires;
-use super::support::publish::PackagesMap;
+use super::support::publish::{Flaw, PackagesMap};
 use super::support::registry::{Discovery, Registry};
-use super::support::{TestEnvironment, url};
+use super::support::{Fault, TestEnvironment, Times, url};
 
 const LOCK: [&str; 5] = ["lock", "-p", "linux_amd64", "-p", "darwin_arm64"];
 const BOTH: [&str; 2] = ["darwin_arm64", "linux_amd64"];
@@ -118,6 +119,24 @@ fn a_cached_hash_does_not_count_for_a_release_that_was_replaced() {
     environment.provlock(LOCK).assert_code(2).assert_stderr_has("are not those that registry.opentofu.org publishes");
     assert_eq!(environment.lock_file(), old);
     assert_eq!(registry.requests_to(url::PACKAGE), 2);
+}
+
+#[test]
+fn a_package_arrives_while_its_signature_is_checked_and_is_dropped_if_that_is_wrong() {
+    const SIZE: usize = 2_000_000;
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).size(SIZE).flaw(Flaw::BadSignature).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    registry.fault(url::SIGNATURE, Times::Always, Fault::Delay(Duration::from_millis(200)));
+    registry.fault(url::PACKAGE, Times::Always, Fault::SlowBody { pause: Duration::from_millis(100) });
+
+    environment.provlock(LOCK).assert_code(2).assert_stderr_has("error[signature-invalid]");
+
+    assert_eq!(registry.requests_to(url::PACKAGE), 2);
+    assert!(registry.statistics().bytes_sent < SIZE as u64, "neither came whole");
+    assert!(!environment.has_lock_file());
+    assert!(cached(&environment, "by-provider").is_empty());
 }
 
 #[test]
