@@ -460,3 +460,17 @@ fn terraforms_registry_tells_dates_too_and_both_services_can_be_elsewhere() {
     assert_eq!(registry.requests_to("mirror.example.com/v2/providers/hashicorp/null?include=provider-versions"), 1);
     assert_eq!(registry.requests_to("releases.example.com/registry/docs/*"), 1);
 }
+
+#[test]
+fn dates_come_over_the_connection_that_the_versions_came_over() {
+    let registry = Registry::start();
+    publish(&registry, "registry.terraform.io/hashicorp/null", "3.2.4");
+    let version = json!({ "attributes": { "version": "3.2.4", "published-at": days_ago(3).0 } });
+    registry.serve("/v2/providers/hashicorp/null", json!({ "included": [version] }).to_string());
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let arguments = ["--dialect", "terraform", "upgrade", "--dry-run", "--min-age", "1d"];
+    environment.provlock(arguments).assert_code(0).assert_stdout_has("hashicorp/null            3.2.4");
+    let statistics = registry.statistics();
+    assert_eq!((statistics.requests, statistics.connections), (3, 1), "discovery, versions, dates");
+}
