@@ -349,7 +349,7 @@ fn days_ago(days: i64) -> (String, String) {
 }
 
 /// The index of the documentation of a provider of registry.opentofu.org.
-fn document(registry: &Registry, provider: &str, versions: &[(&str, i64)]) {
+pub(super) fn document(registry: &Registry, provider: &str, versions: &[(&str, i64)]) {
     let version =
         |(version, days): &(&str, i64)| json!({ "id": format!("v{version}"), "published": days_ago(*days).0 });
     let versions: Vec<Value> = versions.iter().map(version).collect();
