@@ -171,6 +171,12 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, sour
         PlatformSelection::These(platforms) => platforms.clone(),
         PlatformSelection::All => source.platforms(address, &version)?.into_iter().collect(),
     };
+    if platforms.is_empty() {
+        // Without packages there would be no hashes, and any package would be accepted.
+        let message = format!("there is no platform to lock {address} {version} for");
+        let error = candidate.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
+        return Err(Box::new(error.help("name the platforms, for example: --platform linux_amd64")));
+    }
     let listed = available.versions.get(&version).map(|offer| &offer.platforms).filter(|listed| !listed.is_empty());
     if let Some(listed) = listed
         && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))

@@ -45,9 +45,15 @@ impl Offline {
         Ok(Available { versions, warnings: Vec::new() })
     }
 
-    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> BTreeSet<Platform> {
+    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
         let packages = self.packages(address);
-        packages.iter().filter(|package| package.version == *version).map(|package| package.platform.clone()).collect()
+        let packages = packages.iter().filter(|package| package.version == *version);
+        let platforms: BTreeSet<_> = packages.map(|package| package.platform.clone()).collect();
+        if platforms.is_empty() {
+            let message = format!("no package of {address} {version} is in the cache of hashes");
+            return Err(Box::new(Diagnostic::error(Code::PlatformNotKnown, message).help(HELP)));
+        }
+        Ok(platforms)
     }
 
     fn packages(&self, address: &ProviderAddress) -> Arc<Vec<CachedPackage>> {
