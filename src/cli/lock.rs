@@ -58,9 +58,7 @@ fn show(batch: &Batch<'_>, done: &[Option<Done>], arguments: &LockArgs, ui: &Ui)
     let reports = batch.reports(done, !arguments.check && !arguments.dry_run);
     ui.warn(&warnings);
     for (_, report) in &reports {
-        for line in if batch.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) } {
-            ui.status(&line);
-        }
+        ui.status_lines(&if batch.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) });
     }
     ui.show(&errors);
     let shown: Vec<_> = reports.iter().map(|(_, report)| report).collect();

@@ -156,9 +156,7 @@ fn show(batch: &Batch<'_>, surveys: &Surveys, ui: &Ui) {
     } else {
         shown.into_iter().flat_map(table::summary).collect()
     };
-    for line in summary {
-        ui.status(&line);
-    }
+    ui.status_lines(&summary);
 }
 
 /// Tells what was written.
@@ -171,10 +169,9 @@ fn tell(batch: &Batch<'_>, surveys: &Surveys, done: &[Option<Done>], ui: &Ui) {
     ui.warn(&warnings);
     let reports = batch.reports(done, true);
     for (index, report) in &reports {
-        let lines = if batch.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) };
-        for line in lines.into_iter().chain(surveys[*index].iter().flat_map(table::edits)) {
-            ui.status(&line);
-        }
+        let mut lines = if batch.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) };
+        lines.extend(surveys[*index].iter().flat_map(table::edits));
+        ui.status_lines(&lines);
     }
     ui.show(&errors);
     if batch.is_recursive() {

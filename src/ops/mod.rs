@@ -13,7 +13,7 @@ mod upgrade;
 pub mod verify;
 
 pub use agreement::{Disagreement, agree};
-pub use lock::{LockOutcome, LockRequest, LockedPackage, ProviderReport};
+pub use lock::{LockOutcome, LockRequest, ProviderReport};
 pub use objection::{MinimumAge, Reason};
 pub use policy::Rules;
 pub use roots::{RootSearch, find_roots};

@@ -128,9 +128,7 @@ pub fn survey_all(
     requests: &[UpgradeRequest<'_>],
     source: &Source,
 ) -> Vec<std::result::Result<Survey, Vec<Diagnostic>>> {
-    let taken_over =
-        |request: &UpgradeRequest<'_>| lock::take_over(request.lock.document.locks(), request.lock.dialect);
-    let old: Vec<_> = requests.iter().map(taken_over).collect();
+    let old: Vec<_> = requests.iter().map(|request| lock::take_over(&request.lock)).collect();
     let mut surveys = Vec::new();
     let mut all = Vec::new();
     for (index, (request, (old, _))) in requests.iter().zip(&old).enumerate() {

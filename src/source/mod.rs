@@ -9,6 +9,7 @@ mod network_mirror;
 pub mod oci_mirror;
 mod offline;
 mod once_map;
+mod permits;
 mod registry;
 mod release_dates;
 mod release_urls;
