@@ -181,7 +181,7 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             break
         }
         'provlock;merge' {
-            [CompletionResult]::new('--path', '--path', [CompletionResultType]::ParameterName, 'What messages call the file; git''s %P')
+            [CompletionResult]::new('--path', '--path', [CompletionResultType]::ParameterName, 'The path that the file belongs at, git''s %P: what messages call it, and in whose directory --resolve finds the configuration [default: FILE or OURS]')
             [CompletionResult]::new('--marker-size', '--marker-size', [CompletionResultType]::ParameterName, 'How many characters a conflict marker has; git''s %L')
             [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]')
             [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]')

@@ -171,7 +171,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'provlock;merge'= {
-            cand --path 'What messages call the file; git''s %P'
+            cand --path 'The path that the file belongs at, git''s %P: what messages call it, and in whose directory --resolve finds the configuration [default: FILE or OURS]'
             cand --marker-size 'How many characters a conflict marker has; git''s %L'
             cand -p 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]'
             cand --platform 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]'

@@ -147,7 +147,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand diff" -l json -d 'Prin
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s v -l verbose -d 'Say more; repeat for more still'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c provlock -n "__fish_provlock_using_subcommand merge" -l path -d 'What messages call the file; git\'s %P' -r -F
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l path -d 'The path that the file belongs at, git\'s %P: what messages call it, and in whose directory --resolve finds the configuration [default: FILE or OURS]' -r -F
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l marker-size -d 'How many characters a conflict marker has; git\'s %L' -r
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"

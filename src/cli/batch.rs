@@ -15,6 +15,7 @@ use provlock::requirements::{ModuleCache, Requirements};
 use provlock::settings::PlatformSelection;
 use provlock::source::Source;
 
+use super::connections::Connections;
 use super::project::Project;
 use super::render::lock::Report;
 use super::roots::RootArguments;
@@ -140,14 +141,13 @@ impl<'a> Batch<'a> {
     pub(crate) fn sources(
         &self,
         arguments: &SourceArgs,
-        environment: &Environment,
-        ui: &Ui,
+        connections: &Connections<'_>,
     ) -> Result<Vec<(Dialect, Source)>, Failure> {
         let groups = [Dialect::Tofu, Dialect::Terraform].map(|dialect| (dialect, self.of_dialect(dialect)));
         let groups = groups.iter().filter(|(_, group)| !group.is_empty());
         let source = |(dialect, group): &(Dialect, Vec<(usize, &Root)>)| {
             let locked = group.iter().map(|(_, root)| root.document.locks());
-            Ok((*dialect, arguments.source(*dialect, locked, environment, ui)?))
+            Ok((*dialect, arguments.source(*dialect, locked, connections)?))
         };
         groups.map(source).collect()
     }

@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     let environment = environment();
     let mut batch = Batch::open(&arguments.what, &arguments.providers, Targets::providers, global, &environment)?;
     batch.tell_dialects(ui);
-    let sources = batch.sources(&arguments.source, &environment, ui)?;
+    let sources = batch.sources(&arguments.source, &arguments.source.connections(&environment, ui))?;
     let writes = !arguments.check && !arguments.dry_run;
     let write =
         |_, lock_file: Option<Replacement<'_>>| if writes { file::write_all(lock_file.as_slice()) } else { Ok(()) };

@@ -24,7 +24,8 @@ pub(crate) struct MergeArgs {
     /// second is overwritten with the result
     #[arg(value_name = "FILE", required = true, num_args = 1..=3, value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
-    /// What messages call the file; git's %P
+    /// The path that the file belongs at, git's %P: what messages call it, and in whose directory --resolve finds the
+    /// configuration [default: FILE or OURS]
     #[arg(long, value_name = "PATH", allow_hyphen_values = true)]
     path: Option<PathBuf>,
     /// How many characters a conflict marker has; git's %L

@@ -3,6 +3,7 @@
 mod batch;
 mod cache;
 mod completions;
+mod connections;
 mod diff;
 mod environment;
 mod git;

@@ -81,7 +81,7 @@ impl ResolveArgs {
             prune: false,
             accept_changed_hashes: false,
         };
-        let source = self.source.source(dialect, sides, &environment, ui)?;
+        let source = self.source.source(dialect, sides, &self.source.connections(&environment, ui))?;
         let downloads = ui.downloads();
         let outcome = ops::lock(&request, &source, &|wanted, progress| downloads.note(wanted, progress))?;
         warnings.extend(outcome.warnings);

@@ -1,23 +1,18 @@
 //! The flags that say where packages come from.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use provlock::cli_config::{self, CliConfig, Credentials, Environment};
-use provlock::diagnostic::Diagnostic;
+use provlock::cli_config::Environment;
 use provlock::dialect::Dialect;
 use provlock::lockfile::Locks;
-use provlock::net::{Client, DiscoveryCache, NetSettings};
 use provlock::package::cache::HashCache;
-use provlock::source::oci_mirror::RepositoryTemplate;
-use provlock::source::{Downloader, FilesystemMirror, NetworkMirror, Offline, ReleaseUrls, Source, SourceKind};
+use provlock::source::{Offline, Source, SourceKind};
 
 use super::Failure;
+use super::connections::Connections;
 use super::environment::cache_directory;
-use super::installation::Sources;
 use super::ui::Ui;
 
 /// Where packages come from.
@@ -37,22 +32,22 @@ pub(crate) struct SourceArgs {
 pub(crate) struct OnlineArgs {
     /// Take packages from a directory instead of the registries
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, group = "instead")]
-    fs_mirror: Option<PathBuf>,
+    pub(crate) fs_mirror: Option<PathBuf>,
     /// Take packages from a network mirror instead of the registries
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, group = "instead")]
-    net_mirror: Option<String>,
+    pub(crate) net_mirror: Option<String>,
     /// Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`
     #[arg(long, value_name = "TEMPLATE", group = "instead")]
-    oci_mirror: Option<String>,
+    pub(crate) oci_mirror: Option<String>,
     /// Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)
     #[arg(long, group = "instead")]
-    use_cli_config: bool,
+    pub(crate) use_cli_config: bool,
     /// How many packages to download and hash at a time [default: 24, or twice the number of cores]
     #[arg(short, long, value_name = "N")]
     jobs: Option<std::num::NonZeroUsize>,
     /// Record the hashes that a registry reports without downloading packages, once they fit the signed checksums
     #[arg(long, conflicts_with = "instead")]
-    trust_registry: bool,
+    pub(crate) trust_registry: bool,
     #[command(flatten)]
     cache: CacheArgs,
 }
@@ -82,92 +77,45 @@ impl CacheDirectory {
     }
 }
 
-impl CacheArgs {
-    /// The directory of the cache, if it is to be used.
-    fn used(&self, environment: &Environment) -> Option<PathBuf> {
-        self.directory.get(environment).filter(|_| !self.no_cache)
-    }
-}
-
 impl SourceArgs {
-    /// The source that the flags and the CLI configuration describe; offline it knows the versions that are `locked`.
+    pub(crate) fn connections<'a>(&'a self, environment: &'a Environment, ui: &'a Ui) -> Connections<'a> {
+        Connections::new(&self.online, environment, ui)
+    }
+
+    /// The source that the flags describe; offline it knows the versions that are `locked`.
     pub(crate) fn source<'a>(
         &self,
         dialect: Dialect,
         locked: impl IntoIterator<Item = &'a Locks>,
-        environment: &Environment,
-        ui: &Ui,
+        connections: &Connections<'_>,
     ) -> Result<Source, Failure> {
         if !self.offline {
-            return self.online.source(dialect, environment, ui);
+            return connections.source(dialect);
         }
         let mut versions: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for (address, provider) in locked.into_iter().flatten() {
             versions.entry(address.clone()).or_default().insert(provider.version.clone());
         }
-        Ok(Source::new(SourceKind::Offline(Offline::new(self.online.cache(environment), versions))))
+        let cache = self.online.cache(connections.environment);
+        Ok(Source::new(SourceKind::Offline(Offline::new(cache, versions))))
     }
 }
 
 impl OnlineArgs {
     /// The cache of package hashes, if it may be used and there is a place for it.
     pub(crate) fn cache(&self, environment: &Environment) -> Option<HashCache> {
-        self.cache.used(environment).map(|directory| HashCache::open(&directory))
+        self.cache_directory(environment).map(|directory| HashCache::open(&directory))
     }
 
-    /// The source that the flags and the CLI configuration describe.
-    pub(crate) fn source(&self, dialect: Dialect, environment: &Environment, ui: &Ui) -> Result<Source, Failure> {
-        if let Some(directory) = &self.fs_mirror {
-            return Ok(Source::new(SourceKind::FilesystemMirror(FilesystemMirror::new(directory))));
-        }
-        let config = cli_config::load(environment, dialect)?;
-        ui.warn(&config.warnings);
-        for line in &config.debug {
-            ui.detail(line);
-        }
-        let kind = self.kind(&config, dialect, environment)?;
-        Ok(Source::new(kind))
+    /// Where everything that is remembered across runs is, if it may be used and there is a place for it.
+    pub(crate) fn cache_directory(&self, environment: &Environment) -> Option<PathBuf> {
+        self.cache.directory.get(environment).filter(|_| !self.cache.no_cache)
     }
 
-    fn kind(&self, config: &CliConfig, dialect: Dialect, environment: &Environment) -> Result<SourceKind, Failure> {
-        let one = |error: Box<Diagnostic>| vec![*error];
-        let cache = self.cache.used(environment);
-        let client = client(config, environment, dialect, cache.as_deref()).map_err(one)?;
-        let jobs = self.jobs.map_or_else(default_jobs, usize::from);
-        let downloader = Downloader::new(client, jobs, self.cache(environment));
-        let sources = Sources {
-            config,
-            environment,
-            dialect,
-            downloader,
-            trust_registry: self.trust_registry,
-            places: cache.as_deref().map(ReleaseUrls::open),
-            oci_registries: OnceCell::new(),
-        };
-        let downloader = sources.downloader.clone();
-        if let Some(url) = &self.net_mirror {
-            NetworkMirror::new(downloader, url, dialect).map(SourceKind::NetworkMirror).map_err(one)
-        } else if let Some(template) = &self.oci_mirror {
-            RepositoryTemplate::parse_flag(template).and_then(|template| sources.oci_mirror(template)).map_err(one)
-        } else if self.use_cli_config {
-            sources.configured()
-        } else {
-            Ok(sources.registry(downloader))
-        }
+    /// How many packages are downloaded and hashed at a time.
+    pub(crate) fn jobs(&self) -> usize {
+        self.jobs.map_or_else(default_jobs, usize::from)
     }
-}
-
-/// The HTTP client of a run; what it may remember of services is below `cache`.
-pub(crate) fn client(
-    config: &CliConfig,
-    environment: &Environment,
-    dialect: Dialect,
-    cache: Option<&Path>,
-) -> provlock::diagnostic::Result<Client> {
-    let credentials = Arc::new(Credentials::new(environment, config, dialect));
-    let settings =
-        NetSettings { discovery_cache: cache.map(DiscoveryCache::open), ..NetSettings::new(environment, config) };
-    Client::new(settings, credentials, config)
 }
 
 /// How many packages are downloaded and hashed at a time: enough to keep every core busy while others wait for bytes, and

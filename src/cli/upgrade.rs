@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
-use provlock::cli_config::{self, Environment};
 use provlock::dialect::Dialect;
 use provlock::ops::{self, Disagreement, MinimumAge, Survey, UpgradeRequest};
 use provlock::requirements::rewrite::{self, FileRewrite};
@@ -15,10 +14,11 @@ use provlock::source::{DateServices, ReleaseDates, Source};
 use url::Url;
 
 use super::batch::{Batch, Done, Results, Root};
+use super::connections::Connections;
 use super::project::Project;
 use super::render::{diff, json, lock as text, upgrade as table};
 use super::rewrites::Rewrites;
-use super::source::{self, SourceArgs};
+use super::source::SourceArgs;
 use super::ui::Ui;
 use super::what::{Targets, WhatArgs};
 use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argument};
@@ -73,11 +73,12 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     let targets = Targets::providers_at_versions;
     let mut batch = Batch::open(&arguments.what, &arguments.providers, targets, global, &environment)?;
     batch.tell_dialects(ui);
-    let sources = batch.sources(&arguments.source, &environment, ui)?;
+    let connections = arguments.source.connections(&environment, ui);
+    let sources = batch.sources(&arguments.source, &connections)?;
     if arguments.source.offline {
         arguments.age.refuse(&mut batch);
     }
-    let results = arguments.survey(&batch, &sources, &environment)?;
+    let results = arguments.survey(&batch, &sources, &connections)?;
     let mut surveys = batch.note(results);
     if batch.is_recursive() {
         agree(&mut batch, &mut surveys);
@@ -193,13 +194,13 @@ impl UpgradeArgs {
         &self,
         batch: &Batch<'_>,
         sources: &[(Dialect, Source)],
-        environment: &Environment,
+        connections: &Connections<'_>,
     ) -> Result<Results<Survey>, Failure> {
         let mut results: Results<Survey> = (0..batch.len()).map(|_| None).collect();
         for (dialect, source) in sources {
             let group = batch.of_dialect(*dialect);
             let is_demanded = group.iter().any(|(_, root)| self.age.of(root).is_some());
-            let dates = is_demanded.then(|| self.age.dates(*dialect, environment)).transpose()?;
+            let dates = is_demanded.then(|| self.age.dates(*dialect, connections)).transpose()?;
             let now = Timestamp::now();
             let requests = group.iter().map(|(_, root)| UpgradeRequest {
                 lock: batch.request(root),
@@ -241,10 +242,8 @@ impl AgeArgs {
     }
 
     /// Who knows when versions were published.
-    fn dates(&self, dialect: Dialect, environment: &Environment) -> Result<ReleaseDates, Failure> {
-        let config = cli_config::load(environment, dialect)?;
-        let client = source::client(&config, environment, dialect, None).map_err(|error| vec![*error])?;
+    fn dates(&self, dialect: Dialect, connections: &Connections<'_>) -> Result<ReleaseDates, Failure> {
         let services = DateServices { opentofu: self.opentofu_api.clone(), terraform: self.terraform_api.clone() };
-        Ok(ReleaseDates::new(client, services))
+        Ok(ReleaseDates::new(connections.client(dialect)?, services))
     }
 }

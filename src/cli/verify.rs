@@ -14,6 +14,7 @@ use provlock::package::cache::HashCache;
 use provlock::requirements::{self, ModuleCache};
 use provlock::source::Source;
 
+use super::connections::Connections;
 use super::environment::environment;
 use super::platforms::PlatformArgs;
 use super::project::Project;
@@ -106,25 +107,25 @@ fn code(text: &str) -> Result<Code, String> {
 }
 
 pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
-    let environment = environment();
+    let environment = &environment();
     let repository = Repository::around(&environment.current_directory);
     let run = Run {
         arguments,
         dialect: global.dialect,
         base: base(arguments.what.base.as_deref(), repository.as_ref())?,
         repository,
-        cache: arguments.source.cache(&environment),
+        cache: arguments.source.cache(environment),
         environment,
         modules: ModuleCache::default(),
+        connections: Connections::new(&arguments.source, environment, ui),
         sources: Sources::default(),
         downloads: ui.downloads(),
-        ui,
     };
     let roots = RootArguments {
         paths: &arguments.what.paths,
         recursive: arguments.what.recursive,
         dialect: global.dialect,
-        environment: &run.environment,
+        environment,
         modules: &run.modules,
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -136,7 +137,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> Resul
         errors.extend(could_not);
     }
     errors.dedup();
-    arguments.report(&roots, &errors, &run.environment, ui);
+    arguments.report(&roots, &errors, environment, ui);
     let found = roots.iter().flat_map(|root| &root.findings).any(|finding| finding.severity == Severity::Error);
     Ok(match (errors.is_empty(), found) {
         (false, _) => Outcome::Failed,
@@ -197,11 +198,11 @@ struct Run<'a> {
     base: Option<String>,
     repository: Option<Repository>,
     cache: Option<HashCache>,
-    environment: Environment,
+    environment: &'a Environment,
     modules: ModuleCache,
+    connections: Connections<'a>,
     sources: Sources,
     downloads: Downloads,
-    ui: &'a Ui,
 }
 
 /// One source for each dialect, made when a root module needs it.
@@ -226,10 +227,10 @@ impl Run<'_> {
 
     fn verify(&self, root: &Path) -> Result<(Project, Verified), Failure> {
         let what = &self.arguments.what;
-        let project = Project::open(root, self.dialect, &self.environment)?;
+        let project = Project::open(root, self.dialect, self.environment)?;
         let rules = Rules::new(&project.settings, project.dialect)?;
         let platforms = what.platforms.named(&project.settings);
-        let options = project.requirements_options(&self.environment, !what.no_tests, true);
+        let options = project.requirements_options(self.environment, !what.no_tests, true);
         let requirements = requirements::read_with_cache(root, &options, &self.modules)?;
         let source = what.online.then(|| self.source(project.dialect)).transpose()?;
         let progress = |wanted: &_, progress| self.downloads.note(wanted, progress);
@@ -259,7 +260,7 @@ impl Run<'_> {
             Dialect::Tofu => &self.sources.tofu,
             Dialect::Terraform => &self.sources.terraform,
         };
-        let source = slot.get_or_init(|| self.arguments.source.source(dialect, &self.environment, self.ui));
+        let source = slot.get_or_init(|| self.connections.source(dialect));
         source.as_ref().map_err(Clone::clone)
     }
 }

@@ -153,8 +153,9 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
         PlatformSelection::All => source.platforms(address, &version)?.into_iter().collect(),
     };
     if platforms.is_empty() {
-        let message = format!("no platform of {address} {version} is asked for");
-        let error = Diagnostic::error(Code::PlatformNotKnown, message);
+        // Without packages there would be no hashes, and any package would be accepted.
+        let message = format!("there is no platform to lock {address} {version} for");
+        let error = candidate.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
         return Err(Box::new(error.help("name the platforms, for example: --platform linux_amd64")));
     }
     let listed = available.versions.get(&version).map(|offer| &offer.platforms).filter(|listed| !listed.is_empty());

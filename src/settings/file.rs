@@ -110,6 +110,9 @@ fn unread_list(source: &Arc<SourceFile>, texts: Vec<Spanned<String>>) -> Vec<Unr
 fn selection(source: &Arc<SourceFile>, platforms: &Spanned<Platforms>) -> Result<PlatformSelection> {
     match platforms.get_ref() {
         Platforms::Word(text) if text == "all" => Ok(PlatformSelection::All),
+        Platforms::List(texts) if texts.is_empty() => {
+            Err(error_at(source, platforms.span(), "name at least one platform, or leave the setting out"))
+        }
         Platforms::Word(_) => Err(error_at(source, platforms.span(), format!("write {PLATFORMS}"))),
         Platforms::List(texts) => Ok(all(source, texts, str::parse::<PlatformSelection>)?.into_iter().collect()),
     }

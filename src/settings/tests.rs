@@ -67,6 +67,7 @@ fn an_unknown_key_is_an_error_at_its_position() {
 fn a_wrong_value_is_an_error_at_its_position() {
     assert_eq!(complaint("platforms = [\n  \"linux-amd64\"]").1, (2, 3));
     assert_eq!(complaint("platforms = [\"linux_amd64\", 7]").1, (1, 29));
+    assert_eq!(complaint("platforms = []").1, (1, 13));
     assert_eq!(complaint("platforms = \"linux_amd64\"").1, (1, 13));
     let (message, position) = complaint("platforms = 7");
     assert!(message.contains("\"all\" or a list of platforms"), "{message}");

@@ -1,7 +1,7 @@
 //! `provlock lock --recursive`: many root modules at once.
 
 use super::json_output::validated;
-use super::lock::requires;
+use super::lock::{entry, lock_file, requires};
 use super::support::registry::Registry;
 use super::support::{TestEnvironment, url};
 
@@ -109,4 +109,46 @@ fn a_platform_that_is_none_is_said_once_whatever_the_command() {
         assert_eq!(output.stderr.matches("\"linux-arm64\" is not a platform").count(), 1, "{output}");
     }
     before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn root_modules_of_both_dialects_share_a_module() {
+    let registry = Registry::start();
+    let mut published = Vec::new();
+    for (host, size) in [("registry.opentofu.org", 300), ("registry.terraform.io", 400)] {
+        for version in ["3.1.0", "3.2.4"] {
+            let null = registry.publish(&format!("{host}/hashicorp/null"), version);
+            published.push(null.platforms(["linux_amd64"]).size(size).done());
+        }
+    }
+    let environment = TestEnvironment::with_registry(&registry);
+    for root in ["open", "terra"] {
+        environment.write(format!("{root}/main.tf"), "module \"m\" {\n  source = \"../modules/m\"\n}\n");
+        environment.write(format!("{root}/backend.tf"), "terraform {\n  backend \"local\" {}\n}\n");
+    }
+    environment.write("terra/provlock.toml", "dialect = \"terraform\"\n");
+    // OpenTofu reads versions.tofu in the place of versions.tf.
+    environment.write("modules/m/versions.tf", requires("hashicorp/null", "~> 3.1.0"));
+    environment.write("modules/m/versions.tofu", requires("hashicorp/null", "~> 3.2"));
+
+    let output = environment.provlock(LOCK_ALL.into_iter().chain(["--json"]));
+
+    output.assert_code(0).assert_stderr_has("Locked 2 root modules: 2 changed, 0 up to date");
+    let entries =
+        |published, constraints| lock_file(&[entry(published, constraints, &published.hashes(&["linux_amd64"]))]);
+    assert_eq!(environment.read("open/.terraform.lock.hcl"), entries(&published[1], "~> 3.2"));
+    let terra = entries(&published[2], "~> 3.1.0").replace("\"tofu init\"", "\"terraform init\"");
+    assert_eq!(environment.read("terra/.terraform.lock.hcl"), terra);
+    let document = validated(&output.stdout);
+    let dialects: Vec<_> = document["roots"].as_array().unwrap().iter().map(|root| &root["dialect"]).collect();
+    assert_eq!(dialects, ["tofu", "terraform"]);
+    for asked in [url::DISCOVERY, url::VERSIONS, url::PACKAGE] {
+        assert_eq!(registry.requests_to(asked), 2, "each registry is asked once: {asked}");
+    }
+    environment.provlock(LOCK_ALL.into_iter().chain(["--check"])).assert_code(0);
+    environment.provlock(LOCK_ALL.into_iter().chain(["--offline", "--check"])).assert_code(0);
+    environment.provlock(["verify", "-r", "-p", "linux_amd64"]).assert_code(0);
+    // Both have a name for it, whatever the registry.
+    let named = environment.provlock(["upgrade", "-p", "linux_amd64", "hashicorp/null", "-r"]);
+    named.assert_code(0).assert_stderr_has("0 changed, 2 up to date");
 }

@@ -75,14 +75,15 @@ fn providers_in_conflict_are_locked_again() {
     registry.publish("hashicorp/null", "3.1.0").platforms(["linux_amd64"]).done();
     let newest = registry.publish("hashicorp/null", "3.2.0").platforms(["linux_amd64"]).done();
     let environment = TestEnvironment::with_registry(&registry);
-    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    // The versions may be anywhere; the configuration is beside the path.
+    environment.write("infra/main.tf", requires("hashicorp/null", "~> 3.0"));
     let side = |version: &str, rest: &[String]| {
         environment.write(version, lock_file(&[&[entry("hashicorp/null", version, &["h1:x"])], rest].concat()));
     };
     side("3.0.0", &[entry("hashicorp/old", "1.0.0", &["h1:o"])]);
     side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
     side("3.2.0", &[]);
-    let path = ".terraform.lock.hcl";
+    let path = "infra/.terraform.lock.hcl";
     let merge = |arguments: &[&str]| {
         let first = ["merge", "3.0.0", "3.1.0", "3.2.0", "--path", path, "--resolve"];
         environment.provlock(first.iter().chain(arguments))

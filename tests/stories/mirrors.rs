@@ -112,3 +112,19 @@ fn the_url_of_a_mirror_is_https() {
     let output = environment.provlock(["lock", "--net-mirror", "http://mirror.example.com/"]);
     output.assert_code(2).assert_stderr_has("https");
 }
+
+#[test]
+fn all_platforms_of_a_version_that_has_none_are_an_error() {
+    let registry = Registry::start();
+    registry.add_host("mirror.example.com");
+    let folder = "/providers/registry.opentofu.org/hashicorp/null";
+    registry.serve(&format!("{folder}/index.json"), r#"{ "versions": { "3.2.4": {} } }"#);
+    registry.serve(&format!("{folder}/3.2.4.json"), r#"{ "archives": {} }"#);
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let output = environment.provlock(["lock", "-p", "all", "--net-mirror", MIRROR]);
+    output
+        .assert_code(2)
+        .assert_stderr_has("there is no platform to lock registry.opentofu.org/hashicorp/null 3.2.4 for");
+    assert!(!environment.has_lock_file(), "without a hash any package would be accepted");
+}

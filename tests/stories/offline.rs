@@ -186,3 +186,17 @@ fn nothing_that_asks_a_host_goes_with_it() {
     }
     environment.provlock(["verify", "--offline"]).assert_code(2).assert_stderr_has("unexpected argument");
 }
+
+#[test]
+fn all_platforms_of_a_version_without_packages_are_not_none() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    environment.write("new/main.tf", format!("provider \"null\" {{}}\n{}", requires("hashicorp/null", "")));
+    for command in ["lock", "upgrade"] {
+        let output = environment.provlock([command, "--offline", "-p", "all", "-r"]);
+        output.assert_code(2).assert_stderr_has("in the cache").assert_stderr_has("without --offline");
+        assert!(!environment.project().join("new/.terraform.lock.hcl").exists(), "it would accept any package");
+        assert_eq!(environment.lock_file(), locked(&null[0]));
+    }
+    assert_eq!(registry.statistics().requests, 0);
+}

@@ -349,7 +349,7 @@ fn days_ago(days: i64) -> (String, String) {
 }
 
 /// The index of the documentation of a provider of registry.opentofu.org.
-fn document(registry: &Registry, provider: &str, versions: &[(&str, i64)]) {
+pub(super) fn document(registry: &Registry, provider: &str, versions: &[(&str, i64)]) {
     let version =
         |(version, days): &(&str, i64)| json!({ "id": format!("v{version}"), "published": days_ago(*days).0 });
     let versions: Vec<Value> = versions.iter().map(version).collect();
@@ -459,4 +459,18 @@ fn terraforms_registry_tells_dates_too_and_both_services_can_be_elsewhere() {
     assert!(written.contains(null[1].h1("linux_amd64")) && written.contains(gamma[1].h1("linux_amd64")), "{written}");
     assert_eq!(registry.requests_to("mirror.example.com/v2/providers/hashicorp/null?include=provider-versions"), 1);
     assert_eq!(registry.requests_to("releases.example.com/registry/docs/*"), 1);
+}
+
+#[test]
+fn dates_come_over_the_connection_that_the_versions_came_over() {
+    let registry = Registry::start();
+    publish(&registry, "registry.terraform.io/hashicorp/null", "3.2.4");
+    let version = json!({ "attributes": { "version": "3.2.4", "published-at": days_ago(3).0 } });
+    registry.serve("/v2/providers/hashicorp/null", json!({ "included": [version] }).to_string());
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let arguments = ["--dialect", "terraform", "upgrade", "--dry-run", "--min-age", "1d"];
+    environment.provlock(arguments).assert_code(0).assert_stdout_has("hashicorp/null            3.2.4");
+    let statistics = registry.statistics();
+    assert_eq!((statistics.requests, statistics.connections), (3, 1), "discovery, versions, dates");
 }

@@ -5,6 +5,7 @@ use super::lock::{entry, lock_file, requires};
 use super::support::publish::Published;
 use super::support::registry::Registry;
 use super::support::{TestEnvironment, url};
+use super::upgrade::document;
 
 const PROVIDER: &str = "provider \"null\" {}\n";
 const UPGRADE_ALL: [&str; 4] = ["upgrade", "-p", "linux_amd64", "--recursive"];
@@ -237,4 +238,31 @@ fn a_shared_module_is_rewritten_although_a_root_cannot_be_written() {
     output.assert_stderr_has("Upgraded 1 of 2 root modules: 1 changed");
     assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 2.0"));
     assert_eq!(lock_file_of(&environment, "a"), locked(&gamma[1], "~> 2.0"));
+}
+
+#[test]
+fn roots_share_the_dates_and_each_has_the_age_of_its_settings() {
+    let registry = Registry::start();
+    let (environment, null) = two_roots(&registry);
+    registry.add_host("api.opentofu.org");
+    document(&registry, "hashicorp/null", &[("3.2.4", 3), ("3.1.0", 300)]);
+    environment.write("a/provlock.toml", "[policy]\nmin-age = \"7d\"\n");
+    environment.write("c/main.tf", environment.read("a/main.tf"));
+    environment.write("c/.terraform.lock.hcl", locked(&null[0], "~> 3.0"));
+    environment.write("c/provlock.toml", "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"hashicorp/null\"]\n");
+
+    let table = environment.provlock(["upgrade", "--min-age", "7d", "--dry-run", "-r"]);
+    table.assert_code(0).assert_stderr_has("3 root modules: 1 can move, 2 up to date");
+    table.assert_stdout_has("b:\nprovider         locked   allowed   newest   held back by\nhashicorp/null   3.1.0              3.2.4    its age\n");
+    assert_eq!(table.stderr.matches("hashicorp/null 3.2.4 is not chosen: published ").count(), 1, "{table}");
+    assert_eq!(registry.requests_to("api.opentofu.org/registry/docs/*"), 1);
+
+    // Without the flag `b` demands no age.
+    let output = environment.provlock(upgrade_all(&[]));
+    output.assert_code(0).assert_stderr_has("Upgraded 3 root modules: 2 changed, 1 up to date");
+    for (root, version) in [("a", 0), ("b", 1), ("c", 1)] {
+        assert_eq!(lock_file_of(&environment, root), locked(&null[version], "~> 3.0"), "{root}");
+    }
+    let named = environment.provlock(["upgrade", "hashicorp/null@3.2.4", "--min-age", "2d", "-r"]);
+    named.assert_code(0).assert_stderr_has("1 changed, 2 up to date");
 }
