@@ -12,11 +12,12 @@ use reqwest::header::LAST_MODIFIED;
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, StatusCode};
 use serde::de::DeserializeOwned;
-use url::{Host, Url};
+use url::Url;
 
 use super::body::Body;
 use super::discovery_cache::DiscoveryCache;
 use super::error::{DownloadError, RequestError, RequestErrorKind, causes, quote};
+use super::proxy::{is_loopback, with_proxies};
 use super::retry::{Failure, after_status, http_date, with_retries};
 use super::settings::NetSettings;
 use crate::address::Hostname;
@@ -333,17 +334,14 @@ fn build(settings: &NetSettings, plain_hosts: Arc<BTreeSet<String>>) -> reqwest:
         }
     });
     let certificates = settings.extra_root_certificates.iter().map(|der| Certificate::from_der(der));
-    let mut builder = reqwest::blocking::Client::builder()
+    let builder = reqwest::blocking::Client::builder()
         .user_agent(concat!("provlock/", env!("CARGO_PKG_VERSION")))
         .timeout(DOWNLOAD_TIMEOUT)
         .connect_timeout(settings.timeout)
         .redirect(policy)
         .referer(false)
         .tls_certs_merge(certificates.collect::<reqwest::Result<Vec<_>>>()?);
-    if !settings.use_proxies {
-        builder = builder.no_proxy();
-    }
-    builder.build()
+    with_proxies(builder, settings).build()
 }
 
 /// Whether a request to a URL is encrypted, or wanted in the open by a `host` block.
@@ -352,15 +350,6 @@ fn may_be_asked(url: &Url, plain_hosts: &BTreeSet<String>) -> bool {
         "https" => true,
         "http" => url.host_str().is_some_and(|host| plain_hosts.contains(host)),
         _ => false,
-    }
-}
-
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
     }
 }
 

@@ -23,7 +23,7 @@ use super::manifest::Digest;
 use super::template::Repository;
 use crate::cli_config::shown_url;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::net::{Body, Failure, NetSettings, RequestError, RequestErrorKind, with_retries};
+use crate::net::{Body, Failure, NetSettings, RequestError, RequestErrorKind, is_loopback, with_retries};
 use crate::source::once_map::OnceMap;
 
 /// Registries should take manifests up to this size, and need not take larger ones (OCI distribution specification 1.1).
@@ -231,7 +231,7 @@ impl RepositoryClient<'_> {
             url.map_err(|error| RequestErrorKind::Connection(format!("the registry cannot be in a URL: {error}")))
         };
         let encrypted = parse("https")?;
-        if !http::is_loopback(&encrypted) {
+        if !is_loopback(&encrypted) {
             return Ok(encrypted);
         }
         let request = Get { url: &encrypted, accept: None, time_limit: Some(self.registries.settings.timeout) };
