@@ -12,6 +12,7 @@ use reqwest::header::LAST_MODIFIED;
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, StatusCode};
 use serde::de::DeserializeOwned;
+use serde_json::error::Category;
 use url::Url;
 
 use super::body::Body;
@@ -220,7 +221,7 @@ impl Client {
         match serde_json::from_slice(&document.bytes) {
             Ok(value) => Ok((document.url, value)),
             Err(error) => {
-                let kind = RequestErrorKind::InvalidBody(quote(&error.to_string()));
+                let kind = RequestErrorKind::InvalidBody(what_is_wrong(&error));
                 Err(RequestError { url: shown_url(url), kind, credentials_of: credentials_of.cloned() })
             }
         }
@@ -307,6 +308,17 @@ impl Client {
         };
         Err(Failure { kind, retry })
     }
+}
+
+/// What is wrong with a JSON document, and where. The words of serde would quote it, and a server may have put the token
+/// that it was sent in it.
+fn what_is_wrong(error: &serde_json::Error) -> String {
+    let what = match error.classify() {
+        Category::Syntax | Category::Io => "it is no JSON",
+        Category::Eof => "its JSON ends too early",
+        Category::Data => "its JSON does not have the expected form",
+    };
+    format!("{what} (line {}, column {})", error.line(), error.column())
 }
 
 /// The `providers.v1` entry of a discovery document.

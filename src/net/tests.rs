@@ -395,6 +395,29 @@ fn nothing_that_is_shown_holds_the_token() {
     }
 }
 
+/// A server may send back what it got, wherever in a document.
+#[test]
+fn an_answer_that_cannot_be_read_is_not_quoted() {
+    #[derive(Debug, serde::Deserialize)]
+    #[expect(dead_code, reason = "only its form counts")]
+    struct Numbers {
+        number: Option<u32>,
+    }
+    for (answer, why) in [
+        (r#"{"number": "TOKEN"}"#, "its JSON does not have the expected form (line 1, column 26)"),
+        (r#""TOKEN""#, "its JSON does not have the expected form (line 1, column 15)"),
+        ("TOKEN", "it is no JSON (line 1, column 1)"),
+        ("{\n\"TOKEN", "its JSON ends too early (line 2, column 14)"),
+    ] {
+        let server = Server::plain(|request, _| Reply::ok(answer.replace("TOKEN", request.token().unwrap())));
+        let url = server.url("127.0.0.1", "/");
+        let asked = plain_client().get_json::<Numbers>(&url, Some(&host("h.test")), 1000, Purpose::Registry);
+        let error = asked.unwrap_err();
+        assert_eq!(error.kind, RequestErrorKind::InvalidBody(why.to_owned()), "{answer}");
+        assert!(!error.into_diagnostic("x").message.contains(TOKEN));
+    }
+}
+
 #[test]
 fn the_user_learns_how_to_add_credentials() {
     let error = |credentials_sent, credentials_of: Option<&str>| RequestError {
