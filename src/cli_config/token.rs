@@ -44,6 +44,10 @@ impl fmt::Display for Token {
 
 /// A URL fit to be shown: without a password, and without its query, since signed URLs carry their secret there.
 pub fn shown_url(url: &Url) -> String {
+    if url.cannot_be_a_base() {
+        // Such as "user:password@host", which forgets its scheme.
+        return format!("{}:[redacted]", url.scheme());
+    }
     let mut url = url.clone();
     if !url.username().is_empty() || url.password().is_some() {
         // Only a URL that cannot have a user name refuses this, and such a URL has none.
@@ -140,6 +144,7 @@ mod tests {
         assert_eq!(show("https://h.test/a?X-Amz-Signature=abc#f"), "https://h.test/a?[redacted]");
         assert_eq!(show("https://user:pass@h.test/"), "https://redacted@h.test/");
         assert_eq!(show("https://h.test:8443/a/b"), "https://h.test:8443/a/b");
+        assert_eq!(show("user:pass@h.test/"), "user:[redacted]");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::lock::{entry, lock_file, requires};
+use super::support::faults::{Fault, Times};
 use super::support::registry::{Mirror, MirrorHashes, Registry};
 use super::support::{TestEnvironment, url};
 
@@ -111,4 +112,43 @@ fn the_url_of_a_mirror_is_https() {
     environment.write("main.tf", "");
     let output = environment.provlock(["lock", "--net-mirror", "http://mirror.example.com/"]);
     output.assert_code(2).assert_stderr_has("https");
+}
+
+#[test]
+fn the_secrets_in_the_url_of_a_mirror_are_not_shown() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry.mirror(MIRROR, Mirror::default());
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let run = |mirror: &str, says: &str| {
+        let output = environment.provlock(["lock", "-p", "linux_amd64", "--net-mirror", mirror]);
+        output.assert_code(2).assert_stderr_has(says).assert_lacks("hunter2");
+        output
+    };
+    run(
+        "http://user:hunter2@mirror.example.com/",
+        "http://redacted@mirror.example.com/ is not the URL of a network mirror",
+    )
+    .assert_stderr_has("does not start with https");
+    run("https://user:hunter2@mirror.exa mple.com/", "invalid international domain name")
+        .assert_stderr_has("help: write it as https://HOST/PATH/");
+    run("user:hunter2@mirror.example.com", "user:[redacted] is not the URL of a network mirror");
+
+    let with_password = MIRROR.replace("https://", "https://user:hunter2@");
+    let nowhere = with_password.replace("/providers/", "/nowhere/");
+    run(&nowhere, "the mirror https://redacted@mirror.example.com/nowhere/ has no package of")
+        .assert_stderr_has("asked for https://redacted@mirror.example.com/nowhere/registry.opentofu.org/");
+    let answer = |url: &str| {
+        let document = format!(r#"{{"archives": {{"linux_amd64": {{"url": "{url}", "hashes": ["h9:abcdef"]}}}}}}"#);
+        registry.fault("*/3.2.4.json", Times::Always, Fault::Body(document.into_bytes()));
+    };
+    answer("https://user:hunter2@:1/a.zip?sig=hunter2");
+    run(MIRROR, "the mirror sent a package's URL that is none: empty host");
+    registry.clear_faults();
+    let package = null.packages["linux_amd64"].archive.to_vec();
+    registry.fault("mirror.example.com/null.zip*", Times::Always, Fault::Body(package));
+    answer("https://mirror.example.com/null.zip?sig=hunter2");
+    run(MIRROR, "the mirror reports only hashes of unknown schemes")
+        .assert_stderr_has("package: https://mirror.example.com/null.zip?[redacted]");
 }
