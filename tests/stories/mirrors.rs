@@ -52,6 +52,39 @@ fn a_filesystem_mirror_gives_the_same_h1_packed_and_unpacked() {
 }
 
 #[test]
+fn a_filesystem_mirror_that_does_not_exist_is_named() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let output = environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "nowhere"]);
+    output.assert_code(2).assert_stderr_has("the mirror directory nowhere does not exist");
+    std::fs::create_dir(environment.project().join("nowhere")).unwrap();
+    let output = environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "nowhere"]);
+    output.assert_code(2).assert_stderr_has("the mirror nowhere has no package of");
+}
+
+/// To open a named pipe would wait for a writer.
+#[cfg(unix)]
+#[test]
+fn only_regular_files_of_a_filesystem_mirror_are_packages() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let package = &null.packages["linux_amd64"];
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let folder = environment.project().join("mirror/registry.opentofu.org/hashicorp/null");
+    std::fs::create_dir_all(&folder).unwrap();
+    let pipe = folder.join("terraform-provider-null_3.2.5_linux_amd64.zip");
+    assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    let lock = || environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]);
+    lock().assert_code(2).assert_stderr_has("has no package of");
+
+    let archive = environment.write("elsewhere.zip", &*package.archive);
+    std::os::unix::fs::symlink(archive, folder.join(&package.filename)).unwrap();
+    lock().assert_code(0);
+    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", std::slice::from_ref(&package.h1))]));
+}
+
+#[test]
 fn a_network_mirror_adds_the_zh_that_it_reports_in_the_tofu_dialect() {
     let registry = Registry::start();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
