@@ -17,7 +17,7 @@ use url::Url;
 
 use super::body::Body;
 use super::discovery_cache::DiscoveryCache;
-use super::error::{DownloadError, RequestError, RequestErrorKind, causes, quote};
+use super::error::{DownloadError, RequestError, RequestErrorKind, causes, no_response, quote};
 use super::proxy::{is_loopback, with_proxies};
 use super::retry::{Failure, after_status, http_date, with_retries};
 use super::settings::NetSettings;
@@ -367,15 +367,10 @@ fn may_be_asked(url: &Url, plain_hosts: &BTreeSet<String>) -> bool {
 
 /// A request that got no response. Only a redirect that was refused, or a request that cannot be made, is final.
 fn failure(error: reqwest::Error) -> Failure {
-    if error.is_timeout() {
-        return Failure::passing(RequestErrorKind::Timeout);
-    }
-    let (is_redirect, is_builder) = (error.is_redirect(), error.is_builder());
-    let why = causes(error);
-    match (is_redirect, is_builder) {
-        (true, _) => Failure::lasting(RequestErrorKind::Redirect(why)),
-        (_, true) => Failure::lasting(RequestErrorKind::Connection(why)),
-        _ => Failure::passing(RequestErrorKind::Connection(why)),
+    match (error.is_redirect(), error.is_builder()) {
+        (true, _) => Failure::lasting(RequestErrorKind::Redirect(causes(error))),
+        (_, true) => Failure::lasting(RequestErrorKind::Connection(causes(error))),
+        _ => Failure::passing(no_response(error)),
     }
 }
 

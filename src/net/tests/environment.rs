@@ -5,10 +5,11 @@ use std::process::Command;
 use super::*;
 
 /// Runs [`with_the_variables_of_the_process`] in a process of its own with these variables and no others for proxies and
-/// certificates, and returns its output if it succeeds. `asks` is what it does: `discovery`, or a URL to get.
+/// certificates, and returns its output if it succeeds. `asks` is what it does: `discovery`, or a URL to get, or `failure of`
+/// a URL, to print the error.
 fn in_a_process_with(variables: &[(&str, &str)], asks: &str) -> Option<String> {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--ignored", "--exact", "net::tests::environment::with_the_variables_of_the_process"]);
+    command.args(["--ignored", "--exact", "--nocapture", "net::tests::environment::with_the_variables_of_the_process"]);
     for name in ["SSL_CERT_DIR", "SSL_CERT_FILE", "REQUEST_METHOD"] {
         command.env_remove(name);
     }
@@ -60,6 +61,28 @@ fn a_token_for_this_machine_does_not_go_to_a_proxy() {
 }
 
 #[test]
+fn what_a_proxy_did_is_said_in_plain_words() {
+    let refusing = |status: u16| Server::plain(move |_, _| Reply::new(status, ""));
+    let silent = Server::plain(|_, _| Reply::reset());
+    let (forbidden, login) = (refusing(403), refusing(407));
+    let url = "https://registry.acme.test/";
+    for (proxy, says) in [
+        (forbidden.address, "the proxy refused to connect to registry.acme.test"),
+        (login.address, "the proxy asks for a user name and password"),
+        (silent.address, "the proxy gave no usable answer"),
+        ("127.0.0.1:1".parse().unwrap(), "the proxy could not be reached: tcp connect error: "),
+    ] {
+        let proxy = format!("http://{proxy}");
+        let expected = format!("FAILURE={url} could not be reached: {says}");
+        let output = in_a_process_with(&[("HTTPS_PROXY", &proxy)], &format!("failure of {url}")).unwrap();
+        let found = output.lines().find(|line| line.starts_with("FAILURE=")).unwrap_or(&output);
+        assert!(found.starts_with(&expected), "{found}");
+        assert!(found.ends_with("; check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it"), "{found}");
+    }
+    assert_eq!(forbidden.requests()[0].path, "registry.acme.test:443");
+}
+
+#[test]
 #[ignore = "needs the variables that in_a_process_with sets"]
 fn with_the_variables_of_the_process() {
     let Ok(asks) = std::env::var("PROVLOCK_TEST_ASKS") else { return };
@@ -67,6 +90,10 @@ fn with_the_variables_of_the_process() {
     if asks == "discovery" {
         let service = client(settings, &CliConfig::default()).providers_service(&host("registry.acme.test")).unwrap();
         assert_eq!(service.as_str(), "https://registry.acme.test/v1/");
+    } else if let Some(url) = asks.strip_prefix("failure of ") {
+        let client = client(settings, &CliConfig::default());
+        let error = client.get(&Url::parse(url).unwrap(), None, 10, Purpose::Registry).unwrap_err();
+        println!("\nFAILURE={error}; {}", error.clone().into_diagnostic("x").help.unwrap());
     } else {
         get(&client(settings, &plain("http://127.0.0.1/")), &Url::parse(&asks).unwrap()).unwrap();
     }

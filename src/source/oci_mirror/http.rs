@@ -11,7 +11,9 @@ use url::Url;
 
 use crate::cli_config::shown_url;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::net::{Body, Failure, NetSettings, RequestErrorKind, after_status, causes, is_loopback, with_proxies};
+use crate::net::{
+    Body, Failure, NetSettings, RequestErrorKind, after_status, causes, is_loopback, no_response, with_proxies,
+};
 
 /// How long a download may be silent.
 const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(60);
@@ -79,10 +81,7 @@ pub(super) fn get(
 
 /// Sends a request as it is.
 pub(super) fn send(builder: RequestBuilder) -> std::result::Result<Response, Failure> {
-    builder.send().map_err(|error| {
-        let timeout = error.is_timeout();
-        Failure::passing(if timeout { RequestErrorKind::Timeout } else { RequestErrorKind::Connection(causes(error)) })
-    })
+    builder.send().map_err(|error| Failure::passing(no_response(error)))
 }
 
 fn redirect_target(response: &Response) -> std::result::Result<Option<Url>, Failure> {
