@@ -10,6 +10,7 @@ mod installation;
 mod lock;
 mod login;
 mod merge;
+mod platforms;
 mod project;
 mod render;
 mod repository;
