@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 const STDOUT_LIMIT: u64 = 1 << 20;
 /// What is kept of stderr, and shown of any output.
 const MESSAGE_LIMIT: usize = 4096;
+/// The clock cannot count to any number of seconds.
+const LONGEST_TIME_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What a program said before it ended.
 pub(crate) struct Finished {
@@ -22,6 +24,7 @@ pub(crate) struct Finished {
 ///
 /// An error says what went wrong, as a continuation of the program's name.
 pub(crate) fn run(mut command: Command, stdin: Option<String>, time_limit: Duration) -> Result<Finished, String> {
+    let time_limit = time_limit.min(LONGEST_TIME_LIMIT);
     let deadline = Instant::now() + time_limit;
     command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());

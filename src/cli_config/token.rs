@@ -44,6 +44,10 @@ impl fmt::Display for Token {
 
 /// A URL fit to be shown: without a password, and without its query, since signed URLs carry their secret there.
 pub fn shown_url(url: &Url) -> String {
+    if url.cannot_be_a_base() {
+        // Such as "user:password@host", which forgets its scheme.
+        return format!("{}:[redacted]", url.scheme());
+    }
     let mut url = url.clone();
     if !url.username().is_empty() || url.password().is_some() {
         // Only a URL that cannot have a user name refuses this, and such a URL has none.
@@ -95,29 +99,69 @@ const LANGUAGE: &[&str] = &[
     "username",
 ];
 
-/// A configuration file's text as an error may quote it: if secrets may be in it, every word that is not of the language
-/// is masked. Offsets, lines and columns stay what they are.
+/// A configuration file's text as an error may quote it: if secrets may be in it, everything is masked but the punctuation
+/// between its parts and the names of the language where a name stands. Offsets, lines and columns stay what they are.
 pub(super) fn quotable(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     if !["credentials", "token", "password", "secret", "@"].iter().any(|sign| lower.contains(sign)) {
         return text.to_owned();
     }
-    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let mut result = String::with_capacity(text.len());
-    let mut rest = text;
+    let mut shown = String::with_capacity(text.len());
+    let (mut rest, mut before) = (text, None);
     while !rest.is_empty() {
-        let word = &rest[..rest.find(|c| !is_word(c)).unwrap_or(rest.len())];
-        if LANGUAGE.contains(&word) {
-            result.push_str(word);
+        let (part, after) = rest.split_at(part_length(rest));
+        if is_shown(part, before, after) {
+            shown.push_str(part);
         } else {
-            result.extend(word.chars().map(|_| '*'));
+            let closes = part.len() > 1 && part.ends_with('"');
+            let last = part.len() - usize::from(closes);
+            shown.extend(
+                part.char_indices().map(|(at, c)| if c == '"' && (at == 0 || at == last) { c } else { mask(c) }),
+            );
         }
-        rest = &rest[word.len()..];
-        let other = &rest[..rest.find(is_word).unwrap_or(rest.len())];
-        result.push_str(other);
-        rest = &rest[other.len()..];
+        before = part.trim_end().chars().next_back().or(before);
+        rest = after;
     }
-    result
+    shown
+}
+
+/// How long the first part of a text is: a string in its quotes, which end on its line, or a word, or a single character.
+fn part_length(text: &str) -> usize {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    let word = text.find(|c| !is_word(c)).unwrap_or(text.len());
+    if word > 0 {
+        return word;
+    }
+    let Some(string) = text.strip_prefix('"') else { return text.chars().next().map_or(0, char::len_utf8) };
+    let mut escaped = false;
+    for (at, c) in string.char_indices() {
+        match c {
+            '\n' => return 1 + at,
+            '"' if !escaped => return 1 + at + 1,
+            _ => escaped = c == '\\' && !escaped,
+        }
+    }
+    text.len()
+}
+
+/// Whether a part of a configuration file is certainly no secret, by what comes before and after it.
+fn is_shown(part: &str, before: Option<char>, after: &str) -> bool {
+    let name = part.strip_prefix('"').map_or(Some(part), |rest| rest.strip_suffix('"'));
+    if name.is_some_and(|name| LANGUAGE.contains(&name)) {
+        let is_name = after.trim_start().starts_with(['=', ':', '{', '"']) && !matches!(before, Some('=' | ':' | '['));
+        return is_name || matches!(part, "true" | "false");
+    }
+    part.chars().all(|c| c.is_whitespace() || "{}[]=:,".contains(c))
+}
+
+/// A mark that takes as many bytes as what it hides.
+fn mask(c: char) -> char {
+    match c.len_utf8() {
+        1 => '*',
+        2 => '·',
+        3 => '•',
+        _ => '🞄',
+    }
 }
 
 #[cfg(test)]
@@ -140,6 +184,7 @@ mod tests {
         assert_eq!(show("https://h.test/a?X-Amz-Signature=abc#f"), "https://h.test/a?[redacted]");
         assert_eq!(show("https://user:pass@h.test/"), "https://redacted@h.test/");
         assert_eq!(show("https://h.test:8443/a/b"), "https://h.test:8443/a/b");
+        assert_eq!(show("user:pass@h.test/"), "user:[redacted]");
     }
 
     #[test]
@@ -154,6 +199,25 @@ mod tests {
             let shown = quotable(text);
             assert!(!shown.contains("abc123"), "{shown}");
             assert_eq!((shown.len(), shown.lines().count()), (text.len(), text.lines().count()));
+        }
+        for (text, expected) in [
+            ("password = \"пароль!#%ключ 😀€\" # é", "password = \"······***····*🞄•\" * ·"),
+            ("token = <<E\nпа!р\nE\n", "token = ***\n··*·\n*\n"),
+            ("token = \"token\"\npassword =\n \"url\"", "token = \"*****\"\npassword =\n \"***\""),
+            ("{\"token\": \"url\", \"url\":\"a\\\"{b\"}", "{\"token\": \"***\", \"url\":\"*****\"}"),
+            ("credentials \"h\" { token = path }", "credentials \"*\" { token = **** }"),
+            ("token = \"a,b={c", "token = \"******"),
+            (
+                "credentials_helper \"h\" {\n args = [\"token\", \"url\"]",
+                "credentials_helper \"*\" {\n args = [\"*****\", \"***\"]",
+            ),
+            ("password = true", "password = true"),
+            (r#"token = "" url = "a\\" path = "b""#, r#"token = "" url = "***" path = "*""#),
+            ("direct {}\ntokens = 1", "direct {}\n****** = *"),
+        ] {
+            let shown = quotable(text);
+            assert_eq!(shown, expected);
+            assert_eq!((shown.len(), shown.chars().count()), (text.len(), text.chars().count()));
         }
         assert_eq!(quotable("host \"é\" {\n"), "host \"é\" {\n");
     }

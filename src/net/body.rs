@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::blocking::Response;
 
-use super::error::{RequestErrorKind, causes, quote};
+use super::error::{RequestErrorKind, no_response, quote};
 use super::retry::Failure;
 
 /// While less than this arrives in [`WINDOW`], the server is as good as silent.
@@ -63,8 +63,7 @@ impl Read for Body {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => return Err(error),
             Err(error) => {
                 let kind = match error.downcast::<reqwest::Error>() {
-                    Ok(error) if error.is_timeout() => RequestErrorKind::Timeout,
-                    Ok(error) => RequestErrorKind::Connection(causes(error)),
+                    Ok(error) => no_response(error),
                     Err(error) => RequestErrorKind::Connection(quote(&error.to_string())),
                 };
                 return self.fail(Failure::passing(kind), io::ErrorKind::ConnectionAborted.into());

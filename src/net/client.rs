@@ -12,11 +12,13 @@ use reqwest::header::LAST_MODIFIED;
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, StatusCode};
 use serde::de::DeserializeOwned;
-use url::{Host, Url};
+use serde_json::error::Category;
+use url::Url;
 
 use super::body::Body;
 use super::discovery_cache::DiscoveryCache;
-use super::error::{DownloadError, RequestError, RequestErrorKind, causes, quote};
+use super::error::{DownloadError, RequestError, RequestErrorKind, causes, no_response, quote};
+use super::proxy::{is_loopback, with_proxies};
 use super::retry::{Failure, after_status, http_date, with_retries};
 use super::settings::NetSettings;
 use crate::address::Hostname;
@@ -219,7 +221,7 @@ impl Client {
         match serde_json::from_slice(&document.bytes) {
             Ok(value) => Ok((document.url, value)),
             Err(error) => {
-                let kind = RequestErrorKind::InvalidBody(quote(&error.to_string()));
+                let kind = RequestErrorKind::InvalidBody(what_is_wrong(&error));
                 Err(RequestError { url: shown_url(url), kind, credentials_of: credentials_of.cloned() })
             }
         }
@@ -308,6 +310,17 @@ impl Client {
     }
 }
 
+/// What is wrong with a JSON document, and where. The words of serde would quote it, and a server may have put the token
+/// that it was sent in it.
+fn what_is_wrong(error: &serde_json::Error) -> String {
+    let what = match error.classify() {
+        Category::Syntax | Category::Io => "it is no JSON",
+        Category::Eof => "its JSON ends too early",
+        Category::Data => "its JSON does not have the expected form",
+    };
+    format!("{what} (line {}, column {})", error.line(), error.column())
+}
+
 /// The `providers.v1` entry of a discovery document.
 fn provider_service(
     services: &serde_json::Map<String, serde_json::Value>,
@@ -333,17 +346,14 @@ fn build(settings: &NetSettings, plain_hosts: Arc<BTreeSet<String>>) -> reqwest:
         }
     });
     let certificates = settings.extra_root_certificates.iter().map(|der| Certificate::from_der(der));
-    let mut builder = reqwest::blocking::Client::builder()
+    let builder = reqwest::blocking::Client::builder()
         .user_agent(concat!("provlock/", env!("CARGO_PKG_VERSION")))
         .timeout(DOWNLOAD_TIMEOUT)
         .connect_timeout(settings.timeout)
         .redirect(policy)
         .referer(false)
         .tls_certs_merge(certificates.collect::<reqwest::Result<Vec<_>>>()?);
-    if !settings.use_proxies {
-        builder = builder.no_proxy();
-    }
-    builder.build()
+    with_proxies(builder, settings).build()
 }
 
 /// Whether a request to a URL is encrypted, or wanted in the open by a `host` block.
@@ -355,26 +365,12 @@ fn may_be_asked(url: &Url, plain_hosts: &BTreeSet<String>) -> bool {
     }
 }
 
-fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
-}
-
 /// A request that got no response. Only a redirect that was refused, or a request that cannot be made, is final.
 fn failure(error: reqwest::Error) -> Failure {
-    if error.is_timeout() {
-        return Failure::passing(RequestErrorKind::Timeout);
-    }
-    let (is_redirect, is_builder) = (error.is_redirect(), error.is_builder());
-    let why = causes(error);
-    match (is_redirect, is_builder) {
-        (true, _) => Failure::lasting(RequestErrorKind::Redirect(why)),
-        (_, true) => Failure::lasting(RequestErrorKind::Connection(why)),
-        _ => Failure::passing(RequestErrorKind::Connection(why)),
+    match (error.is_redirect(), error.is_builder()) {
+        (true, _) => Failure::lasting(RequestErrorKind::Redirect(causes(error))),
+        (_, true) => Failure::lasting(RequestErrorKind::Connection(causes(error))),
+        _ => Failure::passing(no_response(error)),
     }
 }
 

@@ -46,6 +46,8 @@ pub enum RequestErrorKind {
     Timeout,
     /// No connection, or one that broke; the text says why.
     Connection(String),
+    /// No connection, because of the proxy; the text says what it did.
+    Proxy(String),
     /// A redirect that must not be followed; the text says why.
     Redirect(String),
     /// The body is not what it should be; the text says why.
@@ -104,6 +106,9 @@ impl RequestError {
                 "check the network; HTTPS_PROXY and NO_PROXY choose a proxy, SSL_CERT_FILE the trusted certificates"
                     .into(),
             ),
+            RequestErrorKind::Proxy(_) => {
+                Some("check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it".into())
+            }
             RequestErrorKind::Insecure => {
                 Some("use https, or name the URL in a host block of the CLI configuration".into())
             }
@@ -127,7 +132,9 @@ impl fmt::Display for RequestError {
             RequestErrorKind::Status { status, body } => write!(f, "answered with status {status}: {body}"),
             RequestErrorKind::TooLarge { limit } => write!(f, "is larger than {limit} bytes"),
             RequestErrorKind::Timeout => f.write_str("did not answer in time"),
-            RequestErrorKind::Connection(why) => write!(f, "could not be reached: {why}"),
+            RequestErrorKind::Connection(why) | RequestErrorKind::Proxy(why) => {
+                write!(f, "could not be reached: {why}")
+            }
             RequestErrorKind::Redirect(why) => write!(f, "redirects where it must not: {why}"),
             RequestErrorKind::InvalidBody(why) => write!(f, "gave no usable answer: {why}"),
             RequestErrorKind::NoSuchService => f.write_str("offers no provider registry"),
@@ -149,6 +156,24 @@ impl<E: fmt::Display> fmt::Display for DownloadError<E> {
 }
 
 impl<E: Error> Error for DownloadError<E> {}
+
+/// A request that got no response, or not all of one.
+pub(crate) fn no_response(error: reqwest::Error) -> RequestErrorKind {
+    if error.is_timeout() {
+        return RequestErrorKind::Timeout;
+    }
+    let host = error.url().and_then(|url| url.host_str()).unwrap_or("the host").to_owned();
+    let why = causes(error);
+    // The type of these errors is private to hyper-util.
+    let Some(tunnel) = why.strip_prefix("tunnel error: ") else { return RequestErrorKind::Connection(why) };
+    let (what, cause) = tunnel.split_once(": ").unwrap_or((tunnel, ""));
+    RequestErrorKind::Proxy(match what {
+        "unsuccessful" => format!("the proxy refused to connect to {host}"),
+        "proxy authorization required" => "the proxy asks for a user name and password".to_owned(),
+        "failed to create underlying connection" => format!("the proxy could not be reached: {cause}"),
+        _ => "the proxy gave no usable answer".to_owned(),
+    })
+}
 
 /// Why a request failed, in the words of the layers below reqwest, whose own only say that it did.
 pub(crate) fn causes(error: reqwest::Error) -> String {

@@ -7,6 +7,7 @@ mod body;
 mod client;
 mod discovery_cache;
 mod error;
+mod proxy;
 mod retry;
 mod settings;
 #[cfg(test)]
@@ -15,7 +16,8 @@ mod tests;
 pub(crate) use body::Body;
 pub use client::{Client, Document, Purpose};
 pub use discovery_cache::DiscoveryCache;
-pub(crate) use error::causes;
 pub use error::{DownloadError, RequestError, RequestErrorKind};
+pub(crate) use error::{causes, no_response};
+pub(crate) use proxy::{is_loopback, with_proxies};
 pub(crate) use retry::{Failure, after_status, with_retries};
 pub use settings::NetSettings;

@@ -1,8 +1,8 @@
+mod environment;
 mod server;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
-use std::process::Command;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
@@ -395,6 +395,29 @@ fn nothing_that_is_shown_holds_the_token() {
     }
 }
 
+/// A server may send back what it got, wherever in a document.
+#[test]
+fn an_answer_that_cannot_be_read_is_not_quoted() {
+    #[derive(Debug, serde::Deserialize)]
+    #[expect(dead_code, reason = "only its form counts")]
+    struct Numbers {
+        number: Option<u32>,
+    }
+    for (answer, why) in [
+        (r#"{"number": "TOKEN"}"#, "its JSON does not have the expected form (line 1, column 26)"),
+        (r#""TOKEN""#, "its JSON does not have the expected form (line 1, column 15)"),
+        ("TOKEN", "it is no JSON (line 1, column 1)"),
+        ("{\n\"TOKEN", "its JSON ends too early (line 2, column 14)"),
+    ] {
+        let server = Server::plain(|request, _| Reply::ok(answer.replace("TOKEN", request.token().unwrap())));
+        let url = server.url("127.0.0.1", "/");
+        let asked = plain_client().get_json::<Numbers>(&url, Some(&host("h.test")), 1000, Purpose::Registry);
+        let error = asked.unwrap_err();
+        assert_eq!(error.kind, RequestErrorKind::InvalidBody(why.to_owned()), "{answer}");
+        assert!(!error.into_diagnostic("x").message.contains(TOKEN));
+    }
+}
+
 #[test]
 fn the_user_learns_how_to_add_credentials() {
     let error = |credentials_sent, credentials_of: Option<&str>| RequestError {
@@ -439,43 +462,4 @@ fn settings_come_from_the_environment_and_the_configuration() {
     assert_eq!(numbers, (0, 5, 30));
     environment.variables.insert("TF_REGISTRY_CLIENT_TIMEOUT".to_owned(), "soon".to_owned());
     assert_eq!(NetSettings::new(&environment, &config).timeout.as_secs(), 70);
-}
-
-/// Runs [`with_the_variables_of_the_process`] in a process of its own, whose only authority and proxy are those of the test.
-#[test]
-fn proxy_and_certificate_variables_are_honoured() {
-    let authority = Authority::new();
-    let server = Server::tls(&authority, |_, _| Reply::ok(r#"{"providers.v1": "/v1/"}"#));
-    let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), &authority.pem).unwrap();
-    let run = |no_proxy: &str| {
-        let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--ignored", "--exact", "net::tests::with_the_variables_of_the_process"]);
-        command.env("SSL_CERT_FILE", file.path()).env_remove("SSL_CERT_DIR");
-        command.env("HTTPS_PROXY", format!("http://{}", server.address)).env_remove("https_proxy");
-        command
-            .env("PROVLOCK_TEST_CHILD", "1")
-            .env("NO_PROXY", no_proxy)
-            .env_remove("no_proxy")
-            .env_remove("ALL_PROXY")
-            .env_remove("all_proxy");
-        command.output().unwrap()
-    };
-    let output = run("");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
-    assert!(String::from_utf8_lossy(&output.stdout).contains("1 passed"));
-    assert_eq!(server.requests()[0].header("host"), Some("registry.acme.test"));
-    assert!(!run("acme.test").status.success(), "without the proxy there is no such host");
-    assert_eq!(server.requests().len(), 1);
-}
-
-#[test]
-#[ignore = "needs the variables that proxy_and_certificate_variables_are_honoured sets"]
-fn with_the_variables_of_the_process() {
-    if std::env::var_os("PROVLOCK_TEST_CHILD").is_none() {
-        return;
-    }
-    let settings = NetSettings { use_proxies: true, discovery_retries: 0, ..settings() };
-    let service = client(settings, &CliConfig::default()).providers_service(&host("registry.acme.test")).unwrap();
-    assert_eq!(service.as_str(), "https://registry.acme.test/v1/");
 }

@@ -52,11 +52,7 @@ impl FilesystemMirror {
             available.versions.entry(package.version).or_default().platforms.insert(package.platform);
         }
         if available.versions.is_empty() {
-            let message = format!("the mirror {} has no package of {address}", self.directory.display());
-            let help = format!("expected below {}", self.provider_directory(address).display());
-            return Err(SourceError::NoSuchProvider(Box::new(
-                Diagnostic::error(Code::ProviderNotFound, message).help(help),
-            )));
+            return Err(SourceError::NoSuchProvider(Box::new(self.nothing_found(address))));
         }
         Ok(available)
     }
@@ -91,6 +87,17 @@ impl FilesystemMirror {
         })
     }
 
+    fn nothing_found(&self, address: &ProviderAddress) -> Diagnostic {
+        let mirror = self.directory.display();
+        if !self.directory.exists() {
+            let message = format!("the mirror directory {mirror} does not exist, so it has no package of {address}");
+            return Diagnostic::error(Code::ProviderNotFound, message);
+        }
+        let message = format!("the mirror {mirror} has no package of {address}");
+        let help = format!("expected below {}", self.provider_directory(address).display());
+        Diagnostic::error(Code::ProviderNotFound, message).help(help)
+    }
+
     fn provider_directory(&self, address: &ProviderAddress) -> PathBuf {
         self.directory.join(address.hostname.to_string()).join(&address.namespace).join(&address.name)
     }
@@ -101,7 +108,10 @@ impl FilesystemMirror {
         let mut packages = Vec::new();
         for (name, path) in entries(&directory)? {
             if let Some((version, platform)) = packed_name(&name, &address.name) {
-                packages.push(LocalPackage { version, platform, path, packed: true });
+                // Asked before it is opened, because to open a named pipe would wait for a writer.
+                if path.is_file() {
+                    packages.push(LocalPackage { version, platform, path, packed: true });
+                }
             } else if let (Ok(version), true) = (name.parse::<Version>(), path.is_dir()) {
                 let platforms = entries(&path)?.into_iter().filter(|(_, path)| path.is_dir());
                 packages.extend(platforms.filter_map(|(name, path)| {

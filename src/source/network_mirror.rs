@@ -10,6 +10,7 @@ use super::once_map::OnceMap;
 use super::{Available, Fetched, Offer, ProgressSink, SourceError, Wanted};
 use crate::address::{Hostname, ProviderAddress};
 use crate::authentication::Authentication;
+use crate::cli_config::shown_url;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::hash::{Hash, HashScheme};
@@ -66,18 +67,19 @@ impl Archives {
 impl NetworkMirror {
     /// The mirror at `url`, an `https` URL; its documents are asked for with the credentials of its host.
     pub fn new(downloader: Downloader, url: &str, dialect: Dialect) -> Result<Self> {
-        let invalid = |problem: &str| {
-            let message = format!("{url:?} is not the URL of a network mirror: {problem}");
+        let invalid = |shown: &str, problem: &str| {
+            let message = format!("{shown} is not the URL of a network mirror: {problem}");
             Box::new(Diagnostic::error(Code::InvalidArgument, message).help("write it as https://HOST/PATH/"))
         };
-        let mut base: Url = url.parse().map_err(|error: url::ParseError| invalid(&error.to_string()))?;
+        // A text that is no URL may hold a password anywhere.
+        let mut base = Url::parse(url).map_err(|error| invalid("the text that was given", &error.to_string()))?;
         if base.scheme() != "https" {
-            return Err(invalid("it does not start with https"));
+            return Err(invalid(&shown_url(&base), "it does not start with https"));
         }
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
         }
-        let host = base.host_str().ok_or_else(|| invalid("it has no host"))?;
+        let host = base.host_str().ok_or_else(|| invalid(&shown_url(&base), "it has no host"))?;
         let authority = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let (host, archives) = (Hostname::known(&authority), OnceMap::default());
         Ok(Self { downloader, base, host, dialect, trust_all_hashes: false, archives })
@@ -104,8 +106,9 @@ impl NetworkMirror {
                 Ok(Available { versions: versions.map(|v| (v, Offer::default())).collect(), warnings: Vec::new() })
             }
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
-                let message = format!("the mirror {} has no package of {address}", self.base);
-                let diagnostic = Diagnostic::error(Code::ProviderNotFound, message).note(format!("asked for {url}"));
+                let message = format!("the mirror {} has no package of {address}", shown_url(&self.base));
+                let diagnostic =
+                    Diagnostic::error(Code::ProviderNotFound, message).note(format!("asked for {}", shown_url(&url)));
                 Err(SourceError::NoSuchProvider(Box::new(diagnostic)))
             }
             Err(error) => Err(SourceError::Failed(error.into_diagnostic(&address.to_string()))),
@@ -119,11 +122,12 @@ impl NetworkMirror {
         };
         let failed = |problem: String| wanted.error(Code::RequestFailed, problem);
         let url = archives.base.join(&archive.url);
-        let url = url.map_err(|error| failed(format!("the mirror sent the URL {:?}: {error}", archive.url)))?;
+        let url = url.map_err(|error| failed(format!("the mirror sent a package's URL that is none: {error}")))?;
         let package = self.downloader.package(wanted, &url, progress)?;
         let reported = archive.hashes.as_deref().unwrap_or_default();
-        let reported = check_reported(reported, &package)
-            .map_err(|problem| wanted.error(Code::PackageNotAuthentic, problem).note(format!("package: {url}")))?;
+        let reported = check_reported(reported, &package).map_err(|problem| {
+            wanted.error(Code::PackageNotAuthentic, problem).note(format!("package: {}", shown_url(&url)))
+        })?;
 
         let mut recordable = BTreeSet::from([package.h1.clone()]);
         if self.dialect == Dialect::Tofu {
@@ -177,7 +181,7 @@ impl NetworkMirror {
     fn document(&self, address: &ProviderAddress, name: &str) -> Result<Url> {
         let path = format!("{}/{}/{}/{name}", address.hostname.as_ascii(), address.namespace, address.name);
         self.base.join(&path).map_err(|error| {
-            let message = format!("{address} gives no URL below {}: {error}", self.base);
+            let message = format!("{address} gives no URL below {}: {error}", shown_url(&self.base));
             Box::new(Diagnostic::error(Code::RequestFailed, message))
         })
     }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::lock::{entry, lock_file, requires};
+use super::support::faults::{Fault, Times};
 use super::support::registry::{Mirror, MirrorHashes, Registry};
 use super::support::{TestEnvironment, url};
 
@@ -48,6 +49,39 @@ fn a_filesystem_mirror_gives_the_same_h1_packed_and_unpacked() {
     let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&**package.archive)).unwrap();
     archive.extract(environment.project().join(folder).join("3.2.4/linux_amd64")).unwrap();
     assert_eq!(lock(), expected);
+}
+
+#[test]
+fn a_filesystem_mirror_that_does_not_exist_is_named() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let output = environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "nowhere"]);
+    output.assert_code(2).assert_stderr_has("the mirror directory nowhere does not exist");
+    std::fs::create_dir(environment.project().join("nowhere")).unwrap();
+    let output = environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "nowhere"]);
+    output.assert_code(2).assert_stderr_has("the mirror nowhere has no package of");
+}
+
+/// To open a named pipe would wait for a writer.
+#[cfg(unix)]
+#[test]
+fn only_regular_files_of_a_filesystem_mirror_are_packages() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let package = &null.packages["linux_amd64"];
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let folder = environment.project().join("mirror/registry.opentofu.org/hashicorp/null");
+    std::fs::create_dir_all(&folder).unwrap();
+    let pipe = folder.join("terraform-provider-null_3.2.5_linux_amd64.zip");
+    assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    let lock = || environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]);
+    lock().assert_code(2).assert_stderr_has("has no package of");
+
+    let archive = environment.write("elsewhere.zip", &*package.archive);
+    std::os::unix::fs::symlink(archive, folder.join(&package.filename)).unwrap();
+    lock().assert_code(0);
+    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", std::slice::from_ref(&package.h1))]));
 }
 
 #[test]
@@ -127,4 +161,43 @@ fn all_platforms_of_a_version_that_has_none_are_an_error() {
         .assert_code(2)
         .assert_stderr_has("there is no platform to lock registry.opentofu.org/hashicorp/null 3.2.4 for");
     assert!(!environment.has_lock_file(), "without a hash any package would be accepted");
+}
+
+#[test]
+fn the_secrets_in_the_url_of_a_mirror_are_not_shown() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry.mirror(MIRROR, Mirror::default());
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let run = |mirror: &str, says: &str| {
+        let output = environment.provlock(["lock", "-p", "linux_amd64", "--net-mirror", mirror]);
+        output.assert_code(2).assert_stderr_has(says).assert_lacks("hunter2");
+        output
+    };
+    run(
+        "http://user:hunter2@mirror.example.com/",
+        "http://redacted@mirror.example.com/ is not the URL of a network mirror",
+    )
+    .assert_stderr_has("does not start with https");
+    run("https://user:hunter2@mirror.exa mple.com/", "invalid international domain name")
+        .assert_stderr_has("help: write it as https://HOST/PATH/");
+    run("user:hunter2@mirror.example.com", "user:[redacted] is not the URL of a network mirror");
+
+    let with_password = MIRROR.replace("https://", "https://user:hunter2@");
+    let nowhere = with_password.replace("/providers/", "/nowhere/");
+    run(&nowhere, "the mirror https://redacted@mirror.example.com/nowhere/ has no package of")
+        .assert_stderr_has("asked for https://redacted@mirror.example.com/nowhere/registry.opentofu.org/");
+    let answer = |url: &str| {
+        let document = format!(r#"{{"archives": {{"linux_amd64": {{"url": "{url}", "hashes": ["h9:abcdef"]}}}}}}"#);
+        registry.fault("*/3.2.4.json", Times::Always, Fault::Body(document.into_bytes()));
+    };
+    answer("https://user:hunter2@:1/a.zip?sig=hunter2");
+    run(MIRROR, "the mirror sent a package's URL that is none: empty host");
+    registry.clear_faults();
+    let package = null.packages["linux_amd64"].archive.to_vec();
+    registry.fault("mirror.example.com/null.zip*", Times::Always, Fault::Body(package));
+    answer("https://mirror.example.com/null.zip?sig=hunter2");
+    run(MIRROR, "the mirror reports only hashes of unknown schemes")
+        .assert_stderr_has("package: https://mirror.example.com/null.zip?[redacted]");
 }

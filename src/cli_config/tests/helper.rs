@@ -54,6 +54,13 @@ fn get_prints_the_token_once_per_host_and_run() {
 }
 
 #[test]
+fn the_longest_time_limit_is_one() {
+    let home = install("echo '{\"token\": \"s3cr3t\"}'");
+    let credentials = home.credentials().with_helper_time_limit(Duration::from_secs(u64::MAX));
+    assert_eq!(token_of(&credentials, "h.test").as_deref(), Some("s3cr3t"));
+}
+
+#[test]
 fn blocks_and_variables_come_before_the_helper() {
     let mut home = install("echo '{\"token\": \"helper\"}'");
     home.write(".terraform.d/x.tfrc", &block("block.test", "block"));

@@ -14,7 +14,7 @@ use super::http;
 use super::template::Repository;
 use crate::cli_config::{Token, shown_url};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::net::{Failure, NetSettings, RequestErrorKind};
+use crate::net::{Failure, NetSettings, RequestErrorKind, is_loopback};
 
 /// Tokens are a few kilobytes.
 const MAXIMUM_TOKEN_DOCUMENT_BYTES: u64 = 1 << 20;
@@ -137,7 +137,7 @@ impl Applicant<'_> {
     fn realm(&self, challenge: &BearerChallenge) -> Result<Url, Failure> {
         let realm = Url::parse(&challenge.realm)
             .map_err(|error| self.failed(&format!("the registry names a token server without a valid URL: {error}")))?;
-        let plain = realm.scheme() == "http" && http::is_loopback(&realm) && self.registry.scheme() == "http";
+        let plain = realm.scheme() == "http" && is_loopback(&realm) && self.registry.scheme() == "http";
         if !(realm.scheme() == "https" || plain) || !realm.username().is_empty() || realm.password().is_some() {
             let shown = shown_url(&realm);
             return Err(

@@ -23,7 +23,7 @@ use super::manifest::Digest;
 use super::template::Repository;
 use crate::cli_config::shown_url;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::net::{Body, Failure, NetSettings, RequestError, RequestErrorKind, with_retries};
+use crate::net::{Body, Failure, NetSettings, RequestError, RequestErrorKind, is_loopback, with_retries};
 use crate::source::once_map::OnceMap;
 
 /// Registries should take manifests up to this size, and need not take larger ones (OCI distribution specification 1.1).
@@ -31,6 +31,9 @@ const MAXIMUM_MANIFEST_BYTES: u64 = 4 << 20;
 /// The longest list of tags that is read, in pages of at most [`MAXIMUM_MANIFEST_BYTES`].
 const MOST_PAGES: usize = 1_000;
 const MOST_TAGS: usize = 100_000;
+const MAXIMUM_TAG_LIST_BYTES: u64 = 32 << 20;
+/// A tag has at most so many characters (OCI distribution specification 1.1, "Pulling manifests").
+const LONGEST_TAG: usize = 128;
 /// More answers to challenges than these mean a registry that cannot make up its mind.
 const MOST_ANSWERS: usize = 4;
 
@@ -81,10 +84,11 @@ impl RepositoryClient<'_> {
         &self.repository
     }
 
-    /// The names of all tags; `None` if the registry has no such repository.
+    /// The names of all tags, but for those that are too long for one; `None` if the registry has no such repository.
     pub(super) fn tags(&self) -> std::result::Result<Option<Vec<String>>, RequestError> {
         let mut url = self.url("tags/list")?;
         let mut tags = Vec::new();
+        let mut size = 0;
         for _ in 0..MOST_PAGES {
             let page = self.exchange(&url, self.registries.settings.discovery_retries, || {
                 let response = self.get(&url, Some("application/json"), Some(self.registries.settings.timeout))?;
@@ -100,7 +104,11 @@ impl RepositoryClient<'_> {
                 let why = format!("it is no list of tags (line {}, column {})", error.line(), error.column());
                 request_error(&url, RequestErrorKind::InvalidBody(why))
             })?;
-            tags.extend(list.tags.unwrap_or_default());
+            size += bytes.len() as u64;
+            tags.extend(list.tags.unwrap_or_default().into_iter().filter(|tag| tag.len() <= LONGEST_TAG));
+            if size > MAXIMUM_TAG_LIST_BYTES {
+                return Err(request_error(&url, RequestErrorKind::TooLarge { limit: MAXIMUM_TAG_LIST_BYTES }));
+            }
             match next {
                 Some(next) if tags.len() <= MOST_TAGS => url = next,
                 Some(_) => break,
@@ -231,7 +239,7 @@ impl RepositoryClient<'_> {
             url.map_err(|error| RequestErrorKind::Connection(format!("the registry cannot be in a URL: {error}")))
         };
         let encrypted = parse("https")?;
-        if !http::is_loopback(&encrypted) {
+        if !is_loopback(&encrypted) {
             return Ok(encrypted);
         }
         let request = Get { url: &encrypted, accept: None, time_limit: Some(self.registries.settings.timeout) };

@@ -7,11 +7,13 @@ use reqwest::blocking::{Client, RequestBuilder, Response};
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, HeaderValue, LOCATION};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, StatusCode};
-use url::{Host, Url};
+use url::Url;
 
 use crate::cli_config::shown_url;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::net::{Body, Failure, NetSettings, RequestErrorKind, after_status, causes};
+use crate::net::{
+    Body, Failure, NetSettings, RequestErrorKind, after_status, causes, is_loopback, no_response, with_proxies,
+};
 
 /// How long a download may be silent.
 const DOWNLOAD_TIMEOUT: Duration = Duration::from_secs(60);
@@ -36,17 +38,14 @@ pub(super) fn build(settings: &NetSettings) -> Result<Client> {
         Box::new(error.help("SSL_CERT_FILE must name a file of certificates in PEM form, if it is set"))
     };
     let certificates = settings.extra_root_certificates.iter().map(|der| Certificate::from_der(der));
-    let mut builder = Client::builder()
+    let builder = Client::builder()
         .user_agent(concat!("provlock/", env!("CARGO_PKG_VERSION")))
         .timeout(DOWNLOAD_TIMEOUT)
         .connect_timeout(settings.timeout)
         .redirect(Policy::none())
         .referer(false)
         .tls_certs_merge(certificates.collect::<reqwest::Result<Vec<_>>>().map_err(failed)?);
-    if !settings.use_proxies {
-        builder = builder.no_proxy();
-    }
-    builder.build().map_err(failed)
+    with_proxies(builder, settings).build().map_err(failed)
 }
 
 /// Sends a request and follows its redirects; `authorization` goes to the origin of the URL and nowhere else.
@@ -82,10 +81,7 @@ pub(super) fn get(
 
 /// Sends a request as it is.
 pub(super) fn send(builder: RequestBuilder) -> std::result::Result<Response, Failure> {
-    builder.send().map_err(|error| {
-        let timeout = error.is_timeout();
-        Failure::passing(if timeout { RequestErrorKind::Timeout } else { RequestErrorKind::Connection(causes(error)) })
-    })
+    builder.send().map_err(|error| Failure::passing(no_response(error)))
 }
 
 fn redirect_target(response: &Response) -> std::result::Result<Option<Url>, Failure> {
@@ -113,18 +109,9 @@ fn redirect_target(response: &Response) -> std::result::Result<Option<Url>, Fail
     Ok(Some(target))
 }
 
+/// On this machine, as container tools have it, HTTP will do.
 fn is_plain_loopback(url: &Url) -> bool {
     url.scheme() == "http" && is_loopback(url)
-}
-
-/// Whether a URL's host is this machine: `localhost`, 127.0.0.0/8 or `::1`. There, as container tools do, HTTP will do.
-pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost",
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 /// What a response without success means. Its body is shown only as far as it holds codes of the OCI specification, since

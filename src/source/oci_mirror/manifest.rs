@@ -87,14 +87,17 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
         (INDEX, "") => {
             return Err(format!("is an index without the artifact type {PROVIDER}, maybe a container image"));
         }
-        (INDEX, other) => return Err(format!("is an index of the artifact type {other:?}, not {PROVIDER}")),
-        (other, _) => return Err(format!("has the media type {other:?}, not {INDEX}")),
+        (INDEX, other) => return Err(format!("is an index of the artifact type {}, not {PROVIDER}", quoted(other))),
+        (other, _) => return Err(format!("has the media type {}, not {INDEX}", quoted(other))),
     }
     let mut targets = Vec::new();
     let all = document.manifests.unwrap_or_default();
     for descriptor in all.into_iter().filter(|descriptor| descriptor.artifact_type == PROVIDER_TARGET) {
         if descriptor.media_type != MANIFEST {
-            return Err(format!("lists a platform of the media type {:?}, not {MANIFEST}", descriptor.media_type));
+            return Err(format!(
+                "lists a platform of the media type {}, not {MANIFEST}",
+                quoted(&descriptor.media_type)
+            ));
         }
         let Some(platform) = &descriptor.platform else {
             return Err("lists a manifest without saying for which platform".to_owned());
@@ -114,10 +117,10 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
 pub(super) fn read_manifest(bytes: &[u8]) -> Result<Reference, String> {
     let document = read(bytes)?;
     if document.media_type != MANIFEST {
-        return Err(format!("has the media type {:?}, not {MANIFEST}", document.media_type));
+        return Err(format!("has the media type {}, not {MANIFEST}", quoted(&document.media_type)));
     }
     if document.artifact_type != PROVIDER_TARGET {
-        return Err(format!("has the artifact type {:?}, not {PROVIDER_TARGET}", document.artifact_type));
+        return Err(format!("has the artifact type {}, not {PROVIDER_TARGET}", quoted(&document.artifact_type)));
     }
     let mut archives = document.layers.into_iter().flatten().filter(|layer| layer.media_type == ZIP);
     match (archives.next(), archives.next()) {
@@ -133,12 +136,16 @@ fn read(bytes: &[u8]) -> Result<Document, String> {
     serde_json::from_slice(bytes).map_err(invalid)
 }
 
+/// The start of a text that a registry sent, fit for a terminal.
+fn quoted(text: &str) -> String {
+    let start: String = text.chars().filter(|c| !c.is_control()).take(100).collect();
+    format!("{start:?}")
+}
+
 impl Descriptor {
     fn reference(&self) -> Result<Reference, String> {
-        let digest = self.digest.parse().map_err(|()| {
-            let shown: String = self.digest.chars().filter(|c| !c.is_control()).take(100).collect();
-            format!("names the digest {shown:?}, which is no sha256 digest")
-        })?;
+        let refused = |()| format!("names the digest {}, which is no sha256 digest", quoted(&self.digest));
+        let digest = self.digest.parse().map_err(refused)?;
         Ok(Reference { digest, size: self.size })
     }
 }

@@ -113,6 +113,25 @@ fn a_list_of_tags_must_end_and_stay_where_it_is() {
 }
 
 #[test]
+fn a_list_of_tags_is_not_kept_whatever_its_size() {
+    let long = "a".repeat(1 << 20);
+    let endless = Server::start(move |request| {
+        let page = format!(r#"{{"tags": ["1.0.0-{long}"]}}"#);
+        Reply::new(200, page).with("Link", format!("<{}>; rel=next", request.target))
+    });
+    let Err(SourceError::Failed(error)) = mirror(&endless).versions(&null()) else { panic!("no error") };
+    assert!(error.message.contains("is larger than 33554432 bytes"), "{error}");
+    assert_eq!(endless.requests().len(), 32);
+
+    // The longest tag that there can be, and one that there cannot.
+    let tags = [format!("1.0.0-{}", "a".repeat(122)), format!("1.0.0-{}", "b".repeat(123)), "latest".to_owned()];
+    let page = serde_json::json!({ "tags": tags }).to_string();
+    let server = Server::start(move |_| Reply::new(200, page.clone()));
+    let available = mirror(&server).versions(&null()).unwrap();
+    assert_eq!(available.versions.keys().map(ToString::to_string).collect::<Vec<_>>(), tags[..1]);
+}
+
+#[test]
 fn a_broken_download_is_done_again() {
     let content = content();
     let attempts = Mutex::new(0);

@@ -1,0 +1,100 @@
+//! The variables of the environment that the client itself reads, set for processes of their own.
+
+use std::process::Command;
+
+use super::*;
+
+/// Runs [`with_the_variables_of_the_process`] in a process of its own with these variables and no others for proxies and
+/// certificates, and returns its output if it succeeds. `asks` is what it does: `discovery`, or a URL to get, or `failure of`
+/// a URL, to print the error.
+fn in_a_process_with(variables: &[(&str, &str)], asks: &str) -> Option<String> {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", "--nocapture", "net::tests::environment::with_the_variables_of_the_process"]);
+    for name in ["SSL_CERT_DIR", "SSL_CERT_FILE", "REQUEST_METHOD"] {
+        command.env_remove(name);
+    }
+    for name in ["HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"] {
+        command.env_remove(name).env_remove(name.to_lowercase());
+    }
+    let output = command.env("PROVLOCK_TEST_ASKS", asks).envs(variables.iter().copied()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    (output.status.success() && text.contains("1 passed")).then_some(text)
+}
+
+#[test]
+fn proxy_and_certificate_variables_are_honoured() {
+    let authority = Authority::new();
+    let server = Server::tls(&authority, |_, _| Reply::ok(r#"{"providers.v1": "/v1/"}"#));
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), &authority.pem).unwrap();
+    let (proxy, certificates) = (format!("http://{}", server.address), file.path().to_str().unwrap());
+    let run = |no_proxy: &str| {
+        let variables = [("SSL_CERT_FILE", certificates), ("HTTPS_PROXY", &proxy), ("NO_PROXY", no_proxy)];
+        in_a_process_with(&variables, "discovery")
+    };
+    assert!(run("").is_some());
+    assert_eq!(server.requests()[0].header("host"), Some("registry.acme.test"));
+    assert!(run("acme.test").is_none(), "without the proxy there is no such host");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_token_for_this_machine_does_not_go_to_a_proxy() {
+    let proxy = Server::plain(|_, _| Reply::ok(""));
+    let server = Server::plain(|request, _| match request.path.as_str() {
+        "/" => Reply::redirect("/moved"),
+        _ => Reply::ok(""),
+    });
+    let through = format!("http://user:pass@{}", proxy.address);
+    let variables = [("HTTP_PROXY", through.as_str()), ("ALL_PROXY", through.as_str())];
+    for name in ["127.0.0.1", "localhost"] {
+        assert!(in_a_process_with(&variables, server.url(name, "/").as_str()).is_some(), "{name}");
+    }
+    assert!(proxy.requests().is_empty());
+    assert_eq!(server.requests().len(), 4);
+    assert!(server.requests().iter().all(|request| request.token() == Some("Bearer s3cr3t")));
+
+    assert!(in_a_process_with(&variables, "http://0.0.0.0/").is_some());
+    let request = &proxy.requests()[0];
+    assert_eq!((request.path.as_str(), request.token()), ("http://0.0.0.0/", None), "another host is asked through it");
+    assert_eq!(request.header("proxy-authorization"), Some("Basic dXNlcjpwYXNz"));
+}
+
+#[test]
+fn what_a_proxy_did_is_said_in_plain_words() {
+    let refusing = |status: u16| Server::plain(move |_, _| Reply::new(status, ""));
+    let silent = Server::plain(|_, _| Reply::reset());
+    let (forbidden, login) = (refusing(403), refusing(407));
+    let url = "https://registry.acme.test/";
+    for (proxy, says) in [
+        (forbidden.address, "the proxy refused to connect to registry.acme.test"),
+        (login.address, "the proxy asks for a user name and password"),
+        (silent.address, "the proxy gave no usable answer"),
+        ("127.0.0.1:1".parse().unwrap(), "the proxy could not be reached: tcp connect error: "),
+    ] {
+        let proxy = format!("http://{proxy}");
+        let expected = format!("FAILURE={url} could not be reached: {says}");
+        let output = in_a_process_with(&[("HTTPS_PROXY", &proxy)], &format!("failure of {url}")).unwrap();
+        let found = output.lines().find(|line| line.starts_with("FAILURE=")).unwrap_or(&output);
+        assert!(found.starts_with(&expected), "{found}");
+        assert!(found.ends_with("; check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it"), "{found}");
+    }
+    assert_eq!(forbidden.requests()[0].path, "registry.acme.test:443");
+}
+
+#[test]
+#[ignore = "needs the variables that in_a_process_with sets"]
+fn with_the_variables_of_the_process() {
+    let Ok(asks) = std::env::var("PROVLOCK_TEST_ASKS") else { return };
+    let settings = NetSettings { use_proxies: true, discovery_retries: 0, ..settings() };
+    if asks == "discovery" {
+        let service = client(settings, &CliConfig::default()).providers_service(&host("registry.acme.test")).unwrap();
+        assert_eq!(service.as_str(), "https://registry.acme.test/v1/");
+    } else if let Some(url) = asks.strip_prefix("failure of ") {
+        let client = client(settings, &CliConfig::default());
+        let error = client.get(&Url::parse(url).unwrap(), None, 10, Purpose::Registry).unwrap_err();
+        println!("\nFAILURE={error}; {}", error.clone().into_diagnostic("x").help.unwrap());
+    } else {
+        get(&client(settings, &plain("http://127.0.0.1/")), &Url::parse(&asks).unwrap()).unwrap();
+    }
+}
