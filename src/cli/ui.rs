@@ -76,8 +76,15 @@ impl Ui {
 
     /// Prints one line of status.
     pub(crate) fn status(&self, line: &str) {
-        if self.verbosity >= Verbosity::Normal {
-            eprintln!("{line}");
+        self.status_lines(&[line]);
+    }
+
+    /// Prints lines of status that belong together.
+    pub(crate) fn status_lines<T: std::borrow::Borrow<str>>(&self, lines: &[T]) {
+        if self.verbosity >= Verbosity::Normal && !lines.is_empty() {
+            // In one go: a program that runs for a thousand root modules says a lot.
+            let text = lines.join("\n") + "\n";
+            let _ = std::io::stderr().write_all(text.as_bytes());
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::canonical::hashes_attribute;
+use super::canonical::push_hashes_attribute;
 use super::hash_list::{self, Surroundings};
 use super::trivia::{self, Kind, tokens};
 use super::{AttributeLayout, Entry, LockedProvider};
@@ -98,7 +98,8 @@ impl BlockEdit<'_> {
             None => {
                 let constraints = layout.constraints.as_ref().filter(|_| !new.constraints.is_empty());
                 let last = constraints.filter(|attribute| attribute.key.start > layout.version.key.start);
-                let attribute = hashes_attribute(&new.hashes, self.indent, self.line_break);
+                let mut attribute = String::new();
+                push_hashes_attribute(&mut attribute, &new.hashes, self.indent, self.line_break);
                 self.added.push((last.unwrap_or(&layout.version), attribute));
             }
         }

@@ -32,7 +32,9 @@ pub fn canonical_text(locks: &Locks, dialect: Dialect) -> String {
 
 /// Writes one `provider` block in canonical form, with its final line break.
 pub(super) fn push_block(text: &mut String, address: &ProviderAddress, provider: &LockedProvider) {
-    let _ = writeln!(text, "provider {} {{", quoted(&address.to_string()));
+    text.push_str("provider ");
+    push_quoted(text, &address.to_string());
+    text.push_str(" {\n");
     let version = &provider.version;
     if provider.constraints.is_empty() {
         let _ = writeln!(text, "  version = \"{version}\"");
@@ -40,30 +42,50 @@ pub(super) fn push_block(text: &mut String, address: &ProviderAddress, provider:
         let _ = writeln!(text, "  version     = \"{version}\"\n  constraints = \"{}\"", provider.constraints);
     }
     if !provider.hashes.is_empty() {
-        let hashes = hashes_attribute(&provider.hashes, "  ", "\n");
-        let _ = writeln!(text, "  {hashes}");
+        text.push_str("  ");
+        push_hashes_attribute(text, &provider.hashes, "  ", "\n");
+        text.push('\n');
     }
     text.push_str("}\n");
 }
 
 /// `hashes = […]` with one hash on each line, for a place where the indentation is there already.
-pub(super) fn hashes_attribute<'a>(
+pub(super) fn push_hashes_attribute<'a>(
+    text: &mut String,
     hashes: impl IntoIterator<Item = &'a Hash>,
     indent: &str,
     line_break: &str,
-) -> String {
-    let mut text = format!("hashes = [{line_break}");
+) {
+    text.push_str("hashes = [");
+    text.push_str(line_break);
     for hash in hashes {
-        let _ = write!(text, "{indent}  {},{line_break}", quoted(hash.as_str()));
+        text.extend([indent, "  "]);
+        push_quoted(text, hash.as_str());
+        text.extend([",", line_break]);
     }
-    let _ = write!(text, "{indent}]");
+    text.extend([indent, "]"]);
+}
+
+/// A string literal that HCL reads back as `value`.
+pub(super) fn quoted(value: &str) -> String {
+    let mut text = String::new();
+    push_quoted(&mut text, value);
     text
 }
 
-/// A string literal that HCL reads back as `value`, with the escapes that OpenTofu writes.
-pub(super) fn quoted(value: &str) -> String {
-    let mut text = String::with_capacity(value.len() + 2);
+/// Writes a string literal that HCL reads back as `value`, with the escapes that OpenTofu writes.
+fn push_quoted(text: &mut String, value: &str) {
     text.push('"');
+    if value.bytes().all(|byte| (byte.is_ascii_graphic() || byte == b' ') && !b"\"\\$%".contains(&byte)) {
+        // As nearly every address and hash is.
+        text.push_str(value);
+    } else {
+        push_escaped(text, value);
+    }
+    text.push('"');
+}
+
+fn push_escaped(text: &mut String, value: &str) {
     let mut characters = value.chars().peekable();
     while let Some(c) = characters.next() {
         match c {
@@ -82,8 +104,6 @@ pub(super) fn quoted(value: &str) -> String {
             }
         }
     }
-    text.push('"');
-    text
 }
 
 /// Whether OpenTofu writes a character as it is: letters, marks, numbers, punctuation, symbols and the space.

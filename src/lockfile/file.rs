@@ -61,7 +61,6 @@ pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()>
         ErrorKind::AlreadyExists => changed(path).into(),
         _ => failed(&error),
     })?;
-    platform::sync_directory(directory);
     Ok(())
 }
 
@@ -123,7 +122,7 @@ fn link_target(path: &Path) -> std::io::Result<PathBuf> {
 
 #[cfg(unix)]
 mod platform {
-    use std::fs::{self, File, Permissions};
+    use std::fs::{self, Permissions};
     use std::io::Result;
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
     use std::path::Path;
@@ -143,11 +142,6 @@ mod platform {
         }
         Ok(file)
     }
-
-    /// Makes the new name survive a power failure. Where a file system cannot, the file is written all the same.
-    pub(super) fn sync_directory(directory: &Path) {
-        let _ = File::open(directory).and_then(|directory| directory.sync_all());
-    }
 }
 
 #[cfg(not(unix))]
@@ -166,7 +160,4 @@ mod platform {
         }
         Ok(file)
     }
-
-    /// Directories cannot be opened for this; the file system's journal has to do.
-    pub(super) fn sync_directory(_directory: &Path) {}
 }
