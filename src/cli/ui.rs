@@ -1,5 +1,6 @@
 //! The terminal: stdout is data, stderr is status.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError};
@@ -80,18 +81,16 @@ impl Ui {
     }
 
     /// Prints lines of status that belong together.
-    pub(crate) fn status_lines<T: std::borrow::Borrow<str>>(&self, lines: &[T]) {
-        if self.verbosity >= Verbosity::Normal && !lines.is_empty() {
-            // In one go: a program that runs for a thousand root modules says a lot.
-            let text = lines.join("\n") + "\n";
-            let _ = std::io::stderr().write_all(text.as_bytes());
+    pub(crate) fn status_lines<T: Borrow<str>>(&self, lines: &[T]) {
+        if self.verbosity >= Verbosity::Normal {
+            print_status(lines);
         }
     }
 
     /// Prints one line of status that only those who ask for it see.
     pub(crate) fn detail(&self, line: &str) {
         if self.verbosity >= Verbosity::Verbose {
-            eprintln!("{line}");
+            print_status(&[line]);
         }
     }
 
@@ -117,9 +116,7 @@ impl Ui {
 
     /// Shows diagnostics whatever the verbosity.
     pub(crate) fn show(&self, list: &[Diagnostic]) {
-        for diagnostic in list {
-            eprintln!("{}", diagnostics::render(diagnostic, self.color));
-        }
+        print_status(&diagnostics::render_all(list, self.color));
     }
 
     /// Progress bars on a terminal, nothing elsewhere.
@@ -127,6 +124,15 @@ impl Ui {
         let hidden = self.verbosity == Verbosity::Quiet || !std::io::stderr().is_terminal();
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         Downloads { bars: MultiProgress::with_draw_target(target), active: Mutex::default() }
+    }
+}
+
+/// Prints lines on stderr in one go: a program that runs for a thousand root modules says a lot. Who is not there to read
+/// them is told nothing.
+fn print_status<T: Borrow<str>>(lines: &[T]) {
+    if !lines.is_empty() {
+        let text = lines.join("\n") + "\n";
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
 }
 
