@@ -7,6 +7,7 @@ mod diff;
 mod environment;
 mod git;
 mod installation;
+mod interrupt;
 mod lock;
 mod login;
 mod merge;
@@ -130,6 +131,7 @@ impl From<Outcome> for ExitCode {
 pub(crate) fn run(cli: Cli) -> Outcome {
     let json = cli.global.output.json || matches!(&cli.command, Command::Verify(arguments) if arguments.wants_json());
     let ui = Ui::new(&cli.global.output, json);
+    interrupt::arrange();
     let (name, result) = match cli.command {
         Command::Lock(arguments) => ("lock", enter(&cli.global).and_then(|()| lock::run(&arguments, &cli.global, &ui))),
         Command::Cache(arguments) => ("cache", enter(&cli.global).and_then(|()| cache::run(&arguments, &ui))),
