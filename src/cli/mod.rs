@@ -152,12 +152,19 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Logout(arguments) => {
             ("logout", enter(&cli.global).and_then(|()| login::logout(&arguments, &cli.global, &ui)))
         }
-        Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments))),
+        Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments, &ui))),
     };
-    result.unwrap_or_else(|errors| {
+    let outcome = result.unwrap_or_else(|errors| {
         ui.fail(name, &errors);
         Outcome::Failed
-    })
+    });
+    match ui.unprinted() {
+        Some(error) => {
+            ui.complain(&[error]);
+            Outcome::Failed
+        }
+        None => outcome,
+    }
 }
 
 /// Changes to the directory of `-C`, as git does, so that every other path is relative to it.

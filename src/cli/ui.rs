@@ -2,13 +2,13 @@
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
-use std::io::{IsTerminal as _, Write as _};
-use std::sync::{Mutex, PoisonError};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use clap::ValueEnum;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use provlock::diagnostic::Diagnostic;
+use provlock::diagnostic::{Code, Diagnostic};
 use provlock::source::{Progress, Wanted};
 
 use super::OutputArgs;
@@ -39,6 +39,8 @@ pub(crate) struct Ui {
     pub(crate) color: bool,
     /// Whether text on stdout is coloured.
     pub(crate) stdout_color: bool,
+    /// Why something could not be printed on stdout.
+    unprinted: OnceLock<std::io::Error>,
 }
 
 impl Ui {
@@ -60,19 +62,27 @@ impl Ui {
             verbosity,
             color: color(std::io::stderr().is_terminal()),
             stdout_color: color(std::io::stdout().is_terminal()),
+            unprinted: OnceLock::new(),
         }
     }
 
-    /// Prints data. A reader that closes the pipe early is no error.
+    /// Prints data. Whether that failed is found by [`Ui::unprinted`] in the end.
     pub(crate) fn print(&self, text: &str) {
         self.print_bytes(text.as_bytes());
     }
 
     /// [`Ui::print`] for what may be no text.
-    #[expect(clippy::unused_self, reason = "everything is printed through this type")]
     pub(crate) fn print_bytes(&self, bytes: &[u8]) {
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+        if let Err(error) = stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            let _ = self.unprinted.set(error);
+        }
+    }
+
+    /// The error when data could not be printed. A reader that closed the pipe has seen enough; that is none.
+    pub(crate) fn unprinted(&self) -> Option<Diagnostic> {
+        let error = self.unprinted.get().filter(|error| error.kind() != ErrorKind::BrokenPipe)?;
+        Some(Diagnostic::error(Code::Io, format!("cannot write to stdout: {error}")))
     }
 
     /// Prints one line of status.
