@@ -67,7 +67,7 @@ pub(crate) struct OutputArgs {
     /// Print the result as one JSON object on stdout
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Say more; repeat for more still
+    /// Say more
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
     pub(crate) verbose: u8,
     /// Say nothing but errors
