@@ -30,7 +30,7 @@ complete -c provlock -n "__fish_provlock_needs_command" -l color -d 'When to use
 always\t''
 never\t''"
 complete -c provlock -n "__fish_provlock_needs_command" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_needs_command" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_needs_command" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_needs_command" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_needs_command" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_needs_command" -s V -l version -d 'Print version'
@@ -67,7 +67,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -l offline -d 'A
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l check -d 'Write nothing; exit with 1 if the lock file would change'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l dry-run -d 'Write nothing; print the change as a diff'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand lock" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
@@ -77,7 +77,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_
 always\t''
 never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -f -a "dir" -d 'Print the directory of the cache'
@@ -88,7 +88,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen
 always\t''
 never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
@@ -97,7 +97,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen
 always\t''
 never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l base -d 'Judge the change since this commit' -r
@@ -127,7 +127,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand verify" -l use-cli-con
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l trust-registry -d 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l no-cache -d 'Neither use nor fill the cache of package hashes'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand verify" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand verify" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l git -d 'Compare a revision with the working tree, or two: REV, OLD..NEW or, from where they parted, OLD...NEW' -r
@@ -144,7 +144,7 @@ never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s r -l recursive -d 'Compare every lock file in this directory and below that git knows'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l exit-code -d 'Exit with 1 if there are differences'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand diff" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l path -d 'The path that the file belongs at, git\'s %P: what messages call it, and in whose directory --resolve finds the configuration [default: FILE or OURS]' -r -F
@@ -166,7 +166,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand merge" -l trust-regist
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l no-cache -d 'Neither use nor fill the cache of package hashes'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l offline -d 'Ask no host; use the lock file and the cache, and say what is missing'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand merge" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
@@ -175,7 +175,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_
 always\t''
 never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -f -a "git" -d 'Let git compare and merge lock files with provlock'
@@ -186,7 +186,7 @@ always\t''
 never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l write -d 'Add the lines to .gitattributes and to this clone\'s configuration'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s r -l recursive -d 'Every root module below the PATHs [default: .]; what `.gitignore` names is left out' -r -f -a "(__fish_complete_directories)"
@@ -217,7 +217,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l offline -d
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l check -d 'Write nothing; exit with 1 if something can move'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l dry-run -d 'Write nothing; show what can move, and what holds the rest back'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand login" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
@@ -227,7 +227,7 @@ always\t''
 never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand login" -l check -d 'Store nothing; say where the token for the host comes from, without showing it'
 complete -c provlock -n "__fish_provlock_using_subcommand login" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand login" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand login" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand login" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand login" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand logout" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
@@ -236,7 +236,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand logout" -l color -d 'W
 always\t''
 never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand logout" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand logout" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand logout" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand logout" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
@@ -245,6 +245,6 @@ complete -c provlock -n "__fish_provlock_using_subcommand completions" -l color 
 always\t''
 never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l json -d 'Print the result as one JSON object on stdout'
-complete -c provlock -n "__fish_provlock_using_subcommand completions" -s v -l verbose -d 'Say more; repeat for more still'
+complete -c provlock -n "__fish_provlock_using_subcommand completions" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s h -l help -d 'Print help'

@@ -1,21 +1,30 @@
 //! What the program tells its user about an input: a code, a message, the places in question and what to do next.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A text file that was read, under the name that the user knows it by.
-#[derive(Clone, PartialEq, Eq)]
 pub struct SourceFile {
     /// The path as it is shown.
     pub path: PathBuf,
     /// The whole text.
     pub text: String,
+    /// Line and column at each multiple of [`Position::DISTANCE`] in the text, when they are needed.
+    positions: OnceLock<Vec<Position>>,
+}
+
+/// Line and column of a byte, both from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Position {
+    line: usize,
+    column: usize,
 }
 
 /// A place in a file.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Location {
     /// The file.
     pub file: Arc<SourceFile>,
@@ -24,7 +33,7 @@ pub struct Location {
 }
 
 /// A place with what there is to say about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
     /// Where.
     pub location: Location,
@@ -42,7 +51,7 @@ pub enum Severity {
 }
 
 /// An error, a warning or a finding, independent of how it will be shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
     /// Its weight.
     pub severity: Severity,
@@ -200,15 +209,53 @@ codes! {
 impl SourceFile {
     /// A file's text under the path it is shown by.
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Arc<Self> {
-        Arc::new(Self { path: path.into(), text: text.into() })
+        Arc::new(Self { path: path.into(), text: text.into(), positions: OnceLock::new() })
     }
 
-    /// Line and column, both from 1, of a byte offset; columns count characters.
+    /// Line and column, both from 1, of a byte offset; columns count characters. The first call for a file reads all of its
+    /// text, others only a little.
     pub fn line_column(&self, offset: usize) -> (usize, usize) {
         let offset = self.text.floor_char_boundary(offset.min(self.text.len()));
-        let before = &self.text[..offset];
-        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-        (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+        let bytes = self.text.as_bytes();
+        let positions = self.positions.get_or_init(|| {
+            let mut positions = vec![Position { line: 1, column: 1 }];
+            for chunk in bytes.chunks(Position::DISTANCE) {
+                positions.extend(positions.last().map(|position| position.after(chunk)));
+            }
+            positions
+        });
+        let index = offset / Position::DISTANCE;
+        let Position { line, column } = positions[index].after(&bytes[index * Position::DISTANCE..offset]);
+        (line, column)
+    }
+}
+
+impl Position {
+    /// Bytes between the places whose positions are known.
+    const DISTANCE: usize = 1024;
+
+    /// The position behind some bytes of UTF-8, which may begin or end within a character.
+    fn after(self, bytes: &[u8]) -> Self {
+        let line_start = memchr::memrchr(b'\n', bytes).map_or(0, |newline| newline + 1);
+        let lines = memchr::memchr_iter(b'\n', &bytes[..line_start]).count();
+        let characters = bytes[line_start..].iter().filter(|byte| !matches!(byte, 0x80..0xc0)).count();
+        Self { line: self.line + lines, column: if lines == 0 { self.column + characters } else { 1 + characters } }
+    }
+}
+
+/// By path and text.
+impl PartialEq for SourceFile {
+    fn eq(&self, other: &Self) -> bool {
+        self.path == other.path && self.text == other.text
+    }
+}
+
+impl Eq for SourceFile {}
+
+/// By the path alone: a text may be long, and few have the same path.
+impl Hash for SourceFile {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.path.hash(state);
     }
 }
 
@@ -300,3 +347,27 @@ impl fmt::Display for Diagnostic {
 }
 
 impl std::error::Error for Diagnostic {}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn line_and_column_are_counted_from_the_start(
+            pieces in proptest::collection::vec(
+                prop_oneof![Just("a"), Just("\u{e9}"), Just("\u{1f980}\u{1f980}"), Just("\n"), Just("\r\n"), Just("0123456789")],
+                0..1000,
+            ),
+            offset in 0_usize..5000,
+        ) {
+            let file = SourceFile::new("f", pieces.concat());
+            let before = &file.text[..file.text.floor_char_boundary(offset.min(file.text.len()))];
+            let line = before.split('\n').next_back().unwrap_or_default();
+            prop_assert_eq!(file.line_column(offset), (before.matches('\n').count() + 1, line.chars().count() + 1));
+            prop_assert_eq!(file.line_column(usize::MAX).0, file.text.matches('\n').count() + 1);
+        }
+    }
+}

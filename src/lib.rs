@@ -25,6 +25,7 @@ pub mod constraint;
 pub mod diagnostic;
 pub mod dialect;
 pub mod hash;
+pub mod interruption;
 pub mod lockfile;
 pub mod net;
 pub mod ops;

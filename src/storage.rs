@@ -5,6 +5,8 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
 
+use crate::interruption;
+
 /// A text as the name of a file on any system: what is not a lower-case letter, a digit, `.`, `-` or `_` is written as
 /// `%` and two digits for each byte.
 pub(crate) fn file_name(text: &str) -> String {
@@ -31,6 +33,7 @@ pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     fs::create_dir_all(directory)?;
+    let _uninterrupted = interruption::hold_off();
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(bytes)?;
     file.persist(path)?;

@@ -1,6 +1,6 @@
 //! The root modules that `lock` and `upgrade` work on together, and what becomes of each.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -292,11 +292,6 @@ fn named(what: &WhatArgs, root: &Path, errors: Failure) -> Failure {
 
 /// Each diagnostic once: the same one comes from every root that has the cause.
 fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> Vec<Diagnostic> {
-    let mut list: Vec<Diagnostic> = Vec::new();
-    for diagnostic in diagnostics {
-        if !list.contains(diagnostic) {
-            list.push(diagnostic.clone());
-        }
-    }
-    list
+    let mut seen = HashSet::new();
+    diagnostics.filter(|diagnostic| seen.insert(*diagnostic)).cloned().collect()
 }

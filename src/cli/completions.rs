@@ -3,6 +3,7 @@
 use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
+use super::ui::Ui;
 use super::{Cli, Outcome};
 
 #[derive(Args)]
@@ -13,7 +14,9 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(crate) fn run(arguments: &CompletionsArgs) -> Outcome {
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "provlock", &mut std::io::stdout());
+pub(crate) fn run(arguments: &CompletionsArgs, ui: &Ui) -> Outcome {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Cli::command(), "provlock", &mut script);
+    ui.print_bytes(&script);
     Outcome::Done
 }

@@ -18,7 +18,7 @@ use super::{Failure, GlobalArgs, Outcome, git, invalid_argument};
 #[command(before_help = "Example: provlock merge .terraform.lock.hcl")]
 #[command(override_usage = "provlock merge [OPTIONS] FILE\n       provlock merge [OPTIONS] BASE OURS THEIRS")]
 #[command(after_help = "`provlock setup git` makes git run it.\n\n\
-    Exit codes: 0 merged, 1 conflicts are left, marked in the file, 2 could not do it")]
+    Exit codes: 0 merged, 1 conflicts are left and marked in the file, 2 could not do it")]
 pub(crate) struct MergeArgs {
     /// A lock file with conflict markers, which is mended; or the three versions of one, as git's %O %A %B, of which the
     /// second is overwritten with the result

@@ -8,6 +8,7 @@ mod diff;
 mod environment;
 mod git;
 mod installation;
+mod interrupt;
 mod lock;
 mod login;
 mod merge;
@@ -68,7 +69,7 @@ pub(crate) struct OutputArgs {
     /// Print the result as one JSON object on stdout
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Say more; repeat for more still
+    /// Say more
     #[arg(short, long, global = true, action = clap::ArgAction::Count, conflicts_with = "quiet")]
     pub(crate) verbose: u8,
     /// Say nothing but errors
@@ -132,6 +133,7 @@ impl From<Outcome> for ExitCode {
 pub(crate) fn run(cli: Cli) -> Outcome {
     let json = cli.global.output.json || matches!(&cli.command, Command::Verify(arguments) if arguments.wants_json());
     let ui = Ui::new(&cli.global.output, json);
+    interrupt::arrange();
     let (name, result) = match cli.command {
         Command::Lock(arguments) => ("lock", enter(&cli.global).and_then(|()| lock::run(&arguments, &cli.global, &ui))),
         Command::Cache(arguments) => ("cache", enter(&cli.global).and_then(|()| cache::run(&arguments, &ui))),
@@ -152,12 +154,19 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Logout(arguments) => {
             ("logout", enter(&cli.global).and_then(|()| login::logout(&arguments, &cli.global, &ui)))
         }
-        Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments))),
+        Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments, &ui))),
     };
-    result.unwrap_or_else(|errors| {
+    let outcome = result.unwrap_or_else(|errors| {
         ui.fail(name, &errors);
         Outcome::Failed
-    })
+    });
+    match ui.unprinted() {
+        Some(error) => {
+            ui.complain(&[error]);
+            Outcome::Failed
+        }
+        None => outcome,
+    }
 }
 
 /// Changes to the directory of `-C`, as git does, so that every other path is relative to it.

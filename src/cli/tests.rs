@@ -39,15 +39,56 @@ fn completions_are_current() {
 fn man_pages_are_current() {
     let mut command = Cli::command();
     command.build();
-    check("docs/man/provlock.1", &man_page(&command));
-    for subcommand in command.get_subcommands() {
-        let name = subcommand.get_display_name().unwrap();
-        check(&format!("docs/man/{name}.1"), &man_page(subcommand));
+    let mut pages = Vec::new();
+    check_man_pages(&command, &mut pages);
+    for page in ["provlock.1", "provlock-setup-git.1", "provlock-cache-dir.1", "provlock-cache-clean.1"] {
+        assert!(pages.iter().any(|name| name == page), "{page} is not there: {pages:?}");
     }
 }
 
+/// Checks the page of a command and those of the commands below it, to which it refers.
+fn check_man_pages(command: &clap::Command, pages: &mut Vec<String>) {
+    let name = format!("{}.1", command.get_display_name().unwrap_or("provlock"));
+    check(&format!("docs/man/{name}"), &man_page(command));
+    pages.push(name);
+    for subcommand in command.get_subcommands() {
+        check_man_pages(subcommand, pages);
+    }
+}
+
+/// The page that clap makes, with sections of the usual names for what stands around the help text.
 fn man_page(command: &clap::Command) -> Vec<u8> {
     let mut page = Vec::new();
-    clap_mangen::Man::new(command.clone()).render(&mut page).unwrap();
-    page
+    clap_mangen::Man::new(command.clone().after_help(None)).render(&mut page).unwrap();
+    let mut page = String::from_utf8(page).unwrap();
+    let around = [command.get_before_help(), command.get_after_help()].map(|text| text.map(ToString::to_string));
+    let (mut notes, mut examples, mut codes) = (String::new(), String::new(), None);
+    for line in around.iter().flatten().flat_map(|text| text.lines()).filter(|line| !line.is_empty()) {
+        match (line.strip_prefix("Exit codes: "), line.strip_prefix("Example: ")) {
+            (Some(list), _) => {
+                let (list, note) = list.split_once(". ").unzip();
+                codes = Some(list.unwrap_or(line.trim_start_matches("Exit codes: ")).to_owned());
+                notes.extend(note.map(|note| format!("{}\n", roff(note))));
+            }
+            (_, Some(example)) => examples += &format!(".nf\n{}\n.fi\n", roff(example)),
+            _ => notes += &format!("{}\n", roff(line)),
+        }
+    }
+    if !notes.is_empty() {
+        page += &format!(".SH NOTES\n{notes}");
+    }
+    page += ".SH \"EXIT STATUS\"\n";
+    for code in codes.as_deref().unwrap_or("0 done, 2 could not do it").split(", ") {
+        let (code, meaning) = code.split_once(' ').unwrap();
+        assert!(code.parse::<u8>().is_ok(), "{code} {meaning}");
+        page += &format!(".TP\n\\fB{code}\\fR\n{}\n", roff(meaning));
+    }
+    if !examples.is_empty() {
+        page += &format!(".SH EXAMPLES\n{examples}");
+    }
+    page.into_bytes()
+}
+
+fn roff(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('-', "\\-")
 }

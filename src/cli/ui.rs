@@ -1,13 +1,14 @@
 //! The terminal: stdout is data, stderr is status.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
-use std::io::{IsTerminal as _, Write as _};
-use std::sync::{Mutex, PoisonError};
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use clap::ValueEnum;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use provlock::diagnostic::Diagnostic;
+use provlock::diagnostic::{Code, Diagnostic};
 use provlock::source::{Progress, Wanted};
 
 use super::OutputArgs;
@@ -38,6 +39,8 @@ pub(crate) struct Ui {
     pub(crate) color: bool,
     /// Whether text on stdout is coloured.
     pub(crate) stdout_color: bool,
+    /// Why something could not be printed on stdout.
+    unprinted: OnceLock<std::io::Error>,
 }
 
 impl Ui {
@@ -59,19 +62,27 @@ impl Ui {
             verbosity,
             color: color(std::io::stderr().is_terminal()),
             stdout_color: color(std::io::stdout().is_terminal()),
+            unprinted: OnceLock::new(),
         }
     }
 
-    /// Prints data. A reader that closes the pipe early is no error.
+    /// Prints data. Whether that failed is found by [`Ui::unprinted`] in the end.
     pub(crate) fn print(&self, text: &str) {
         self.print_bytes(text.as_bytes());
     }
 
     /// [`Ui::print`] for what may be no text.
-    #[expect(clippy::unused_self, reason = "everything is printed through this type")]
     pub(crate) fn print_bytes(&self, bytes: &[u8]) {
         let mut stdout = std::io::stdout().lock();
-        let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
+        if let Err(error) = stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            let _ = self.unprinted.set(error);
+        }
+    }
+
+    /// The error when data could not be printed. A reader that closed the pipe has seen enough; that is none.
+    pub(crate) fn unprinted(&self) -> Option<Diagnostic> {
+        let error = self.unprinted.get().filter(|error| error.kind() != ErrorKind::BrokenPipe)?;
+        Some(Diagnostic::error(Code::Io, format!("cannot write to stdout: {error}")))
     }
 
     /// Prints one line of status.
@@ -80,18 +91,16 @@ impl Ui {
     }
 
     /// Prints lines of status that belong together.
-    pub(crate) fn status_lines<T: std::borrow::Borrow<str>>(&self, lines: &[T]) {
-        if self.verbosity >= Verbosity::Normal && !lines.is_empty() {
-            // In one go: a program that runs for a thousand root modules says a lot.
-            let text = lines.join("\n") + "\n";
-            let _ = std::io::stderr().write_all(text.as_bytes());
+    pub(crate) fn status_lines<T: Borrow<str>>(&self, lines: &[T]) {
+        if self.verbosity >= Verbosity::Normal {
+            print_status(lines);
         }
     }
 
     /// Prints one line of status that only those who ask for it see.
     pub(crate) fn detail(&self, line: &str) {
         if self.verbosity >= Verbosity::Verbose {
-            eprintln!("{line}");
+            print_status(&[line]);
         }
     }
 
@@ -117,9 +126,7 @@ impl Ui {
 
     /// Shows diagnostics whatever the verbosity.
     pub(crate) fn show(&self, list: &[Diagnostic]) {
-        for diagnostic in list {
-            eprintln!("{}", diagnostics::render(diagnostic, self.color));
-        }
+        print_status(&diagnostics::render_all(list, self.color));
     }
 
     /// Progress bars on a terminal, nothing elsewhere.
@@ -127,6 +134,15 @@ impl Ui {
         let hidden = self.verbosity == Verbosity::Quiet || !std::io::stderr().is_terminal();
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         Downloads { bars: MultiProgress::with_draw_target(target), active: Mutex::default() }
+    }
+}
+
+/// Prints lines on stderr in one go: a program that runs for a thousand root modules says a lot. Who is not there to read
+/// them is told nothing.
+fn print_status<T: Borrow<str>>(lines: &[T]) {
+    if !lines.is_empty() {
+        let text = lines.join("\n") + "\n";
+        let _ = std::io::stderr().write_all(text.as_bytes());
     }
 }
 

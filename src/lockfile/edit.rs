@@ -6,6 +6,7 @@ use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 use super::canonical::{canonical_text, is_header_line, push_block};
+use super::file::SIZE_LIMIT;
 use super::parse::{BYTE_ORDER_MARK, parse};
 use super::trivia::{self, Kind, tokens};
 use super::{Document, LockedProvider, Locks, block};
@@ -14,13 +15,17 @@ impl Document {
     /// The file's bytes when it records `new`, with only what differs changed: comments, blank lines, the order of
     /// blocks, indentation, line breaks, a byte order mark and a missing final line break stay.
     ///
-    /// Reads its own result again; an error means that it does not say what it should, which no input may cause.
+    /// An error when that is more than [`SIZE_LIMIT`], for nobody could read it again. The result is read again, too: another
+    /// error means that it does not say what it should, which no input may cause.
     pub fn edit(&self, new: &Locks) -> Result<Vec<u8>> {
         if self.locks == *new && !self.is_new {
             return Ok(self.bytes.clone());
         }
         let mut bytes = if self.bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.to_vec() } else { Vec::new() };
         bytes.extend_from_slice(self.edited_text(new).as_bytes());
+        if bytes.len() as u64 > SIZE_LIMIT {
+            return Err(too_large(&self.file.path).into());
+        }
         let parsed = parse(&self.file.path, &bytes, self.dialect);
         match parsed.document {
             Some(document) if document.locks == *new => Ok(bytes),
@@ -44,6 +49,13 @@ impl Document {
         let without_end = edited.strip_suffix("\r\n").or_else(|| edited.strip_suffix('\n')).filter(|_| !has_end);
         without_end.unwrap_or(&edited).to_owned()
     }
+}
+
+fn too_large(path: &Path) -> Diagnostic {
+    let limit = SIZE_LIMIT / (1024 * 1024);
+    let message = format!("{} would become larger than {limit} MiB, so it stays as it is", path.display());
+    Diagnostic::error(Code::Io, message)
+        .help("a lock file of that size cannot be read; lock fewer providers or platforms in it")
 }
 
 fn self_check_failed(path: &Path) -> Diagnostic {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::interruption;
 
 /// The largest lock file that is read, in bytes: hundreds of times a large one, and small enough that even the worst
 /// 4 MiB take less than a gigabyte to parse.
@@ -46,6 +47,12 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
 /// An error, with nothing changed and nothing left behind, when the file no longer holds `expected_old` (none: there
 /// was no file). Not to be called when there is nothing to change.
 pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
+    let _uninterrupted = interruption::hold_off();
+    replace(path, expected_old, new)
+}
+
+/// [`write`], when no interrupt is to end the program.
+fn replace(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     let failed = |error: &std::io::Error| Diagnostic::io("write", path, error);
     let target = link_target(path).map_err(|error| failed(&error))?;
     let directory = match target.parent() {
@@ -75,13 +82,14 @@ pub struct Replacement<'a> {
     pub new: &'a [u8],
 }
 
-/// Replaces files one after the other, each as [`write`] does. If one cannot be replaced, those before it get back what
-/// they held.
+/// Replaces files one after the other, each as [`write`] does, and all of them before an interrupt. If one cannot be
+/// replaced, those before it get back what they held.
 pub fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
+    let _uninterrupted = interruption::hold_off();
     for (index, Replacement { path, old, new }) in replacements.iter().enumerate() {
-        if let Err(error) = write(path, *old, new) {
+        if let Err(error) = replace(path, *old, new) {
             let unrestored = |done: &&Replacement<'_>| {
-                done.old.is_none_or(|content| write(done.path, Some(done.new), content).is_err())
+                done.old.is_none_or(|content| replace(done.path, Some(done.new), content).is_err())
             };
             let unrestored = replacements[..index].iter().filter(unrestored);
             let note =

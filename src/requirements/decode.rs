@@ -8,6 +8,7 @@ use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
 use crate::dialect::Dialect;
 
+use super::constant::Deferred;
 use super::lex::Fault;
 use super::syntax::{Block, Body, Expression, Items, Name};
 
@@ -97,8 +98,8 @@ pub(super) struct Call {
 pub(super) enum CallSource {
     /// A module address.
     Constant(String),
-    /// Something that depends on variables.
-    Expression(Box<hcl::Expression>),
+    /// Something that depends on variables; none if it is not evaluated even when they are known.
+    Expression(Option<Box<Deferred>>),
     /// Nothing, as an override file may have it.
     Missing,
 }
@@ -382,7 +383,7 @@ impl Decoder<'_> {
             None => CallSource::Missing,
             Some(value) => match value.constant_template() {
                 Ok(source) => CallSource::Constant(source),
-                Err(_) => CallSource::Expression(Box::new(value.expression()?)),
+                Err(_) => CallSource::Expression(value.deferred()?.map(Box::new)),
             },
         };
         let version = items.argument("version").and_then(|version| version.constant_string().ok()?.parse().ok());
@@ -396,8 +397,12 @@ impl Decoder<'_> {
 
 /// The constant defaults of a file's variables, for module sources that depend on them.
 pub(super) fn variable_defaults(items: &Items<'_>) -> Vec<(String, hcl::Value)> {
+    /// The longest text of one, in bytes; it is copied for each source that refers to it.
+    const LONGEST: usize = 4096;
     let blocks = items.blocks("variable", &["name"]).unwrap_or_default();
-    let default = |block: &Block<'_>| block.body.items().ok()?.argument("default")?.constant().ok();
+    let default = |block: &Block<'_>| {
+        block.body.items().ok()?.argument("default").filter(|value| value.span().len() <= LONGEST)?.constant().ok()
+    };
     blocks.iter().filter_map(|block| Some((block.labels[0].text.clone(), default(block)?))).collect()
 }
 

@@ -204,23 +204,28 @@ impl Skipper<'_> {
     /// Reads the literal part of a heredoc.
     fn heredoc(&mut self, mut at: usize, marker: &Range<usize>, mut line_start: bool) -> Result<usize, Fault> {
         loop {
-            let end = memchr::memchr(b'\n', &self.text[at..]).map_or(self.text.len(), |length| at + length);
-            if line_start && self.text[at..end].trim_ascii() == &self.text[marker.clone()] {
-                self.open.pop();
-                return Ok(at + self.text[at..end].trim_ascii_end().len());
-            }
-            while let Some(length) = memchr::memchr2(b'$', b'%', &self.text[at..end]) {
-                let (next, opened) = self.template(at + length)?;
-                if opened {
-                    return Ok(next);
+            if line_start {
+                let line = &self.text[at..];
+                let line = memchr::memchr(b'\n', line).map_or(line, |length| &line[..length]);
+                if line.trim_ascii() == &self.text[marker.clone()] {
+                    self.open.pop();
+                    return Ok(at + line.trim_ascii_end().len());
                 }
-                at = next;
+                line_start = false;
             }
-            if end == self.text.len() {
+            let Some(length) = memchr::memchr3(b'\n', b'$', b'%', &self.text[at..]) else {
                 return Err(self.unclosed());
+            };
+            at += length;
+            if self.text[at] == b'\n' {
+                at += 1;
+                line_start = true;
+                continue;
             }
-            at = end + 1;
-            line_start = true;
+            match self.template(at)? {
+                (next, true) => return Ok(next),
+                (next, false) => at = next,
+            }
         }
     }
 

@@ -16,6 +16,7 @@ use crate::constraint::ConstraintList;
 use crate::diagnostic::{Diagnostic, Location};
 use crate::dialect::Dialect;
 
+mod constant;
 mod decode;
 mod files;
 mod json;

@@ -84,7 +84,7 @@ pub fn files<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Vec<Fil
 fn file(mut edits: Vec<&ConstraintEdit>) -> Option<FileRewrite> {
     edits.sort_by_key(|edit| edit.location.span.start);
     edits.dedup_by_key(|edit| edit.location.span.start);
-    let SourceFile { path, text } = &*edits.first()?.location.file;
+    let SourceFile { path, text, .. } = &*edits.first()?.location.file;
     let mut new = String::with_capacity(text.len() + 16);
     let mut copied = 0;
     for edit in &edits {

@@ -6,10 +6,11 @@
 
 use std::ops::Range;
 
-use hcl::eval::{Context, Evaluate};
 use hcl_edit::Span;
 use hcl_edit::expr::{Expression as EditExpression, ObjectKey};
+use hcl_edit::template::StringTemplate;
 
+use super::constant::{self, Deferred};
 use super::json::{self, Kind, Member};
 use super::lex::Fault;
 use super::native::{self, Content, Item};
@@ -247,13 +248,12 @@ fn expect_string(value: hcl::Value, span: &Range<usize>) -> Result<String, Fault
 fn evaluate_native(written: &str, span: &Range<usize>) -> Result<hcl::Value, Fault> {
     match plain_string(written) {
         Some(string) => Ok(hcl::Value::String(string.to_owned())),
-        None => evaluate(&parse(written, span)?.into(), span, &Context::new()),
+        None => evaluate(parse(written, span)?, span),
     }
 }
 
-fn evaluate(expression: &hcl::Expression, span: &Range<usize>, context: &Context<'_>) -> Result<hcl::Value, Fault> {
-    let not_constant = |error: hcl::eval::Error| format!("only a constant may stand here: {}", error.kind());
-    expression.evaluate(context).map_err(|error| Fault::new(span.clone(), not_constant(error)))
+fn evaluate(expression: EditExpression, span: &Range<usize>) -> Result<hcl::Value, Fault> {
+    constant::evaluate(expression).map_err(|why| Fault::new(span.clone(), why))
 }
 
 /// Parses a value with hcl-edit, whose error is moved to its place in the file.
@@ -262,6 +262,15 @@ fn parse(written: &str, span: &Range<usize>) -> Result<EditExpression, Fault> {
         let at = span.start + written.floor_char_boundary(error.location().offset());
         Fault::new(at..at, format!("this value cannot be read: {}", error.message()))
     })
+}
+
+/// [`parse`] for the template that a JSON string is.
+fn parse_template(string: &str, span: &Range<usize>) -> Result<EditExpression, Fault> {
+    let unreadable = |error: hcl_edit::parser::Error| format!("this template cannot be read: {}", error.message());
+    let template = hcl_edit::parser::parse_template(string);
+    template
+        .map(|template| StringTemplate::from(template).into())
+        .map_err(|error| Fault::new(span.clone(), unreadable(error)))
 }
 
 fn describe(value: &hcl::Value) -> &'static str {
@@ -317,22 +326,21 @@ impl<'a> Expression<'a> {
     /// [`Expression::constant_string`], where JSON strings are templates.
     pub(super) fn constant_template(&self) -> Result<String, Fault> {
         match self {
-            Self::Json(json::Value { kind: Kind::String(string), .. }) if is_template(string) => {
-                evaluate(&self.expression()?, &self.span(), &Context::new())
-                    .and_then(|value| expect_string(value, &self.span()))
+            Self::Json(json::Value { kind: Kind::String(string), span }) if is_template(string) => {
+                evaluate(parse_template(string, span)?, span).and_then(|value| expect_string(value, span))
             }
             _ => self.constant_string(),
         }
     }
 
-    /// The value as an expression to be evaluated later.
-    pub(super) fn expression(&self) -> Result<hcl::Expression, Fault> {
+    /// The value as an expression to be evaluated later, where JSON strings are templates; none if it never is.
+    pub(super) fn deferred(&self) -> Result<Option<Deferred>, Fault> {
         match self {
-            Self::Native { span, .. } => Ok(parse(self.written(), span)?.into()),
-            Self::Json(json::Value { kind: Kind::String(string), .. }) => {
-                Ok(hcl::expr::TemplateExpr::QuotedString(string.clone()).into())
+            Self::Native { span, .. } => Ok(Deferred::new(parse(self.written(), span)?)),
+            Self::Json(json::Value { kind: Kind::String(string), span }) => {
+                Ok(parse_template(string, span).ok().and_then(Deferred::new))
             }
-            Self::Json(value) => Ok(json_value(value).into()),
+            Self::Json(_) => Ok(None),
         }
     }
 
@@ -392,7 +400,7 @@ fn native_entries<'a>(text: &'a str, span: &Range<usize>) -> Result<Vec<(Name, E
             ObjectKey::Ident(ident) => Name { text: ident.to_string(), span: shifted(ident.span()) },
             ObjectKey::Expression(other) => {
                 let span = shifted(other.span());
-                let name = evaluate(&other.clone().into(), &span, &Context::new())?;
+                let name = evaluate(other.clone(), &span)?;
                 Name { text: expect_string(name, &span)?, span }
             }
         };

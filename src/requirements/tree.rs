@@ -5,12 +5,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hcl::eval::{Context, Evaluate};
-
 use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Location};
 
+use super::constant::Deferred;
 use super::decode::{self, Call, CallSource};
 use super::files;
 use super::manifest::{Installed, Manifest};
@@ -188,7 +187,7 @@ impl<'a> Walk<'a> {
             CallSource::Constant(source) => source.clone(),
             CallSource::Missing => return Reach::Same,
             CallSource::Expression(expression) => {
-                let Some(source) = self.evaluate(expression, &key, module, arguments) else {
+                let Some(source) = self.evaluate(expression.as_deref(), &key, module, arguments) else {
                     self.not_installed(call, &key, None);
                     return Reach::ByCaller;
                 };
@@ -216,7 +215,7 @@ impl<'a> Walk<'a> {
     /// The source of a module that depends on variables: as it was installed, else by the variables' defaults.
     fn evaluate(
         &mut self,
-        expression: &hcl::Expression,
+        expression: Option<&Deferred>,
         key: &str,
         module: &Module,
         arguments: &[String],
@@ -224,12 +223,9 @@ impl<'a> Walk<'a> {
         if let Some(installed) = self.installed(key) {
             return Some(installed.source.clone());
         }
-        let known = module.defaults.iter().filter(|(name, _)| !arguments.contains(name));
-        let variables: hcl::Value = known.map(|(name, value)| (name.clone(), value.clone())).collect();
-        let mut context = Context::new();
-        context.declare_var("var", variables);
-        match expression.evaluate(&context) {
-            Ok(hcl::Value::String(source)) => Some(source),
+        let known = |name: &str| module.defaults.get(name).filter(|_| arguments.iter().all(|set| set != name));
+        match expression?.evaluate(known) {
+            Some(hcl::Value::String(source)) => Some(source),
             _ => None,
         }
     }

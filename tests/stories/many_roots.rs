@@ -152,3 +152,34 @@ fn root_modules_of_both_dialects_share_a_module() {
     let named = environment.provlock(["upgrade", "-p", "linux_amd64", "hashicorp/null", "-r"]);
     named.assert_code(0).assert_stderr_has("0 changed, 2 up to date");
 }
+
+/// Files are being written when the signal comes, if it does not come too late.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_leaves_no_temporary_file() {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use rustix::process::{Pid, Signal, kill_process};
+
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    let roots: Vec<_> = (0..400).map(|number| environment.project().join(format!("r{number}"))).collect();
+    for root in &roots {
+        environment.write(root.join("main.tf"), format!("{PROVIDER}{}", requires("hashicorp/null", "")));
+    }
+    for signal in [Signal::INT, Signal::TERM, Signal::INT, Signal::TERM, Signal::INT, Signal::TERM] {
+        let mut child = environment.command(LOCK_ALL).spawn();
+        while !roots[0].join(".terraform.lock.hcl").exists() && child.try_wait().unwrap().is_none() {}
+        let _ = kill_process(Pid::from_child(&child), signal);
+        let status = child.wait().unwrap();
+        assert!(status.success() || status.signal() == Some(signal.as_raw()), "{status}");
+        for file in roots.iter().flat_map(|root| std::fs::read_dir(root).unwrap()).map(|file| file.unwrap().path()) {
+            match file.file_name().unwrap().to_str().unwrap() {
+                "main.tf" => {}
+                ".terraform.lock.hcl" => std::fs::remove_file(file).unwrap(),
+                _ => panic!("{} was left by {signal:?}", file.display()),
+            }
+        }
+    }
+}

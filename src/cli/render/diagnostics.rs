@@ -1,12 +1,46 @@
 //! Diagnostics as text, in the layout of the Rust compiler's.
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use provlock::diagnostic::{Diagnostic, Label, Severity};
 
-use super::style::printable;
+use super::style::{count, printable};
+
+/// How many errors, and how many warnings, about one file are shown; nobody reads more.
+const MOST_OF_A_FILE: usize = 100;
+
+/// How many bytes before and behind a place are shown of its line at most; terminals show fewer.
+const FARTHEST: usize = 1000;
+
+/// Renders diagnostics, each without a final newline. Of very many about one file the last ones are only counted.
+pub(crate) fn render_all<'a>(list: impl IntoIterator<Item = &'a Diagnostic>, color: bool) -> Vec<String> {
+    let mut numbers: BTreeMap<_, usize> = BTreeMap::new();
+    let mut texts = Vec::new();
+    for diagnostic in list {
+        if let Some(label) = diagnostic.labels.first() {
+            let number = numbers.entry((label.location.path(), diagnostic.severity)).or_default();
+            *number += 1;
+            if *number > MOST_OF_A_FILE {
+                continue;
+            }
+        }
+        texts.push(render(diagnostic, color));
+    }
+    for ((path, severity), number) in numbers.into_iter().filter(|(_, number)| *number > MOST_OF_A_FILE) {
+        let noun = match severity {
+            Severity::Error => "more error",
+            Severity::Warning => "more warning",
+        };
+        let more = count(number - MOST_OF_A_FILE, noun);
+        texts.push(printable(&format!("and {more} in {}; --json lists all", path.display())));
+    }
+    texts
+}
 
 /// Renders a diagnostic without a final newline.
-pub(crate) fn render(diagnostic: &Diagnostic, color: bool) -> String {
+fn render(diagnostic: &Diagnostic, color: bool) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -20,13 +54,23 @@ pub(crate) fn render(diagnostic: &Diagnostic, color: bool) -> String {
 
     let mut group = Group::with_title(level.primary_title(title.as_str()).id(diagnostic.code.as_str()));
     let shown: Vec<_> = diagnostic.labels.iter().zip(&paths).zip(&texts).enumerate().collect();
-    for same_file in shown.chunk_by(|a, b| a.1.0.0.location.file == b.1.0.0.location.file) {
-        let (_, ((first, path), _)) = same_file[0];
-        let mut snippet = Snippet::source(first.location.file.text.as_str()).path(path.as_str()).fold(true);
-        for (index, ((label, _), text)) in same_file {
+    for together in shown.chunk_by(|a, b| are_near(a.1.0.0, b.1.0.0)) {
+        let (_, ((first, path), _)) = together[0];
+        let file = &first.location.file;
+        let excerpt = excerpt(&file.text, together.iter().map(|(_, ((label, _), _))| clamped(label)));
+        let mut snippet = Snippet::source(&file.text[excerpt.clone()]).fold(true);
+        snippet = snippet.line_start(file.line_column(excerpt.start).0);
+        if excerpt.start == 0 || file.text.as_bytes()[excerpt.start - 1] == b'\n' {
+            snippet = snippet.path(path.as_str());
+        } else {
+            // From a part of a line the renderer cannot know the column.
+            let (line, column) = first.location.line_column();
+            group = group.element(Origin::path(path.as_str()).line(line).char_column(column));
+        }
+        for (index, ((label, _), text)) in together {
             let kind = if *index == 0 { AnnotationKind::Primary } else { AnnotationKind::Context };
             let text = Some(text.as_str()).filter(|text| !text.is_empty());
-            snippet = snippet.annotation(kind.span(clamped(label)).label(text));
+            snippet = snippet.annotation(kind.span(shifted(clamped(label), excerpt.start)).label(text));
         }
         group = group.element(snippet);
     }
@@ -41,11 +85,95 @@ pub(crate) fn render(diagnostic: &Diagnostic, color: bool) -> String {
     renderer.render(&report)
 }
 
+/// Whether places are shown in one excerpt: there is not too much between them.
+fn are_near(a: &Label, b: &Label) -> bool {
+    let file = &a.location.file;
+    if *file != b.location.file {
+        return false;
+    }
+    let (a, b) = (clamped(a).start, clamped(b).start);
+    let between = a.min(b)..a.max(b);
+    between.len() <= 64 * FARTHEST && file.text[between].lines().all(|line| line.len() <= FARTHEST)
+}
+
+/// The lines that the spans are on, of long ones a part: the renderer reads all that it is given several times.
+fn excerpt(text: &str, spans: impl Iterator<Item = Range<usize>>) -> Range<usize> {
+    let (start, end) = spans.fold((text.len(), 0), |(start, end), span| (start.min(span.start), end.max(span.end)));
+    // A place behind the last line break is shown on the line before.
+    let start = if start == text.len() { text.trim_end_matches('\n').len() } else { start };
+    let from = text.floor_char_boundary(start.saturating_sub(FARTHEST));
+    let to = text.ceil_char_boundary(end.saturating_add(FARTHEST).min(text.len()));
+    let line_start = text[from..start].rfind('\n').map_or(from, |newline| from + newline + 1);
+    let line_end = text[end..to].find('\n').map_or(to, |length| end + length + 1);
+    line_start..line_end
+}
+
+fn shifted(span: Range<usize>, start: usize) -> Range<usize> {
+    span.start - start..span.end - start
+}
+
 /// A span that the renderer can show: within the text and on one line.
-fn clamped(label: &Label) -> std::ops::Range<usize> {
+fn clamped(label: &Label) -> Range<usize> {
     let text = &label.location.file.text;
     let start = text.floor_char_boundary(label.location.span.start.min(text.len()));
-    let line_end = text[start..].find(['\n', '\r']).map_or(text.len(), |offset| start + offset);
-    let end = text.floor_char_boundary(label.location.span.end.min(line_end));
+    let end =
+        text.floor_char_boundary(label.location.span.end.clamp(start, start.saturating_add(FARTHEST)).min(text.len()));
+    let end = text[start..end].find(['\n', '\r']).map_or(end, |length| start + length);
     start..end.max(start)
+}
+
+#[cfg(test)]
+mod tests {
+    use provlock::diagnostic::{Code, Location, SourceFile};
+
+    use super::*;
+
+    #[test]
+    fn only_the_lines_in_question_are_rendered_and_keep_their_numbers() {
+        let file = SourceFile::new("main.tf", "a\n".repeat(41) + "first = 1\r\nb\nsecond\n");
+        let place = |text: &str| {
+            let start = file.text.find(text).unwrap();
+            Location::new(&file, start..start + text.len())
+        };
+        let both = Diagnostic::error(Code::Io, "twice").at(place("second"), "here").at(place("first"), "and there");
+        let expected = "error[io]: twice\n  --> main.tf:44:1\n   |\n42 | first = 1\n   | ----- and there\n43 | b\n\
+                        44 | second\n   | ^^^^^^ here";
+        assert_eq!(render(&both, false), expected);
+        let end = Diagnostic::error(Code::Io, "end").at(Location::new(&file, file.text.len()..file.text.len()), "");
+        assert_eq!(render(&end, false), "error[io]: end\n  --> main.tf:44:8\n   |\n44 | second\n   |       ^");
+    }
+
+    #[test]
+    fn of_a_long_line_a_part_is_rendered() {
+        let file = SourceFile::new(
+            "main.tf.json",
+            "\n{".to_owned() + &"\u{e9}, ".repeat(10_000) + "?" + &", 1".repeat(10_000),
+        );
+        let at = file.text.find('?').unwrap();
+        let error = Diagnostic::error(Code::Io, "no").at(Location::new(&file, at..file.text.len()), "what");
+        let text = render(&error.at(Location::new(&file, 0..1), "first"), false);
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines[..3], ["error[io]: no", " --> main.tf.json:2:30002", "  |"], "{text}");
+        let shown = lines.iter().find_map(|line| line.strip_prefix("2 | ...")).unwrap_or_default();
+        assert!(shown.contains(", ?, 1, 1") && shown.ends_with("..."), "{text}");
+        assert!(text.contains("main.tf.json:1:1\n") && text.len() < 1000, "{text}");
+    }
+
+    #[test]
+    fn of_very_many_in_one_file_the_last_are_counted() {
+        let file = SourceFile::new("main.tf", "a\n".repeat(200));
+        let other = SourceFile::new("other.tf", "a\n");
+        let at =
+            |file, line: usize| Diagnostic::error(Code::Io, "no").at(Location::new(file, 2 * line..2 * line + 1), "");
+        let mut list: Vec<_> = (0..102).map(|line| at(&file, line)).collect();
+        list.push(at(&other, 0));
+        list.extend((0..101).map(|line| Diagnostic { severity: Severity::Warning, ..at(&file, line) }));
+        list.extend(vec![Diagnostic::error(Code::Io, "nowhere"); 101]);
+        let texts = render_all(&list, false);
+        assert_eq!(texts.len(), 100 + 1 + 100 + 101 + 2);
+        assert!(texts[99].contains("main.tf:100:1") && texts[100].contains("other.tf:1:1"), "{texts:#?}");
+        let ends =
+            ["and 1 more warning in main.tf; --json lists all", "and 2 more errors in main.tf; --json lists all"];
+        assert_eq!(texts[texts.len() - 2..], ends);
+    }
 }

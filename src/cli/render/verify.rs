@@ -9,10 +9,10 @@ use super::style::count;
 use crate::cli::repository;
 use crate::cli::verify::CheckedRoot;
 
-/// All findings as text, with a blank line behind each.
+/// The findings as text, with a blank line behind each.
 pub(crate) fn findings(roots: &[CheckedRoot], color: bool) -> String {
     let findings = roots.iter().flat_map(|root| &root.findings);
-    findings.flat_map(|finding| [diagnostics::render(finding, color), "\n\n".to_owned()]).collect()
+    diagnostics::render_all(findings, color).into_iter().flat_map(|text| [text, "\n\n".to_owned()]).collect()
 }
 
 /// `2 errors and 1 warning in .terraform.lock.hcl`; nothing when nothing was found.

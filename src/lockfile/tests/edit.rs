@@ -172,3 +172,15 @@ fn files_with_nothing_in_them_get_a_header() {
     let crlf = document("\u{feff}\r\n").edit(&locks).unwrap();
     assert_eq!(crlf, format!("\u{feff}{}", canonical_text(&locks, Dialect::Tofu).replace('\n', "\r\n")).into_bytes());
 }
+
+#[test]
+fn a_result_that_could_not_be_read_again_is_refused() {
+    let old = document(&(HEADER.to_owned() + &entry("  version = \"1.0.0\"\n")));
+    let hashes: Vec<_> = (0..50_000).map(|number| format!("h1:{number:0>90}")).collect();
+    let new = Locks::from([(
+        address("a.b/c/d"),
+        locked("1.0.0", "", &hashes.iter().map(String::as_str).collect::<Vec<_>>()),
+    )]);
+    let error = old.edit(&new).unwrap_err();
+    assert!(error.message.ends_with("would become larger than 4 MiB, so it stays as it is"), "{error:?}");
+}

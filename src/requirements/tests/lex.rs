@@ -150,6 +150,14 @@ fn refuses_what_is_not_the_structure_of_a_body() {
     }
 }
 
+/// A scanner that looks for the end of the line behind each template would take minutes.
+#[test]
+fn a_heredoc_may_hold_many_templates_on_one_line() {
+    let heredoc = format!("<<E\n{}$${{%\nE", "${}".repeat(2_000_000));
+    let text = format!("{heredoc}\n");
+    assert_eq!(skip_nested(text.as_bytes(), 0), Some(Ok(heredoc.len())));
+}
+
 /// A body as lines: names, labels and the places of values, of all levels.
 fn scanned(text: &str, items: &[Item], lines: &mut Vec<String>) {
     for item in items {

@@ -71,6 +71,49 @@ fn constant_expressions_are_evaluated_and_others_are_errors() {
 }
 
 #[test]
+fn what_can_be_much_larger_than_its_text_is_not_evaluated() {
+    let entry = |value: &str| format!("terraform {{\n  required_providers {{\n    a = {{ {value} }}\n  }}\n}}\n");
+    let nested =
+        (0..12).fold("1".to_owned(), |inner, depth| format!("[for x{depth} in [{}1] : {inner}]", "1,".repeat(60)));
+    let splats = format!("1{}", "[*]".repeat(100_000));
+    for (value, what) in [
+        ("source = [for x in [\"x/a\"] : x][0]", "a for expression"),
+        (&format!("source = {nested}"), "a for expression"),
+        ("version = \"${[for x in [\"1\"] : x][0]}\"", "a for expression"),
+        ("source = \"x/%{ for x in [\"a\"] }${x}%{ endfor }\"", "a for directive"),
+        ("([for x in [\"source\"] : x][0]) = \"x/a\"", "a for expression"),
+        ("version = [\"1\"][*][0]", "a splat"),
+        (&format!("version = {splats}"), "a splat"),
+        ("version = [{ v = \"1\" }].*.v[0]", "a splat"),
+    ] {
+        let errors = errors(&[("main.tf", &entry(value))]);
+        let wanted = format!("only a constant may stand here: it holds {what}");
+        assert!(errors.len() == 1 && errors[0].contains(&wanted), "{value:.100}: {errors:?}");
+    }
+    // What looks like a template only after its escapes is none.
+    let literal = errors(&[("main.tf", &entry("source = \"${\"x/\"}\\u0024{[for x in [1] : x]}\""))]);
+    assert!(literal[0].contains("is not a provider address"), "{literal:?}");
+
+    let m = ("m/main.tf", "provider \"x\" {}\n");
+    let module =
+        |source: &str| format!("variable \"v\" {{\n  default = \".\"\n}}\nmodule \"m\" {{\n  source = {source}\n}}\n");
+    let json = |source: &str| format!("{{\"module\": {{\"m\": {{\"source\": \"{source}\"}}}}}}");
+    let many = "${var.v}".repeat(16);
+    for (name, text) in [
+        ("main.tf", module(&nested)),
+        ("main.tf", module("\"%{ for x in [\"./m\"] }${x}%{ endfor }\"")),
+        ("main.tf", module(&format!("\"./m/${{var.v}}{many}\""))),
+        ("main.tf.json", json("${[for x in [\\\"./m\\\"] : x][0]}")),
+        ("main.tf.json", json("%{ for x in [\\\"./m\\\"] }${x}%{ endfor }")),
+    ] {
+        let errors = errors(&[(name, &text), m]);
+        assert!(errors.len() == 1 && errors[0].contains("depends on more than defaults"), "{text:.300}: {errors:?}");
+    }
+    let long = module("var.v").replace("\".\"", &format!("\"./m{}\"", "/.".repeat(2100)));
+    assert_eq!(errors(&[("main.tf", &long), m]).len(), 1);
+}
+
+#[test]
 fn a_local_name_is_a_provider_part_in_lower_case() {
     for text in [
         "provider \"Null\" {}\n",

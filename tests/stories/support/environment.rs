@@ -243,6 +243,18 @@ impl Invocation {
         }
     }
 
+    /// Runs the program to its end, with empty input and its stdout going elsewhere.
+    pub fn run_into(mut self, stdout: Stdio) -> Output {
+        let child = self.command.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped()).spawn();
+        let output = child.unwrap().wait_with_output().unwrap();
+        Output {
+            code: output.status.code(),
+            stdout: String::new(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            shown: self.shown,
+        }
+    }
+
     /// Starts the program, for tests that kill it. Its input is empty and its output goes nowhere.
     pub fn spawn(mut self) -> Child {
         self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
