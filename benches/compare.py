@@ -110,6 +110,7 @@ class Disk(threading.Thread):
 class Bench:
     def __init__(self, arguments):
         self.arguments = arguments
+        # Removed only when everything is done: ext4 takes longer to make a file while many were removed a short time ago.
         self.scratch = pathlib.Path(tempfile.mkdtemp(prefix="provlock-compare-"))
         self.provlock = [str(arguments.provlock and arguments.provlock.resolve() or REPOSITORY / "target" / "release" / "provlock")]
         if arguments.terraform:
@@ -173,7 +174,6 @@ class Bench:
                     measured.setdefault((state, program), []).append(result)
                     print(f"  {state} {program}: {result['seconds']:.3f} s", file=sys.stderr)
                     locks.append((base / "project" / LOCK_FILE).read_bytes())
-                shutil.rmtree(base)
             if len(set(locks)) != 1:
                 sys.exit("the two programs wrote different lock files")
         for state in ("cold", "locked"):
@@ -199,7 +199,6 @@ class Bench:
                 result = self.run(registry, command, base / folder / "project", base / folder)
                 measured.setdefault(kind, []).append(result)
                 print(f"  {kind}: {result['seconds']:.3f} s", file=sys.stderr)
-            shutil.rmtree(base)
         one = median(measured[kinds[0][0]], "seconds")
         print(f"\n## {name}\n")
         for kind, results in measured.items():

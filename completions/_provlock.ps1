@@ -126,9 +126,9 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             break
         }
         'provlock;verify' {
+            [CompletionResult]::new('--base', '--base', [CompletionResultType]::ParameterName, 'Judge the change since this commit')
             [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'Platforms that must be covered, or `all` [default: those of provlock.toml]')
             [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'Platforms that must be covered, or `all` [default: those of provlock.toml]')
-            [CompletionResult]::new('--base', '--base', [CompletionResultType]::ParameterName, 'Judge the change since this commit')
             [CompletionResult]::new('--fs-mirror', '--fs-mirror', [CompletionResultType]::ParameterName, 'Take packages from a directory instead of the registries')
             [CompletionResult]::new('--net-mirror', '--net-mirror', [CompletionResultType]::ParameterName, 'Take packages from a network mirror instead of the registries')
             [CompletionResult]::new('--oci-mirror', '--oci-mirror', [CompletionResultType]::ParameterName, 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`')
@@ -183,8 +183,8 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
         'provlock;merge' {
             [CompletionResult]::new('--path', '--path', [CompletionResultType]::ParameterName, 'What messages call the file; git''s %P')
             [CompletionResult]::new('--marker-size', '--marker-size', [CompletionResultType]::ParameterName, 'How many characters a conflict marker has; git''s %L')
-            [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'Platforms for --resolve, or `all` [default: those of provlock.toml, else the current one]')
-            [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'Platforms for --resolve, or `all` [default: those of provlock.toml, else the current one]')
+            [CompletionResult]::new('-p', '-p', [CompletionResultType]::ParameterName, 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]')
+            [CompletionResult]::new('--platform', '--platform', [CompletionResultType]::ParameterName, 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]')
             [CompletionResult]::new('--fs-mirror', '--fs-mirror', [CompletionResultType]::ParameterName, 'Take packages from a directory instead of the registries')
             [CompletionResult]::new('--net-mirror', '--net-mirror', [CompletionResultType]::ParameterName, 'Take packages from a network mirror instead of the registries')
             [CompletionResult]::new('--oci-mirror', '--oci-mirror', [CompletionResultType]::ParameterName, 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`')
@@ -199,6 +199,7 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             [CompletionResult]::new('--use-cli-config', '--use-cli-config', [CompletionResultType]::ParameterName, 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)')
             [CompletionResult]::new('--trust-registry', '--trust-registry', [CompletionResultType]::ParameterName, 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums')
             [CompletionResult]::new('--no-cache', '--no-cache', [CompletionResultType]::ParameterName, 'Neither use nor fill the cache of package hashes')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Ask no host; use the lock file and the cache, and say what is missing')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON object on stdout')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
             [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
@@ -265,6 +266,7 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             [CompletionResult]::new('--use-cli-config', '--use-cli-config', [CompletionResultType]::ParameterName, 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)')
             [CompletionResult]::new('--trust-registry', '--trust-registry', [CompletionResultType]::ParameterName, 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums')
             [CompletionResult]::new('--no-cache', '--no-cache', [CompletionResultType]::ParameterName, 'Neither use nor fill the cache of package hashes')
+            [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Ask no host; use the lock file and the cache, and say what is missing')
             [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Write nothing; exit with 1 if something can move')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing; show what can move, and what holds the rest back')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON object on stdout')

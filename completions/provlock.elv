@@ -118,9 +118,9 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand --help 'Print help'
         }
         &'provlock;verify'= {
+            cand --base 'Judge the change since this commit'
             cand -p 'Platforms that must be covered, or `all` [default: those of provlock.toml]'
             cand --platform 'Platforms that must be covered, or `all` [default: those of provlock.toml]'
-            cand --base 'Judge the change since this commit'
             cand --fs-mirror 'Take packages from a directory instead of the registries'
             cand --net-mirror 'Take packages from a network mirror instead of the registries'
             cand --oci-mirror 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`'
@@ -173,8 +173,8 @@ set edit:completion:arg-completer[provlock] = {|@words|
         &'provlock;merge'= {
             cand --path 'What messages call the file; git''s %P'
             cand --marker-size 'How many characters a conflict marker has; git''s %L'
-            cand -p 'Platforms for --resolve, or `all` [default: those of provlock.toml, else the current one]'
-            cand --platform 'Platforms for --resolve, or `all` [default: those of provlock.toml, else the current one]'
+            cand -p 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]'
+            cand --platform 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]'
             cand --fs-mirror 'Take packages from a directory instead of the registries'
             cand --net-mirror 'Take packages from a network mirror instead of the registries'
             cand --oci-mirror 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`'
@@ -189,6 +189,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand --use-cli-config 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
             cand --trust-registry 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
             cand --no-cache 'Neither use nor fill the cache of package hashes'
+            cand --offline 'Ask no host; use the lock file and the cache, and say what is missing'
             cand --json 'Print the result as one JSON object on stdout'
             cand -v 'Say more'
             cand --verbose 'Say more'
@@ -252,6 +253,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand --use-cli-config 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
             cand --trust-registry 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
             cand --no-cache 'Neither use nor fill the cache of package hashes'
+            cand --offline 'Ask no host; use the lock file and the cache, and say what is missing'
             cand --check 'Write nothing; exit with 1 if something can move'
             cand --dry-run 'Write nothing; show what can move, and what holds the rest back'
             cand --json 'Print the result as one JSON object on stdout'

@@ -100,8 +100,8 @@ complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s h -l help -d 'Print help'
-complete -c provlock -n "__fish_provlock_using_subcommand verify" -s p -l platform -d 'Platforms that must be covered, or `all` [default: those of provlock.toml]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l base -d 'Judge the change since this commit' -r
+complete -c provlock -n "__fish_provlock_using_subcommand verify" -s p -l platform -d 'Platforms that must be covered, or `all` [default: those of provlock.toml]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
@@ -149,7 +149,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand diff" -s q -l quiet -d
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l path -d 'What messages call the file; git\'s %P' -r -F
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l marker-size -d 'How many characters a conflict marker has; git\'s %L' -r
-complete -c provlock -n "__fish_provlock_using_subcommand merge" -s p -l platform -d 'Platforms for --resolve, or `all` [default: those of provlock.toml, else the current one]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
@@ -164,6 +164,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand merge" -l resolve -d '
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l trust-registry -d 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l no-cache -d 'Neither use nor fill the cache of package hashes'
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l offline -d 'Ask no host; use the lock file and the cache, and say what is missing'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l json -d 'Print the result as one JSON object on stdout'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s q -l quiet -d 'Say nothing but errors'
@@ -212,6 +213,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l pre -d 'Co
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l trust-registry -d 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l no-cache -d 'Neither use nor fill the cache of package hashes'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l offline -d 'Ask no host; use the lock file and the cache, and say what is missing'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l check -d 'Write nothing; exit with 1 if something can move'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l dry-run -d 'Write nothing; show what can move, and what holds the rest back'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l json -d 'Print the result as one JSON object on stdout'

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
 use provlock::diagnostic::{self, Diagnostic};
 use provlock::dialect::Dialect;
@@ -17,6 +18,7 @@ use provlock::source::Source;
 use super::project::Project;
 use super::render::lock::Report;
 use super::roots::RootArguments;
+use super::source::SourceArgs;
 use super::ui::Ui;
 use super::what::{Targets, WhatArgs};
 use super::{Failure, GlobalArgs, invalid_argument};
@@ -26,7 +28,7 @@ pub(crate) struct Root {
     pub(crate) project: Project,
     pub(crate) document: Document,
     pub(crate) requirements: Requirements,
-    rules: Rules,
+    pub(crate) rules: Rules,
     platforms: PlatformSelection,
     targets: Targets,
     warnings: Vec<Diagnostic>,
@@ -137,11 +139,17 @@ impl<'a> Batch<'a> {
     /// A source for each dialect that a root has.
     pub(crate) fn sources(
         &self,
-        source: impl Fn(Dialect, &[(usize, &Root)]) -> Result<Source, Failure>,
+        arguments: &SourceArgs,
+        environment: &Environment,
+        ui: &Ui,
     ) -> Result<Vec<(Dialect, Source)>, Failure> {
         let groups = [Dialect::Tofu, Dialect::Terraform].map(|dialect| (dialect, self.of_dialect(dialect)));
         let groups = groups.iter().filter(|(_, group)| !group.is_empty());
-        groups.map(|(dialect, group)| Ok((*dialect, source(*dialect, group)?))).collect()
+        let source = |(dialect, group): &(Dialect, Vec<(usize, &Root)>)| {
+            let locked = group.iter().map(|(_, root)| root.document.locks());
+            Ok((*dialect, arguments.source(*dialect, locked, environment, ui)?))
+        };
+        groups.map(source).collect()
     }
 
     /// What `lock` is asked for of a root.
@@ -243,13 +251,19 @@ impl Root {
         modules: &ModuleCache,
     ) -> Result<Self, Failure> {
         let (document, warnings) = project.document()?;
-        let platforms = project.platforms(&what.platforms)?;
+        let platforms = what.platforms.named_or_current(&project.settings);
         let rules = Rules::new(&project.settings, project.dialect)?;
         let requirements = what.requirements(&project, environment, modules)?;
         if what.is_recursive() {
             targets.only.retain(|address| requirements.providers.contains_key(address));
         }
         Ok(Self { project, document, requirements, rules, platforms, targets, warnings })
+    }
+
+    /// The providers that are named and required; all that are required when none is named.
+    pub(crate) fn providers(&self) -> impl Iterator<Item = &ProviderAddress> {
+        let only = &self.targets.only;
+        self.requirements.providers.keys().filter(move |address| only.is_empty() || only.contains(address))
     }
 
     /// Makes the new lock file, and hands it on to be written if it differs.
@@ -278,6 +292,10 @@ fn named(what: &WhatArgs, root: &Path, errors: Failure) -> Failure {
 
 /// Each diagnostic once: the same one comes from every root that has the cause.
 fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> Vec<Diagnostic> {
+    #[expect(
+        clippy::mutable_key_type,
+        reason = "what a file computes when it is needed counts neither for Eq nor for Hash"
+    )]
     let mut seen = HashSet::new();
     diagnostics.filter(|diagnostic| seen.insert(*diagnostic)).cloned().collect()
 }

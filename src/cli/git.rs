@@ -1,13 +1,13 @@
-//! Asks git, as a program, for what only git knows.
+//! Runs git, as a program, for what only git knows.
 //!
 //! Arguments go to git as a list and never through a shell. What a user names reaches git only behind `--end-of-options`
-//! or `--`, and revisions are resolved to object names first. All paths are relative to the current directory.
+//! or `--`, and revisions are resolved to object names first. Unless a directory is named, paths are relative to the current one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 
 use provlock::diagnostic::{Code, Diagnostic, Result};
 use provlock::lockfile::merge::MarkerStyle;
@@ -20,8 +20,11 @@ const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
 /// The most of git's own error message that is kept, in bytes.
 const MESSAGE_LIMIT: u64 = 16 * 1024;
 
+/// A process of git.
+pub(crate) struct Running(Child);
+
 /// What git printed and how it ended.
-struct Output {
+pub(crate) struct Output {
     status: ExitStatus,
     stdout: Vec<u8>,
     stderr: String,
@@ -162,43 +165,62 @@ fn successful<A: AsRef<OsStr>>(command: &str, arguments: impl IntoIterator<Item 
     if output.status.success() { Ok(output.stdout) } else { Err(failed(command, &output)) }
 }
 
-/// Runs git to its end. It is stopped when it prints more than [`OUTPUT_LIMIT`].
+/// Runs git in the current directory to its end.
 fn git<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Output> {
-    run(arguments, input).map_err(|error| {
+    let output = Running::start(Path::new("."), arguments).and_then(|running| running.finish(input));
+    output.map_err(|error| {
         let help = "install git, or name two files: provlock diff OLD NEW";
         Box::new(Diagnostic::error(Code::Io, format!("cannot run git: {error}")).help(help))
     })
 }
 
-fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>, input: &[u8]) -> std::io::Result<Output> {
-    let mut command = Command::new("git");
-    command.args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-    std::thread::scope(|scope| {
-        // Git may end before it has read everything; how it ended is what counts.
-        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
-        let message = scope.spawn(move || -> std::io::Result<String> {
-            let Some(mut stderr) = stderr else { return Ok(String::new()) };
-            let mut message = Vec::new();
-            stderr.by_ref().take(MESSAGE_LIMIT).read_to_end(&mut message)?;
-            std::io::copy(&mut stderr, &mut std::io::sink())?;
-            Ok(String::from_utf8_lossy(&message).into_owned())
-        });
-        let mut printed = Vec::new();
-        if let Some(stdout) = stdout {
-            stdout.take(OUTPUT_LIMIT + 1).read_to_end(&mut printed)?;
-        }
-        if printed.len() as u64 > OUTPUT_LIMIT {
-            child.kill()?;
-            child.wait()?;
-            let limit = OUTPUT_LIMIT / (1024 * 1024);
-            return Err(std::io::Error::other(format!("it prints more than {limit} MiB")));
-        }
-        let status = child.wait()?;
-        let stderr = message.join().unwrap_or_else(|_| Ok(String::new()))?;
-        Ok(Output { status, stdout: printed, stderr })
-    })
+impl Output {
+    /// What git printed, if it ended well.
+    pub(crate) fn success(self) -> Option<Vec<u8>> {
+        self.status.success().then_some(self.stdout)
+    }
+}
+
+impl Running {
+    /// Starts git in a directory, and does not wait for it.
+    pub(crate) fn start<A: AsRef<OsStr>>(
+        directory: &Path,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> std::io::Result<Self> {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(directory).args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map(Self)
+    }
+
+    /// Waits for its end. It is stopped when it prints more than [`OUTPUT_LIMIT`].
+    pub(crate) fn finish(self, input: &[u8]) -> std::io::Result<Output> {
+        let Self(mut child) = self;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        std::thread::scope(|scope| {
+            // Git may end before it has read everything; how it ended is what counts.
+            scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
+            let message = scope.spawn(move || -> std::io::Result<String> {
+                let Some(mut stderr) = stderr else { return Ok(String::new()) };
+                let mut message = Vec::new();
+                stderr.by_ref().take(MESSAGE_LIMIT).read_to_end(&mut message)?;
+                std::io::copy(&mut stderr, &mut std::io::sink())?;
+                Ok(String::from_utf8_lossy(&message).into_owned())
+            });
+            let mut printed = Vec::new();
+            if let Some(stdout) = stdout {
+                stdout.take(OUTPUT_LIMIT + 1).read_to_end(&mut printed)?;
+            }
+            if printed.len() as u64 > OUTPUT_LIMIT {
+                child.kill()?;
+                child.wait()?;
+                let limit = OUTPUT_LIMIT / (1024 * 1024);
+                return Err(std::io::Error::other(format!("it prints more than {limit} MiB")));
+            }
+            let status = child.wait()?;
+            let stderr = message.join().unwrap_or_else(|_| Ok(String::new()))?;
+            Ok(Output { status, stdout: printed, stderr })
+        })
+    }
 }
 
 fn failed(command: &str, output: &Output) -> Box<Diagnostic> {
@@ -214,13 +236,13 @@ fn first_line(stdout: &[u8]) -> String {
 }
 
 #[cfg(unix)]
-fn native_path(bytes: &[u8]) -> PathBuf {
+pub(crate) fn native_path(bytes: &[u8]) -> PathBuf {
     let path: &OsStr = std::os::unix::ffi::OsStrExt::from_bytes(bytes);
     PathBuf::from(path)
 }
 
 /// Git writes paths in UTF-8 on other systems.
 #[cfg(not(unix))]
-fn native_path(bytes: &[u8]) -> PathBuf {
+pub(crate) fn native_path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }

@@ -23,9 +23,6 @@ pub(crate) struct LockArgs {
     what: WhatArgs,
     #[command(flatten)]
     source: SourceArgs,
-    /// Ask no host; use the lock file and the cache, and say what is missing
-    #[arg(long, conflicts_with_all = ["instead", "trust_registry", "no_cache"], help_heading = "From where")]
-    offline: bool,
     /// Write nothing; exit with 1 if the lock file would change
     #[arg(long, help_heading = "Output")]
     check: bool,
@@ -38,13 +35,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     let environment = environment();
     let mut batch = Batch::open(&arguments.what, &arguments.providers, Targets::providers, global, &environment)?;
     batch.tell_dialects(ui);
-    let sources = batch.sources(|dialect, group| {
-        if arguments.offline {
-            let locked = group.iter().map(|(_, root)| root.document.locks());
-            return Ok(arguments.source.offline(&environment, locked));
-        }
-        arguments.source.source(dialect, &environment, ui)
-    })?;
+    let sources = batch.sources(&arguments.source, &environment, ui)?;
     let writes = !arguments.check && !arguments.dry_run;
     let write =
         |_, lock_file: Option<Replacement<'_>>| if writes { file::write_all(lock_file.as_slice()) } else { Ok(()) };
@@ -67,9 +58,7 @@ fn show(batch: &Batch<'_>, done: &[Option<Done>], arguments: &LockArgs, ui: &Ui)
     let reports = batch.reports(done, !arguments.check && !arguments.dry_run);
     ui.warn(&warnings);
     for (_, report) in &reports {
-        for line in if batch.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) } {
-            ui.status(&line);
-        }
+        ui.status_lines(&if batch.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) });
     }
     ui.show(&errors);
     let shown: Vec<_> = reports.iter().map(|(_, report)| report).collect();

@@ -197,8 +197,9 @@ impl Merge<'_> {
     fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> Option<Resolved> {
         let without_conflicts = self.ours.edit(&merged.locks).map_err(|error| vec![*error]);
         let document = without_conflicts.and_then(|bytes| document(self.shown, &bytes, self.dialect));
-        let resolved =
-            document.and_then(|document| arguments.resolve(self.shown, &document, self.dialect, &merged.conflicts, ui));
+        let sides = [self.ours.locks(), self.theirs.locks()];
+        let resolved = document
+            .and_then(|document| arguments.resolve(self.shown, &document, self.dialect, &merged.conflicts, sides, ui));
         resolved.unwrap_or_else(|errors| {
             ui.show(&errors);
             None

@@ -11,6 +11,7 @@ mod interrupt;
 mod lock;
 mod login;
 mod merge;
+mod platforms;
 mod project;
 mod render;
 mod repository;

@@ -6,9 +6,8 @@ use provlock::cli_config::Environment;
 use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::dialect::Dialect;
 use provlock::lockfile::{self, Document};
-use provlock::platform::Platform;
 use provlock::requirements;
-use provlock::settings::{PlatformSelection, Settings};
+use provlock::settings::Settings;
 
 use super::Failure;
 
@@ -74,25 +73,17 @@ impl Project {
         let data_directory = Self::data_directory(environment);
         requirements::Options { dialect: self.dialect, tests, allow_missing_modules, data_directory }
     }
-
-    /// The platforms of the flags, else of the settings, else the one this program runs on.
-    pub(crate) fn platforms(&self, flags: &[String]) -> Result<PlatformSelection, Failure> {
-        if flags.is_empty() {
-            let current = || PlatformSelection::These(vec![Platform::current()]);
-            return Ok(self.settings.platforms.clone().unwrap_or_else(current));
-        }
-        let texts = flags.iter().map(String::as_str);
-        PlatformSelection::parse(texts).map_err(|error| vec![super::invalid_argument(error.to_string())])
-    }
 }
 
 /// The absolute path of a directory, and the settings that hold there.
 pub(crate) fn settings(root: &Path, environment: &Environment) -> Result<(PathBuf, Settings), Failure> {
     let absolute = environment.current_directory.join(root);
     let absolute = absolute.canonicalize().map_err(|error| vec![*Diagnostic::io("open", root, &error)])?;
-    let shown = |path: &Path| match path.strip_prefix(&absolute) {
-        Ok(below) => join(root, below),
-        Err(_) => path.to_owned(),
+    let current = environment.current_directory.canonicalize().ok();
+    let shown = |path: &Path| match (path.strip_prefix(&absolute), &current) {
+        (Ok(below), _) => join(root, below),
+        (Err(_), Some(current)) => path.strip_prefix(current).unwrap_or(path).to_owned(),
+        (Err(_), None) => path.to_owned(),
     };
     let settings = Settings::find(&absolute, shown).map_err(|error| vec![*error])?;
     Ok((absolute, settings))

@@ -1,20 +1,20 @@
 //! What git knows of lock files. Without git or a repository nothing is known, which is no error.
 
 use std::collections::HashSet;
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::ops::verify::Tracking;
+
+use super::git::{Running, native_path};
 
 /// A repository, with its lock files as soon as git has listed them.
 pub(crate) struct Repository {
     /// The top of the work tree, without symlinks.
     top: PathBuf,
     /// The process that lists the tracked lock files while other work is done.
-    listing: Mutex<Option<Child>>,
+    listing: Mutex<Option<Running>>,
     tracked: OnceLock<Option<HashSet<PathBuf>>>,
     /// Lock files that are neither tracked nor ignored.
     others: OnceLock<Option<HashSet<PathBuf>>>,
@@ -30,7 +30,7 @@ impl Repository {
     pub(crate) fn around(directory: &Path) -> Option<Self> {
         let directory = directory.canonicalize().ok()?;
         let top = top(&directory)?.to_owned();
-        let listing = list(&top, "--cached").spawn().ok()?;
+        let listing = list(&top, &["--cached"]).ok()?;
         let listing = Mutex::new(Some(listing));
         Some(Self { top, listing, tracked: OnceLock::new(), others: OnceLock::new() })
     }
@@ -47,7 +47,7 @@ impl Repository {
             Some(tracked) if tracked.contains(&path) => Tracking::Tracked,
             Some(_) if !self.holds(root) => Tracking::Unknown,
             Some(_) => {
-                let list_others = || paths(list(&self.top, "--others").arg("--exclude-standard").spawn().ok()?);
+                let list_others = || paths(list(&self.top, &["--others", "--exclude-standard"]).ok()?);
                 match self.others.get_or_init(list_others) {
                     None => Tracking::Unknown,
                     Some(others) if others.contains(&path) => Tracking::Untracked,
@@ -59,17 +59,15 @@ impl Repository {
 
     /// The full name of the commit that a revision stands for.
     pub(crate) fn commit(&self, revision: &str) -> Option<String> {
-        let arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options"];
-        let output = self.git(arguments).arg(format!("{revision}^{{commit}}")).output().ok()?;
-        let name = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
-        Some(name.trim().to_owned())
+        let commit = format!("{revision}^{{commit}}");
+        let name = self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?;
+        Some(String::from_utf8(name).ok()?.trim().to_owned())
     }
 
     /// The lock file of a root module as it was in a commit; none if it was not there.
     pub(crate) fn lock_file_in(&self, commit: &str, root: &Path) -> Option<Vec<u8>> {
         let path = self.path_of(root)?.to_str()?.replace('\\', "/");
-        let output = self.git(["cat-file", "blob"]).arg(format!("{commit}:{path}")).output().ok()?;
-        output.status.success().then_some(output.stdout)
+        self.git(&["cat-file", "blob", &format!("{commit}:{path}")])
     }
 
     /// The path of a root module's lock file in the repository.
@@ -83,28 +81,19 @@ impl Repository {
         root.canonicalize().is_ok_and(|root| top(&root) == Some(&self.top))
     }
 
-    fn git<const N: usize>(&self, arguments: [&str; N]) -> Command {
-        git(&self.top, arguments)
+    /// What git prints at the top of the work tree, if it ends well.
+    fn git(&self, arguments: &[&str]) -> Option<Vec<u8>> {
+        Running::start(&self.top, arguments).ok()?.finish(b"").ok()?.success()
     }
 }
 
-fn git<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>) -> Command {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(directory).args(arguments);
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    command
-}
-
-/// Lists lock files, each ended by a NUL.
-fn list(top: &Path, which: &str) -> Command {
+/// Makes git list lock files, each ended by a NUL.
+fn list(top: &Path, which: &[&str]) -> std::io::Result<Running> {
     let pattern = format!(":(top,glob)**/{LOCK_FILE_NAME}");
-    let mut command = git(top, ["ls-files", "-z", "--full-name", which]);
-    command.arg(pattern);
-    command
+    Running::start(top, ["ls-files", "-z", "--full-name"].iter().chain(which).chain(&["--", &pattern]))
 }
 
-fn paths(listing: Child) -> Option<HashSet<PathBuf>> {
-    let output = listing.wait_with_output().ok().filter(|output| output.status.success())?;
-    let texts = output.stdout.split(|byte| *byte == 0).filter(|text| !text.is_empty());
-    Some(texts.map(|text| PathBuf::from(String::from_utf8_lossy(text).into_owned())).collect())
+fn paths(listing: Running) -> Option<HashSet<PathBuf>> {
+    let listed = listing.finish(b"").ok()?.success()?;
+    Some(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(native_path).collect())
 }

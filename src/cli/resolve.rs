@@ -14,6 +14,7 @@ use provlock::requirements;
 
 use super::Failure;
 use super::environment::environment;
+use super::platforms::PlatformArgs;
 use super::project::Project;
 use super::source::SourceArgs;
 use super::ui::Ui;
@@ -23,16 +24,8 @@ pub(crate) struct ResolveArgs {
     /// Lock the providers in conflict again, as `provlock lock` does, instead of leaving conflicts
     #[arg(long)]
     resolve: bool,
-    /// Platforms for --resolve, or `all` [default: those of provlock.toml, else the current one]
-    #[arg(
-        short,
-        long = "platform",
-        value_name = "OS_ARCH",
-        value_delimiter = ',',
-        env = "PROVLOCK_PLATFORMS",
-        hide_env_values = true
-    )]
-    platforms: Vec<String>,
+    #[command(flatten)]
+    platforms: PlatformArgs,
     #[command(flatten)]
     source: SourceArgs,
 }
@@ -45,6 +38,7 @@ pub(crate) struct Resolved {
 
 impl ResolveArgs {
     /// Locks the providers of `conflicts`, none of which `document` holds, as the configuration beside `path` requires.
+    /// Offline the versions of both `sides` are known.
     ///
     /// A provider that the configuration does not require gets no entry. None unless `--resolve` was given.
     pub(crate) fn resolve(
@@ -53,6 +47,7 @@ impl ResolveArgs {
         document: &Document,
         dialect: Dialect,
         conflicts: &[Conflict],
+        sides: [&Locks; 2],
         ui: &Ui,
     ) -> Result<Option<Resolved>, Failure> {
         if !self.resolve || conflicts.is_empty() {
@@ -61,7 +56,7 @@ impl ResolveArgs {
         let root = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let environment = environment();
         let project = Project::open(root, Some(dialect), &environment)?;
-        let platforms = project.platforms(&self.platforms)?;
+        let platforms = self.platforms.named_or_current(&project.settings);
         let requirements = requirements::read(root, &project.requirements_options(&environment, true, false))?;
         let (required, left_out): (Vec<ProviderAddress>, Vec<_>) = conflicts
             .iter()
@@ -86,7 +81,7 @@ impl ResolveArgs {
             prune: false,
             accept_changed_hashes: false,
         };
-        let source = self.source.source(dialect, &environment, ui)?;
+        let source = self.source.source(dialect, sides, &environment, ui)?;
         let downloads = ui.downloads();
         let outcome = ops::lock(&request, &source, &|wanted, progress| downloads.note(wanted, progress))?;
         warnings.extend(outcome.warnings);

@@ -6,12 +6,11 @@ use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::dialect::Dialect;
 use provlock::lockfile::LOCK_FILE_NAME;
-use provlock::ops::{RootSearch, find_roots};
+use provlock::ops::{RootSearch, Rules, find_roots};
 use provlock::requirements::{self, ModuleCache};
-use provlock::settings::Settings;
 
 use super::Failure;
-use super::project::Project;
+use super::project::{self, Project};
 
 /// What paths are turned into root modules with.
 pub(crate) struct RootArguments<'a> {
@@ -71,10 +70,11 @@ impl RootArguments<'_> {
     }
 
     fn search(&self, start: &Path) -> Result<Vec<PathBuf>, Failure> {
-        let canonical = start.canonicalize().map_err(|error| vec![*Diagnostic::io("open", start, &error)])?;
-        let settings = Settings::find(&canonical, Path::to_owned).map_err(|error| vec![*error])?;
+        let (canonical, settings) = project::settings(start, self.environment)?;
         let base = settings.path.as_deref().and_then(Path::parent).unwrap_or(&canonical);
         let dialect = self.dialect.or(settings.dialect);
+        // What cannot be understood is said once, and not for every root module.
+        Rules::new(&settings, dialect.unwrap_or_default())?;
         find_roots(&RootSearch { start, filter: &settings.roots, base, dialect }, self.modules)
     }
 

@@ -20,9 +20,21 @@ use super::environment::cache_directory;
 use super::installation::Sources;
 use super::ui::Ui;
 
+/// Where packages come from.
 #[derive(Args)]
 #[command(next_help_heading = "From where")]
 pub(crate) struct SourceArgs {
+    #[command(flatten)]
+    online: OnlineArgs,
+    /// Ask no host; use the lock file and the cache, and say what is missing
+    #[arg(long, conflicts_with_all = ["instead", "trust_registry", "no_cache"])]
+    pub(crate) offline: bool,
+}
+
+/// Where packages come from when hosts may be asked.
+#[derive(Args)]
+#[command(next_help_heading = "From where")]
+pub(crate) struct OnlineArgs {
     /// Take packages from a directory instead of the registries
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, group = "instead")]
     fs_mirror: Option<PathBuf>,
@@ -78,18 +90,29 @@ impl CacheArgs {
 }
 
 impl SourceArgs {
+    /// The source that the flags and the CLI configuration describe; offline it knows the versions that are `locked`.
+    pub(crate) fn source<'a>(
+        &self,
+        dialect: Dialect,
+        locked: impl IntoIterator<Item = &'a Locks>,
+        environment: &Environment,
+        ui: &Ui,
+    ) -> Result<Source, Failure> {
+        if !self.offline {
+            return self.online.source(dialect, environment, ui);
+        }
+        let mut versions: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for (address, provider) in locked.into_iter().flatten() {
+            versions.entry(address.clone()).or_default().insert(provider.version.clone());
+        }
+        Ok(Source::new(SourceKind::Offline(Offline::new(self.online.cache(environment), versions))))
+    }
+}
+
+impl OnlineArgs {
     /// The cache of package hashes, if it may be used and there is a place for it.
     pub(crate) fn cache(&self, environment: &Environment) -> Option<HashCache> {
         self.cache.used(environment).map(|directory| HashCache::open(&directory))
-    }
-
-    /// What is known on this machine.
-    pub(crate) fn offline<'a>(&self, environment: &Environment, locked: impl Iterator<Item = &'a Locks>) -> Source {
-        let mut versions: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        for (address, provider) in locked.flatten() {
-            versions.entry(address.clone()).or_default().insert(provider.version.clone());
-        }
-        Source::new(SourceKind::Offline(Offline::new(self.cache(environment), versions)))
     }
 
     /// The source that the flags and the CLI configuration describe.

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
-use provlock::address::ProviderAddress;
 use provlock::cli_config::{self, Environment};
 use provlock::dialect::Dialect;
 use provlock::ops::{self, Disagreement, MinimumAge, Survey, UpgradeRequest};
@@ -21,8 +20,8 @@ use super::render::{diff, json, lock as text, upgrade as table};
 use super::rewrites::Rewrites;
 use super::source::{self, SourceArgs};
 use super::ui::Ui;
-use super::what::{Targets, WhatArgs, addresses};
-use super::{Failure, GlobalArgs, Outcome, environment::environment};
+use super::what::{Targets, WhatArgs};
+use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argument};
 
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -66,12 +65,6 @@ struct AgeArgs {
     terraform_api: Url,
 }
 
-/// How old the versions of a root module must be.
-struct Age {
-    age: Duration,
-    exempt: Vec<ProviderAddress>,
-}
-
 /// What each root could move to; none for those that failed.
 type Surveys = Vec<Option<Survey>>;
 
@@ -80,7 +73,10 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     let targets = Targets::providers_at_versions;
     let mut batch = Batch::open(&arguments.what, &arguments.providers, targets, global, &environment)?;
     batch.tell_dialects(ui);
-    let sources = batch.sources(|dialect, _| arguments.source.source(dialect, &environment, ui))?;
+    let sources = batch.sources(&arguments.source, &environment, ui)?;
+    if arguments.source.offline {
+        arguments.age.refuse(&mut batch);
+    }
     let results = arguments.survey(&batch, &sources, &environment)?;
     let mut surveys = batch.note(results);
     if batch.is_recursive() {
@@ -159,9 +155,7 @@ fn show(batch: &Batch<'_>, surveys: &Surveys, ui: &Ui) {
     } else {
         shown.into_iter().flat_map(table::summary).collect()
     };
-    for line in summary {
-        ui.status(&line);
-    }
+    ui.status_lines(&summary);
 }
 
 /// Tells what was written.
@@ -174,10 +168,9 @@ fn tell(batch: &Batch<'_>, surveys: &Surveys, done: &[Option<Done>], ui: &Ui) {
     ui.warn(&warnings);
     let reports = batch.reports(done, true);
     for (index, report) in &reports {
-        let lines = if batch.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) };
-        for line in lines.into_iter().chain(surveys[*index].iter().flat_map(table::edits)) {
-            ui.status(&line);
-        }
+        let mut lines = if batch.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) };
+        lines.extend(surveys[*index].iter().flat_map(table::edits));
+        ui.status_lines(&lines);
     }
     ui.show(&errors);
     if batch.is_recursive() {
@@ -204,24 +197,24 @@ impl UpgradeArgs {
     ) -> Result<Results<Survey>, Failure> {
         let mut results: Results<Survey> = (0..batch.len()).map(|_| None).collect();
         for (dialect, source) in sources {
-            let mut group: Vec<(usize, &Root, Option<Age>)> = Vec::new();
-            for (index, root) in batch.of_dialect(*dialect) {
-                match self.age.of(&root.project) {
-                    Ok(age) => group.push((index, root, age)),
-                    Err(errors) => results[index] = Some(Err(errors)),
-                }
-            }
-            let is_demanded = group.iter().any(|(_, _, age)| age.is_some());
+            let group = batch.of_dialect(*dialect);
+            let is_demanded = group.iter().any(|(_, root)| self.age.of(root).is_some());
             let dates = is_demanded.then(|| self.age.dates(*dialect, environment)).transpose()?;
             let now = Timestamp::now();
-            let requests = group.iter().map(|(_, root, age)| UpgradeRequest {
+            let requests = group.iter().map(|(_, root)| UpgradeRequest {
                 lock: batch.request(root),
                 prereleases: self.pre,
                 rewrite_constraints: self.constraints,
-                minimum_age: age.as_ref().zip(dates.as_ref()).map(|(age, dates)| age.at(now, dates)),
+                minimum_age: self.age.of(root).zip(dates.as_ref()).map(|(age, dates)| MinimumAge {
+                    age,
+                    exempt: root.rules.min_age_exempt(),
+                    now,
+                    dates,
+                }),
+                only_complete: self.source.offline,
             });
             let requests: Vec<_> = requests.collect();
-            for ((index, ..), survey) in group.iter().zip(ops::survey_all(&requests, source)) {
+            for ((index, _), survey) in group.iter().zip(ops::survey_all(&requests, source)) {
                 results[*index] = Some(survey);
             }
         }
@@ -231,13 +224,20 @@ impl UpgradeArgs {
 
 impl AgeArgs {
     /// The age that the flag demands of a root module, else its settings; none when none is demanded.
-    fn of(&self, project: &Project) -> Result<Option<Age>, Failure> {
-        let policy = &project.settings.policy;
-        let Some(age) = self.min_age.or(policy.min_age).filter(|age| !age.is_zero()) else { return Ok(None) };
-        let place = |errors: Failure| errors.into_iter().map(|error| error.note("in min-age-exempt of provlock.toml"));
-        let exempt =
-            addresses(&policy.min_age_exempt, project.dialect).map_err(|errors| place(errors).collect::<Vec<_>>())?;
-        Ok(Some(Age { age, exempt }))
+    fn of(&self, root: &Root) -> Option<Duration> {
+        self.min_age.or(root.project.settings.policy.min_age).filter(|age| !age.is_zero())
+    }
+
+    /// Fails the roots that demand an age of a provider, for when nobody can be asked for dates.
+    fn refuse(&self, batch: &mut Batch<'_>) {
+        let is_demanded = |root: &Root| {
+            self.of(root).is_some() && root.providers().any(|address| !root.rules.min_age_exempt().contains(address))
+        };
+        let demanding: Vec<_> =
+            batch.readable().filter(|(_, root)| is_demanded(root)).map(|(index, _)| index).collect();
+        let message = "min-age is in force, and with --offline nobody can be asked when versions were published";
+        let help = "choose versions whatever their age with --min-age 0d, or leave --offline out";
+        batch.fail(&demanding, &invalid_argument(message.to_owned()).help(help));
     }
 
     /// Who knows when versions were published.
@@ -246,11 +246,5 @@ impl AgeArgs {
         let client = source::client(&config, environment, dialect, None).map_err(|error| vec![*error])?;
         let services = DateServices { opentofu: self.opentofu_api.clone(), terraform: self.terraform_api.clone() };
         Ok(ReleaseDates::new(client, services))
-    }
-}
-
-impl Age {
-    fn at<'a>(&'a self, now: Timestamp, dates: &'a ReleaseDates) -> MinimumAge<'a> {
-        MinimumAge { age: self.age, exempt: &self.exempt, now, dates }
     }
 }

@@ -15,11 +15,12 @@ use provlock::requirements::{self, ModuleCache};
 use provlock::source::Source;
 
 use super::environment::environment;
+use super::platforms::PlatformArgs;
 use super::project::Project;
 use super::render::{github, json, sarif, verify as text};
 use super::repository::Repository;
 use super::roots::RootArguments;
-use super::source::SourceArgs;
+use super::source::OnlineArgs;
 use super::ui::{Downloads, Ui};
 use super::{Failure, GlobalArgs, Outcome, invalid_argument};
 
@@ -33,7 +34,7 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     what: WhatArgs,
     #[command(flatten)]
-    source: SourceArgs,
+    source: OnlineArgs,
     /// How findings are printed
     #[arg(long, value_name = "FORMAT", value_enum, help_heading = "Output", conflicts_with = "json")]
     format: Option<Format>,
@@ -48,10 +49,14 @@ pub(crate) struct VerifyArgs {
     allow: Vec<Code>,
 }
 
+/// Here it is no use to fall back on the current platform.
+const PLATFORMS_HELP: &str = "Platforms that must be covered, or `all` [default: those of provlock.toml]";
+
 /// What is to be checked.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(next_help_heading = "What")]
+#[command(mut_arg("platforms", |platforms| platforms.help(PLATFORMS_HELP)))]
 struct WhatArgs {
     /// Root modules, or files in them [default: .]
     #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
@@ -59,16 +64,8 @@ struct WhatArgs {
     /// Check every root module below
     #[arg(short, long)]
     recursive: bool,
-    /// Platforms that must be covered, or `all` [default: those of provlock.toml]
-    #[arg(
-        short,
-        long = "platform",
-        value_name = "OS_ARCH",
-        value_delimiter = ',',
-        env = "PROVLOCK_PLATFORMS",
-        hide_env_values = true
-    )]
-    platforms: Vec<String>,
+    #[command(flatten)]
+    platforms: PlatformArgs,
     /// Ask the registries whether every hash is one that was published
     #[arg(long)]
     online: bool,
@@ -231,10 +228,7 @@ impl Run<'_> {
         let what = &self.arguments.what;
         let project = Project::open(root, self.dialect, &self.environment)?;
         let rules = Rules::new(&project.settings, project.dialect)?;
-        let platforms = match &what.platforms[..] {
-            [] => project.settings.platforms.clone(),
-            flags => Some(project.platforms(flags)?),
-        };
+        let platforms = what.platforms.named(&project.settings);
         let options = project.requirements_options(&self.environment, !what.no_tests, true);
         let requirements = requirements::read_with_cache(root, &options, &self.modules)?;
         let source = what.online.then(|| self.source(project.dialect)).transpose()?;

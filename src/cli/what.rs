@@ -10,6 +10,7 @@ use provlock::dialect::Dialect;
 use provlock::requirements::{self, ModuleCache, Requirements};
 use provlock::version::Version;
 
+use super::platforms::PlatformArgs;
 use super::project::Project;
 use super::{Failure, invalid_argument};
 
@@ -21,16 +22,8 @@ pub(crate) struct WhatArgs {
     /// Every root module below the PATHs [default: .]; what `.gitignore` names is left out
     #[arg(short, long, value_name = "PATH", num_args(0..), value_hint = ValueHint::DirPath)]
     pub(crate) recursive: Option<Vec<PathBuf>>,
-    /// Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]
-    #[arg(
-        short,
-        long = "platform",
-        value_name = "OS_ARCH",
-        value_delimiter = ',',
-        env = "PROVLOCK_PLATFORMS",
-        hide_env_values = true
-    )]
-    pub(crate) platforms: Vec<String>,
+    #[command(flatten)]
+    pub(crate) platforms: PlatformArgs,
     /// Remove entries that the configuration does not require
     #[arg(long)]
     pub(crate) prune: bool,
@@ -98,7 +91,7 @@ impl Targets {
 }
 
 /// Reads the addresses of providers.
-pub(crate) fn addresses(texts: &[String], dialect: Dialect) -> Result<Vec<ProviderAddress>, Failure> {
+fn addresses(texts: &[String], dialect: Dialect) -> Result<Vec<ProviderAddress>, Failure> {
     let address = |text: &String| {
         ProviderAddress::parse(text, dialect).map_err(|error| vec![invalid_argument(format!("{text:?}: {error}"))])
     };

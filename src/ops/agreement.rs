@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::upgrade::Survey;
+use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::requirements::rewrite::ConstraintEdit;
@@ -28,8 +29,9 @@ type Place = (PathBuf, usize);
 #[derive(Default)]
 struct CanonicalPaths(BTreeMap<PathBuf, PathBuf>);
 
-/// An edit with the version that it is for and the root module that wants it.
+/// An edit with the provider's version that it is for and the root module that wants it.
 struct Wanted {
+    address: ProviderAddress,
     version: Version,
     edit: ConstraintEdit,
     root: usize,
@@ -73,7 +75,8 @@ fn wanted(surveys: &[(&Path, &mut Survey)], paths: &mut CanonicalPaths) -> BTree
                 let Some(edit) = edits.get(&(location.path(), location.span.start + 1)) else { continue };
                 let place = paths.place(location);
                 if wanted.get(&place).is_none_or(|other| other.version < *version) {
-                    wanted.insert(place, Wanted { version: version.clone(), edit: (*edit).clone(), root });
+                    let (address, version, edit) = (address.clone(), version.clone(), (*edit).clone());
+                    wanted.insert(place, Wanted { address, version, edit, root });
                 }
             }
         }
@@ -119,7 +122,7 @@ fn adopt(
 }
 
 fn disagreement(wanted: &Wanted, readings: &[Reading], surveys: &[(&Path, &mut Survey)]) -> Disagreement {
-    let Wanted { version, edit, root } = wanted;
+    let Wanted { address, version, edit, root } = wanted;
     let name = |root: usize| surveys[root].0.display();
     let old = edit.location.file.text.get(edit.location.span.clone()).unwrap_or_default();
     let message = format!("the constraint {old} cannot be rewritten for all root modules that share it");
@@ -131,8 +134,12 @@ fn disagreement(wanted: &Wanted, readings: &[Reading], surveys: &[(&Path, &mut S
         error.note(format!("{} can have {version} at most, which that does not allow", name(*root)))
     };
     let error = excluded.iter().fold(error, note);
-    let help = "change what holds it back there, or name a version that all of them can have: provlock upgrade \
-                --recursive --constraints PROVIDER@VERSION";
+    let common = excluded.iter().map(|(_, version)| *version).min().unwrap_or(version);
+    let name = address.short(surveys[*root].1.dialect);
+    let help = format!(
+        "change what holds it back there, or let none of them have a newer version: \
+         provlock upgrade --recursive --constraints {name}@{common}"
+    );
     let roots: BTreeSet<usize> = readings.iter().map(|reading| reading.root).collect();
     Disagreement { roots: roots.into_iter().collect(), error: error.help(help) }
 }
@@ -146,3 +153,6 @@ impl CanonicalPaths {
         (canonical.clone(), location.span.start + 1)
     }
 }
+
+#[cfg(test)]
+mod tests;

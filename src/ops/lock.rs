@@ -1,5 +1,6 @@
 //! `lock`: every required provider at one version, with hashes for every wanted platform (spec sections 6 and 8).
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -7,10 +8,8 @@ use super::policy::Rules;
 use super::record::{Recorded, record};
 use super::select::Candidate;
 use crate::address::{Hostname, ProviderAddress};
-use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::hash::Hash;
 use crate::lockfile::{self, Document, LockedProvider, Locks, ProviderDiff};
 use crate::platform::Platform;
 use crate::requirements::Requirements;
@@ -60,42 +59,24 @@ pub struct ProviderReport {
     /// The entry of the other program's registry that its version was taken over from.
     pub taken_over_from: Option<ProviderAddress>,
     /// The packages that were looked at, by platform.
-    pub packages: BTreeMap<Platform, LockedPackage>,
+    pub packages: BTreeMap<Platform, Arc<Fetched>>,
 }
 
-/// A package that was looked at.
-pub struct LockedPackage {
-    /// Its `h1:`.
-    pub h1: Hash,
-    /// How it was authenticated.
-    pub authentication: Authentication,
-    /// Bytes that were downloaded for it.
-    pub downloaded: u64,
-    /// Whether its `h1:` is only what the registry reports.
-    pub reported: bool,
-}
-
-/// A provider's version and the packages that are needed of it.
+/// A provider's version and the platforms whose packages are needed of it.
 pub(super) struct Plan<'a> {
-    candidate: Candidate<'a>,
-    version: Version,
-    platforms: Vec<Platform>,
+    pub(super) candidate: Candidate<'a>,
+    pub(super) version: Version,
+    pub(super) platforms: Cow<'a, [Platform]>,
     warnings: Vec<Diagnostic>,
 }
 
-/// Packages that were fetched for a root module.
-pub(super) type Packages = BTreeMap<ProviderAddress, BTreeMap<Platform, Arc<Fetched>>>;
+/// A plan with the packages that were fetched for it, in the order of its platforms.
+pub(super) struct Supplied<'a> {
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) packages: Vec<Arc<Fetched>>,
+}
 
 impl Plan<'_> {
-    /// The packages that are needed.
-    pub(super) fn wanted(&self) -> impl Iterator<Item = Wanted> {
-        self.platforms.iter().map(|platform| Wanted {
-            address: self.candidate.address.clone(),
-            version: self.version.clone(),
-            platform: platform.clone(),
-        })
-    }
-
     /// Why the policy does not allow the packages, with the places that require them.
     fn against_signatures(&self, packages: &[Arc<Fetched>], rules: &Rules) -> Vec<Diagnostic> {
         let release = format!("{} {}", self.candidate.address.short(self.candidate.dialect), self.version);
@@ -163,14 +144,19 @@ fn not_allowed(candidate: &Candidate<'_>, rules: &Rules) -> Vec<Diagnostic> {
 }
 
 /// Selects the version of a provider.
-pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, source: &Source) -> Result<Plan<'a>> {
+pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, source: &Source) -> Result<Plan<'a>> {
     let address = candidate.address;
     let available = candidate.available(source)?;
     let version = candidate.select(&available)?;
     let platforms = match request.platforms {
-        PlatformSelection::These(platforms) => platforms.clone(),
+        PlatformSelection::These(platforms) => Cow::Borrowed(platforms.as_slice()),
         PlatformSelection::All => source.platforms(address, &version)?.into_iter().collect(),
     };
+    if platforms.is_empty() {
+        let message = format!("no platform of {address} {version} is asked for");
+        let error = Diagnostic::error(Code::PlatformNotKnown, message);
+        return Err(Box::new(error.help("name the platforms, for example: --platform linux_amd64")));
+    }
     let listed = available.versions.get(&version).map(|offer| &offer.platforms).filter(|listed| !listed.is_empty());
     if let Some(listed) = listed
         && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))
@@ -189,20 +175,17 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'_>, sour
 pub(super) fn assemble(
     request: &LockRequest<'_>,
     (old, taken_over): &(Locks, BTreeMap<ProviderAddress, ProviderAddress>),
-    plans: &[Plan<'_>],
-    mut packages: Packages,
+    supplied: Vec<Supplied<'_>>,
 ) -> std::result::Result<LockOutcome, Vec<Diagnostic>> {
     let mut warnings = request.requirements.warnings.clone();
     let mut errors = Vec::new();
     let mut locks = old.clone();
-    for plan in plans {
+    for Supplied { plan, packages } in &supplied {
         warnings.extend(plan.warnings.iter().cloned());
-        let fetched = packages.get(plan.candidate.address);
-        let fetched: Vec<_> = fetched.into_iter().flat_map(BTreeMap::values).cloned().collect();
-        warnings.extend(fetched.iter().flat_map(|package| package.warnings.iter().cloned()));
-        errors.extend(plan.against_signatures(&fetched, request.rules));
+        warnings.extend(packages.iter().flat_map(|package| package.warnings.iter().cloned()));
+        errors.extend(plan.against_signatures(packages, request.rules));
         let previous = old.get(plan.candidate.address);
-        match record(&plan.candidate, previous, plan.version.clone(), &fetched, request.accept_changed_hashes) {
+        match record(&plan.candidate, previous, plan.version.clone(), packages, request.accept_changed_hashes) {
             Ok(Recorded { provider, warning }) => {
                 warnings.extend(warning);
                 locks.insert(plan.candidate.address.clone(), provider);
@@ -218,24 +201,25 @@ pub(super) fn assemble(
     }
     warnings.dedup();
     let differences = lockfile::diff(request.document.locks(), &locks).providers;
+    let packages = |Supplied { plan, packages }: Supplied<'_>| plan.platforms.iter().cloned().zip(packages).collect();
+    let mut packages: BTreeMap<_, BTreeMap<Platform, Arc<Fetched>>> =
+        supplied.into_iter().map(|supplied| (supplied.plan.candidate.address, packages(supplied))).collect();
     let report = |difference: ProviderDiff| ProviderReport {
         required: request.requirements.providers.contains_key(&difference.address),
         taken_over_from: taken_over.get(&difference.address).cloned(),
-        packages: packages.remove(&difference.address).unwrap_or_default().into_iter().map(locked_package).collect(),
+        packages: packages.remove(&difference.address).unwrap_or_default(),
         difference,
     };
     Ok(LockOutcome { providers: differences.into_iter().map(report).collect(), locks, warnings })
 }
 
-fn locked_package((platform, fetched): (Platform, Arc<Fetched>)) -> (Platform, LockedPackage) {
-    let Fetched { h1, authentication, downloaded, reported, .. } = &*fetched;
-    let (h1, authentication) = (h1.clone(), authentication.clone());
-    (platform, LockedPackage { h1, authentication, downloaded: *downloaded, reported: *reported })
-}
-
 /// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints, but
 /// not the hashes, because the two registries' packages differ (spec section 6). The old entries stay.
-pub(super) fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
+///
+/// Like OpenTofu, takes over what is not required, too, but with `only` nothing else.
+pub(super) fn take_over(request: &LockRequest<'_>) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
+    let LockRequest { document, dialect, only, .. } = *request;
+    let locks = document.locks();
     let mut new = locks.clone();
     let mut taken_over = BTreeMap::new();
     let predecessor = |address: &ProviderAddress| {
@@ -245,7 +229,7 @@ pub(super) fn take_over(locks: &Locks, dialect: Dialect) -> (Locks, BTreeMap<Pro
         for (address, provider) in locks.iter().filter(|(address, _)| predecessor(address)) {
             let hostname: Hostname = dialect.default_host();
             let successor = ProviderAddress { hostname, ..address.clone() };
-            if !locks.contains_key(&successor) {
+            if !locks.contains_key(&successor) && (only.is_empty() || only.contains(&successor)) {
                 new.insert(successor.clone(), LockedProvider { hashes: BTreeSet::new(), ..provider.clone() });
                 taken_over.insert(successor, address.clone());
             }

@@ -2,6 +2,7 @@
 
 mod agreement;
 mod lock;
+mod objection;
 pub mod parallel;
 mod policy;
 mod record;
@@ -12,8 +13,9 @@ mod upgrade;
 pub mod verify;
 
 pub use agreement::{Disagreement, agree};
-pub use lock::{LockOutcome, LockRequest, LockedPackage, ProviderReport};
+pub use lock::{LockOutcome, LockRequest, ProviderReport};
+pub use objection::{MinimumAge, Reason};
 pub use policy::Rules;
 pub use roots::{RootSearch, find_roots};
 pub use schedule::{Locked, lock, lock_all};
-pub use upgrade::{MinimumAge, Outlook, Survey, UpgradeRequest, survey_all};
+pub use upgrade::{Outlook, Survey, UpgradeRequest, survey_all};

@@ -1,7 +1,7 @@
 //! Independent pieces of work side by side.
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// How many requests may wait for an answer at the same time. Waiting needs no core, so this does not depend on how
 /// many there are; what needs one is limited where packages are hashed.
@@ -9,35 +9,172 @@ pub(crate) const WAITING_REQUESTS: usize = 64;
 
 /// Applies `work` to every item on up to `threads` threads, and returns the results in the order of the items.
 pub fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let count = items.len();
-    if threads.min(count) <= 1 {
+    let threads = threads.min(items.len());
+    if threads <= 1 {
         return items.into_iter().map(work).collect();
     }
     let queue = Mutex::new(items.into_iter().enumerate());
-    let results = Mutex::new(Vec::with_capacity(count));
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let worker = || std::iter::from_fn(next).map(|(index, item)| (index, work(item))).collect::<Vec<_>>();
+    let mut results: Vec<_> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
+        let results = workers.into_iter().map(std::thread::ScopedJoinHandle::join);
+        results.flat_map(|result| result.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    });
+    results.sort_unstable_by_key(|(index, _)| *index);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Does all `jobs`, and the jobs that they lead to, on up to `threads` threads.
+///
+/// A job that asks a host is in that host's group. Of the groups with jobs left, that with the fewest at work comes next,
+/// so that a slow host holds up nobody else; within a group, jobs are started in their order. Jobs without a group wait for no
+/// host, and come before all others.
+pub(crate) fn run<G: Ord + Clone + Send, J: Send>(
+    jobs: impl IntoIterator<Item = (Option<G>, J)>,
+    threads: usize,
+    work: impl Fn(J) -> Vec<(Option<G>, J)> + Sync,
+) {
+    let queue = Queue::default();
+    queue.add(jobs);
+    let worker = || {
+        while let Some((job, _at_work)) = queue.next() {
+            queue.add(work(job));
+        }
+    };
     std::thread::scope(|scope| {
-        for _ in 0..threads.min(count) {
-            scope.spawn(|| {
-                loop {
-                    let next = queue.lock().unwrap_or_else(PoisonError::into_inner).next();
-                    let Some((index, item)) = next else { break };
-                    let result = work(item);
-                    results.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
-                }
-            });
+        for _ in 0..threads {
+            scope.spawn(worker);
         }
     });
-    let mut results = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    results.sort_by_key(|(index, _)| *index);
-    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Jobs that wait, and how many are at work.
+struct Queue<G, J> {
+    groups: Mutex<BTreeMap<Option<G>, Group<J>>>,
+    changed: Condvar,
+}
+
+struct Group<J> {
+    waiting: VecDeque<J>,
+    at_work: usize,
+}
+
+/// Counts a job as being at work until it is dropped, even by a panic, so that nobody waits for it forever.
+struct AtWork<'a, G: Ord, J> {
+    queue: &'a Queue<G, J>,
+    group: Option<G>,
+}
+
+impl<G: Ord + Clone, J> Queue<G, J> {
+    fn add(&self, jobs: impl IntoIterator<Item = (Option<G>, J)>) {
+        let mut groups = self.lock();
+        for (group, job) in jobs {
+            groups.entry(group).or_default().waiting.push_back(job);
+            self.changed.notify_one();
+        }
+    }
+
+    /// The next job, after waiting for one as long as others may lead to it; none when everything is done.
+    fn next(&self) -> Option<(J, AtWork<'_, G, J>)> {
+        let mut groups = self.lock();
+        loop {
+            let waiting = groups.iter_mut().filter(|(_, group)| !group.waiting.is_empty());
+            let next = waiting.min_by_key(|(name, group)| (name.is_some(), group.at_work));
+            if let Some((name, group)) = next
+                && let Some(job) = group.waiting.pop_front()
+            {
+                group.at_work += 1;
+                return Some((job, AtWork { queue: self, group: name.clone() }));
+            }
+            if groups.values().all(|group| group.at_work == 0) {
+                return None;
+            }
+            groups = self.changed.wait(groups).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+impl<G, J> Queue<G, J> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Option<G>, Group<J>>> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<G, J> Default for Queue<G, J> {
+    fn default() -> Self {
+        Self { groups: Mutex::default(), changed: Condvar::new() }
+    }
+}
+
+impl<J> Default for Group<J> {
+    fn default() -> Self {
+        Self { waiting: VecDeque::new(), at_work: 0 }
+    }
+}
+
+impl<G: Ord, J> Drop for AtWork<'_, G, J> {
+    fn drop(&mut self) {
+        let mut groups = self.queue.lock();
+        if let Some(group) = groups.get_mut(&self.group) {
+            group.at_work -= 1;
+        }
+        if groups.values().all(|group| group.at_work == 0) {
+            self.queue.changed.notify_all();
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn results_come_in_the_order_of_the_items_and_every_item_once() {
-        let squares = super::map((0..1000u64).collect(), 8, |n| n * n);
+        let squares = map((0..1000u64).collect(), 8, |n| n * n);
         assert_eq!(squares, (0..1000).map(|n| n * n).collect::<Vec<_>>());
-        assert!(super::map(Vec::<u8>::new(), 8, |n| n).is_empty());
+        assert!(map(Vec::<u8>::new(), 8, |n| n).is_empty());
+    }
+
+    /// The order in which one thread does jobs of these groups.
+    fn order(jobs: &[(Option<&'static str>, u32)]) -> Vec<u32> {
+        let done = Mutex::new(Vec::new());
+        run(jobs.iter().copied(), 1, |job| {
+            done.lock().unwrap().push(job);
+            if job == 1 { vec![(Some("a"), 7), (None, 8)] } else { Vec::new() }
+        });
+        done.into_inner().unwrap()
+    }
+
+    #[test]
+    fn jobs_without_a_group_come_first_and_what_jobs_lead_to_is_done() {
+        assert_eq!(order(&[(Some("a"), 1), (Some("a"), 2), (None, 3)]), [3, 1, 8, 2, 7]);
+        assert_eq!(order(&[]), [0; 0]);
+    }
+
+    #[test]
+    fn a_slow_group_gets_no_more_than_its_share() {
+        let queue = Queue::default();
+        queue.add((0..3).flat_map(|_| [(Some("slow"), "slow"), (Some("swift"), "swift")]));
+        let (job, slow) = queue.next().unwrap();
+        assert_eq!(job, "slow");
+        for _ in 0..3 {
+            let (job, _swift) = queue.next().unwrap();
+            assert_eq!(job, "swift", "because none of them is at work any more");
+        }
+        let (job, _also_slow) = queue.next().unwrap();
+        assert_eq!(job, "slow", "because nothing else is left");
+        drop(slow);
+    }
+
+    #[test]
+    fn a_job_that_panics_keeps_nobody_waiting() {
+        let outcome = std::panic::catch_unwind(|| {
+            run([(Some("a"), 0), (Some("a"), 1)], 4, |job| {
+                assert_ne!(job, 0, "as it should");
+                Vec::new()
+            });
+        });
+        assert!(outcome.is_err());
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::address::{Hostname, ProviderAddress};
 use crate::authentication::Authentication;
-use crate::cli_config::ProviderPattern;
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::cli_config::{PatternError, ProviderPattern};
+use crate::diagnostic::{self, Code, Diagnostic, Location};
 use crate::dialect::Dialect;
 use crate::settings::Settings;
 
@@ -14,6 +14,7 @@ pub struct Rules {
     namespaces: Option<Vec<ProviderPattern>>,
     require_signed: bool,
     trust: Vec<Trust>,
+    min_age_exempt: Vec<ProviderAddress>,
 }
 
 #[derive(Clone, Debug)]
@@ -27,33 +28,35 @@ impl Rules {
     /// Reads the policy of a project's settings.
     ///
     /// # Errors
-    /// Hosts, namespaces and patterns that cannot be understood.
+    /// Namespaces, patterns and addresses that cannot be understood, each with its place.
     pub fn new(settings: &Settings, dialect: Dialect) -> Result<Self, Vec<Diagnostic>> {
-        let mut errors = Vec::new();
-        let mut invalid = |key: &str, text: &str, error: &dyn std::fmt::Display| {
-            let message = format!("{key} of provlock.toml: {text:?}: {error}");
-            errors.push(Diagnostic::error(Code::InvalidArgument, message));
-        };
         let policy = &settings.policy;
-        let hosts = policy.allowed_hosts.as_ref().map(|hosts| {
-            let host =
-                |text: &String| Hostname::parse(text).map_err(|error| invalid("allowed-hosts", text, &error)).ok();
-            hosts.iter().filter_map(host).collect()
+        let mut errors = Vec::new();
+        let namespace = |text: &str| match ProviderPattern::parse(&format!("{text}/*"), dialect) {
+            Err(PatternError::Shape) => Err("a namespace is [HOSTNAME/]NAMESPACE".to_owned()),
+            pattern => pattern.map_err(|error| error.to_string()),
+        };
+        let namespaces = policy.allowed_namespaces.as_ref().map(|list| {
+            let namespaces = list.iter().map(|text| text.read("allowed-namespaces", namespace));
+            understood(namespaces, &mut errors)
         });
-        let namespaces = policy.allowed_namespaces.as_ref().map(|namespaces| {
-            let namespace = |text: &String| {
-                let pattern = ProviderPattern::parse(&format!("{text}/*"), dialect);
-                pattern.map_err(|error| invalid("allowed-namespaces", text, &error)).ok()
-            };
-            namespaces.iter().filter_map(namespace).collect()
+        let trust = settings.trust.iter().map(|rule| {
+            let providers = rule.providers.read("[trust]", |text| ProviderPattern::parse(text, dialect))?;
+            let location = rule.providers.location.clone();
+            Ok(Trust { providers, fingerprints: rule.fingerprints.clone(), location })
         });
-        let trust = settings.trust.iter().filter_map(|rule| {
-            let pattern = ProviderPattern::parse(&rule.providers, dialect);
-            let providers = pattern.map_err(|error| invalid("trust", &rule.providers, &error)).ok()?;
-            Some(Trust { providers, fingerprints: rule.fingerprints.clone(), location: rule.location.clone() })
-        });
-        let rules = Self { hosts, namespaces, require_signed: policy.require_signed, trust: trust.collect() };
+        let trust = understood(trust, &mut errors);
+        let address = |text: &str| ProviderAddress::parse(text, dialect);
+        let exempt = policy.min_age_exempt.iter().map(|text| text.read("min-age-exempt", address));
+        let min_age_exempt = understood(exempt, &mut errors);
+        let (hosts, require_signed) = (policy.allowed_hosts.clone(), policy.require_signed);
+        let rules = Self { hosts, namespaces, require_signed, trust, min_age_exempt };
         if errors.is_empty() { Ok(rules) } else { Err(errors) }
+    }
+
+    /// The providers that no age is demanded of.
+    pub fn min_age_exempt(&self) -> &[ProviderAddress] {
+        &self.min_age_exempt
     }
 
     /// Whether the policy names a provider's namespace, so that it is meant as it is written.
@@ -103,6 +106,11 @@ impl Rules {
         }
         errors
     }
+}
+
+/// The values that could be read; the errors of the others are collected.
+fn understood<T>(values: impl Iterator<Item = diagnostic::Result<T>>, errors: &mut Vec<Diagnostic>) -> Vec<T> {
+    values.filter_map(|value| value.map_err(|error| errors.push(*error)).ok()).collect()
 }
 
 impl Trust {

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::select::Candidate;
+use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::hash::{Hash, HashScheme};
 use crate::lockfile::LockedProvider;
@@ -18,8 +19,8 @@ pub(crate) struct Recorded {
 
 /// Combines an entry with the packages that were fetched for it.
 ///
-/// Hashes of the same version are kept, unknown ones only where no version was chosen. An entry that holds `zh:` hashes of which none is confirmed is refused, unless
-/// its hashes are to be replaced.
+/// Hashes of the same version are kept; those of schemes that are not known only where no version was chosen. An entry that
+/// holds `zh:` hashes is refused when none of its hashes is confirmed, unless its hashes are to be replaced.
 pub(crate) fn record(
     candidate: &Candidate<'_>,
     old: Option<&LockedProvider>,
@@ -44,7 +45,10 @@ pub(crate) fn record(
                 warning = Some(unconfirmed(candidate, &version, kept));
                 hashes.extend(kept.iter().filter(|hash| stays(hash)).cloned());
             }
-            (false, _) => hashes.extend(kept.iter().filter(|hash| stays(hash)).cloned()),
+            (false, _) => {
+                warning = not_published(candidate, &version, kept, packages);
+                hashes.extend(kept.iter().filter(|hash| stays(hash)).cloned());
+            }
         }
     }
     Ok(Recorded { provider: LockedProvider { version, constraints, hashes }, warning })
@@ -73,6 +77,37 @@ fn refusal(
         .help(format!(
             "compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes {name}"
         ))
+}
+
+/// A warning about `zh:` hashes that the release does not have, where its SHA256SUMS, which has them all, is known.
+fn not_published(
+    candidate: &Candidate<'_>,
+    version: &Version,
+    kept: &BTreeSet<Hash>,
+    packages: &[Arc<Fetched>],
+) -> Option<Diagnostic> {
+    let has_sums = |package: &Arc<Fetched>| {
+        matches!(package.authentication, Authentication::Signed { .. } | Authentication::SigningSkipped)
+    };
+    let is_published = |hash: &Hash| {
+        packages.iter().any(|package| package.recordable.contains(hash) || package.confirmed.contains(hash))
+    };
+    let unknown = kept.iter().filter(|hash| hash.scheme() == HashScheme::Zh && !is_published(hash));
+    let unknown: Vec<_> = unknown.filter(|_| packages.iter().any(has_sums)).collect();
+    let first = *unknown.first()?;
+    let name = candidate.address.short(candidate.dialect);
+    let message = match unknown.len() {
+        1 => format!("a recorded zh: hash belongs to no published package of {name} {version}"),
+        count => format!("{count} recorded zh: hashes belong to no published package of {name} {version}"),
+    };
+    let warning = Diagnostic::warning(Code::HashNotPublished, message).note("compared with SHA256SUMS");
+    let entry = candidate.document.entry(candidate.address);
+    let place = entry.and_then(|entry| entry.hashes.iter().find(|(hash, _)| hash == first));
+    let warning = match place {
+        Some((_, location)) => warning.at(location.clone(), "not published"),
+        None => warning,
+    };
+    Some(warning.help("find out who added it, and remove it"))
 }
 
 fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Hash>) -> Diagnostic {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use globset::{Glob, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
 use super::parallel;
@@ -160,12 +160,12 @@ impl Filter {
     }
 }
 
-fn globs(patterns: &[String]) -> crate::diagnostic::Result<GlobSet> {
-    let invalid = |error: globset::Error| Box::new(Diagnostic::error(Code::InvalidArgument, error.to_string()));
+fn globs(globs: &[Glob]) -> crate::diagnostic::Result<GlobSet> {
     let mut set = GlobSetBuilder::new();
-    for pattern in patterns {
-        set.add(GlobBuilder::new(pattern).literal_separator(true).build().map_err(invalid)?);
+    for glob in globs {
+        set.add(glob.clone());
     }
+    let invalid = |error: globset::Error| Box::new(Diagnostic::error(Code::InvalidArgument, error.to_string()));
     set.build().map_err(invalid)
 }
 
@@ -174,6 +174,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::settings::parse_glob;
 
     const PROVIDER: &str = "provider \"null\" {}\n";
 
@@ -245,7 +246,7 @@ mod tests {
             ("infra/a/examples/x/main.tf", PROVIDER),
             ("other/main.tf", PROVIDER),
         ]);
-        let globs = |list: &[&str]| list.iter().map(ToString::to_string).collect();
+        let globs = |list: &[&str]| list.iter().map(|text| parse_glob(text).unwrap()).collect();
         let filter = RootFilter { include: globs(&["infra/**"]), exclude: globs(&["**/examples/**"]) };
         assert_eq!(found(directory.path(), &filter), ["infra", "infra/a"]);
         let filter = RootFilter { include: globs(&["*"]), exclude: Vec::new() };

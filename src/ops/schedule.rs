@@ -4,16 +4,18 @@
 //! versions are known; then, in one queue, the packages that any root needs. A root is finished by whoever fetches the
 //! last of its packages.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use super::lock::{LockOutcome, LockRequest, Packages, Plan};
+use super::lock::{LockOutcome, LockRequest, Plan, Supplied};
 use super::lock::{add_error, assemble, candidates, plan, take_over, without_overridden};
 use super::parallel::{self, WAITING_REQUESTS};
 use super::select::Candidate;
-use crate::address::ProviderAddress;
+use crate::address::{Hostname, ProviderAddress};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::lockfile::Locks;
+use crate::platform::Platform;
 use crate::settings::PlatformSelection;
 use crate::source::{Fetched, ProgressSink, Source, Wanted};
 use crate::version::Version;
@@ -38,7 +40,7 @@ pub fn lock_all(
     progress: ProgressSink<'_>,
     finished: &(dyn Fn(usize, Locked) + Sync),
 ) {
-    let old: Vec<_> = requests.iter().map(|request| take_over(request.document.locks(), request.dialect)).collect();
+    let old: Vec<_> = requests.iter().map(take_over).collect();
     let mut overridden = Vec::new();
     let mut to_lock = Vec::new();
     for (request, (locks, _)) in requests.iter().zip(&old) {
@@ -48,96 +50,163 @@ pub fn lock_all(
     }
     let known: Vec<_> = to_lock.iter().flatten().flatten().collect();
     ask_ahead(&known, requests, source);
-    let mut roots = Vec::new();
-    let mut needed: BTreeMap<Wanted, Vec<usize>> = BTreeMap::new();
-    for (index, planned) in plan_all(to_lock, requests, source).into_iter().enumerate() {
-        match planned {
-            Ok(plans) => {
-                let wanted: BTreeSet<Wanted> = plans.iter().flat_map(Plan::wanted).collect();
-                let awaited = wanted.len();
-                for wanted in wanted {
-                    needed.entry(wanted).or_default().push(roots.len());
-                }
-                roots.push(Root {
-                    index,
-                    overridden: std::mem::take(&mut overridden[index]),
-                    request: &requests[index],
-                    old: &old[index],
-                    plans,
-                    state: State::new(awaited),
-                });
-            }
+    let mut planned = Vec::new();
+    for (index, plans) in plan_all(to_lock, requests, source).into_iter().enumerate() {
+        match plans {
+            Ok(plans) => planned.push((index, plans)),
             Err(errors) => finished(index, Err(errors)),
         }
     }
-    for root in roots.iter().filter(|root| root.plans.is_empty()) {
-        finished(root.index, root.outcome(Packages::new(), Vec::new()));
+    let mut needed = Needed::default();
+    let mut roots = Vec::new();
+    for (index, plans) in &planned {
+        let packages = needed.by(roots.len(), plans);
+        let overridden = std::mem::take(&mut overridden[*index]);
+        roots.push(Root::new(&requests[*index], &old[*index], plans, packages, overridden));
     }
-    parallel::map(needed.into_iter().collect(), WAITING_REQUESTS, |(wanted, waiting)| {
-        let is_needed = waiting.iter().any(|root| !roots[*root].has_failed());
-        let fetched = is_needed.then(|| source.package(&wanted, progress));
-        let complete = waiting.into_iter().filter_map(|root| {
-            let (packages, errors) = roots[root].arrived(&wanted, fetched.as_ref())?;
-            Some((&roots[root], packages, errors))
-        });
-        // Side by side, because one package may complete many roots, and writing a file is waiting for a disk.
-        parallel::map(complete.collect(), WAITING_REQUESTS, |(root, packages, errors)| {
-            finished(root.index, root.outcome(packages, errors));
-        });
+    let fetch = |package: &Package<'_>| {
+        let is_needed = package.waiting.iter().any(|root| !roots[*root].has_failed.load(Ordering::Relaxed));
+        let fetched = is_needed.then(|| source.package(&package.wanted(), progress));
+        let has_failed = matches!(fetched, Some(Err(_)));
+        let _ = package.fetched.set(fetched);
+        let complete = package.waiting.iter().filter(|root| roots[**root].arrived(has_failed));
+        complete.map(|root| (None, Job::Conclude(*root))).collect()
+    };
+    let threads = WAITING_REQUESTS.min(needed.packages.len() + roots.len());
+    parallel::run(needed.jobs(&roots), threads, |job| match job {
+        Job::Fetch(package) => fetch(&needed.packages[package]),
+        Job::Conclude(root) => {
+            finished(planned[root].0, roots[root].outcome(&needed.packages));
+            Vec::new()
+        }
     });
+}
+
+/// What there is to do once the versions are selected.
+enum Job {
+    /// Fetch a package.
+    Fetch(usize),
+    /// Finish a root module whose packages have all been fetched.
+    Conclude(usize),
+}
+
+/// The packages that any root module needs, each once.
+#[derive(Default)]
+struct Needed<'a> {
+    packages: Vec<Package<'a>>,
+    /// Which of them are of a provider.
+    of_provider: HashMap<&'a ProviderAddress, Vec<usize>>,
+}
+
+/// A package that is needed.
+struct Package<'a> {
+    address: &'a ProviderAddress,
+    version: &'a Version,
+    platform: &'a Platform,
+    /// Where its platform is in the list of those that are wanted.
+    place: usize,
+    /// The root modules that need it.
+    waiting: Vec<usize>,
+    /// What came of it; nothing if no root module needed it any more.
+    fetched: OnceLock<Option<Result<Arc<Fetched>>>>,
+}
+
+impl<'a> Needed<'a> {
+    /// Takes note of what a root module needs; which packages these are, in the order of its plans and their platforms.
+    fn by(&mut self, root: usize, plans: &'a [Plan<'_>]) -> Vec<usize> {
+        let mut needed = Vec::new();
+        for Plan { candidate, version, platforms, .. } in plans {
+            let of_provider = self.of_provider.entry(candidate.address).or_default();
+            for (place, platform) in platforms.iter().enumerate() {
+                let is_it = |index: &&usize| {
+                    let package = &self.packages[**index];
+                    package.version == version && package.platform == platform
+                };
+                let index = of_provider.iter().find(is_it).copied().unwrap_or_else(|| {
+                    let address = candidate.address;
+                    let (waiting, fetched) = (Vec::new(), OnceLock::new());
+                    self.packages.push(Package { address, version, platform, place, waiting, fetched });
+                    of_provider.push(self.packages.len() - 1);
+                    self.packages.len() - 1
+                });
+                self.packages[index].waiting.push(root);
+                needed.push(index);
+            }
+        }
+        needed
+    }
+
+    /// What is to be done first, each job with the host that it asks. The first platform of every provider comes before the
+    /// second of any, so that it is soon known which providers are large.
+    fn jobs(&self, roots: &[Root<'_>]) -> Vec<(Option<&'a Hostname>, Job)> {
+        let mut order: Vec<_> = self.packages.iter().enumerate().collect();
+        order.sort_by_key(|(_, package)| package.place);
+        let fetch = order.into_iter().map(|(index, package)| (Some(&package.address.hostname), Job::Fetch(index)));
+        let complete = roots.iter().enumerate().filter(|(_, root)| root.packages.is_empty());
+        fetch.chain(complete.map(|(index, _)| (None, Job::Conclude(index)))).collect()
+    }
+}
+
+impl Package<'_> {
+    fn wanted(&self) -> Wanted {
+        let (address, version, platform) = (self.address.clone(), self.version.clone(), self.platform.clone());
+        Wanted { address, version, platform }
+    }
 }
 
 /// A root module whose packages are being fetched.
 struct Root<'a> {
-    index: usize,
     request: &'a LockRequest<'a>,
     old: &'a (Locks, BTreeMap<ProviderAddress, ProviderAddress>),
-    plans: Vec<Plan<'a>>,
+    plans: &'a [Plan<'a>],
+    /// What the plans need, in their order.
+    packages: Vec<usize>,
     /// What there is to say of providers that are left out.
     overridden: Vec<Diagnostic>,
-    state: Mutex<State>,
+    /// How many packages have not come yet.
+    awaited: AtomicUsize,
+    has_failed: AtomicBool,
 }
 
-/// What has arrived for a root.
-#[derive(Default)]
-struct State {
-    awaited: usize,
-    packages: Packages,
-    errors: Vec<Diagnostic>,
-}
-
-impl State {
-    fn new(awaited: usize) -> Mutex<Self> {
-        Mutex::new(Self { awaited, ..Self::default() })
-    }
-}
-
-impl Root<'_> {
-    fn has_failed(&self) -> bool {
-        !self.state.lock().unwrap_or_else(PoisonError::into_inner).errors.is_empty()
+impl<'a> Root<'a> {
+    fn new(
+        request: &'a LockRequest<'a>,
+        old: &'a (Locks, BTreeMap<ProviderAddress, ProviderAddress>),
+        plans: &'a [Plan<'a>],
+        packages: Vec<usize>,
+        overridden: Vec<Diagnostic>,
+    ) -> Self {
+        let (awaited, has_failed) = (AtomicUsize::new(packages.len()), AtomicBool::new(false));
+        Self { request, old, plans, packages, overridden, awaited, has_failed }
     }
 
-    /// Takes a package, or that it was not fetched; returns everything when it is the last.
-    fn arrived(&self, wanted: &Wanted, fetched: Option<&Result<Arc<Fetched>>>) -> Option<(Packages, Vec<Diagnostic>)> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        match fetched {
-            Some(Ok(fetched)) => {
-                let packages = state.packages.entry(wanted.address.clone()).or_default();
-                packages.insert(wanted.platform.clone(), Arc::clone(fetched));
-            }
-            Some(Err(error)) => add_error(&mut state.errors, (**error).clone()),
-            None => {}
+    /// Takes note that a package has come, or failed; whether it was the last.
+    fn arrived(&self, has_failed: bool) -> bool {
+        if has_failed {
+            self.has_failed.store(true, Ordering::Relaxed);
         }
-        state.awaited -= 1;
-        let State { awaited, packages, errors } = &mut *state;
-        (*awaited == 0).then(|| (std::mem::take(packages), std::mem::take(errors)))
+        // The last must see what was stored with all others.
+        self.awaited.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    fn outcome(&self, packages: Packages, errors: Vec<Diagnostic>) -> Locked {
+    fn outcome(&self, packages: &[Package<'_>]) -> Locked {
+        let (mut supplied, mut errors) = (Vec::with_capacity(self.plans.len()), Vec::new());
+        let mut fetched = self.packages.iter().map(|index| packages[*index].fetched.get());
+        for plan in self.plans {
+            let mut packages = Vec::with_capacity(plan.platforms.len());
+            for package in fetched.by_ref().take(plan.platforms.len()) {
+                match package.and_then(Option::as_ref) {
+                    Some(Ok(package)) => packages.push(Arc::clone(package)),
+                    Some(Err(error)) => add_error(&mut errors, (**error).clone()),
+                    None => {}
+                }
+            }
+            supplied.push(Supplied { plan, packages });
+        }
         if !errors.is_empty() {
             return Err(errors);
         }
-        let mut outcome = assemble(self.request, self.old, &self.plans, packages)?;
+        let mut outcome = assemble(self.request, self.old, supplied)?;
         outcome.warnings.extend(self.overridden.iter().cloned());
         Ok(outcome)
     }
@@ -149,6 +218,15 @@ enum Ahead<'a> {
     Versions(&'a ProviderAddress),
     Release(&'a ProviderAddress, &'a Version),
     Package(Wanted),
+}
+
+impl Ahead<'_> {
+    fn host(&self) -> &Hostname {
+        match self {
+            Self::Versions(address) | Self::Release(address, _) => &address.hostname,
+            Self::Package(wanted) => &wanted.address.hostname,
+        }
+    }
 }
 
 /// Asks for everything that is known to be needed before any version is selected. What goes wrong is met again by whoever
@@ -172,17 +250,21 @@ fn ask_ahead(candidates: &[&Candidate<'_>], requests: &[LockRequest<'_>], source
         })
     });
     let jobs: BTreeSet<_> = versions.chain(releases).chain(packages).collect();
-    parallel::map(jobs.into_iter().collect(), WAITING_REQUESTS, |job| match job {
-        Ahead::Versions(address) => drop(source.versions(address)),
-        Ahead::Release(address, version) => source.prepare_release(address, version),
-        Ahead::Package(wanted) => source.prepare(&wanted),
+    let threads = WAITING_REQUESTS.min(jobs.len());
+    parallel::run(jobs.into_iter().map(|job| (Some(job.host().clone()), job)), threads, |job| {
+        match job {
+            Ahead::Versions(address) => drop(source.versions(address)),
+            Ahead::Release(address, version) => source.prepare_release(address, version),
+            Ahead::Package(wanted) => source.prepare(&wanted),
+        }
+        Vec::new()
     });
 }
 
 /// Selects the versions for every root; all its errors, if there are any.
 fn plan_all<'a>(
     candidates: Vec<std::result::Result<Vec<Candidate<'a>>, Vec<Diagnostic>>>,
-    requests: &[LockRequest<'_>],
+    requests: &[LockRequest<'a>],
     source: &Source,
 ) -> Vec<std::result::Result<Vec<Plan<'a>>, Vec<Diagnostic>>> {
     let mut planned = Vec::new();

@@ -30,6 +30,11 @@ impl Candidate<'_> {
         available.map_err(|error| Box::new(self.at_declarations(*error.into_diagnostic())))
     }
 
+    /// Whether the lock file has this version.
+    pub(crate) fn has_locked(&self, version: &Version) -> bool {
+        self.locked.is_some_and(|locked| locked.version == *version)
+    }
+
     /// Adds the places that require the provider.
     pub(crate) fn at_declarations(&self, error: Diagnostic) -> Diagnostic {
         let declarations = self.requirement.declarations.iter();

@@ -4,23 +4,19 @@
 //! rest with the versions that were chosen.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
-
-use jiff::{SignedDuration, Timestamp};
 
 use super::lock::{self, LockRequest};
+use super::objection::{self, MinimumAge, Objection, Reason};
 use super::parallel::{self, WAITING_REQUESTS};
 use super::select::Candidate;
 use crate::address::ProviderAddress;
 use crate::constraint::{Constraint, Operator};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result};
+use crate::dialect::Dialect;
 use crate::requirements::rewrite::{self, ConstraintEdit, Rewrite};
 use crate::requirements::{Declaration, Requirement, Requirements};
-use crate::source::{Available, ReleaseDates, Source};
+use crate::source::{Available, Source};
 use crate::version::Version;
-
-/// How many versions of a provider are skipped for their age, newest first; older ones are then not asked about.
-const MOST_SKIPPED: usize = 30;
 
 /// What is to be upgraded, and how far.
 #[derive(Clone, Copy)]
@@ -34,23 +30,15 @@ pub struct UpgradeRequest<'a> {
     pub rewrite_constraints: bool,
     /// How old a version must be.
     pub minimum_age: Option<MinimumAge<'a>>,
-}
-
-/// How old a version must be to be chosen.
-#[derive(Clone, Copy)]
-pub struct MinimumAge<'a> {
-    /// The age.
-    pub age: Duration,
-    /// Providers whose versions may be younger.
-    pub exempt: &'a [ProviderAddress],
-    /// The time at which the age is measured.
-    pub now: Timestamp,
-    /// When versions were published.
-    pub dates: &'a ReleaseDates,
+    /// Whether a version is chosen only if the source has its packages for all wanted platforms. A source that asks no host
+    /// has only some.
+    pub only_complete: bool,
 }
 
 /// What an upgrade would do.
 pub struct Survey {
+    /// Whose rules apply.
+    pub dialect: Dialect,
     /// The providers that were looked at, in the order of their addresses.
     pub providers: Vec<Outlook>,
     /// The configuration's requirements, with the constraints after the edits.
@@ -77,8 +65,8 @@ pub struct Outlook {
     pub newest: Version,
     /// The declarations whose constraints do not allow the newest version.
     pub held_back_by: Vec<Declaration>,
-    /// Whether versions were skipped for their age.
-    pub too_young: bool,
+    /// Why newer versions that the constraints allow were skipped, if any were.
+    pub skipped: Option<Reason>,
 }
 
 /// A provider's outlook and what follows from it.
@@ -113,6 +101,7 @@ impl Survey {
 
     fn new(request: &LockRequest<'_>, warnings: Vec<Diagnostic>) -> Self {
         Self {
+            dialect: request.dialect,
             providers: Vec::new(),
             requirements: request.requirements.clone(),
             edits: Vec::new(),
@@ -139,9 +128,7 @@ pub fn survey_all(
     requests: &[UpgradeRequest<'_>],
     source: &Source,
 ) -> Vec<std::result::Result<Survey, Vec<Diagnostic>>> {
-    let taken_over =
-        |request: &UpgradeRequest<'_>| lock::take_over(request.lock.document.locks(), request.lock.dialect);
-    let old: Vec<_> = requests.iter().map(taken_over).collect();
+    let old: Vec<_> = requests.iter().map(|request| lock::take_over(&request.lock)).collect();
     let mut surveys = Vec::new();
     let mut all = Vec::new();
     for (index, (request, (old, _))) in requests.iter().zip(&old).enumerate() {
@@ -189,7 +176,7 @@ fn prospect(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Sou
         address: candidate.address.clone(),
         locked: request.lock.document.locks().get(candidate.address).map(|locked| locked.version.clone()),
         held_back_by: if chosen.version < newest { holding_back(requirement, &newest) } else { Vec::new() },
-        too_young: chosen.too_young,
+        skipped: chosen.skipped,
         allowed: chosen.version,
         newest,
     };
@@ -210,7 +197,7 @@ fn holding_back(requirement: &Requirement, version: &Version) -> Vec<Declaration
 struct Chosen {
     version: Version,
     rewrite: Option<Rewrite>,
-    too_young: bool,
+    skipped: Option<Reason>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -234,14 +221,11 @@ fn exactly(
     } else {
         return Err(candidate.chosen_against_constraints(version));
     };
-    let is_locked = candidate.locked.is_some_and(|locked| locked.version == *version);
-    let age = request.minimum_age.filter(|_| !is_locked);
-    if let Some(why) = age.and_then(|age| age.objection(candidate.address, version, source)) {
-        let message = format!("{} {version} is not chosen: {why}", candidate.name());
-        let error = Diagnostic::error(Code::TooYoung, message);
-        return Err(Box::new(error.help("choose it all the same with --min-age 0d")));
+    let objection = request.objection(candidate, version, available, source);
+    if let Some(error) = objection::error(candidate, objection.as_slice()) {
+        return Err(Box::new(error));
     }
-    Ok(Chosen { version: version.clone(), rewrite, too_young: false, warnings: Vec::new() })
+    Ok(Chosen { version: version.clone(), rewrite, skipped: None, warnings: Vec::new() })
 }
 
 /// The newest version that the constraints, rewritten if that is wanted, and the demanded age allow.
@@ -253,7 +237,7 @@ fn newest_allowed(
 ) -> Result<Chosen> {
     let constraints = &candidate.requirement.constraints;
     let mut not_rewritten = None;
-    let mut skipped: Vec<String> = Vec::new();
+    let mut skipped: Vec<Objection> = Vec::new();
     for version in available.versions.keys().rev() {
         let rewrite = if constraints.allows(version) {
             None
@@ -268,24 +252,20 @@ fn newest_allowed(
         } else {
             continue;
         };
-        // What is locked already is not chosen anew, however young it is.
-        let is_locked = candidate.locked.is_some_and(|locked| locked.version == *version);
-        if skipped.len() >= MOST_SKIPPED && !is_locked {
+        if !candidate.has_locked(version) && !objection::may_ask_more(&skipped) {
             continue;
         }
-        let age = request.minimum_age.filter(|_| !is_locked);
-        match age.and_then(|age| age.objection(candidate.address, version, source)) {
+        match request.objection(candidate, version, available, source) {
             None => {
-                let warnings = not_rewritten.into_iter().chain(too_young(candidate, &skipped)).collect();
-                return Ok(Chosen { version: version.clone(), rewrite, too_young: !skipped.is_empty(), warnings });
+                let warnings = not_rewritten.into_iter().chain(objection::warning(candidate, &skipped)).collect();
+                let skipped = skipped.first().map(|objection| objection.reason);
+                return Ok(Chosen { version: version.clone(), rewrite, skipped, warnings });
             }
-            Some(why) => skipped.push(format!("{version} is not chosen: {why}")),
+            Some(objection) => skipped.push(objection),
         }
     }
-    if let Some(warning) = too_young(candidate, &skipped) {
-        let error = Diagnostic::error(Code::TooYoung, warning.message);
-        let error = error.help("choose it all the same with --min-age 0d");
-        return Err(Box::new(warning.notes.into_iter().fold(error, Diagnostic::note)));
+    if let Some(error) = objection::error(candidate, &skipped) {
+        return Err(Box::new(error));
     }
     let notes = not_rewritten.into_iter().map(|warning| warning.message);
     Err(Box::new(notes.fold(*candidate.no_match(available), Diagnostic::note)))
@@ -298,39 +278,4 @@ fn is_above(requirement: &Requirement, version: &Version, prereleases: bool) -> 
     let is_above =
         |term: &Constraint| *version > term.boundary || (*version == term.boundary && term.operator == Operator::Less);
     (prereleases || !version.is_prerelease()) && terms.iter().all(|term| term.compares(version) || is_above(term))
-}
-
-/// What to say about the versions that were skipped, the newest first.
-fn too_young(candidate: &Candidate<'_>, skipped: &[String]) -> Option<Diagnostic> {
-    let (first, others) = skipped.split_first()?;
-    let warning = Diagnostic::warning(Code::TooYoung, format!("{} {first}", candidate.name()));
-    let warning = match skipped.len() {
-        MOST_SKIPPED => warning.help(format!("only the newest {MOST_SKIPPED} versions were asked about")),
-        _ => warning,
-    };
-    Some(others.iter().cloned().fold(warning, Diagnostic::note))
-}
-
-impl MinimumAge<'_> {
-    /// Why a version is not old enough, or cannot be shown to be.
-    fn objection(&self, address: &ProviderAddress, version: &Version, source: &Source) -> Option<String> {
-        if self.age.is_zero() || self.exempt.contains(address) {
-            return None;
-        }
-        let age = SignedDuration::try_from(self.age).unwrap_or(SignedDuration::MAX);
-        match self.dates.published(address, version, source) {
-            Ok(date) if self.now.duration_since(date) >= age => None,
-            Ok(date) => Some(format!("published {date:.0}, and it must be {} old", self.shown_age())),
-            Err(why) => Some(format!("when it was published is not known, because {why}")),
-        }
-    }
-
-    fn shown_age(&self) -> String {
-        const DAY: u64 = 86_400;
-        match self.age.as_secs() {
-            DAY => "1 day".to_owned(),
-            seconds if seconds % DAY == 0 => format!("{} days", seconds / DAY),
-            seconds => format!("{:#}", SignedDuration::from_secs(i64::try_from(seconds).unwrap_or(i64::MAX))),
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! The hash cache: what is known of packages that were hashed before.
 //!
 //! A package never changes, because its `zh:` names it. So an entry is never stale, only absent or damaged, and a
-//! damaged one counts as absent and is written anew. Every entry is stored twice: by its `zh:`, and by provider, version
-//! and platform for work without a network. A failing cache is a cache without entries: it never fails a run.
+//! damaged one counts as absent and is written anew. Every entry is stored by its `zh:`, and that of a package which a
+//! verified SHA256SUMS lists also by provider, version and platform, for work without a network. A failing cache is a cache without entries: it never fails a run.
 //!
 //! The caller must not use an entry that it found by `zh:` unless a verified SHA256SUMS holds that `zh:`.
 
@@ -92,15 +92,16 @@ impl HashCache {
         files.filter_map(|file| read(&file)).filter(|package| package.provider == *provider).collect()
     }
 
-    /// Remembers a package, if that is possible.
+    /// Remembers a package that a verified SHA256SUMS lists, if that is possible.
     pub fn put(&self, package: &CachedPackage) {
-        let Some(bytes) = encode(package) else { return };
-        let by_provider = self.path_by_provider(&package.provider, &package.version, &package.platform);
-        for path in self.path_by_zh(&package.zh).into_iter().chain([by_provider]) {
-            if read(&path).as_ref() != Some(package) {
-                // A cache that cannot be written is no reason to stop.
-                let _ = storage::replace(&path, &bytes);
-            }
+        write(&self.path_by_provider(&package.provider, &package.version, &package.platform), package);
+        self.put_by_zh(package);
+    }
+
+    /// Remembers a package, if that is possible, but not that it is the provider's: that is what a mirror says.
+    pub fn put_by_zh(&self, package: &CachedPackage) {
+        if let Some(path) = self.path_by_zh(&package.zh) {
+            write(&path, package);
         }
     }
 
@@ -177,6 +178,15 @@ fn checksum(json: &str) -> String {
 
 fn read(path: &Path) -> Option<CachedPackage> {
     decode(&storage::read(path, LONGEST_ENTRY)?)
+}
+
+fn write(path: &Path, package: &CachedPackage) {
+    if read(path).as_ref() != Some(package)
+        && let Some(bytes) = encode(package)
+    {
+        // A cache that cannot be written is no reason to stop.
+        let _ = storage::replace(path, &bytes);
+    }
 }
 
 /// What is in a directory; nothing if it cannot be read.

@@ -5,22 +5,34 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Deserialize;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use toml::Spanned;
 
-use super::{PlatformSelection, Policy, RootFilter, Settings, TrustRule, error_at, parse_duration};
+use super::{PlatformSelection, Policy, RootFilter, Settings, TrustRule, Unread};
+use super::{error_at, parse_duration, parse_glob};
+use crate::address::Hostname;
 use crate::diagnostic::{Location, Result, SourceFile};
+
+const PLATFORMS: &str = "\"all\" or a list of platforms, for example [\"linux_amd64\", \"darwin_arm64\"]";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
     dialect: Option<Spanned<String>>,
-    platforms: Option<Spanned<toml::Value>>,
+    platforms: Option<Spanned<Platforms>>,
     #[serde(default)]
     roots: Roots,
     #[serde(default)]
     policy: PolicyTable,
     #[serde(default)]
     trust: BTreeMap<Spanned<String>, Spanned<Vec<Spanned<String>>>>,
+}
+
+/// One word, or a list.
+enum Platforms {
+    Word(String),
+    List(Vec<Spanned<String>>),
 }
 
 #[derive(Deserialize, Default)]
@@ -35,13 +47,13 @@ struct Roots {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct PolicyTable {
-    allowed_hosts: Option<Vec<String>>,
-    allowed_namespaces: Option<Vec<String>>,
+    allowed_hosts: Option<Vec<Spanned<String>>>,
+    allowed_namespaces: Option<Vec<Spanned<String>>>,
     #[serde(default)]
     require_signed: bool,
     min_age: Option<Spanned<String>>,
     #[serde(default)]
-    min_age_exempt: Vec<String>,
+    min_age_exempt: Vec<Spanned<String>>,
 }
 
 pub(super) fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Settings> {
@@ -49,15 +61,19 @@ pub(super) fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Settings>
         .map_err(|error| error_at(source, error.span().unwrap_or(0..0), error.message().trim_end()))?;
     let policy = Policy {
         min_age: file.policy.min_age.map(|text| checked(source, &text, parse_duration)).transpose()?,
-        allowed_hosts: file.policy.allowed_hosts,
-        allowed_namespaces: file.policy.allowed_namespaces,
+        allowed_hosts: file.policy.allowed_hosts.map(|hosts| all(source, &hosts, Hostname::parse)).transpose()?,
+        allowed_namespaces: file.policy.allowed_namespaces.map(|list| unread_list(source, list)),
         require_signed: file.policy.require_signed,
-        min_age_exempt: file.policy.min_age_exempt,
+        min_age_exempt: unread_list(source, file.policy.min_age_exempt),
+    };
+    let roots = RootFilter {
+        include: all(source, &file.roots.include, parse_glob)?,
+        exclude: all(source, &file.roots.exclude, parse_glob)?,
     };
     Ok(Settings {
         dialect: file.dialect.map(|text| checked(source, &text, str::parse)).transpose()?,
         platforms: file.platforms.map(|platforms| selection(source, &platforms)).transpose()?,
-        roots: RootFilter { include: globs(source, file.roots.include)?, exclude: globs(source, file.roots.exclude)? },
+        roots,
         policy,
         trust: file.trust.into_iter().map(|(key, value)| trust_rule(source, key, &value)).collect::<Result<_>>()?,
         path: Some(path),
@@ -73,23 +89,54 @@ fn checked<T, E: ToString>(
     read(text.get_ref()).map_err(|error| error_at(source, text.span(), error.to_string()))
 }
 
-fn selection(source: &Arc<SourceFile>, value: &Spanned<toml::Value>) -> Result<PlatformSelection> {
-    let read = || match value.get_ref() {
-        toml::Value::String(text) if text == "all" => Ok(PlatformSelection::All),
-        toml::Value::Array(items) => {
-            let texts = items.iter().map(toml::Value::as_str).collect::<Option<Vec<_>>>();
-            PlatformSelection::parse(texts.ok_or("a platform is a string")?).map_err(|error| error.to_string())
-        }
-        _ => Err("write \"all\" or a list of platforms, for example [\"linux_amd64\", \"darwin_arm64\"]".to_owned()),
-    };
-    read().map_err(|message| error_at(source, value.span(), message))
+/// Reads every string of a list.
+fn all<T, E: ToString>(
+    source: &Arc<SourceFile>,
+    texts: &[Spanned<String>],
+    read: impl Fn(&str) -> std::result::Result<T, E>,
+) -> Result<Vec<T>> {
+    texts.iter().map(|text| checked(source, text, &read)).collect()
 }
 
-fn globs(source: &Arc<SourceFile>, patterns: Vec<Spanned<String>>) -> Result<Vec<String>> {
-    for pattern in &patterns {
-        checked(source, pattern, globset::Glob::new)?;
+fn unread(source: &Arc<SourceFile>, text: Spanned<String>) -> Unread {
+    let location = Location::new(source, text.span());
+    Unread { text: text.into_inner(), location }
+}
+
+fn unread_list(source: &Arc<SourceFile>, texts: Vec<Spanned<String>>) -> Vec<Unread> {
+    texts.into_iter().map(|text| unread(source, text)).collect()
+}
+
+fn selection(source: &Arc<SourceFile>, platforms: &Spanned<Platforms>) -> Result<PlatformSelection> {
+    match platforms.get_ref() {
+        Platforms::Word(text) if text == "all" => Ok(PlatformSelection::All),
+        Platforms::Word(_) => Err(error_at(source, platforms.span(), format!("write {PLATFORMS}"))),
+        Platforms::List(texts) => Ok(all(source, texts, str::parse::<PlatformSelection>)?.into_iter().collect()),
     }
-    Ok(patterns.into_iter().map(Spanned::into_inner).collect())
+}
+
+impl<'de> Deserialize<'de> for Platforms {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        deserializer.deserialize_any(PlatformsVisitor)
+    }
+}
+
+struct PlatformsVisitor;
+
+impl<'de> Visitor<'de> for PlatformsVisitor {
+    type Value = Platforms;
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(PLATFORMS)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> std::result::Result<Platforms, E> {
+        Ok(Platforms::Word(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> std::result::Result<Platforms, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(list)).map(Platforms::List)
+    }
 }
 
 fn trust_rule(
@@ -97,9 +144,8 @@ fn trust_rule(
     providers: Spanned<String>,
     fingerprints: &Spanned<Vec<Spanned<String>>>,
 ) -> Result<TrustRule> {
-    let location = Location::new(source, providers.span());
-    let fingerprints = fingerprints.get_ref().iter().map(|text| checked(source, text, fingerprint));
-    Ok(TrustRule { fingerprints: fingerprints.collect::<Result<_>>()?, providers: providers.into_inner(), location })
+    let fingerprints = all(source, fingerprints.get_ref(), fingerprint)?;
+    Ok(TrustRule { fingerprints, providers: unread(source, providers) })
 }
 
 fn fingerprint(text: &str) -> std::result::Result<String, String> {

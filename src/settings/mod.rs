@@ -2,10 +2,15 @@
 
 mod file;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use globset::{Glob, GlobBuilder};
+
+use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::dialect::Dialect;
 use crate::platform::{Platform, PlatformError};
@@ -43,50 +48,84 @@ pub enum PlatformSelection {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RootFilter {
     /// Only directories that one of these matches; empty means all.
-    pub include: Vec<String>,
+    pub include: Vec<Glob>,
     /// Not the directories that one of these matches.
-    pub exclude: Vec<String>,
+    pub exclude: Vec<Glob>,
+}
+
+/// A value of the settings file that can only be understood once the dialect is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unread {
+    /// The value.
+    pub text: String,
+    /// Where it stands, with its quotes.
+    pub location: Location,
 }
 
 /// The `[policy]` table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
     /// Hosts that providers may come from.
-    pub allowed_hosts: Option<Vec<String>>,
+    pub allowed_hosts: Option<Vec<Hostname>>,
     /// Namespaces, with their host, that providers may come from.
-    pub allowed_namespaces: Option<Vec<String>>,
+    pub allowed_namespaces: Option<Vec<Unread>>,
     /// Whether every provider must be signed.
     pub require_signed: bool,
     /// How old a version must be to be selected by `upgrade`.
     pub min_age: Option<Duration>,
     /// Providers that `min_age` does not hold for.
-    pub min_age_exempt: Vec<String>,
+    pub min_age_exempt: Vec<Unread>,
 }
 
 /// One line of the `[trust]` table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustRule {
     /// Providers: an address in which `*` stands for any namespace or type.
-    pub providers: String,
+    pub providers: Unread,
     /// Full fingerprints of the accepted signing keys, upper-case hexadecimal digits.
     pub fingerprints: Vec<String>,
-    /// Where the rule stands.
-    pub location: Location,
 }
 
-impl PlatformSelection {
-    /// Reads platforms, each `OS_ARCH`, or `all`.
-    pub fn parse<'a>(texts: impl IntoIterator<Item = &'a str>) -> std::result::Result<Self, PlatformError> {
+/// One platform, `OS_ARCH`, or `all`.
+impl FromStr for PlatformSelection {
+    type Err = PlatformError;
+
+    fn from_str(text: &str) -> std::result::Result<Self, PlatformError> {
+        if text == "all" { Ok(Self::All) } else { Ok(Self::These(vec![text.parse()?])) }
+    }
+}
+
+/// What any of several selections selects.
+impl FromIterator<Self> for PlatformSelection {
+    fn from_iter<I: IntoIterator<Item = Self>>(selections: I) -> Self {
         let mut platforms = Vec::new();
-        for text in texts {
-            if text == "all" {
-                return Ok(Self::All);
+        for selection in selections {
+            match selection {
+                Self::All => return Self::All,
+                Self::These(these) => platforms.extend(these),
             }
-            platforms.push(text.parse::<Platform>()?);
         }
         platforms.sort();
         platforms.dedup();
-        Ok(Self::These(platforms))
+        Self::These(platforms)
+    }
+}
+
+impl Unread {
+    /// Reads the value of `key`.
+    ///
+    /// # Errors
+    /// What is wrong with it, at its place.
+    pub fn read<T, E: fmt::Display>(
+        &self,
+        key: &str,
+        read: impl FnOnce(&str) -> std::result::Result<T, E>,
+    ) -> Result<T> {
+        let Self { text, location } = self;
+        read(text).map_err(|error| {
+            let message = format!("{key} holds {text:?}: {error}");
+            Box::new(Diagnostic::error(Code::InvalidArgument, message).at(location.clone(), ""))
+        })
     }
 }
 
@@ -114,6 +153,11 @@ impl Settings {
     pub fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Self> {
         file::parse(source, path)
     }
+}
+
+/// Reads a glob over paths, in which `*` stands for no `/`.
+pub fn parse_glob(text: &str) -> std::result::Result<Glob, globset::Error> {
+    GlobBuilder::new(text).literal_separator(true).build()
 }
 
 /// Reads a duration such as `7d`, `36h` or `2w`.

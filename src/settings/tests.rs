@@ -30,13 +30,25 @@ min-age-exempt = ["hashicorp/aws"]
     )
     .unwrap();
     assert_eq!(settings.dialect, Some(Dialect::Terraform));
-    let platforms = PlatformSelection::parse(["darwin_arm64", "linux_amd64"]).unwrap();
+    let platforms = PlatformSelection::These(["darwin_arm64", "linux_amd64"].map(|text| text.parse().unwrap()).into());
     assert_eq!(settings.platforms, Some(platforms));
-    assert_eq!(settings.roots.include, ["infra/**"]);
+    assert_eq!(settings.roots.include, [parse_glob("infra/**").unwrap()]);
+    assert_eq!(settings.policy.allowed_hosts.unwrap()[0].as_ascii(), "registry.opentofu.org");
+    let exempt = &settings.policy.min_age_exempt[0];
+    assert_eq!((exempt.text.as_str(), exempt.location.line_column()), ("hashicorp/aws", (12, 19)));
     assert_eq!(settings.policy.min_age, Some(Duration::from_secs(7 * 86_400)));
     assert!(settings.policy.require_signed);
-    assert_eq!(settings.trust[0].providers, "registry.example.com/acme/*");
+    assert_eq!(settings.trust[0].providers.text, "registry.example.com/acme/*");
     assert_eq!(settings.trust[0].fingerprints, ["0123456789ABCDEF0123456789ABCDEF01234567"]);
+}
+
+#[test]
+fn selections_of_platforms_add_up() {
+    let select = |texts: &[&str]| texts.iter().map(|text| text.parse()).collect::<std::result::Result<_, _>>();
+    let these = PlatformSelection::These(["darwin_arm64", "linux_amd64"].map(|text| text.parse().unwrap()).into());
+    assert_eq!(select(&["linux_amd64", "darwin_arm64", "linux_amd64"]), Ok(these));
+    assert_eq!(select(&["linux_amd64", "all"]), Ok(PlatformSelection::All));
+    assert_eq!(select(&["linux_amd64", "linux"]), Err(PlatformError("linux".to_owned())));
 }
 
 #[test]
@@ -53,7 +65,13 @@ fn an_unknown_key_is_an_error_at_its_position() {
 
 #[test]
 fn a_wrong_value_is_an_error_at_its_position() {
-    assert_eq!(complaint("platforms = [\n  \"linux-amd64\"]").1, (1, 13));
+    assert_eq!(complaint("platforms = [\n  \"linux-amd64\"]").1, (2, 3));
+    assert_eq!(complaint("platforms = [\"linux_amd64\", 7]").1, (1, 29));
+    assert_eq!(complaint("platforms = \"linux_amd64\"").1, (1, 13));
+    let (message, position) = complaint("platforms = 7");
+    assert!(message.contains("\"all\" or a list of platforms"), "{message}");
+    assert_eq!(position, (1, 13));
+    assert_eq!(complaint("[policy]\nallowed-hosts = [\n  \"a.test\",\n  \"a b\",\n]").1, (4, 3));
     assert_eq!(complaint("dialect = \"pulumi\"").1, (1, 11));
     assert_eq!(complaint("[policy]\nmin-age = \"soon\"").1, (2, 11));
     assert_eq!(complaint("[trust]\n\"a/b\" = [\"12\"]").1, (2, 10));

@@ -1,12 +1,13 @@
 //! Downloads of packages, hashed as they arrive.
 
-use std::fmt::Display;
 use std::io::Read;
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 
 use url::Url;
 
+use super::permits::Permits;
 use super::{NOT_AUTHENTIC_HELP, Progress, ProgressSink, Wanted};
+use crate::cli_config::shown_url;
 use crate::diagnostic::{Code, Result};
 use crate::hash::Hash;
 use crate::net::{Client, DownloadError};
@@ -24,14 +25,17 @@ pub struct Downloader {
 
 struct Shared {
     cache: Option<HashCache>,
-    free: Mutex<usize>,
-    freed: Condvar,
+    permits: Permits,
 }
 
 /// An archive that can be downloaded.
 pub(super) struct Archive<'a> {
     /// Where it is, for errors.
-    pub(super) origin: &'a dyn Display,
+    pub(super) origin: &'a str,
+    /// The host of that place.
+    pub(super) host: &'a str,
+    /// Its bytes, if somebody says how many there are.
+    pub(super) size: Option<u64>,
     /// Its hash, if it is known.
     pub(super) expected: Option<Expected<'a>>,
 }
@@ -41,6 +45,8 @@ pub(super) struct Expected<'a> {
     pub(super) zh: &'a Hash,
     /// The document that says so.
     pub(super) by: &'a str,
+    /// Whether that document is the registry's own and was verified.
+    pub(super) is_verified: bool,
 }
 
 /// Hashes an archive from its body, whose length may be known.
@@ -60,9 +66,6 @@ pub(super) struct Downloaded {
     pub(super) transferred: u64,
 }
 
-/// The right to work on a package, given back when dropped.
-struct Permit<'a>(&'a Shared);
-
 /// A reader that tells how many bytes went through it.
 struct Counted<'a, R> {
     inner: R,
@@ -73,8 +76,7 @@ struct Counted<'a, R> {
 impl Downloader {
     /// Downloads through `client`, `jobs` packages side by side, and remembers hashes in `cache`.
     pub fn new(client: Client, jobs: usize, cache: Option<HashCache>) -> Self {
-        let shared = Shared { cache, free: Mutex::new(jobs.max(1)), freed: Condvar::new() };
-        Self { client, shared: Arc::new(shared) }
+        Self { client, shared: Arc::new(Shared { cache, permits: Permits::new(jobs.max(1)) }) }
     }
 
     /// The same downloader with another number of retries (`download_retry_count` of an installation method).
@@ -84,21 +86,23 @@ impl Downloader {
     }
 
     /// The package whose archive has the hash `zh`, which a verified SHA256SUMS names: from the cache if it is there, else
-    /// downloaded.
+    /// downloaded. Its `size` need not be known.
     pub(super) fn verified_package(
         &self,
         wanted: &Wanted,
         url: &Url,
         zh: &Hash,
+        size: Option<u64>,
         progress: ProgressSink<'_>,
     ) -> Result<Downloaded> {
-        let archive = Archive { origin: url, expected: Some(Expected { zh, by: "SHA256SUMS" }) };
+        let expected = Some(Expected { zh, by: "SHA256SUMS", is_verified: true });
+        let archive = Archive { origin: &shown_url(url), host: host(url), size, expected };
         self.fetch(wanted, &archive, progress, |hash| self.get(wanted, url, hash))
     }
 
     /// The package at `url`, whatever it is.
     pub(super) fn package(&self, wanted: &Wanted, url: &Url, progress: ProgressSink<'_>) -> Result<Downloaded> {
-        let archive = Archive { origin: url, expected: None };
+        let archive = Archive { origin: &shown_url(url), host: host(url), size: None, expected: None };
         self.fetch(wanted, &archive, progress, |hash| self.get(wanted, url, hash))
     }
 
@@ -109,6 +113,12 @@ impl Downloader {
             Err(DownloadError::Consume(error)) => Ok(Err(error)),
             Err(DownloadError::Request(error)) => Err(error.into_diagnostic(&wanted.to_string())),
         }
+    }
+
+    /// What the cache knows of a package.
+    pub(super) fn cached(&self, wanted: &Wanted) -> Option<CachedPackage> {
+        let Wanted { address, version, platform } = wanted;
+        self.shared.cache.as_ref()?.lookup(address, version, platform)
     }
 
     /// The package in `archive`: from the cache if its hash is known and there, else from `get`, which hands the archive's
@@ -123,11 +133,12 @@ impl Downloader {
         let known = self.shared.cache.as_ref().zip(archive.expected.as_ref());
         if let Some(cached) = known.and_then(|(cache, expected)| cache.get(expected.zh, &wanted.address.name)) {
             let CachedPackage { h1, h1_with_directories, zh, size, .. } = cached;
+            self.shared.permits.learn_size(&wanted.address, size);
             return Ok(Downloaded { h1, h1_with_directories, zh, size, transferred: 0 });
         }
         let package = self.download(wanted, archive, progress, get)?;
-        if let Some((cache, _)) = known {
-            cache.put(&CachedPackage {
+        if let Some((cache, expected)) = known {
+            let package = CachedPackage {
                 provider: wanted.address.clone(),
                 version: wanted.version.clone(),
                 platform: wanted.platform.clone(),
@@ -135,7 +146,8 @@ impl Downloader {
                 h1: package.h1.clone(),
                 h1_with_directories: package.h1_with_directories.clone(),
                 size: package.size,
-            });
+            };
+            if expected.is_verified { cache.put(&package) } else { cache.put_by_zh(&package) }
         }
         Ok(package)
     }
@@ -148,10 +160,15 @@ impl Downloader {
         progress: ProgressSink<'_>,
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<Downloaded> {
-        let _permit = self.shared.permit();
+        let permits = &self.shared.permits;
+        let learn_size =
+            |size: Option<u64>| size.into_iter().for_each(|size| permits.learn_size(&wanted.address, size));
+        learn_size(archive.size);
+        let _permit = permits.acquire(archive.host, &wanted.address);
         let limits = Limits::default();
         let pass = |spooled: bool| {
             get(&mut |body, length| {
+                learn_size(length);
                 progress(wanted, Progress::Started(length));
                 let body = Counted { inner: body, wanted, progress };
                 let hash = if spooled { hash_zip_spooled } else { hash_zip };
@@ -169,7 +186,7 @@ impl Downloader {
             Err(_) => None,
         };
         let note = format!("downloaded from {}", archive.origin);
-        if let (Some(Expected { zh, by }), Some(found)) = (&archive.expected, found)
+        if let (Some(Expected { zh, by, .. }), Some(found)) = (&archive.expected, found)
             && *zh != found
         {
             let problem = format!("the package has the hash {found}, but {by} says {zh}");
@@ -182,20 +199,8 @@ impl Downloader {
     }
 }
 
-impl Shared {
-    fn permit(&self) -> Permit<'_> {
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut free = self.freed.wait_while(free, |free| *free == 0).unwrap_or_else(PoisonError::into_inner);
-        *free -= 1;
-        Permit(self)
-    }
-}
-
-impl Drop for Permit<'_> {
-    fn drop(&mut self) {
-        *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
-        self.0.freed.notify_one();
-    }
+fn host(url: &Url) -> &str {
+    url.host_str().unwrap_or_default()
 }
 
 impl<R: Read> Read for Counted<'_, R> {

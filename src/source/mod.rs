@@ -9,6 +9,7 @@ mod network_mirror;
 pub mod oci_mirror;
 mod offline;
 mod once_map;
+mod permits;
 mod registry;
 mod release_dates;
 mod release_urls;
@@ -177,7 +178,7 @@ impl Source {
             SourceKind::NetworkMirror(mirror) => return mirror.platforms(address, version),
             SourceKind::OciMirror(mirror) => return mirror.platforms(address, version),
             SourceKind::Several(several) => return several.platforms(address, version),
-            SourceKind::Offline(offline) => return Ok(offline.platforms(address, version)),
+            SourceKind::Offline(offline) => return offline.platforms(address, version),
             SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {}
         }
         let available = self.versions(address).map_err(SourceError::into_diagnostic)?;

@@ -1,12 +1,14 @@
 //! What is known on this machine: packages in the cache of hashes, versions in lock files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use super::once_map::OnceMap;
 use super::{Available, Fetched, Offer, SourceError, Wanted};
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::package::cache::HashCache;
+use crate::package::cache::{CachedPackage, HashCache};
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -16,20 +18,23 @@ const HELP: &str = "run the command once without --offline, with the same cache"
 ///
 /// The packages in the cache were verified when they got there. Nobody vouches for them anew, so an entry of a lock file that
 /// contradicts them is refused as ever.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Offline {
     cache: Option<HashCache>,
+    /// What the cache has of each provider.
+    packages: OnceMap<ProviderAddress, Arc<Vec<CachedPackage>>>,
     locked: BTreeMap<ProviderAddress, BTreeSet<Version>>,
 }
 
 impl Offline {
     /// What `cache` knows, and versions that lock files name.
     pub fn new(cache: Option<HashCache>, locked: BTreeMap<ProviderAddress, BTreeSet<Version>>) -> Self {
-        Self { cache, locked }
+        Self { cache, packages: OnceMap::default(), locked }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
-        let cached = self.cache.iter().flat_map(|cache| cache.packages(address)).map(|package| package.version);
+        let packages = self.packages(address);
+        let cached = packages.iter().map(|package| package.version.clone());
         let locked = self.locked.get(address).into_iter().flatten().cloned();
         // Nothing is said of platforms: that one is not in the cache does not mean that there is none.
         let versions: BTreeMap<_, _> = cached.chain(locked).map(|version| (version, Offer::default())).collect();
@@ -40,9 +45,22 @@ impl Offline {
         Ok(Available { versions, warnings: Vec::new() })
     }
 
-    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> BTreeSet<Platform> {
-        let packages = self.cache.iter().flat_map(|cache| cache.packages(address));
-        packages.filter(|package| package.version == *version).map(|package| package.platform).collect()
+    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
+        let packages = self.packages(address);
+        let packages = packages.iter().filter(|package| package.version == *version);
+        let platforms: BTreeSet<_> = packages.map(|package| package.platform.clone()).collect();
+        if platforms.is_empty() {
+            let message = format!("no package of {address} {version} is in the cache of hashes");
+            return Err(Box::new(Diagnostic::error(Code::PlatformNotKnown, message).help(HELP)));
+        }
+        Ok(platforms)
+    }
+
+    fn packages(&self, address: &ProviderAddress) -> Arc<Vec<CachedPackage>> {
+        self.packages.get_or_compute(address.clone(), || {
+            let packages = self.cache.iter().flat_map(|cache| cache.packages(address));
+            Arc::new(packages.collect())
+        })
     }
 
     pub(super) fn package(&self, wanted: &Wanted) -> Result<Fetched> {

@@ -8,6 +8,7 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
 use url::Url;
 
 use super::download::Downloader;
@@ -17,17 +18,21 @@ use super::{Available, Fetched, NOT_AUTHENTIC_HELP, Offer, ProgressSink, Publish
 use crate::address::ProviderAddress;
 use crate::authentication::packages::{self, PackageReport};
 use crate::authentication::{Authentication, AuthenticationPolicy, Expired, Sha256Sums, SigningKey, authenticate_sums};
+use crate::cli_config::shown_url;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::hash::{Hash, HashScheme};
 use crate::net::{Document, Purpose, RequestError, RequestErrorKind};
+use crate::package::cache::CachedPackage;
 use crate::platform::Platform;
 use crate::version::Version;
 
-/// A version list, or the metadata of a package, is not larger than this; the largest known list is below 1 MiB.
-const MAXIMUM_METADATA_BYTES: u64 = 32 << 20;
-/// SHA256SUMS has a line of about 120 bytes per platform.
-const MAXIMUM_SUMS_BYTES: u64 = 4 << 20;
+/// A version list is not larger than this; the largest known one is below 1 MiB.
+const MAXIMUM_VERSIONS_BYTES: u64 = 32 << 20;
+/// The metadata of a package holds keys and, from some registries, two hashes per platform.
+const MAXIMUM_METADATA_BYTES: u64 = 2 << 20;
+/// SHA256SUMS has a line of about 120 bytes per platform. All of them fit into a lock file.
+const MAXIMUM_SUMS_BYTES: u64 = 1 << 20;
 /// A signature is a few hundred bytes per key.
 const MAXIMUM_SIGNATURE_BYTES: u64 = 1 << 20;
 /// Plugin protocols that OpenTofu and Terraform speak.
@@ -39,6 +44,8 @@ pub struct Registry {
     policy: RegistryPolicy,
     places: Option<ReleaseUrls>,
     metadata: OnceMap<Wanted, Result<Arc<(PackageMetadata, Url)>>>,
+    /// The platform of each version that was asked about first.
+    first_platforms: OnceMap<(ProviderAddress, Version), Platform>,
     documents: OnceMap<(Url, Url), std::result::Result<Arc<Documents>, RequestError>>,
     signed: OnceMap<SumsKey, Result<Arc<SignedSums>>>,
 }
@@ -70,6 +77,8 @@ struct SumsKey {
     sums: Url,
     signature: Url,
     keys: Vec<String>,
+    /// Without keys, it is accepted from the default host only.
+    is_default_host: bool,
 }
 
 /// A SHA256SUMS document whose signature was checked.
@@ -134,8 +143,7 @@ struct PackageMetadata {
     #[serde(default)]
     signing_keys: SigningKeys,
     /// Read only where it counts, so that nothing in it disturbs elsewhere.
-    #[serde(default)]
-    packages: serde_json::Value,
+    packages: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -168,6 +176,7 @@ impl Registry {
             policy,
             places,
             metadata: OnceMap::default(),
+            first_platforms: OnceMap::default(),
             documents: OnceMap::default(),
             signed: OnceMap::default(),
         }
@@ -175,7 +184,7 @@ impl Registry {
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
         let failed = SourceError::Failed;
-        let (url, answer) = self.ask::<VersionList>(address, "versions").map_err(failed)?;
+        let (url, answer) = self.ask::<VersionList>(address, "versions", MAXIMUM_VERSIONS_BYTES).map_err(failed)?;
         match answer {
             Ok((_, list)) => Ok(list.into()),
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
@@ -190,6 +199,11 @@ impl Registry {
     }
 
     pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
+        if let Some(package) = self.remembered(wanted)
+            && let Some(fetched) = self.confirmed(wanted, package)
+        {
+            return Ok(fetched);
+        }
         let (metadata, base) = &*self.metadata(wanted)?;
         let signed = self.signed_sums(wanted, metadata, base)?;
         let not_authentic = |problem: &dyn std::fmt::Display| {
@@ -210,10 +224,37 @@ impl Registry {
             return Ok(Fetched { reported: true, ..self.fetched(wanted, &signed, &reports, zh, h1) });
         }
         let url = resolve(wanted, base, &metadata.download_url)?;
-        let package = self.downloader.verified_package(wanted, &url, &zh, progress)?;
+        let size = reports.get(&wanted.platform.to_string()).and_then(|report| report.package_size);
+        let package = self.downloader.verified_package(wanted, &url, &zh, size, progress)?;
         packages::check(&reports, &wanted.platform, &metadata.shasum, package.size, &package.h1)
             .map_err(|error| not_authentic(&error))?;
         Ok(Fetched { downloaded: package.transferred, ..self.fetched(wanted, &signed, &reports, zh, package.h1) })
+    }
+
+    /// A package that need not be asked about, because an earlier run has verified it, and because the SHA256SUMS that
+    /// another platform's metadata names will tell whether it is still published.
+    fn remembered(&self, wanted: &Wanted) -> Option<CachedPackage> {
+        let Wanted { address, version, platform } = wanted;
+        let places = self.places.as_ref().filter(|_| !self.policy.trust_registry)?;
+        let package = self.downloader.cached(wanted).filter(|_| places.get(address, version).is_some());
+        package.filter(|_| self.first_platform(wanted) != *platform)
+    }
+
+    /// The platform whose metadata is asked for in any case.
+    fn first_platform(&self, wanted: &Wanted) -> Platform {
+        let Wanted { address, version, platform } = wanted;
+        self.first_platforms.get_or_compute((address.clone(), version.clone()), || platform.clone())
+    }
+
+    /// A remembered package, if the release that is published now holds it.
+    fn confirmed(&self, wanted: &Wanted, package: CachedPackage) -> Option<Fetched> {
+        let first = Wanted { platform: self.first_platform(wanted), ..wanted.clone() };
+        let (metadata, base) = &*self.metadata(&first).ok()?;
+        let signed = self.signed_sums(&first, metadata, base).ok()?;
+        let reports = self.reports(metadata).ok()?;
+        let CachedPackage { zh, h1, size, .. } = package;
+        packages::check(&reports, &wanted.platform, zh.value(), size, &h1).ok()?;
+        signed.zh().contains(&zh).then(|| self.fetched(wanted, &signed, &reports, zh, h1))
     }
 
     /// What may be recorded of a package that has these hashes.
@@ -251,11 +292,13 @@ impl Registry {
         let (metadata, base) = &*found;
         let signed = self.signed_sums(wanted, metadata, base)?;
         let zh: BTreeSet<_> = signed.sums.lines().map(|(_, sum)| Hash::zh(&sum)).collect();
+        let reports = self
+            .reports(metadata)
+            .map_err(|problem| Box::new(wanted.error(Code::PackageNotAuthentic, problem).help(NOT_AUTHENTIC_HELP)))?;
         let of_scheme = |report: &PackageReport, scheme| -> BTreeSet<Hash> {
             report.hashes.iter().filter(|hash| hash.scheme() == scheme).cloned().collect()
         };
-        let reports = self.reports(metadata).unwrap_or_default().into_iter();
-        let h1 = reports.filter_map(|(platform, report)| {
+        let h1 = reports.into_iter().filter_map(|(platform, report)| {
             let sums = of_scheme(&report, HashScheme::Zh);
             let is_signed = !sums.is_empty() && sums.is_subset(&zh);
             is_signed.then(|| Some((platform.parse().ok()?, of_scheme(&report, HashScheme::H1)))).flatten()
@@ -272,10 +315,10 @@ impl Registry {
 
     /// The `packages` map, which only OpenTofu looks at.
     fn reports(&self, metadata: &PackageMetadata) -> std::result::Result<BTreeMap<String, PackageReport>, String> {
-        if self.dialect() != Dialect::Tofu || metadata.packages.is_null() {
+        let Some(packages) = metadata.packages.as_ref().filter(|_| self.dialect() == Dialect::Tofu) else {
             return Ok(BTreeMap::new());
-        }
-        let entries: BTreeMap<String, ReportEntry> = serde_json::from_value(metadata.packages.clone())
+        };
+        let entries: BTreeMap<String, ReportEntry> = serde_json::from_str(packages.get())
             .map_err(|error| format!("the registry's report of packages cannot be read: {error}"))?;
         let report = |(platform, entry): (String, ReportEntry)| {
             let hashes = entry.hashes.iter().map(|text| text.parse::<Hash>().map_err(|error| error.to_string()));
@@ -294,6 +337,9 @@ impl Registry {
 
     /// Fetches what is signed about a package.
     pub(super) fn prepare(&self, wanted: &Wanted) {
+        if self.remembered(wanted).is_some() {
+            return;
+        }
         if let Ok(answer) = self.metadata(wanted) {
             let (metadata, base) = &*answer;
             drop(self.signed_sums(wanted, metadata, base));
@@ -308,7 +354,7 @@ impl Registry {
     fn fetch_metadata(&self, wanted: &Wanted) -> Result<(PackageMetadata, Url)> {
         let Platform { os, arch } = &wanted.platform;
         let path = format!("{}/download/{os}/{arch}", wanted.version);
-        let (url, answer) = self.ask::<PackageMetadata>(&wanted.address, &path)?;
+        let (url, answer) = self.ask::<PackageMetadata>(&wanted.address, &path, MAXIMUM_METADATA_BYTES)?;
         let (base, metadata) = match answer {
             Ok(answer) => answer,
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
@@ -333,6 +379,7 @@ impl Registry {
             sums: resolve(wanted, base, &metadata.shasums_url)?,
             signature: resolve(wanted, base, &metadata.shasums_signature_url)?,
             keys: keys.iter().map(|key| key.ascii_armor.clone()).collect(),
+            is_default_host: self.is_default_host(wanted),
         };
         self.signed.get_or_compute(key.clone(), || self.fetch_signed_sums(wanted, &key, &keys).map(Arc::new))
     }
@@ -343,14 +390,15 @@ impl Registry {
         let Documents { sums, signature } = &*documents;
         let policy = AuthenticationPolicy {
             dialect: self.dialect(),
-            default_host: self.is_default_host(wanted),
+            default_host: key.is_default_host,
             enforce_validation: self.policy.enforce_validation,
             enforce_expiration: self.policy.enforce_expiration,
         };
         let (authentication, expired) = authenticate_sums(&sums.bytes, &signature.bytes, keys, policy, self.policy.now)
             .map_err(|error| {
                 let diagnostic = error.diagnostic(&format!("{} {}", wanted.address, wanted.version));
-                diagnostic.note(format!("checksums: {}", key.sums)).note(format!("signature: {}", key.signature))
+                let diagnostic = diagnostic.note(format!("checksums: {}", shown_url(&key.sums)));
+                diagnostic.note(format!("signature: {}", shown_url(&key.signature)))
             })?;
         if let Some(places) = &self.places {
             places.put(&wanted.address, &wanted.version, &key.sums, &key.signature);
@@ -373,10 +421,14 @@ impl Registry {
     }
 
     /// Asks one of a provider's endpoints, and says which URL that was.
-    fn ask<T: DeserializeOwned>(&self, address: &ProviderAddress, path: &str) -> Result<(Url, Answer<T>)> {
+    fn ask<T: DeserializeOwned>(
+        &self,
+        address: &ProviderAddress,
+        path: &str,
+        limit: u64,
+    ) -> Result<(String, Answer<T>)> {
         let client = &self.downloader.client;
-        let get =
-            |url: &Url| client.get_json::<T>(url, Some(&address.hostname), MAXIMUM_METADATA_BYTES, Purpose::Registry);
+        let get = |url: &Url| client.get_json::<T>(url, Some(&address.hostname), limit, Purpose::Registry);
         let service = client.providers_service(&address.hostname);
         let service =
             service.map_err(|error| error.into_diagnostic(&format!("providers from {}", address.hostname)))?;
@@ -386,10 +438,9 @@ impl Registry {
             && let Some(moved) = client.moved_providers_service(&address.hostname, &service)
         {
             let url = endpoint(&moved, address, path)?;
-            let answer = get(&url);
-            return Ok((url, answer));
+            return Ok((shown_url(&url), get(&url)));
         }
-        Ok((url, answer))
+        Ok((shown_url(&url), answer))
     }
 
     fn dialect(&self) -> Dialect {

@@ -54,7 +54,8 @@ fn locking_again_downloads_no_package() {
     for asked in [url::VERSIONS, url::SHASUMS, url::SIGNATURE] {
         assert_eq!(registry.requests_to(asked), 1, "{asked}");
     }
-    assert_eq!((registry.requests_to(url::DOWNLOAD), registry.requests_to(url::DISCOVERY)), (2, 0));
+    let of_one_platform = 1;
+    assert_eq!((registry.requests_to(url::DOWNLOAD), registry.requests_to(url::DISCOVERY)), (of_one_platform, 0));
 
     forget_lock_file(&environment);
     environment.provlock(LOCK).assert_code(0);
@@ -72,8 +73,8 @@ fn a_damaged_entry_does_not_count_and_is_written_anew() {
     let environment = project(&registry);
     environment.provlock(LOCK).assert_code(0);
     let expected = environment.lock_file();
-    let entries = cached(&environment, "by-zh");
-    assert_eq!(entries.len(), 2);
+    let entries = cached(&environment, "by-");
+    assert_eq!(entries.len(), 4, "by hash and by provider");
     let whole: Vec<_> = entries.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     for (path, text) in entries.iter().zip(&whole) {
         fs::write(path, text.replacen("h1:", "h1:A", 1)).unwrap();
@@ -87,6 +88,22 @@ fn a_damaged_entry_does_not_count_and_is_written_anew() {
     assert_eq!(registry.requests_to(url::PACKAGE), 2);
     let again: Vec<_> = entries.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
     assert_eq!(again, whole);
+}
+
+#[test]
+fn only_a_platform_that_is_not_remembered_is_downloaded() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.provlock(LOCK).assert_code(0);
+    registry.publish("hashicorp/null", "3.2.4").platforms(["darwin_arm64", "linux_amd64", "windows_amd64"]).done();
+    registry.reset_statistics();
+
+    environment.provlock(LOCK.into_iter().chain(["-p", "windows_amd64"])).assert_code(0);
+    assert_eq!(registry.requests_to(url::PACKAGE), 1);
+    let with_cache = environment.lock_file();
+    forget_lock_file(&environment);
+    environment.provlock(LOCK.into_iter().chain(["-p", "windows_amd64", "--no-cache"])).assert_code(0);
+    assert_eq!(with_cache, environment.lock_file());
 }
 
 #[test]
@@ -153,6 +170,7 @@ fn offline_uses_what_is_known_and_says_what_is_missing() {
     forget_lock_file(&environment);
     offline("all").assert_code(0).assert_stderr_has("2 h1, 2 zh");
     environment.provlock(["cache", "clean"]).assert_code(0).assert_stderr_has("Removed");
+    offline("all").assert_code(2).assert_stderr_has("no package of registry.opentofu.org/hashicorp/null 3.2.4 is");
     forget_lock_file(&environment);
     offline("linux_amd64")
         .assert_code(2)

@@ -333,6 +333,26 @@ fn without_keys_signing_is_skipped_on_the_default_host_only() {
 }
 
 #[test]
+fn what_is_accepted_without_keys_on_the_default_host_is_not_accepted_elsewhere() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    let [sums, signature] = [url::SHASUMS, url::SIGNATURE].map(|pattern| {
+        let request = registry.requests_matching(pattern).remove(0);
+        format!("https://{}{}", request.host, request.path)
+    });
+    let same_sums = serde_json::json!({ "shasums_url": sums, "shasums_signature_url": signature });
+    let elsewhere = registry.publish("registry.example.com/acme/gamma", "1.5.0").platforms(["linux_amd64"]);
+    elsewhere.flaw(Flaw::NoKeys).patch_metadata(same_sums).done();
+    environment.write("main.tf", "module \"a\" {\n  source = \"./a\"\n}\nmodule \"b\" {\n  source = \"./b\"\n}\n");
+    environment.write("a/main.tf", requires("acme/gamma", ""));
+    environment.write("b/main.tf", requires("registry.example.com/acme/gamma", ""));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("registry.example.com");
+}
+
+#[test]
 fn a_version_outside_the_constraints_names_both_and_the_way_out() {
     let registry = Registry::start();
     let gamma = registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
@@ -405,7 +425,50 @@ fn an_entry_of_terraforms_registry_gives_its_version_to_that_of_tofu() {
 
     output.assert_code(0).assert_stderr_has("version taken over from registry.terraform.io/hashicorp/null");
     let ours = entry(&ours, ">= 3.0.0", &ours.hashes(&["linux_amd64"]));
-    assert_eq!(environment.lock_file(), lock_file(&[ours, theirs]));
+    assert_eq!(environment.lock_file(), lock_file(&[ours, theirs.clone()]));
+
+    // Not when it is another provider that is to be locked.
+    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    environment.write("gamma/main.tf", requires("acme/gamma", ""));
+    environment.write("gamma.tf", "module \"gamma\" {\n  source = \"./gamma\"\n}\n");
+    environment.write_lock_file(lock_file(std::slice::from_ref(&theirs)));
+    environment.provlock(["--dialect", "tofu", "lock", "-p", "linux_amd64", "acme/gamma"]).assert_code(0);
+    let gamma = entry(&gamma, "", &gamma.hashes(&["linux_amd64"]));
+    assert_eq!(environment.lock_file(), lock_file(&[gamma, theirs]));
+}
+
+#[test]
+fn a_zh_that_the_release_does_not_have_is_pointed_at() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let zeros = format!("zh:{}", "0".repeat(64));
+    let mut hashes = null.hashes(&["linux_amd64"]);
+    hashes.push(zeros.clone());
+    hashes.sort();
+    let with_zeros = lock_file(&[entry(&null, "", &hashes)]);
+    environment.write_lock_file(with_zeros.clone());
+
+    let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+
+    output.assert_code(0).assert_stderr_has("warning[hash-not-published]");
+    output.assert_stderr_has(&zeros).assert_stderr_has("find out who added it");
+    assert_eq!(environment.lock_file(), with_zeros, "hashes of the same version are kept");
+}
+
+#[test]
+fn secrets_in_the_url_of_a_package_are_not_shown() {
+    let registry = Registry::start();
+    let release = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).flaw(Flaw::PackageDiffers);
+    let package = "https://me:PASSWORD@releases.example.com/null.zip?X-Amz-Signature=SECRET";
+    release.patch_metadata(serde_json::json!({ "download_url": package })).done();
+    registry.add_host("releases.example.com");
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+    output.assert_code(2).assert_stderr_has("releases.example.com/null.zip");
+    assert!(!output.stderr.contains("PASSWORD") && !output.stderr.contains("SECRET"), "{}", output.stderr);
 }
 
 #[test]

@@ -14,6 +14,7 @@ mod lock;
 mod many_roots;
 mod merge;
 mod mirrors;
+mod offline;
 #[cfg(unix)]
 mod policy;
 mod private;

@@ -98,6 +98,19 @@ fn check_finds_the_roots_that_would_change() {
     before.assert_same(&environment.snapshot());
 }
 
+#[test]
+fn a_platform_that_is_none_is_said_once_whatever_the_command() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    let before = environment.snapshot();
+    for command in [&["lock", "-r"][..], &["upgrade", "-r"], &["verify", "-r"], &["merge", "a/main.tf"]] {
+        let output = environment.provlock([command, &["-p", "linux_amd64,linux-arm64"]].concat());
+        output.assert_code(2);
+        assert_eq!(output.stderr.matches("\"linux-arm64\" is not a platform").count(), 1, "{output}");
+    }
+    before.assert_same(&environment.snapshot());
+}
+
 /// Files are being written when the signal comes, if it does not come too late.
 #[test]
 #[cfg(unix)]

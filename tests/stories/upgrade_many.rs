@@ -201,6 +201,7 @@ fn a_shared_constraint_is_not_rewritten_when_that_would_break_a_root() {
     output.assert_stderr_has("the constraint ~> 1.0 cannot be rewritten for all root modules that share it");
     output.assert_stderr_has("a is to have 2.0.0, which needs ~> 2.0");
     output.assert_stderr_has("b can have 1.0.0 at most, which that does not allow");
+    output.assert_stderr_has("provlock upgrade --recursive --constraints acme/gamma@1.0.0");
     assert_eq!(validated(&output.stdout)["errors"].as_array().unwrap().len(), 1);
     assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 1.0"));
     assert_eq!((lock_file_of(&environment, "a"), lock_file_of(&environment, "b")), (before.clone(), before));

@@ -1,6 +1,7 @@
 //! Reports as JSON, in the schema of `docs/output.schema.json`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use provlock::address::Hostname;
 use provlock::authentication::Authentication;
@@ -8,9 +9,10 @@ use provlock::cli_config::CredentialsOrigin;
 use provlock::diagnostic::{Diagnostic, Location, Severity};
 use provlock::hash::Hash;
 use provlock::lockfile::{Change, LockedProvider};
-use provlock::ops::{LockedPackage, Outlook, ProviderReport, Survey};
+use provlock::ops::{Outlook, ProviderReport, Reason, Survey};
 use provlock::requirements::Declaration;
 use provlock::requirements::rewrite::ConstraintEdit;
+use provlock::source::Fetched;
 use serde_json::{Value, json};
 
 use super::lock::Report;
@@ -77,7 +79,7 @@ fn outlook(outlook: &Outlook) -> Value {
         "allowed": outlook.allowed.to_string(),
         "newest": outlook.newest.to_string(),
         "held_back_by": outlook.held_back_by.iter().map(holding_back).collect::<Vec<_>>(),
-        "too_young": outlook.too_young,
+        "too_young": outlook.skipped == Some(Reason::TooYoung),
     })
 }
 
@@ -186,7 +188,7 @@ fn authentication(report: &ProviderReport) -> Value {
         Authentication::HashesChecked => "hashes-checked",
         Authentication::Unauthenticated => "unauthenticated",
     };
-    let key_id = |package: &LockedPackage| match &package.authentication {
+    let key_id = |package: &Arc<Fetched>| match &package.authentication {
         Authentication::Signed { key_id, .. } => Some(key_id.clone()),
         _ => None,
     };

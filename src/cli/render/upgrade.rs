@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use provlock::diagnostic::Location;
 use provlock::dialect::Dialect;
-use provlock::ops::{Outlook, Survey};
+use provlock::ops::{Outlook, Reason, Survey};
 use provlock::requirements::Declaration;
 
 use super::lock::root_modules;
@@ -27,10 +27,13 @@ pub(crate) fn table(survey: &Survey, dialect: Dialect) -> String {
 /// A provider's rows: one, and one more for each further declaration that holds it back.
 fn rows(outlook: &Outlook, dialect: Dialect) -> Vec<[String; 5]> {
     let mut reasons: Vec<String> = outlook.held_back_by.iter().map(reason).collect();
-    if reasons.is_empty() && outlook.is_held_back() && outlook.too_young {
-        reasons.push("its age".to_owned());
-    } else if reasons.is_empty() && outlook.is_held_back() && outlook.newest.is_prerelease() {
-        reasons.push("a prerelease must be named exactly".to_owned());
+    if reasons.is_empty() && outlook.is_held_back() {
+        let reason = match outlook.skipped {
+            Some(Reason::TooYoung) => Some("its age"),
+            Some(Reason::Incomplete) => Some("packages that are not in the cache"),
+            None => outlook.newest.is_prerelease().then_some("a prerelease must be named exactly"),
+        };
+        reasons.extend(reason.map(str::to_owned));
     }
     let allowed = if outlook.moves() { outlook.allowed.to_string() } else { String::new() };
     let locked = outlook.locked.as_ref().map(ToString::to_string).unwrap_or_default();

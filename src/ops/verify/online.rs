@@ -195,8 +195,7 @@ impl Question<'_> {
         for (platform, fetched) in parallel::map(platforms, WAITING_REQUESTS, fetch) {
             match fetched {
                 Ok(fetched) => {
-                    let of_h1 = fetched.confirmed.iter().filter(|hash| hash.scheme() == HashScheme::H1);
-                    known.entry(platform).or_default().extend(of_h1.chain([&fetched.h1]).cloned());
+                    known.entry(platform).or_default().insert(fetched.h1.clone());
                 }
                 Err(error) if error.code == Code::PlatformNotAvailable => {}
                 Err(error) => {

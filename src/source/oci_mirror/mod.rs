@@ -98,8 +98,9 @@ impl OciMirror {
             Box::new(wanted.error(Code::RequestFailed, message))
         })?;
         let origin = format!("{}@{}", client.repository(), layer.digest);
-        let expected = Some(Expected { zh: layer.digest.as_zh(), by: "its manifest" });
-        let archive = Archive { origin: &origin, expected };
+        let expected = Some(Expected { zh: layer.digest.as_zh(), by: "its manifest", is_verified: false });
+        let archive =
+            Archive { origin: &origin, host: &client.repository().registry, size: Some(layer.size), expected };
         let package = self.downloader.fetch(wanted, &archive, progress, |hash| {
             let hashed = client.blob(&layer.digest, Limits::default().archive_bytes, hash);
             hashed.map_err(|error| client.diagnostic(error, &wanted.to_string()))

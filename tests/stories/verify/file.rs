@@ -104,6 +104,23 @@ fn untracked_lock_file() {
     assert_eq!(found(&environment, &[]), NOTHING);
 }
 
+/// Other systems have no such names.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lock_file_is_tracked_whatever_the_name_of_its_directory() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let environment = good();
+    let directory = std::path::Path::new(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    for file in ["main.tf", ".terraform.lock.hcl"] {
+        environment.write(directory.join(file), environment.read(file));
+    }
+    git(&environment, &["init", "--quiet"]);
+    git(&environment, &["add", "--all"]);
+    let output = environment.provlock(["verify", "--recursive"]);
+    output.assert_code(0);
+    assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", ""));
+}
+
 #[test]
 fn without_git_nothing_is_said_about_it() {
     let environment = good();

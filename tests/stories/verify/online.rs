@@ -1,8 +1,10 @@
 //! Findings about what registries publish: `--online`.
 
+use serde_json::{Map, Value, json};
+
 use super::{H1, NOTHING, ZH, found, messages, verify};
 use crate::lock::requires;
-use crate::support::publish::Published;
+use crate::support::publish::{Package, Published};
 use crate::support::registry::Registry;
 use crate::support::{Fault, Flaw, PackagesMap, TestEnvironment, Times, keys, url};
 
@@ -81,6 +83,23 @@ fn what_the_registry_reports_need_not_be_fetched() {
     let arguments = ["--online", "--no-cache", "-p", "linux_amd64,darwin_arm64"];
     assert_eq!(found(&environment, &arguments), NOTHING);
     assert_eq!(registry.requests_to(url::PACKAGE), 0);
+}
+
+#[test]
+fn an_h1_that_is_reported_for_one_platform_does_not_cover_another() {
+    let registry = Registry::start();
+    let null = registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).done();
+    let report = |(platform, package): (&String, &Package)| {
+        let h1 = (platform == "linux_amd64").then(|| package.h1.clone());
+        let hashes: Vec<_> = h1.into_iter().chain([package.zh.clone()]).collect();
+        (platform.clone(), json!({ "hashes": hashes, "package_size": package.archive.len() }))
+    };
+    let reports: Map<String, Value> = null.packages.iter().map(report).collect();
+    registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).patch_metadata(json!({ "packages": reports })).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/null", "~> 3.0"));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    assert_eq!(found(&environment, &ONLINE), ["error platform-missing"]);
 }
 
 #[test]

@@ -18,6 +18,7 @@ use crate::cli_config::{CliConfig, Credentials, Environment};
 use crate::diagnostic::{Location, SourceFile};
 use crate::hash::Hash;
 use crate::net::{Client, NetSettings};
+use crate::package::cache::HashCache;
 use crate::source::Progress;
 
 const NULL: &str = "/v2/m/acme/null";
@@ -107,16 +108,16 @@ fn settings() -> NetSettings {
     NetSettings { back_off: Duration::ZERO, use_proxies: false, ..NetSettings::default() }
 }
 
-fn downloader() -> Downloader {
+fn downloader(cache: Option<HashCache>) -> Downloader {
     let config = CliConfig::default();
     let credentials = Credentials::new(&Environment::default(), &config, Dialect::Tofu);
-    Downloader::new(Client::new(settings(), Arc::new(credentials), &config).unwrap(), 2, None)
+    Downloader::new(Client::new(settings(), Arc::new(credentials), &config).unwrap(), 2, cache)
 }
 
 fn mirror_with(host: &str, logins: OciLogins) -> OciMirror {
     let registries = OciRegistries::new(settings(), logins).unwrap();
     let template = RepositoryTemplate::parse_flag(&format!("{host}/m/{{namespace}}/{{type}}")).unwrap();
-    OciMirror::new(downloader(), Arc::new(registries), template, Dialect::Tofu)
+    OciMirror::new(downloader(None), Arc::new(registries), template, Dialect::Tofu)
 }
 
 fn mirror(server: &Server) -> OciMirror {
@@ -210,11 +211,26 @@ fn a_package_yields_its_hashes() {
 }
 
 #[test]
+fn what_a_mirror_holds_is_not_remembered_as_what_the_provider_published() {
+    let server = Server::start({
+        let content = content();
+        move |request| content.answer(request)
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let cache = HashCache::open(directory.path());
+    let mirror = OciMirror { downloader: downloader(Some(cache.clone())), ..mirror(&server) };
+    let fetched = fetch(&mirror).unwrap();
+    let zh: Hash = digest_of(&archive()).replace("sha256:", "zh:").parse().unwrap();
+    assert_eq!(cache.get(&zh, "null").unwrap().h1, fetched.h1);
+    assert_eq!(cache.packages(&null()), []);
+}
+
+#[test]
 fn two_providers_cannot_share_a_repository() {
     let server = Server::start(|_| Reply::new(200, r#"{"tags": []}"#));
     let registries = Arc::new(OciRegistries::new(settings(), OciLogins::anonymous()).unwrap());
     let template = RepositoryTemplate::parse_flag(&format!("{}/m/{{type}}", server.host())).unwrap();
-    let mirror = OciMirror::new(downloader(), registries, template, Dialect::Tofu);
+    let mirror = OciMirror::new(downloader(None), registries, template, Dialect::Tofu);
     assert!(mirror.versions(&null()).is_ok());
     assert!(mirror.versions(&null()).is_ok());
     let other = ProviderAddress::parse("emca/null", Dialect::Tofu).unwrap();
