@@ -46,6 +46,9 @@ complete -c provlock -n "__fish_provlock_needs_command" -f -a "logout" -d 'Remov
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s r -l recursive -d 'Every root module below the PATHs [default: .]; what `.gitignore` names is left out' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l min-age -d 'Choose no version younger than this, for example 7d [default: that of provlock.toml]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l opentofu-api -d 'Where registry.opentofu.org tells when versions were published' -r
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l terraform-api -d 'Where registry.terraform.io tells when versions were published' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r

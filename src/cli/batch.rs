@@ -152,7 +152,7 @@ impl<'a> Batch<'a> {
         groups.map(source).collect()
     }
 
-    /// What `lock` is asked for of a root.
+    /// What `lock` is asked for of a root; no age is demanded.
     pub(crate) fn request<'b>(&self, root: &'b Root) -> LockRequest<'b> {
         LockRequest {
             requirements: &root.requirements,
@@ -161,6 +161,7 @@ impl<'a> Batch<'a> {
             platforms: &root.platforms,
             only: &root.targets.only,
             versions: &root.targets.versions,
+            minimum_age: None,
             rules: &root.rules,
             prune: self.what.prune,
             accept_changed_hashes: self.what.accept_changed_hashes,
@@ -172,7 +173,7 @@ impl<'a> Batch<'a> {
     pub(crate) fn lock<'b>(
         &'b self,
         sources: &[(Dialect, Source)],
-        request: impl Fn(usize, LockRequest<'b>) -> LockRequest<'b>,
+        request: impl Fn(usize, &'b Root) -> LockRequest<'b>,
         write: &(dyn Fn(usize, Option<Replacement<'_>>) -> diagnostic::Result<()> + Sync),
         ui: &Ui,
     ) -> Results<Done> {
@@ -180,7 +181,7 @@ impl<'a> Batch<'a> {
         let downloads = ui.downloads();
         for (dialect, source) in sources {
             let group = self.of_dialect(*dialect);
-            let requests: Vec<_> = group.iter().map(|(index, root)| request(*index, self.request(root))).collect();
+            let requests: Vec<_> = group.iter().map(|(index, root)| request(*index, root)).collect();
             ops::lock_all(&requests, source, &|wanted, progress| downloads.note(wanted, progress), &|place, locked| {
                 let (index, root) = group[place];
                 let done = locked.and_then(|outcome| root.conclude(outcome, |lock_file| write(index, lock_file)));

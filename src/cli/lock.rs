@@ -2,7 +2,9 @@
 
 use clap::Args;
 use provlock::lockfile::file::{self, Replacement};
+use provlock::ops::LockRequest;
 
+use super::age::AgeArgs;
 use super::batch::{Batch, Done};
 use super::render::{diff, json, lock as text};
 use super::source::SourceArgs;
@@ -22,6 +24,8 @@ pub(crate) struct LockArgs {
     #[command(flatten)]
     what: WhatArgs,
     #[command(flatten)]
+    age: AgeArgs,
+    #[command(flatten)]
     source: SourceArgs,
     /// Write nothing; exit with 1 if the lock file would change
     #[arg(long, help_heading = "Output")]
@@ -35,11 +39,17 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     let environment = environment();
     let mut batch = Batch::open(&arguments.what, &arguments.providers, Targets::providers, global, &environment)?;
     batch.tell_dialects(ui);
-    let sources = batch.sources(&arguments.source, &arguments.source.connections(&environment, ui))?;
+    let connections = arguments.source.connections(&environment, ui);
+    let sources = batch.sources(&arguments.source, &connections)?;
+    let ages = arguments.age.ages(&batch, arguments.source.offline, &connections)?;
+    if arguments.source.offline {
+        ages.refuse(&mut batch, |_, request| request.new_providers());
+    }
     let writes = !arguments.check && !arguments.dry_run;
     let write =
         |_, lock_file: Option<Replacement<'_>>| if writes { file::write_all(lock_file.as_slice()) } else { Ok(()) };
-    let results = batch.lock(&sources, |_, request| request, &write, ui);
+    let request = |_, root| LockRequest { minimum_age: ages.of(root), ..batch.request(root) };
+    let results = batch.lock(&sources, request, &write, ui);
     let done = batch.note(results);
     if batch.failed() > 0 && !batch.is_recursive() {
         return Err(batch.errors());

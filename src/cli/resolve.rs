@@ -77,6 +77,7 @@ impl ResolveArgs {
             platforms: &platforms,
             only: &required,
             versions: &BTreeMap::new(),
+            minimum_age: None,
             rules: &Rules::new(&project.settings, dialect)?,
             prune: false,
             accept_changed_hashes: false,

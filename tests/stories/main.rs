@@ -13,6 +13,7 @@ mod json_output;
 mod lock;
 mod many_roots;
 mod merge;
+mod min_age;
 mod mirrors;
 mod offline;
 #[cfg(unix)]
