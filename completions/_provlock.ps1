@@ -34,7 +34,7 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             [CompletionResult]::new('-V', '-V ', [CompletionResultType]::ParameterName, 'Print version')
             [CompletionResult]::new('--version', '--version', [CompletionResultType]::ParameterName, 'Print version')
-            [CompletionResult]::new('lock', 'lock', [CompletionResultType]::ParameterValue, 'Lock every required provider for every platform')
+            [CompletionResult]::new('lock', 'lock', [CompletionResultType]::ParameterValue, 'Lock every required provider, with its hashes for the platforms asked for')
             [CompletionResult]::new('cache', 'cache', [CompletionResultType]::ParameterValue, 'Show or empty the cache of package hashes')
             [CompletionResult]::new('verify', 'verify', [CompletionResultType]::ParameterValue, 'Check that the lock file fits its configuration, the policy and what is published')
             [CompletionResult]::new('diff', 'diff', [CompletionResultType]::ParameterValue, 'Compare two lock files, provider by provider')

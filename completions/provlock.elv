@@ -31,7 +31,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand --help 'Print help'
             cand -V 'Print version'
             cand --version 'Print version'
-            cand lock 'Lock every required provider for every platform'
+            cand lock 'Lock every required provider, with its hashes for the platforms asked for'
             cand cache 'Show or empty the cache of package hashes'
             cand verify 'Check that the lock file fits its configuration, the policy and what is published'
             cand diff 'Compare two lock files, provider by provider'

@@ -34,7 +34,7 @@ complete -c provlock -n "__fish_provlock_needs_command" -s v -l verbose -d 'Say 
 complete -c provlock -n "__fish_provlock_needs_command" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_needs_command" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_needs_command" -s V -l version -d 'Print version'
-complete -c provlock -n "__fish_provlock_needs_command" -f -a "lock" -d 'Lock every required provider for every platform'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "lock" -d 'Lock every required provider, with its hashes for the platforms asked for'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "cache" -d 'Show or empty the cache of package hashes'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "verify" -d 'Check that the lock file fits its configuration, the policy and what is published'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "diff" -d 'Compare two lock files, provider by provider'

@@ -31,6 +31,8 @@ pub(crate) struct Root {
     pub(crate) requirements: Requirements,
     pub(crate) rules: Rules,
     platforms: PlatformSelection,
+    /// Whether nobody has said which platforms are meant, so that it is the one that this program runs on.
+    pub(crate) has_default_platform: bool,
     targets: Targets,
     warnings: Vec<Diagnostic>,
 }
@@ -253,12 +255,13 @@ impl Root {
     ) -> Result<Self, Failure> {
         let (document, warnings) = project.document()?;
         let platforms = what.platforms.named_or_current(&project.settings);
+        let has_default_platform = what.platforms.named(&project.settings).is_none();
         let rules = Rules::new(&project.settings, project.dialect)?;
         let requirements = what.requirements(&project, environment, modules)?;
         if what.is_recursive() {
             targets.only.retain(|address| requirements.providers.contains_key(address));
         }
-        Ok(Self { project, document, requirements, rules, platforms, targets, warnings })
+        Ok(Self { project, document, requirements, rules, platforms, has_default_platform, targets, warnings })
     }
 
     /// The providers that are named and required; all that are required when none is named.

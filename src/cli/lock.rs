@@ -75,6 +75,11 @@ fn show(batch: &Batch<'_>, done: &[Option<Done>], arguments: &LockArgs, ui: &Ui)
     if batch.is_recursive() {
         ui.status(&text::summary_of_many(["Locked", "Would lock"], &shown, batch.failed()));
     }
+    let by_default: Vec<_> =
+        batch.readable().filter(|(_, root)| root.has_default_platform).map(|(index, _)| index).collect();
+    if reports.iter().any(|(index, report)| by_default.contains(index) && report.has_written_for_one_platform()) {
+        ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
+    }
     if ui.json {
         ui.print(&json::lock(&shown, &warnings, &errors));
     } else if arguments.dry_run {

@@ -83,7 +83,7 @@ pub(crate) struct OutputArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Lock every required provider for every platform
+    /// Lock every required provider, with its hashes for the platforms asked for
     Lock(lock::LockArgs),
     /// Show or empty the cache of package hashes
     Cache(cache::CacheArgs),

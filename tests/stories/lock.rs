@@ -541,3 +541,32 @@ fn killed_at_any_moment_leaves_the_old_file_or_the_new_one() {
     }
     assert!(seen[0] > 0, "every run was over before it was killed");
 }
+
+#[test]
+fn who_names_no_platform_is_told_of_the_others() {
+    let registry = Registry::start();
+    let current = provlock::platform::Platform::current().to_string();
+    registry.publish("acme/gamma", "1.5.0").platforms([current.as_str(), "plan9_386"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    let hint = "Other platforms: provlock lock -p all, or set platforms in provlock.toml\n";
+    let says = |arguments: &[&str]| {
+        let output = environment.provlock(arguments);
+        output.assert_code(0).stderr.matches(hint).count()
+    };
+    for root in ["a", "b"] {
+        let configuration = format!("provider \"gamma\" {{}}\n{}", requires("acme/gamma", ""));
+        environment.write(format!("{root}/main.tf"), configuration);
+    }
+    assert_eq!(says(&["-C", "a", "lock", "--dry-run"]), 0, "nothing was written");
+    assert_eq!(says(&["lock", "-r"]), 1, "once for all root modules");
+    assert_eq!(says(&["lock", "-r"]), 0, "nothing was written");
+    let again = |arguments: &[&str]| {
+        std::fs::remove_file(environment.project().join("a/.terraform.lock.hcl")).unwrap();
+        says(arguments)
+    };
+    assert_eq!(again(&["-C", "a", "lock", "--quiet"]), 0);
+    assert_eq!(again(&["-C", "a", "lock", "-p", &current]), 0);
+    assert_eq!(again(&["-C", "a", "lock"]), 1);
+    environment.write("provlock.toml", format!("platforms = [\"{current}\"]\n"));
+    assert_eq!(again(&["-C", "a", "lock"]), 0);
+}

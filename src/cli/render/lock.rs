@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use provlock::hash::Hash;
+use provlock::hash::{Hash, HashScheme};
 use provlock::lockfile::{Change, LockedProvider};
 use provlock::ops::{LockOutcome, ProviderReport};
 use provlock::platform::Platform;
@@ -54,6 +54,16 @@ impl Report<'_> {
         }
         let heading = format!("{}:", self.project.root.display());
         [heading].into_iter().chain(self.lines(ui)).collect()
+    }
+
+    /// Whether an entry was written that can only be sure to fit one platform.
+    pub(crate) fn has_written_for_one_platform(&self) -> bool {
+        let is_for_one = |report: &ProviderReport| {
+            let hashes = report.difference.new.iter().flat_map(|provider| &provider.hashes);
+            let h1 = hashes.filter(|hash| hash.scheme() == HashScheme::H1).count();
+            report.difference.change != Change::Unchanged && h1 == 1
+        };
+        self.changed && self.written && self.outcome.providers.iter().any(is_for_one)
     }
 
     fn row(&self, report: &ProviderReport) -> Row {
