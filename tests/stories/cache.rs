@@ -232,6 +232,10 @@ fn a_trusted_registry_is_taken_at_its_word_where_it_fits_what_is_signed() {
     assert_eq!(environment.lock_file(), expected);
     assert_eq!(registry.requests_to(url::PACKAGE), 0);
 
+    forget_lock_file(&environment);
+    let one = environment.provlock(["lock", "-p", "linux_amd64", "--trust-registry"]);
+    one.assert_code(0).assert_stderr_has("1 package as the registry reports it, not downloaded");
+
     // Where nothing is reported, the packages are downloaded.
     environment.write("main.tf", requires("hashicorp/random", ""));
     environment.provlock(LOCK.into_iter().chain(["--trust-registry"])).assert_code(0);

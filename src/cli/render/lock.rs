@@ -141,7 +141,8 @@ fn what_changed(report: &ProviderReport) -> String {
     let mut parts = Vec::new();
     let reported = report.packages.values().filter(|package| package.reported).count();
     if reported > 0 {
-        parts.push(format!("{} as the registry reports them, not downloaded", count(reported, "package")));
+        let them = if reported == 1 { "it" } else { "them" };
+        parts.push(format!("{} as the registry reports {them}, not downloaded", count(reported, "package")));
     }
     if let Some(origin) = &report.taken_over_from {
         parts.push(format!("version taken over from {origin}, without its hashes"));
