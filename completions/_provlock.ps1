@@ -101,6 +101,7 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             break
         }
         'provlock;cache;dir' {
+            [CompletionResult]::new('--cache-dir', '--cache-dir', [CompletionResultType]::ParameterName, 'Keep the cache of package hashes in DIR')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
             [CompletionResult]::new('--chdir', '--chdir', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
             [CompletionResult]::new('--dialect', '--dialect', [CompletionResultType]::ParameterName, 'Whose rules apply: tofu or terraform [default: detected from the files]')
@@ -115,6 +116,7 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             break
         }
         'provlock;cache;clean' {
+            [CompletionResult]::new('--cache-dir', '--cache-dir', [CompletionResultType]::ParameterName, 'Keep the cache of package hashes in DIR')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
             [CompletionResult]::new('--chdir', '--chdir', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
             [CompletionResult]::new('--dialect', '--dialect', [CompletionResultType]::ParameterName, 'Whose rules apply: tofu or terraform [default: detected from the files]')

@@ -95,6 +95,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand clean 'Remove everything that provlock put there'
         }
         &'provlock;cache;dir'= {
+            cand --cache-dir 'Keep the cache of package hashes in DIR'
             cand -C 'Run as if started in DIR'
             cand --chdir 'Run as if started in DIR'
             cand --dialect 'Whose rules apply: tofu or terraform [default: detected from the files]'
@@ -108,6 +109,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand --help 'Print help'
         }
         &'provlock;cache;clean'= {
+            cand --cache-dir 'Keep the cache of package hashes in DIR'
             cand -C 'Run as if started in DIR'
             cand --chdir 'Run as if started in DIR'
             cand --dialect 'Whose rules apply: tofu or terraform [default: detected from the files]'

@@ -85,6 +85,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -f -a "dir" -d 'Print the directory of the cache'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -f -a "clean" -d 'Remove everything that provlock put there'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
@@ -94,6 +95,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s h -l help -d 'Print help'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''

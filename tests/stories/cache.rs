@@ -253,3 +253,15 @@ fn a_trusted_registry_that_contradicts_what_is_signed_is_refused() {
         assert!(!environment.has_lock_file());
     }
 }
+
+#[test]
+fn the_directory_of_the_cache_may_be_named_before_or_after_what_is_done_with_it() {
+    let environment = TestEnvironment::new();
+    let elsewhere = environment.project().join("elsewhere");
+    let elsewhere = elsewhere.to_str().unwrap();
+    for arguments in [["cache", "--cache-dir", elsewhere, "dir"], ["cache", "dir", "--cache-dir", elsewhere]] {
+        let output = environment.provlock(arguments);
+        assert_eq!(output.assert_code(0).stdout, format!("{elsewhere}\n"));
+    }
+    environment.provlock(["cache", "clean", "--cache-dir", elsewhere]).assert_code(0).assert_stderr_has(elsewhere);
+}
