@@ -27,7 +27,7 @@ pub struct Settings {
     pub dialect: Option<Dialect>,
     /// The platforms to lock.
     pub platforms: Option<PlatformSelection>,
-    /// Which directories `--recursive` looks at.
+    /// Which of the root modules that there are `--recursive` takes.
     pub roots: RootFilter,
     /// What the project allows.
     pub policy: Policy,

@@ -183,3 +183,17 @@ fn an_interrupt_leaves_no_temporary_file() {
         }
     }
 }
+
+#[test]
+fn the_settings_select_among_root_modules_and_make_none() {
+    let environment = TestEnvironment::new();
+    environment.write("live/none/main.tf", requires("hashicorp/null", ""));
+    environment.write("provlock.toml", "[roots]\ninclude = [\"live/none\"]\n");
+    for command in [&["lock", "-r"][..], &["upgrade", "-r"], &["verify", "--recursive"]] {
+        let output = environment.provlock(command);
+        output.assert_code(2).assert_stderr_has("there is no root module in . or below");
+        for text in ["a backend, cloud or provider block or a lock file", "can only select among these", "use -C DIR"] {
+            output.assert_stderr_has(text);
+        }
+    }
+}
