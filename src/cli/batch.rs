@@ -20,7 +20,7 @@ use super::project::Project;
 use super::render::lock::Report;
 use super::roots::RootArguments;
 use super::source::SourceArgs;
-use super::ui::Ui;
+use super::ui::{Downloads, Ui};
 use super::what::{Targets, WhatArgs};
 use super::{Failure, GlobalArgs, invalid_argument};
 
@@ -134,6 +134,11 @@ impl<'a> Batch<'a> {
         self.roots.iter().enumerate().filter_map(|(index, root)| Some((index, root.as_ref().ok()?)))
     }
 
+    /// The providers of all roots that are to be locked.
+    pub(crate) fn providers(&self) -> impl Iterator<Item = &ProviderAddress> {
+        self.readable().flat_map(|(_, root)| root.providers())
+    }
+
     /// Those of [`Batch::readable`] that have a dialect.
     pub(crate) fn of_dialect(&self, dialect: Dialect) -> Vec<(usize, &Root)> {
         self.readable().filter(|(_, root)| root.project.dialect == dialect).collect()
@@ -177,10 +182,9 @@ impl<'a> Batch<'a> {
         sources: &[(Dialect, Source)],
         request: impl Fn(usize, &'b Root) -> LockRequest<'b>,
         write: &(dyn Fn(usize, Option<Replacement<'_>>) -> diagnostic::Result<()> + Sync),
-        ui: &Ui,
+        downloads: &Downloads,
     ) -> Results<Done> {
         let results = Mutex::new(self.roots.iter().map(|_| None).collect::<Vec<_>>());
-        let downloads = ui.downloads();
         for (dialect, source) in sources {
             let group = self.of_dialect(*dialect);
             let requests: Vec<_> = group.iter().map(|(index, root)| request(*index, root)).collect();

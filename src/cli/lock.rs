@@ -49,7 +49,9 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     let write =
         |_, lock_file: Option<Replacement<'_>>| if writes { file::write_all(lock_file.as_slice()) } else { Ok(()) };
     let request = |_, root| LockRequest { minimum_age: ages.of(root), ..batch.request(root) };
-    let results = batch.lock(&sources, request, &write, ui);
+    let downloads = ui.progress(arguments.source.asked(batch.providers()).as_deref());
+    let results = batch.lock(&sources, request, &write, &downloads);
+    drop(downloads);
     let done = batch.note(results);
     if batch.failed() > 0 && !batch.is_recursive() {
         return Err(batch.errors());

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
 use provlock::dialect::Dialect;
 use provlock::lockfile::Locks;
@@ -80,6 +81,23 @@ impl CacheDirectory {
 impl SourceArgs {
     pub(crate) fn connections<'a>(&'a self, environment: &'a Environment, ui: &'a Ui) -> Connections<'a> {
         Connections::new(&self.online, environment, ui)
+    }
+
+    /// What is waited for while it is found out which versions there are; nothing where no host is asked.
+    pub(crate) fn asked<'a>(&self, providers: impl Iterator<Item = &'a ProviderAddress>) -> Option<String> {
+        let OnlineArgs { fs_mirror, net_mirror, oci_mirror, use_cli_config, .. } = &self.online;
+        if self.offline || fs_mirror.is_some() {
+            return None;
+        }
+        if net_mirror.is_some() || oci_mirror.is_some() || *use_cli_config {
+            return Some("asking for versions".to_owned());
+        }
+        let hosts: BTreeSet<_> = providers.map(|provider| &provider.hostname).collect();
+        match hosts.len() {
+            0 => None,
+            1 => hosts.first().map(|host| format!("asking {host}")),
+            number => Some(format!("asking {number} registries")),
+        }
     }
 
     /// The source that the flags describe; offline it knows the versions that are `locked`.

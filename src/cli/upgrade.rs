@@ -61,7 +61,9 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     if arguments.source.offline {
         ages.refuse(&mut batch, |root, _| root.providers().collect());
     }
+    let waiting = ui.progress(arguments.source.asked(batch.providers()).as_deref());
     let results = arguments.survey(&batch, &sources, &ages);
+    drop(waiting);
     let mut surveys = batch.note(results);
     if batch.is_recursive() {
         agree(&mut batch, &mut surveys);
@@ -85,7 +87,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
             surveys[index].as_ref().map_or(request, |survey| survey.lock_request(request))
         },
         &|index, lock_file| rewrites.write(surveys[index].iter().flat_map(|survey| &survey.edits), lock_file),
-        ui,
+        &ui.progress(None),
     );
     let done = batch.note(results);
     if batch.failed() > 0 && !batch.is_recursive() {

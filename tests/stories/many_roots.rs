@@ -197,3 +197,18 @@ fn the_settings_select_among_root_modules_and_make_none() {
         }
     }
 }
+
+#[test]
+fn what_several_root_modules_share_counts_as_downloaded_once() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    let alone = environment.provlock(["-C", "a", "lock", "-p", "linux_amd64", "--no-cache", "--dry-run"]);
+    let size = alone.assert_code(0).stderr.split("; ").last().unwrap().trim_end();
+    assert!(size.ends_with(" downloaded"), "{alone}");
+    std::fs::remove_dir_all(environment.project().join("b")).unwrap();
+
+    let many = environment.provlock([&LOCK_ALL[..], &["--no-cache"]].concat());
+
+    many.assert_code(0).assert_stderr_has(&format!("Locked 2 root modules: 2 changed, 0 up to date; {size}\n"));
+    assert_eq!(many.stderr.matches("downloaded").count(), 1, "{many}");
+}
