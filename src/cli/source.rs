@@ -1,6 +1,7 @@
 //! The flags that say where packages come from.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
@@ -44,8 +45,8 @@ pub(crate) struct OnlineArgs {
     #[arg(long, group = "instead")]
     pub(crate) use_cli_config: bool,
     /// How many packages to download and hash at a time [default: 24, or twice the number of cores]
-    #[arg(short, long, value_name = "N")]
-    jobs: Option<std::num::NonZeroUsize>,
+    #[arg(short, long, value_name = "N", value_parser = jobs)]
+    jobs: Option<NonZeroUsize>,
     /// Record the hashes that a registry reports without downloading packages, once they fit the signed checksums
     #[arg(long, conflicts_with = "instead")]
     pub(crate) trust_registry: bool,
@@ -134,6 +135,12 @@ impl OnlineArgs {
     pub(crate) fn jobs(&self) -> usize {
         self.jobs.map_or_else(default_jobs, usize::from)
     }
+}
+
+/// Reads a number of jobs.
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    let number: usize = text.parse().map_err(|_| "must be a number".to_owned())?;
+    NonZeroUsize::new(number).ok_or_else(|| "must be at least 1".to_owned())
 }
 
 /// How many packages are downloaded and hashed at a time: enough to keep every core busy while others wait for bytes, and

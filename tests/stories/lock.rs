@@ -570,3 +570,14 @@ fn who_names_no_platform_is_told_of_the_others() {
     environment.write("provlock.toml", format!("platforms = [\"{current}\"]\n"));
     assert_eq!(again(&["-C", "a", "lock"]), 0);
 }
+
+#[test]
+fn what_lock_does_not_take_is_said_with_what_does() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let versioned = environment.provlock(["lock", "acme/gamma@1.0.0"]);
+    versioned.assert_code(2).assert_stderr_has("\"acme/gamma@1.0.0\" names a version, and lock takes providers only");
+    versioned.assert_stderr_has("help: move to that version: provlock upgrade acme/gamma@1.0.0");
+    environment.provlock(["lock", "--jobs", "0"]).assert_code(2).assert_stderr_has("must be at least 1");
+    environment.provlock(["lock", "--jobs", "x"]).assert_code(2).assert_stderr_has("must be a number");
+}
