@@ -55,9 +55,10 @@ pub(crate) fn logout(arguments: &LogoutArgs, global: &GlobalArgs, ui: &Ui) -> Re
     let credentials = credentials(global, ui)?;
     let winner = variable_that_wins(&host, &credentials);
     let Forgotten { origin, was_there } = credentials.forget(&host).map_err(|error| vec![*error])?;
-    ui.status(&match was_there {
-        true => format!("Removed the token for {host} from {origin}"),
-        false => format!("There was no token for {host} in {origin}"),
+    ui.status(&if was_there {
+        format!("Removed the token for {host} from {origin}")
+    } else {
+        format!("There was no token for {host} in {origin}")
     });
     report("logout", &host, Some(&origin), winner.as_slice(), ui);
     Ok(Outcome::Done)
