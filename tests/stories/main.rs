@@ -7,6 +7,7 @@ mod cache;
 mod credentials_helper;
 mod demo;
 mod diff;
+mod hints;
 #[cfg(unix)]
 mod installation;
 mod json_output;
