@@ -172,7 +172,7 @@ impl Downloads {
         match progress {
             Progress::Started(length) => {
                 self.stop_waiting();
-                let bar = active.entry(wanted.clone()).or_insert_with(|| self.bars.add(new_bar(wanted)));
+                let bar = active.entry(wanted.clone()).or_insert_with(|| self.new_bar(wanted, length));
                 bar.reset();
                 bar.set_style(style(length));
                 bar.set_length(length.unwrap_or(0));
@@ -192,6 +192,15 @@ impl Downloads {
 }
 
 impl Downloads {
+    fn new_bar(&self, wanted: &Wanted, length: Option<u64>) -> ProgressBar {
+        let Wanted { address, version, platform } = wanted;
+        // It is not drawn before it has its place among the others.
+        let bar = self.bars.add(ProgressBar::new(length.unwrap_or(0)).with_style(style(length)));
+        bar.set_message(format!("{}/{} {version} {platform}", address.namespace, address.name));
+        bar.enable_steady_tick(TICK);
+        bar
+    }
+
     fn stop_waiting(&self) {
         if let Some(line) = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take() {
             line.finish_and_clear();
@@ -203,14 +212,6 @@ impl Drop for Downloads {
     fn drop(&mut self) {
         self.stop_waiting();
     }
-}
-
-fn new_bar(wanted: &Wanted) -> ProgressBar {
-    let Wanted { address, version, platform } = wanted;
-    let bar = ProgressBar::new(0);
-    bar.set_message(format!("{}/{} {version} {platform}", address.namespace, address.name));
-    bar.enable_steady_tick(TICK);
-    bar
 }
 
 /// How a download of so many bytes is shown; where nobody knows how many, only what has come.
