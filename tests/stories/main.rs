@@ -7,12 +7,14 @@ mod cache;
 mod credentials_helper;
 mod demo;
 mod diff;
+mod hints;
 #[cfg(unix)]
 mod installation;
 mod json_output;
 mod lock;
 mod many_roots;
 mod merge;
+mod min_age;
 mod mirrors;
 mod offline;
 #[cfg(unix)]
