@@ -11,6 +11,7 @@ use provlock::dialect::Dialect;
 use provlock::lockfile::Document;
 use provlock::lockfile::file::Replacement;
 use provlock::ops::{self, LockOutcome, LockRequest, Rules, parallel};
+use provlock::package::cache::HashCache;
 use provlock::requirements::{ModuleCache, Requirements};
 use provlock::settings::PlatformSelection;
 use provlock::source::Source;
@@ -31,6 +32,7 @@ pub(crate) struct Root {
     pub(crate) requirements: Requirements,
     pub(crate) rules: Rules,
     platforms: PlatformSelection,
+    platforms_are_named: bool,
     targets: Targets,
     warnings: Vec<Diagnostic>,
 }
@@ -46,6 +48,7 @@ pub(crate) struct Done {
 /// Root modules, in the order of their paths.
 pub(crate) struct Batch<'a> {
     what: &'a WhatArgs,
+    cache: Option<HashCache>,
     /// Each as far as it came: it, or what is wrong with it.
     roots: Vec<Result<Root, Failure>>,
 }
@@ -58,6 +61,7 @@ impl<'a> Batch<'a> {
     /// out; `targets` reads these arguments.
     pub(crate) fn open(
         what: &'a WhatArgs,
+        source: &SourceArgs,
         providers: &[String],
         targets: fn(&[String], Dialect) -> Result<Targets, Failure>,
         global: &GlobalArgs,
@@ -82,7 +86,7 @@ impl<'a> Batch<'a> {
             let root = Project::open(&path, dialect, environment).and_then(read);
             root.map_err(|errors| named(what, &path, errors))
         });
-        let mut batch = Self { what, roots };
+        let mut batch = Self { what, cache: source.cache(environment), roots };
         if what.is_recursive() && !providers.is_empty() {
             batch.leave_out_others(providers, targets)?;
         }
@@ -153,12 +157,14 @@ impl<'a> Batch<'a> {
     }
 
     /// What `lock` is asked for of a root.
-    pub(crate) fn request<'b>(&self, root: &'b Root) -> LockRequest<'b> {
+    pub(crate) fn request<'b>(&'b self, root: &'b Root) -> LockRequest<'b> {
         LockRequest {
             requirements: &root.requirements,
             document: &root.document,
             dialect: root.project.dialect,
             platforms: &root.platforms,
+            platforms_are_named: root.platforms_are_named,
+            cache: self.cache.as_ref(),
             only: &root.targets.only,
             versions: &root.targets.versions,
             rules: &root.rules,
@@ -251,13 +257,14 @@ impl Root {
         modules: &ModuleCache,
     ) -> Result<Self, Failure> {
         let (document, warnings) = project.document()?;
+        let platforms_are_named = what.platforms.named(&project.settings).is_some();
         let platforms = what.platforms.named_or_current(&project.settings);
         let rules = Rules::new(&project.settings, project.dialect)?;
         let requirements = what.requirements(&project, environment, modules)?;
         if what.is_recursive() {
             targets.only.retain(|address| requirements.providers.contains_key(address));
         }
-        Ok(Self { project, document, requirements, rules, platforms, targets, warnings })
+        Ok(Self { project, document, requirements, rules, platforms, platforms_are_named, targets, warnings })
     }
 
     /// The providers that are named and required; all that are required when none is named.

@@ -33,7 +33,14 @@ pub(crate) struct LockArgs {
 
 pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
     let environment = environment();
-    let mut batch = Batch::open(&arguments.what, &arguments.providers, Targets::providers, global, &environment)?;
+    let mut batch = Batch::open(
+        &arguments.what,
+        &arguments.source,
+        &arguments.providers,
+        Targets::providers,
+        global,
+        &environment,
+    )?;
     batch.tell_dialects(ui);
     let sources = batch.sources(&arguments.source, &arguments.source.connections(&environment, ui))?;
     let writes = !arguments.check && !arguments.dry_run;

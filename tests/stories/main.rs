@@ -10,6 +10,7 @@ mod diff;
 #[cfg(unix)]
 mod installation;
 mod json_output;
+mod kept_platforms;
 mod lock;
 mod many_roots;
 mod merge;
