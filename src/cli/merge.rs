@@ -8,7 +8,6 @@ use provlock::dialect::Dialect;
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, Document, Locks};
 
-use super::render::diff::zh_replaced;
 use super::render::json;
 use super::resolve::{ResolveArgs, Resolved};
 use super::ui::Ui;
@@ -96,7 +95,7 @@ fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs,
 /// they name: git, for one, merges the line of the version alone.
 fn mixed_releases(ours: &Locks, theirs: &Locks, dialect: Dialect) -> Vec<Diagnostic> {
     let difference = lockfile::diff(ours, theirs);
-    let mixed = difference.providers.iter().filter(|provider| zh_replaced(provider).is_some());
+    let mixed = difference.providers.iter().filter(|provider| provider.zh_replaced().is_some());
     let warning = |provider: &lockfile::ProviderDiff| {
         let version = provider.new.as_ref().map(|entry| entry.version.to_string()).unwrap_or_default();
         let name = format!("{} {version}", provider.address.short(dialect));

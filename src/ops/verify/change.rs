@@ -3,6 +3,7 @@
 use super::{Subject, finding};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::hash::{Hash, HashScheme};
 use crate::lockfile::{self, Change, Direction, Locks, ProviderDiff};
 
 /// Compares the lock file with what it was before. What cannot be read there says nothing.
@@ -18,9 +19,17 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
     let Some(entry) = subject.document.entry(&change.address) else { return Vec::new() };
     let name = subject.name(&change.address);
     let mut findings = Vec::new();
-    if change.hashes_replaced() {
-        let message = format!("the hashes of {name} {} were replaced, and its version stayed", entry.provider.version);
-        let location = entry.hashes.first().map_or(&entry.block, |(_, location)| location);
+    let which = match change.zh_replaced() {
+        _ if change.hashes_replaced() => Some("the hashes".to_owned()),
+        Some(1) => Some("1 zh hash".to_owned()),
+        removed => removed.map(|number| format!("{number} zh hashes")),
+    };
+    if let Some(which) = which {
+        let verb = if which.starts_with("1 ") { "was" } else { "were" };
+        let message = format!("{which} of {name} {} {verb} replaced, and its version stayed", entry.provider.version);
+        let new = change.hashes_added();
+        let is_it = |hash: &Hash| new.contains(hash) && (change.hashes_replaced() || hash.scheme() == HashScheme::Zh);
+        let location = entry.hashes.iter().find(|(hash, _)| is_it(hash)).map_or(&entry.block, |(_, place)| place);
         let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
         findings.push(error.help(subject.request.command("verify --online")));
     }

@@ -38,6 +38,23 @@ fn hashes_replaced() {
 }
 
 #[test]
+fn one_zh_exchanged_is_as_bad_as_all() {
+    let (one, other) = (&format!("zh:{}", "1".repeat(64)), &format!("zh:{}", "2".repeat(64)));
+    let environment = good();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH, one])]);
+    commit(&environment);
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH, other])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"]);
+    let output = environment.provlock(["verify", "--base", "HEAD"]);
+    output.assert_stderr_has("1 error").assert_stdout_has("1 zh hash of hashicorp/null 3.2.4 was replaced");
+    environment.provlock(["diff"]).assert_stdout_has("1 zh replaced under the same version");
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1, ZH, one])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "an h1 is of one platform");
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "a zh is gone");
+}
+
+#[test]
 fn downgrade() {
     let environment = committed();
     lock(&environment, &[entry(NULL, "3.2.3", "~> 3.0", &[OTHER_H1])]);
