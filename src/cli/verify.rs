@@ -235,8 +235,8 @@ impl Run<'_> {
         let source = what.online.then(|| self.source(project.dialect)).transpose()?;
         let progress = |wanted: &_, progress| self.downloads.note(wanted, progress);
         let repository = self.repository.as_ref();
-        let base =
-            self.base.as_ref().zip(repository).and_then(|(commit, repository)| repository.lock_file_in(commit, root));
+        let before = |(commit, repository): (&String, &Repository)| repository.lock_file_in(commit, root);
+        let base = self.base.as_ref().zip(repository).map(before).transpose().map_err(|error| vec![*error])?.flatten();
         let verified = verify::verify(&VerifyRequest {
             root,
             dialect: project.dialect,

@@ -266,6 +266,12 @@ fn setup_prints_what_it_would_write() {
 }
 
 #[test]
+fn setup_outside_of_a_repository_is_refused() {
+    let output = TestEnvironment::new().provlock(["setup", "git", "--write"]);
+    output.assert_code(2).assert_stderr_has("help: run in a git repository\n").assert_lacks("provlock diff");
+}
+
+#[test]
 fn setup_writes_once() {
     let repository = Repository::new();
     repository.environment.write(".gitattributes", "*.png binary");

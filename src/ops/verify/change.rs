@@ -6,11 +6,19 @@ use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::hash::{Hash, HashScheme};
 use crate::lockfile::{self, Change, Direction, Locks, ProviderDiff};
 
-/// Compares the lock file with what it was before. What cannot be read there says nothing.
+/// Compares the lock file with what it was before. If that cannot be read, nothing can be said of the change, which is said.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let request = subject.request;
-    let base = request.base.and_then(|bytes| lockfile::parse(request.lock_path, bytes, request.dialect).document);
-    let Some(base) = base else { return Vec::new() };
+    let Some(bytes) = request.base else { return Vec::new() };
+    let parsed = lockfile::parse(request.lock_path, bytes, request.dialect);
+    let Some(base) = parsed.document else {
+        let message =
+            format!("the change of {} is not judged: it could not be read before", request.lock_path.display());
+        let warning = Diagnostic { severity: Severity::Warning, ..Diagnostic::error(Code::LockFileSyntax, message) };
+        let why = parsed.diagnostics.into_iter().filter(|reason| reason.severity == Severity::Error);
+        let warning = why.take(1).fold(warning, |warning, reason| warning.note(reason.message));
+        return vec![warning.help("look at the change yourself")];
+    };
     let differences = lockfile::diff(base.locks(), subject.document.locks());
     differences.changes().flat_map(|change| judge(subject, base.locks(), change)).collect()
 }

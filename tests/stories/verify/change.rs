@@ -78,6 +78,41 @@ fn a_root_that_is_new_has_no_change_to_judge() {
 }
 
 #[test]
+fn a_lock_file_that_could_not_be_read_before_is_not_taken_for_none() {
+    let environment = good();
+    let right = environment.lock_file();
+    environment.write_lock_file("provider {");
+    commit(&environment);
+    environment.write_lock_file(right);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning lock-file-syntax"]);
+    let output = environment.provlock(["verify", "--base", "HEAD"]);
+    output.assert_code(0).assert_stdout_has("the change of .terraform.lock.hcl is not judged");
+    environment.provlock(["verify", "--base", "HEAD", "--deny", "lock-file-syntax"]).assert_code(1);
+}
+
+#[test]
+fn a_lock_file_that_git_cannot_read_is_an_error() {
+    let environment = committed();
+    let object = environment.program("git", ["rev-parse", "HEAD:.terraform.lock.hcl"]).run().stdout;
+    let (folder, file) = object.trim().split_at(2);
+    std::fs::remove_file(environment.project().join(".git/objects").join(folder).join(file)).unwrap();
+    let output = environment.provlock(["verify", "--base", "HEAD"]);
+    output.assert_code(2).assert_stderr_has("git cat-file failed");
+}
+
+#[test]
+fn a_committed_lock_file_that_is_too_large_is_refused() {
+    let environment = good();
+    let right = environment.lock_file();
+    environment.write_lock_file(format!("{right}{}", "# and so on\n".repeat(400_000)));
+    commit(&environment);
+    environment.write_lock_file(right);
+    for arguments in [&["verify", "--base", "HEAD"][..], &["diff"], &["diff", "-r", "--git", "HEAD"]] {
+        environment.provlock(arguments).assert_code(2).assert_stderr_has("it is larger than 4 MiB");
+    }
+}
+
+#[test]
 fn a_commit_that_is_not_there_is_an_error() {
     for revision in ["no-such-branch", "--output=x", ""] {
         let base = format!("--base={revision}");
