@@ -6,13 +6,11 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 static UNINTERRUPTED: RwLock<()> = RwLock::new(());
 
 /// As long as the result lives, [`wait`] does not return. What it is held for is short, and does not call this again.
-#[must_use]
 pub(crate) fn hold_off() -> RwLockReadGuard<'static, ()> {
     UNINTERRUPTED.read().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits until no file is being replaced, for a program that was told to stop. As long as the result lives, no other is.
-#[must_use]
 pub fn wait() -> RwLockWriteGuard<'static, ()> {
     UNINTERRUPTED.write().unwrap_or_else(PoisonError::into_inner)
 }

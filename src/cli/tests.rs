@@ -62,33 +62,33 @@ fn man_page(command: &clap::Command) -> Vec<u8> {
     clap_mangen::Man::new(command.clone().after_help(None)).render(&mut page).unwrap();
     let mut page = String::from_utf8(page).unwrap();
     let around = [command.get_before_help(), command.get_after_help()].map(|text| text.map(ToString::to_string));
-    let (mut notes, mut examples, mut codes) = (String::new(), String::new(), None);
+    let (mut notes, mut examples, mut codes) = (Vec::new(), Vec::new(), "0 done, 2 could not do it");
     for line in around.iter().flatten().flat_map(|text| text.lines()).filter(|line| !line.is_empty()) {
-        match (line.strip_prefix("Exit codes: "), line.strip_prefix("Example: ")) {
-            (Some(list), _) => {
-                let (list, note) = list.split_once(". ").unzip();
-                codes = Some(list.unwrap_or(line.trim_start_matches("Exit codes: ")).to_owned());
-                notes.extend(note.map(|note| format!("{}\n", roff(note))));
-            }
-            (_, Some(example)) => examples += &format!(".nf\n{}\n.fi\n", roff(example)),
-            _ => notes += &format!("{}\n", roff(line)),
+        if let Some(list) = line.strip_prefix("Exit codes: ") {
+            let (list, note) = list.split_once(". ").map_or((list, None), |(list, note)| (list, Some(note)));
+            codes = list;
+            notes.extend(note.map(roff));
+        } else if let Some(example) = line.strip_prefix("Example: ") {
+            examples.push(format!(".nf\n{}.fi\n", roff(example)));
+        } else {
+            notes.push(roff(line));
         }
     }
-    if !notes.is_empty() {
-        page += &format!(".SH NOTES\n{notes}");
-    }
-    page += ".SH \"EXIT STATUS\"\n";
-    for code in codes.as_deref().unwrap_or("0 done, 2 could not do it").split(", ") {
-        let (code, meaning) = code.split_once(' ').unwrap();
-        assert!(code.parse::<u8>().is_ok(), "{code} {meaning}");
-        page += &format!(".TP\n\\fB{code}\\fR\n{}\n", roff(meaning));
-    }
-    if !examples.is_empty() {
-        page += &format!(".SH EXAMPLES\n{examples}");
+    let code = |code: &str| {
+        let (number, meaning) = code.split_once(' ').unwrap();
+        assert!(number.parse::<u8>().is_ok(), "{code}");
+        format!(".TP\n\\fB{number}\\fR\n{}", roff(meaning))
+    };
+    let codes: Vec<_> = codes.split(", ").map(code).collect();
+    for (title, lines) in [("NOTES", notes), ("\"EXIT STATUS\"", codes), ("EXAMPLES", examples)] {
+        if !lines.is_empty() {
+            page.extend([".SH ", title, "\n", &lines.concat()]);
+        }
     }
     page.into_bytes()
 }
 
+/// A line of text.
 fn roff(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('-', "\\-")
+    text.replace('\\', "\\\\").replace('-', "\\-") + "\n"
 }

@@ -76,7 +76,8 @@ pub(super) fn quoted(value: &str) -> String {
 /// Writes a string literal that HCL reads back as `value`, with the escapes that OpenTofu writes.
 fn push_quoted(text: &mut String, value: &str) {
     text.push('"');
-    if value.bytes().all(|byte| (byte.is_ascii_graphic() || byte == b' ') && !b"\"\\$%".contains(&byte)) {
+    let stands_for_itself = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'$' | b'%');
+    if value.bytes().all(stands_for_itself) {
         // As nearly every address and hash is.
         text.push_str(value);
     } else {

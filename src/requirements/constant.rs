@@ -81,7 +81,7 @@ impl Visit for Survey {
 
     fn visit_traversal(&mut self, traversal: &Traversal) {
         let is_var = matches!(&traversal.expr, Expression::Variable(name) if name.as_str() == "var");
-        match traversal.operators.first().map(|operator| operator.value()) {
+        match traversal.operators.first().map(hcl_edit::Decorated::value) {
             Some(TraversalOperator::GetAttr(name)) if is_var => self.variables.push(name.to_string()),
             Some(TraversalOperator::Index(Expression::String(name))) if is_var => self.variables.push(name.to_string()),
             _ => {}

@@ -1,5 +1,7 @@
 //! The provider registry protocol (spec section 7).
 
+pub(super) mod answers;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -7,15 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use url::Url;
 
 use super::download::{Downloaded, Downloader};
 use super::once_map::OnceMap;
 use super::release_urls::ReleaseUrls;
-use super::{Available, Fetched, NOT_AUTHENTIC_HELP, Offer, ProgressSink, Published, SourceError, Wanted};
+use super::{Available, Fetched, NOT_AUTHENTIC_HELP, ProgressSink, Published, SourceError, Wanted};
 use crate::address::ProviderAddress;
 use crate::authentication::packages::{self, PackageReport};
 use crate::authentication::{Authentication, AuthenticationPolicy, Expired, Sha256Sums, SigningKey, authenticate_sums};
@@ -27,6 +27,7 @@ use crate::net::{Document, Purpose, RequestError, RequestErrorKind};
 use crate::package::cache::CachedPackage;
 use crate::platform::Platform;
 use crate::version::Version;
+use answers::{KeyEntry, PackageMetadata, VersionList, speaks_supported_protocol, unsupported_protocol};
 
 /// A version list is not larger than this; the largest known one is below 1 MiB.
 const MAXIMUM_VERSIONS_BYTES: u64 = 32 << 20;
@@ -36,8 +37,6 @@ const MAXIMUM_METADATA_BYTES: u64 = 2 << 20;
 const MAXIMUM_SUMS_BYTES: u64 = 1 << 20;
 /// A signature is a few hundred bytes per key.
 const MAXIMUM_SIGNATURE_BYTES: u64 = 1 << 20;
-/// Plugin protocols that OpenTofu and Terraform speak.
-const SUPPORTED_PROTOCOLS: [&str; 2] = ["5", "6"];
 
 /// The registries that provider addresses name.
 pub struct Registry {
@@ -106,68 +105,6 @@ impl SignedSums {
 
 /// A document and where it came from in the end, or why there is none.
 type Answer<T> = std::result::Result<(Url, T), RequestError>;
-
-#[derive(Deserialize)]
-struct VersionList {
-    versions: Vec<VersionEntry>,
-    #[serde(default)]
-    warnings: Option<Vec<String>>,
-}
-
-#[derive(Deserialize)]
-struct VersionEntry {
-    version: String,
-    #[serde(default)]
-    protocols: Option<Vec<String>>,
-    #[serde(default)]
-    platforms: Option<Vec<PlatformEntry>>,
-}
-
-#[derive(Deserialize)]
-struct PlatformEntry {
-    os: String,
-    arch: String,
-}
-
-/// The answer to "find a provider package".
-#[derive(Deserialize)]
-struct PackageMetadata {
-    #[serde(default)]
-    protocols: Vec<String>,
-    os: String,
-    arch: String,
-    filename: String,
-    download_url: String,
-    shasums_url: String,
-    shasums_signature_url: String,
-    shasum: String,
-    #[serde(default)]
-    signing_keys: SigningKeys,
-    /// Read only where it counts, so that nothing in it disturbs elsewhere.
-    packages: Option<Box<RawValue>>,
-}
-
-#[derive(Deserialize, Default)]
-struct SigningKeys {
-    #[serde(default)]
-    gpg_public_keys: Vec<KeyEntry>,
-}
-
-#[derive(Deserialize)]
-struct KeyEntry {
-    #[serde(default)]
-    key_id: String,
-    ascii_armor: String,
-}
-
-/// One platform in the `packages` map.
-#[derive(Deserialize)]
-struct ReportEntry {
-    #[serde(default)]
-    hashes: Vec<String>,
-    #[serde(default)]
-    package_size: Option<u64>,
-}
 
 impl Registry {
     /// Registries that are asked through `downloader`. `places` says where releases were in earlier runs.
@@ -350,14 +287,7 @@ impl Registry {
         let Some(packages) = metadata.packages.as_ref().filter(|_| self.dialect() == Dialect::Tofu) else {
             return Ok(BTreeMap::new());
         };
-        let entries: BTreeMap<String, ReportEntry> = serde_json::from_str(packages.get())
-            .map_err(|error| format!("the registry's report of packages cannot be read: {error}"))?;
-        let report = |(platform, entry): (String, ReportEntry)| {
-            let hashes = entry.hashes.iter().map(|text| text.parse::<Hash>().map_err(|error| error.to_string()));
-            let hashes = hashes.collect::<std::result::Result<_, _>>()?;
-            Ok((platform, PackageReport { hashes, package_size: entry.package_size }))
-        };
-        entries.into_iter().map(report).collect()
+        answers::read_reports(packages)
     }
 
     /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they are still there.
@@ -499,38 +429,8 @@ fn endpoint(service: &Url, address: &ProviderAddress, path: &str) -> Result<Url>
     })
 }
 
-/// Whether a package can be used at all; a registry that names no protocol is believed.
-pub(crate) fn speaks_supported_protocol(protocols: &[String]) -> bool {
-    let major =
-        |protocol: &String| protocol.split('.').next().is_some_and(|major| SUPPORTED_PROTOCOLS.contains(&major));
-    protocols.is_empty() || protocols.iter().any(major)
-}
-
-/// The error for a version that speaks none of the supported protocols.
-pub(crate) fn unsupported_protocol(address: &ProviderAddress, version: &Version, protocols: &[String]) -> Diagnostic {
-    let spoken = protocols.join(", ");
-    let message = format!("{address} {version} speaks plugin protocol {spoken}; only 5 and 6 are supported");
-    Diagnostic::error(Code::UnsupportedProtocol, message)
-}
-
 fn resolve(wanted: &Wanted, base: &Url, reference: &str) -> Result<Url> {
     base.join(reference).map_err(|error| {
         Box::new(wanted.error(Code::RequestFailed, format!("the registry sent the URL {reference:?}: {error}")))
     })
-}
-
-/// Versions and platforms that cannot be read are left out, as if the registry had not listed them.
-impl From<VersionList> for Available {
-    fn from(list: VersionList) -> Self {
-        let offer = |entry: VersionEntry| {
-            let version = entry.version.parse::<Version>().ok()?;
-            let platforms = entry.platforms.unwrap_or_default().into_iter();
-            let platforms = platforms.map(|platform| Platform { os: platform.os, arch: platform.arch }).collect();
-            Some((version, Offer { protocols: entry.protocols.unwrap_or_default(), platforms }))
-        };
-        Self {
-            versions: list.versions.into_iter().filter_map(offer).collect(),
-            warnings: list.warnings.unwrap_or_default(),
-        }
-    }
 }
