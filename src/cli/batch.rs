@@ -23,7 +23,7 @@ use super::roots::RootArguments;
 use super::source::SourceArgs;
 use super::ui::Ui;
 use super::what::{Targets, WhatArgs};
-use super::{Failure, GlobalArgs, invalid_argument};
+use super::{Failure, GlobalArgs, help, invalid_argument};
 
 /// A root module that is to be locked.
 pub(crate) struct Root {
@@ -48,6 +48,8 @@ pub(crate) struct Done {
 /// Root modules, in the order of their paths.
 pub(crate) struct Batch<'a> {
     what: &'a WhatArgs,
+    /// The directory of `-C`.
+    chdir: Option<&'a Path>,
     cache: Option<HashCache>,
     /// Each as far as it came: it, or what is wrong with it.
     roots: Vec<Result<Root, Failure>>,
@@ -64,7 +66,7 @@ impl<'a> Batch<'a> {
         source: &SourceArgs,
         providers: &[String],
         targets: fn(&[String], Dialect) -> Result<Targets, Failure>,
-        global: &GlobalArgs,
+        global: &'a GlobalArgs,
         environment: &Environment,
     ) -> Result<Self, Failure> {
         let modules = ModuleCache::default();
@@ -84,9 +86,9 @@ impl<'a> Batch<'a> {
                 Root::read(project, targets, what, environment, &modules)
             };
             let root = Project::open(&path, dialect, environment).and_then(read);
-            root.map_err(|errors| named(what, &path, errors))
+            root.map_err(|errors| named(what, global.chdir.as_deref(), &path, errors))
         });
-        let mut batch = Self { what, cache: source.cache(environment), roots };
+        let mut batch = Self { what, chdir: global.chdir.as_deref(), cache: source.cache(environment), roots };
         if what.is_recursive() && !providers.is_empty() {
             batch.leave_out_others(providers, targets)?;
         }
@@ -206,7 +208,7 @@ impl<'a> Batch<'a> {
                 None => (None, None),
             };
             if let (Ok(known), Some(errors)) = (&root, errors) {
-                *root = Err(named(self.what, &known.project.root, errors));
+                *root = Err(named(self.what, self.chdir, &known.project.root, errors));
             }
             values.push(value);
         }
@@ -289,12 +291,18 @@ impl Root {
     }
 }
 
-/// The errors of a root module; when there may be many roots, with its name.
-fn named(what: &WhatArgs, root: &Path, errors: Failure) -> Failure {
+/// The errors of a root module; when there may be many roots, with its name and with commands for it.
+fn named(what: &WhatArgs, chdir: Option<&Path>, root: &Path, errors: Failure) -> Failure {
     if !what.is_recursive() {
         return errors;
     }
-    errors.into_iter().map(|error| error.note(format!("root module: {}", root.display()))).collect()
+    let directory = match chdir {
+        Some(chdir) if root != Path::new(".") => chdir.join(root),
+        Some(chdir) => chdir.to_owned(),
+        None => root.to_owned(),
+    };
+    let named = |error: Diagnostic| help::run_in(&directory, error).note(format!("root module: {}", root.display()));
+    errors.into_iter().map(named).collect()
 }
 
 /// Each diagnostic once: the same one comes from every root that has the cause.

@@ -7,6 +7,7 @@ mod connections;
 mod diff;
 mod environment;
 mod git;
+mod help;
 mod installation;
 mod interrupt;
 mod lock;
@@ -29,7 +30,7 @@ mod what;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
@@ -157,6 +158,8 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments, &ui))),
     };
     let outcome = result.unwrap_or_else(|errors| {
+        let directory = cli.global.chdir.as_deref().unwrap_or(Path::new("."));
+        let errors: Failure = errors.into_iter().map(|error| help::run_in(directory, error)).collect();
         ui.fail(name, &errors);
         Outcome::Failed
     });

@@ -23,7 +23,7 @@ use super::repository::Repository;
 use super::roots::RootArguments;
 use super::source::OnlineArgs;
 use super::ui::{Downloads, Ui};
-use super::{Failure, GlobalArgs, Outcome, invalid_argument};
+use super::{Failure, GlobalArgs, Outcome, help, invalid_argument};
 
 /// How many root modules are checked at a time when most of the time is spent waiting for a registry.
 const ROOTS_ONLINE: usize = 8;
@@ -111,6 +111,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> Resul
     let repository = Repository::around(&environment.current_directory);
     let run = Run {
         arguments,
+        directory: global.chdir.as_deref().unwrap_or(Path::new(".")),
         dialect: global.dialect,
         base: base(arguments.what.base.as_deref(), repository.as_ref())?,
         repository,
@@ -194,6 +195,8 @@ impl VerifyArgs {
 /// What all root modules of a run share.
 struct Run<'a> {
     arguments: &'a VerifyArgs,
+    /// The directory of `-C`.
+    directory: &'a Path,
     dialect: Option<Dialect>,
     base: Option<String>,
     repository: Option<Repository>,
@@ -217,12 +220,24 @@ impl Run<'_> {
     fn check(&self, root: &Path) -> (Option<CheckedRoot>, Vec<Diagnostic>) {
         match self.verify(root) {
             Ok((project, verified)) => {
-                let findings = self.arguments.levelled(verified.findings);
+                let findings = verified.findings.into_iter().map(|finding| help::run_in(self.directory, finding));
+                let findings = self.arguments.levelled(findings.collect());
                 let Project { root: path, lock_path, dialect, .. } = project;
-                (Some(CheckedRoot { path, lock_path, dialect, findings }), verified.errors)
+                (Some(CheckedRoot { path, lock_path, dialect, findings }), self.could_not(verified.errors))
             }
-            Err(errors) => (None, errors),
+            Err(errors) => (None, self.could_not(errors)),
         }
+    }
+
+    /// Errors with help for this command.
+    fn could_not(&self, errors: Failure) -> Failure {
+        let helpful = |error: Diagnostic| match error.code {
+            Code::NoConfiguration => {
+                error.help("name the root modules, or find all below: provlock verify --recursive")
+            }
+            _ => error,
+        };
+        errors.into_iter().map(|error| help::run_in(self.directory, helpful(error))).collect()
     }
 
     fn verify(&self, root: &Path) -> Result<(Project, Verified), Failure> {

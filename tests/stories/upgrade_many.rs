@@ -241,6 +241,26 @@ fn a_shared_module_is_rewritten_although_a_root_cannot_be_written() {
 }
 
 #[test]
+fn help_is_for_the_root_module_that_is_meant() {
+    let registry = Registry::start();
+    for version in ["1.0.0", "2.0.0"] {
+        registry.publish("acme/gamma", version).platforms(["linux_amd64"]).done();
+    }
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("live/a/main.tf", requires("acme/gamma", "~> 1.0"));
+    environment.write("live/a/.terraform.lock.hcl", "");
+    let help = "provlock -C live/a upgrade --constraints acme/gamma@2.0.0\n";
+    for arguments in [
+        &["upgrade", "acme/gamma@2.0.0", "-r"][..],
+        &["upgrade", "acme/gamma@2.0.0", "-C", "live", "-r"],
+        &["upgrade", "acme/gamma@2.0.0", "-C", "live/a"],
+        &["upgrade", "acme/gamma@2.0.0", "-C", "live/a", "-r"],
+    ] {
+        environment.provlock(arguments).assert_code(2).assert_stderr_has(help);
+    }
+}
+
+#[test]
 fn roots_share_the_dates_and_each_has_the_age_of_its_settings() {
     let registry = Registry::start();
     let (environment, null) = two_roots(&registry);

@@ -1,5 +1,6 @@
 //! What `verify` says: the findings, then a summary.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use provlock::diagnostic::Severity;
@@ -24,10 +25,25 @@ pub(crate) fn summary(roots: &[CheckedRoot]) -> Option<String> {
     let concerned: Vec<_> = roots.iter().filter(|root| !root.findings.is_empty()).collect();
     let place = match concerned[..] {
         [] => return None,
-        [root] => root.lock_path.display().to_string(),
+        [root] => match &files(root).into_iter().collect::<Vec<_>>()[..] {
+            [file] => file.display().to_string(),
+            [one, other] => format!("{} and {}", one.display(), other.display()),
+            files => format!("{} files", files.len()),
+        },
         _ => format!("{} of {}", concerned.len(), count(roots.len(), "root module")),
     };
     Some(format!("{} in {place}", parts.join(" and ")))
+}
+
+/// The files that the findings in a root module are about; what is about no place is about the lock file.
+fn files(root: &CheckedRoot) -> BTreeSet<&Path> {
+    root.findings
+        .iter()
+        .map(|finding| match finding.labels.first() {
+            Some(label) => label.location.path(),
+            None => &root.lock_path,
+        })
+        .collect()
 }
 
 /// A path as a service that shows the repository knows it: from the top of the repository, with slashes.

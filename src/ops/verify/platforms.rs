@@ -32,7 +32,9 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     let recorded = entry.provider.hashes.iter().filter(|hash| hash.scheme() == HashScheme::H1).count();
     let hashes = if recorded == 1 { "1 h1 is recorded".to_owned() } else { format!("{recorded} h1 are recorded") };
     let release = subject.release(entry);
-    let online = subject.request.command("verify --online");
+    let wanted: Vec<_> = subject.named_platforms().iter().map(ToString::to_string).collect();
+    let wanted = if wanted.is_empty() { "all".to_owned() } else { wanted.join(",") };
+    let online = subject.request.command(&format!("verify --online -p {wanted}"));
     let unknown = |platforms: &str, wanted: &str| {
         let message =
             format!("no way to tell offline whether {release} is covered for {platforms}: {hashes}, {wanted} wanted");
