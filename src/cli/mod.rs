@@ -1,5 +1,6 @@
 //! The command line: raw arguments to validated requests, reports to text or JSON, outcomes to exit codes.
 
+mod arguments;
 mod batch;
 mod cache;
 mod completions;
@@ -37,6 +38,7 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 use provlock::diagnostic::Diagnostic;
 use provlock::dialect::Dialect;
 
+pub(crate) use arguments::parse;
 use ui::Ui;
 
 /// Locks, verifies, upgrades and compares the dependency lock files of OpenTofu and Terraform
