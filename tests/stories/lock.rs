@@ -83,6 +83,18 @@ fn empty_variables_are_unset_and_wrong_ones_are_named() {
 }
 
 #[test]
+fn only_without_an_entry_a_provider_is_taken_for_one_of_hashicorp() {
+    let registry = Registry::start();
+    let environment = TestEnvironment::with_registry(&registry);
+    let taken = "is taken for a provider of hashicorp";
+    environment.write("main.tf", requires("hashicorp/nosuch", ""));
+    let output = environment.provlock(LOCK_BOTH);
+    output.assert_code(2).assert_stderr_has("help: correct its source in required_providers\n").assert_lacks(taken);
+    environment.write("main.tf", "resource \"nosuch_thing\" \"a\" {}\n");
+    environment.provlock(LOCK_BOTH).assert_code(2).assert_stderr_has("provider-not-found").assert_stderr_has(taken);
+}
+
+#[test]
 fn a_second_run_does_not_touch_the_file() {
     let registry = Registry::start();
     registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
