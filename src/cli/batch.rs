@@ -74,8 +74,12 @@ impl<'a> Batch<'a> {
         let paths = match &what.recursive {
             Some(paths) => {
                 // What cannot be read at all is said once.
-                targets(providers, dialect.unwrap_or_default())?;
-                RootArguments { paths, recursive: true, dialect, environment, modules: &modules }.roots()?
+                targets(providers, dialect.unwrap_or_default()).map_err(|errors| about_arguments(providers, errors))?;
+                let roots = RootArguments { paths, recursive: true, dialect, environment, modules: &modules }.roots();
+                let is_missing = paths.iter().any(|path| !path.exists());
+                let help = "after -r come directories; a provider goes before it";
+                let helpful = |error: Diagnostic| if is_missing { error.help(help) } else { error };
+                roots.map_err(|errors| errors.into_iter().map(helpful).collect::<Failure>())?
             }
             None => vec![PathBuf::from(".")],
         };
@@ -109,7 +113,8 @@ impl<'a> Batch<'a> {
             });
             if !is_required && self.failed() == 0 {
                 let name = text.split('@').next().unwrap_or_default();
-                return Err(vec![invalid_argument(format!("no root module requires {name}"))]);
+                let error = invalid_argument(format!("no root module requires {name}"));
+                return Err(about_arguments(std::slice::from_ref(text), vec![error]));
             }
         }
         self.roots.retain(|root| root.as_ref().map_or(true, |root| !root.targets.only.is_empty()));
@@ -303,6 +308,13 @@ fn named(what: &WhatArgs, chdir: Option<&Path>, root: &Path, errors: Failure) ->
     };
     let named = |error: Diagnostic| help::run_in(&directory, error).note(format!("root module: {}", root.display()));
     errors.into_iter().map(named).collect()
+}
+
+/// Errors about providers, of which one may be a directory that another argument stands in front of.
+fn about_arguments(providers: &[String], errors: Failure) -> Failure {
+    let Some(directory) = providers.iter().find(|text| Path::new(text).is_dir()) else { return errors };
+    let help = format!("{directory} is a directory: put it right after -r");
+    errors.into_iter().map(|error| error.help(help.clone())).collect()
 }
 
 /// Each diagnostic once: the same one comes from every root that has the cause.
