@@ -12,6 +12,7 @@ use provlock::ops::parallel;
 use provlock::ops::verify::{self, CODES, Online, Tracking, Verified, VerifyRequest};
 use provlock::package::cache::HashCache;
 use provlock::requirements::{self, ModuleCache};
+use provlock::settings::PlatformSelection;
 use provlock::source::Source;
 
 use super::connections::Connections;
@@ -99,6 +100,11 @@ pub(crate) struct CheckedRoot {
     pub(crate) lock_path: PathBuf,
     pub(crate) dialect: Dialect,
     pub(crate) findings: Vec<Diagnostic>,
+    /// How many entries of the lock file were looked at.
+    pub(crate) entries: usize,
+    /// The platforms that must be covered, if any are named.
+    pub(crate) platforms: Option<PlatformSelection>,
+    pub(crate) dialect_reason: &'static str,
 }
 
 fn code(text: &str) -> Result<Code, String> {
@@ -179,6 +185,9 @@ impl VerifyArgs {
 
     fn report(&self, roots: &[CheckedRoot], errors: &[Diagnostic], environment: &Environment, ui: &Ui) {
         let format = if ui.json { Format::Json } else { self.format.unwrap_or(Format::Text) };
+        for root in roots {
+            ui.detail(&text::checked(root));
+        }
         ui.complain(errors);
         match format {
             Format::Text => ui.print(&text::findings(roots, ui.stdout_color)),
@@ -222,8 +231,11 @@ impl Run<'_> {
             Ok((project, verified)) => {
                 let findings = verified.findings.into_iter().map(|finding| help::run_in(self.directory, finding));
                 let findings = self.arguments.levelled(findings.collect());
-                let Project { root: path, lock_path, dialect, .. } = project;
-                (Some(CheckedRoot { path, lock_path, dialect, findings }), self.could_not(verified.errors))
+                let platforms = self.arguments.what.platforms.named(&project.settings);
+                let Project { root: path, lock_path, dialect, dialect_reason, .. } = project;
+                let entries = verified.entries;
+                let root = CheckedRoot { path, lock_path, dialect, findings, entries, platforms, dialect_reason };
+                (Some(root), self.could_not(verified.errors))
             }
             Err(errors) => (None, self.could_not(errors)),
         }

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use provlock::diagnostic::Severity;
+use provlock::settings::PlatformSelection;
 
 use super::diagnostics;
+use super::lock::enumerate;
 use super::style::count;
 use crate::cli::repository;
 use crate::cli::verify::CheckedRoot;
@@ -14,6 +16,20 @@ use crate::cli::verify::CheckedRoot;
 pub(crate) fn findings(roots: &[CheckedRoot], color: bool) -> String {
     let findings = roots.iter().flat_map(|root| &root.findings);
     diagnostics::render_all(findings, color).into_iter().flat_map(|text| [text, "\n\n".to_owned()]).collect()
+}
+
+/// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`
+pub(crate) fn checked(root: &CheckedRoot) -> String {
+    let CheckedRoot { path, dialect, dialect_reason, entries, platforms, .. } = root;
+    let platforms = match platforms {
+        Some(PlatformSelection::All) => "all platforms".to_owned(),
+        Some(PlatformSelection::These(platforms)) => {
+            enumerate(&platforms.iter().map(ToString::to_string).collect::<Vec<_>>())
+        }
+        None => "no platform, as none is named".to_owned(),
+    };
+    let checked = count(*entries, "provider");
+    format!("{}: dialect {dialect} ({dialect_reason}); checked {checked} for {platforms}", path.display())
 }
 
 /// `2 errors and 1 warning in .terraform.lock.hcl`; nothing when nothing was found.
