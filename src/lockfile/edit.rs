@@ -4,11 +4,14 @@ use std::path::Path;
 
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::hash::Hash;
 
 use super::canonical::{canonical_text, is_header_line, push_block};
 use super::file::SIZE_LIMIT;
 use super::parse::{BYTE_ORDER_MARK, parse};
+use super::recognise::recognise;
 use super::trivia::{self, Kind, tokens};
+use super::written::{Attribute, Text, WrittenEntry};
 use super::{Document, LockedProvider, Locks, block};
 
 impl Document {
@@ -22,15 +25,16 @@ impl Document {
             return Ok(self.bytes.clone());
         }
         let mut bytes = if self.bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.to_vec() } else { Vec::new() };
-        bytes.extend_from_slice(self.edited_text(new).as_bytes());
+        let text = self.edited_text(new);
+        bytes.extend_from_slice(text.as_bytes());
         if bytes.len() as u64 > SIZE_LIMIT {
             return Err(too_large(&self.file.path).into());
         }
-        let parsed = parse(&self.file.path, &bytes, self.dialect);
-        match parsed.document {
-            Some(document) if document.locks == *new => Ok(bytes),
-            _ => Err(self_check_failed(&self.file.path).into()),
-        }
+        let says_it = || {
+            let document = parse(&self.file.path, &bytes, self.dialect).document;
+            document.is_some_and(|document| document.locks == *new)
+        };
+        if plainly_says(&text, new) || says_it() { Ok(bytes) } else { Err(self_check_failed(&self.file.path).into()) }
     }
 
     fn edited_text(&self, new: &Locks) -> String {
@@ -56,6 +60,23 @@ fn too_large(path: &Path) -> Diagnostic {
     let message = format!("{} would become larger than {limit} MiB, so it stays as it is", path.display());
     Diagnostic::error(Code::Io, message)
         .help("a lock file of that size cannot be read; lock fewer providers or platforms in it")
+}
+
+/// Whether a text is in canonical form and records just these locks, word for word. If not, nothing is known.
+fn plainly_says(text: &str, locks: &Locks) -> bool {
+    let says = |(entry, (address, provider)): (WrittenEntry<'_>, (&ProviderAddress, &LockedProvider))| {
+        let LockedProvider { version, constraints, hashes } = provider;
+        let text = |attribute: Option<Attribute<Option<Text<'_>>>>| {
+            attribute.and_then(|attribute| attribute.value).map(|text| text.value.into_owned())
+        };
+        let written = entry.hashes.map(|attribute| attribute.value).unwrap_or_default();
+        entry.label.is_some_and(|label| label.value == address.to_string())
+            && text(entry.version).is_some_and(|text| text == version.to_string())
+            && text(entry.constraints).unwrap_or_default() == constraints.to_string()
+            && written.iter().map(|text| &*text.value).eq(hashes.iter().map(Hash::as_str))
+    };
+    let entries = recognise(text);
+    entries.is_some_and(|entries| entries.len() == locks.len() && entries.into_iter().zip(locks).all(says))
 }
 
 fn self_check_failed(path: &Path) -> Diagnostic {
@@ -229,4 +250,42 @@ fn blank_start(text: &str, start: usize, end: usize) -> usize {
         position = line;
     }
     position
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::Dialect;
+
+    #[test]
+    fn a_text_plainly_says_what_it_was_made_from_and_nothing_else() {
+        let digits = "0123456789abcdef".repeat(4);
+        let entry = |name: &str, version: &str, constraints: &str, hashes: &[&str]| {
+            let address = ProviderAddress::parse(&format!("acme/{name}"), Dialect::Tofu).unwrap();
+            let hashes = hashes.iter().map(|hash| hash.parse().unwrap()).collect();
+            let (version, constraints) = (version.parse().unwrap(), constraints.parse().unwrap());
+            (address, LockedProvider { version, constraints, hashes })
+        };
+        let zh = format!("zh:{digits}");
+        let other = zh.replace('0', "f");
+        let gamma = entry("gamma", "1.0.0", "~> 1.0", &["h1:a", &zh]);
+        let null = entry("null", "3.2.4", "", &[]);
+        let locks = Locks::from([gamma.clone(), null.clone()]);
+        let text = canonical_text(&locks, Dialect::Tofu);
+        assert!(plainly_says(&text, &locks));
+        for wrong in [
+            vec![gamma.clone()],
+            vec![gamma.clone(), null.clone(), entry("zeta", "1.0.0", "", &[])],
+            vec![entry("delta", "1.0.0", "~> 1.0", &["h1:a", &zh]), null.clone()],
+            vec![entry("gamma", "1.0.1", "~> 1.0", &["h1:a", &zh]), null.clone()],
+            vec![entry("gamma", "1.0.0", "~> 1.1", &["h1:a", &zh]), null.clone()],
+            vec![entry("gamma", "1.0.0", "", &["h1:a", &zh]), null.clone()],
+            vec![entry("gamma", "1.0.0", "~> 1.0", &["h1:a", &other]), null.clone()],
+            vec![entry("gamma", "1.0.0", "~> 1.0", &["h1:a"]), null.clone()],
+            vec![gamma.clone(), entry("null", "3.2.4", "", &["h1:a"])],
+        ] {
+            assert!(!plainly_says(&text, &wrong.clone().into_iter().collect()), "{wrong:?}");
+        }
+        assert!(!plainly_says(&text.replace("version", "vision"), &locks));
+    }
 }

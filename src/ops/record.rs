@@ -30,7 +30,9 @@ pub(crate) fn record(
     accept_changed_hashes: bool,
 ) -> Result<Recorded> {
     let constraints = candidate.requirement.constraints.clone();
-    let mut hashes: BTreeSet<Hash> = packages.iter().flat_map(|package| package.recordable.iter().cloned()).collect();
+    // Every package brings the hashes of the whole release; each is taken once.
+    let recordable: BTreeSet<&Hash> = packages.iter().flat_map(|package| &package.recordable).collect();
+    let mut hashes: BTreeSet<Hash> = recordable.into_iter().cloned().collect();
     let kept = old.filter(|old| old.version == version).map(|old| &old.hashes);
     // As `init -upgrade` does, an upgrade leaves out hashes of schemes that are not known.
     let stays = |hash: &Hash| candidate.chosen.is_none() || hash.scheme() != HashScheme::Unknown;

@@ -4,7 +4,7 @@
 //! versions are known; then, in one queue, the packages that any root needs. A root is finished by whoever fetches the
 //! last of its packages.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -240,9 +240,11 @@ fn ask_ahead(candidates: &[&Candidate<'_>], requests: &[LockRequest<'_>], source
         })
         .flatten()
         .collect();
-    let versions = candidates.iter().map(|candidate| Ahead::Versions(candidate.address));
+    // A thousand roots name the same providers; those are dropped before anything is sorted.
+    let addresses: HashSet<_> = candidates.iter().map(|candidate| candidate.address).collect();
+    let versions = addresses.into_iter().map(Ahead::Versions);
     let kept = candidates.iter().filter_map(|candidate| Some((candidate.address, candidate.kept_version()?)));
-    let kept: BTreeSet<_> = kept.collect();
+    let kept: HashSet<_> = kept.collect();
     let releases = kept.iter().map(|(address, version)| Ahead::Release(address, version));
     let packages = kept.iter().flat_map(|&(address, version)| {
         platforms.iter().map(|platform| {

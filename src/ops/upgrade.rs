@@ -3,7 +3,7 @@
 //! [`survey_all`] asks for version lists, and dates where an age is demanded, but for no package; [`super::lock_all`] does the
 //! rest with the versions that were chosen.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 
 use super::lock::{self, LockRequest};
 use super::objection::{self, MinimumAge, Objection, Reason};
@@ -141,7 +141,7 @@ pub fn survey_all(
         }));
     }
     // First each list once, so that no thread waits for a list that another one has asked for.
-    let addresses: BTreeSet<_> = all.iter().map(|(_, candidate)| candidate.address).collect();
+    let addresses: HashSet<_> = all.iter().map(|(_, candidate)| candidate.address).collect();
     parallel::map(addresses.into_iter().collect(), WAITING_REQUESTS, |address| drop(source.versions(address)));
     let prospects = parallel::map(all, WAITING_REQUESTS, |(index, candidate)| {
         (index, prospect(candidate, &requests[index], source))

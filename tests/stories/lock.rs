@@ -1,5 +1,7 @@
 //! `provlock lock` against registries: what it writes, what it says, what it refuses.
 
+use std::collections::BTreeSet;
+
 use super::support::publish::{Flaw, Published};
 use super::support::registry::{Discovery, Registry};
 use super::support::{Fault, TestEnvironment, Times, keys, url};
@@ -268,6 +270,31 @@ fn each_request_is_made_once() {
     assert!(registry.statistics().peak_concurrency >= 4, "{:?}", registry.statistics());
     let agent = format!("provlock/{}", env!("CARGO_PKG_VERSION"));
     assert!(registry.requests().iter().all(|r| r.method == "CONNECT" || r.user_agent.as_ref() == Some(&agent)));
+}
+
+#[test]
+fn a_registry_that_speaks_http2_is_asked_over_one_connection() {
+    const PLATFORMS: [&str; 4] = ["linux_amd64", "linux_arm64", "darwin_arm64", "windows_amd64"];
+    let registry = Registry::start_http2();
+    // More at once than HTTP/2 lets a connection or a stream hold back.
+    let published = ["null", "random", "time"].map(|name| {
+        registry.publish(&format!("hashicorp/{name}"), "1.0.0").platforms(PLATFORMS).size(3_000_000).done()
+    });
+    let environment = TestEnvironment::with_registry(&registry);
+    for provider in &published {
+        let name = provider.address.rsplit('/').next().unwrap();
+        environment.write(format!("{name}/main.tf"), requires(&format!("hashicorp/{name}"), ""));
+        environment.write(format!("{name}.tf"), format!("module \"{name}\" {{\n  source = \"./{name}\"\n}}\n"));
+    }
+
+    environment.provlock(["lock", "-p", &PLATFORMS.join(",")]).assert_code(0);
+
+    let entries = published.each_ref().map(|published| entry(published, "", &published.hashes(&PLATFORMS)));
+    assert_eq!(environment.lock_file(), lock_file(&entries));
+    let statistics = registry.statistics();
+    assert_eq!(statistics.requests, 1 + 3 * (1 + 4 + 2 + 4));
+    let hosts: BTreeSet<_> = registry.requests().into_iter().map(|request| request.host).collect();
+    assert_eq!(statistics.connections, hosts.len(), "one for each of {hosts:?}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! - [`registry`]: publish providers, order faults, read the request log. Its parts: [`publish`] makes releases,
 //!   [`archive`] their packages, [`keys`] their signatures, [`routes`] answers requests, [`faults`] spoils the answers,
-//!   [`server`] and [`tls`] carry them.
+//!   [`server`], [`http2`] and [`tls`] carry them.
 //! - [`environment`]: a temporary home and project, and the `provlock` program run in it.
 //!
 //! Hashes are computed here from the files that go into a package, without the library under test.
@@ -12,6 +12,7 @@
 pub mod archive;
 pub mod environment;
 pub mod faults;
+mod http2;
 pub mod keys;
 pub mod publish;
 pub mod registry;

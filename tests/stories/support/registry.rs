@@ -149,8 +149,17 @@ pub(super) struct Shared {
 impl Registry {
     /// Starts a registry on a free port, with nothing published.
     pub fn start() -> Self {
+        Self::start_with("http/1.1")
+    }
+
+    /// One that speaks HTTP/2. Faults that are not in the answer itself do not work there.
+    pub fn start_http2() -> Self {
+        Self::start_with("h2")
+    }
+
+    fn start_with(alpn: &str) -> Self {
         let directory = TempDir::new().unwrap();
-        let authority = Authority::new();
+        let authority = Authority::new(alpn);
         let certificate = directory.path().join("ca.pem");
         std::fs::write(&certificate, &authority.certificate).unwrap();
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
@@ -332,6 +341,10 @@ impl Shared {
     /// Whether the proxy reaches the target of a CONNECT request.
     pub(super) fn knows(&self, target: &str) -> bool {
         self.state().hosts.contains_key(without_default_port(&target.to_lowercase()))
+    }
+
+    pub(super) fn count_sent(&self, bytes: usize) {
+        self.bytes_sent.fetch_add(bytes as u64, Ordering::SeqCst);
     }
 
     pub(super) fn record(&self, request: Request) {

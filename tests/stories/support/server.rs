@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
+use super::http2;
 use super::registry::{Request, Shared};
 use super::routes::{Answer, Delivery};
 
@@ -34,7 +35,7 @@ pub(super) fn serve(listener: &TcpListener, shared: &Arc<Shared>, tls: &Arc<Serv
     }
 }
 
-fn connection(mut stream: TcpStream, shared: &Shared, tls: Arc<ServerConfig>) -> io::Result<()> {
+fn connection(mut stream: TcpStream, shared: &Arc<Shared>, tls: Arc<ServerConfig>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(IDLE_LIMIT))?;
     let mut first = [0];
@@ -42,6 +43,9 @@ fn connection(mut stream: TcpStream, shared: &Shared, tls: Arc<ServerConfig>) ->
         return Ok(());
     }
     shared.connections.fetch_add(1, Ordering::SeqCst);
+    if tls.alpn_protocols == [b"h2"] {
+        return http2::connection(stream, shared, tls);
+    }
     let connection = ServerConnection::new(tls).map_err(io::Error::other)?;
     let mut stream = StreamOwned::new(connection, stream);
     let mut buffer = Vec::new();
@@ -150,7 +154,7 @@ fn write_answer(stream: &mut TlsStream, request: &Request, answer: &Answer, shar
         thread::sleep(pause);
         stream.write_all(piece)?;
         stream.flush()?;
-        shared.bytes_sent.fetch_add(piece.len() as u64, Ordering::SeqCst);
+        shared.count_sent(piece.len());
     }
     stream.flush()?;
     if delivery == Delivery::Truncated {

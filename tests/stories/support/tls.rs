@@ -17,7 +17,8 @@ pub(super) struct Authority {
 }
 
 impl Authority {
-    pub(super) fn new() -> Self {
+    /// Servers offer the application protocol `alpn`, such as `http/1.1` or `h2`.
+    pub(super) fn new(alpn: &str) -> Self {
         let mut parameters = CertificateParams::default();
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
@@ -30,7 +31,7 @@ impl Authority {
             .unwrap()
             .with_no_client_auth()
             .with_cert_resolver(Arc::new(certificates));
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        config.alpn_protocols = vec![alpn.as_bytes().to_vec()];
         Self { config: Arc::new(config), certificate }
     }
 }
