@@ -51,12 +51,10 @@ impl Project {
             return Ok((Document::empty(&self.lock_path, self.dialect), Vec::new()));
         };
         let parsed = lockfile::parse(&self.lock_path, bytes, self.dialect);
+        let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
         match parsed.document {
             Some(document) => Ok((document, parsed.diagnostics)),
-            None => {
-                let errors = parsed.diagnostics.into_iter().filter(|d| d.severity == Severity::Error);
-                Err(errors.map(with_help).collect())
-            }
+            None => Err(parsed.diagnostics.into_iter().filter(is_error).map(with_help).collect()),
         }
     }
 
