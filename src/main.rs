@@ -4,8 +4,6 @@ mod cli;
 
 use std::process::ExitCode;
 
-use clap::Parser as _;
-
 fn main() -> ExitCode {
-    cli::run(cli::Cli::parse()).into()
+    cli::run(cli::parse()).into()
 }

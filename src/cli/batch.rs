@@ -11,6 +11,7 @@ use provlock::dialect::Dialect;
 use provlock::lockfile::Document;
 use provlock::lockfile::file::Replacement;
 use provlock::ops::{self, LockOutcome, LockRequest, Rules, parallel};
+use provlock::package::cache::HashCache;
 use provlock::requirements::{ModuleCache, Requirements};
 use provlock::settings::PlatformSelection;
 use provlock::source::Source;
@@ -22,7 +23,7 @@ use super::roots::RootArguments;
 use super::source::SourceArgs;
 use super::ui::{Downloads, Ui};
 use super::what::{Targets, WhatArgs};
-use super::{Failure, GlobalArgs, invalid_argument};
+use super::{Failure, GlobalArgs, help, invalid_argument};
 
 /// A root module that is to be locked.
 pub(crate) struct Root {
@@ -31,8 +32,8 @@ pub(crate) struct Root {
     pub(crate) requirements: Requirements,
     pub(crate) rules: Rules,
     platforms: PlatformSelection,
-    /// Whether nobody has said which platforms are meant, so that it is the one that this program runs on.
-    pub(crate) has_default_platform: bool,
+    /// Whether somebody has said which platforms are meant; otherwise it is the one that this program runs on.
+    pub(crate) platforms_are_named: bool,
     targets: Targets,
     warnings: Vec<Diagnostic>,
 }
@@ -48,6 +49,9 @@ pub(crate) struct Done {
 /// Root modules, in the order of their paths.
 pub(crate) struct Batch<'a> {
     what: &'a WhatArgs,
+    /// The directory of `-C`.
+    chdir: Option<&'a Path>,
+    cache: Option<HashCache>,
     /// Each as far as it came: it, or what is wrong with it.
     roots: Vec<Result<Root, Failure>>,
 }
@@ -60,9 +64,10 @@ impl<'a> Batch<'a> {
     /// out; `targets` reads these arguments.
     pub(crate) fn open(
         what: &'a WhatArgs,
+        source: &SourceArgs,
         providers: &[String],
         targets: fn(&[String], Dialect) -> Result<Targets, Failure>,
-        global: &GlobalArgs,
+        global: &'a GlobalArgs,
         environment: &Environment,
     ) -> Result<Self, Failure> {
         let modules = ModuleCache::default();
@@ -70,8 +75,12 @@ impl<'a> Batch<'a> {
         let paths = match &what.recursive {
             Some(paths) => {
                 // What cannot be read at all is said once.
-                targets(providers, dialect.unwrap_or_default())?;
-                RootArguments { paths, recursive: true, dialect, environment, modules: &modules }.roots()?
+                targets(providers, dialect.unwrap_or_default()).map_err(|errors| about_arguments(providers, errors))?;
+                let roots = RootArguments { paths, recursive: true, dialect, environment, modules: &modules }.roots();
+                let is_missing = paths.iter().any(|path| !path.exists());
+                let help = "after -r come directories; a provider goes before it";
+                let helpful = |error: Diagnostic| if is_missing { error.help(help) } else { error };
+                roots.map_err(|errors| errors.into_iter().map(helpful).collect::<Failure>())?
             }
             None => vec![PathBuf::from(".")],
         };
@@ -82,9 +91,9 @@ impl<'a> Batch<'a> {
                 Root::read(project, targets, what, environment, &modules)
             };
             let root = Project::open(&path, dialect, environment).and_then(read);
-            root.map_err(|errors| named(what, &path, errors))
+            root.map_err(|errors| named(what, global.chdir.as_deref(), &path, errors))
         });
-        let mut batch = Self { what, roots };
+        let mut batch = Self { what, chdir: global.chdir.as_deref(), cache: source.cache(environment), roots };
         if what.is_recursive() && !providers.is_empty() {
             batch.leave_out_others(providers, targets)?;
         }
@@ -105,7 +114,8 @@ impl<'a> Batch<'a> {
             });
             if !is_required && self.failed() == 0 {
                 let name = text.split('@').next().unwrap_or_default();
-                return Err(vec![invalid_argument(format!("no root module requires {name}"))]);
+                let error = invalid_argument(format!("no root module requires {name}"));
+                return Err(about_arguments(std::slice::from_ref(text), vec![error]));
             }
         }
         self.roots.retain(|root| root.as_ref().map_or(true, |root| !root.targets.only.is_empty()));
@@ -160,12 +170,14 @@ impl<'a> Batch<'a> {
     }
 
     /// What `lock` is asked for of a root; no age is demanded.
-    pub(crate) fn request<'b>(&self, root: &'b Root) -> LockRequest<'b> {
+    pub(crate) fn request<'b>(&'b self, root: &'b Root) -> LockRequest<'b> {
         LockRequest {
             requirements: &root.requirements,
             document: &root.document,
             dialect: root.project.dialect,
             platforms: &root.platforms,
+            platforms_are_named: root.platforms_are_named,
+            cache: self.cache.as_ref(),
             only: &root.targets.only,
             versions: &root.targets.versions,
             minimum_age: None,
@@ -207,7 +219,7 @@ impl<'a> Batch<'a> {
                 None => (None, None),
             };
             if let (Ok(known), Some(errors)) = (&root, errors) {
-                *root = Err(named(self.what, &known.project.root, errors));
+                *root = Err(named(self.what, self.chdir, &known.project.root, errors));
             }
             values.push(value);
         }
@@ -258,14 +270,14 @@ impl Root {
         modules: &ModuleCache,
     ) -> Result<Self, Failure> {
         let (document, warnings) = project.document()?;
+        let platforms_are_named = what.platforms.named(&project.settings).is_some();
         let platforms = what.platforms.named_or_current(&project.settings);
-        let has_default_platform = what.platforms.named(&project.settings).is_none();
         let rules = Rules::new(&project.settings, project.dialect)?;
         let requirements = what.requirements(&project, environment, modules)?;
         if what.is_recursive() {
             targets.only.retain(|address| requirements.providers.contains_key(address));
         }
-        Ok(Self { project, document, requirements, rules, platforms, has_default_platform, targets, warnings })
+        Ok(Self { project, document, requirements, rules, platforms, platforms_are_named, targets, warnings })
     }
 
     /// The providers that are named and required; all that are required when none is named.
@@ -290,12 +302,25 @@ impl Root {
     }
 }
 
-/// The errors of a root module; when there may be many roots, with its name.
-fn named(what: &WhatArgs, root: &Path, errors: Failure) -> Failure {
+/// The errors of a root module; when there may be many roots, with its name and with commands for it.
+fn named(what: &WhatArgs, chdir: Option<&Path>, root: &Path, errors: Failure) -> Failure {
     if !what.is_recursive() {
         return errors;
     }
-    errors.into_iter().map(|error| error.note(format!("root module: {}", root.display()))).collect()
+    let directory = match chdir {
+        Some(chdir) if root != Path::new(".") => chdir.join(root),
+        Some(chdir) => chdir.to_owned(),
+        None => root.to_owned(),
+    };
+    let named = |error: Diagnostic| help::run_in(&directory, error).note(format!("root module: {}", root.display()));
+    errors.into_iter().map(named).collect()
+}
+
+/// Errors about providers, of which one may be a directory that another argument stands in front of.
+fn about_arguments(providers: &[String], errors: Failure) -> Failure {
+    let Some(directory) = providers.iter().find(|text| Path::new(text).is_dir()) else { return errors };
+    let help = format!("{directory} is a directory: put it right after -r");
+    errors.into_iter().map(|error| error.help(help.clone())).collect()
 }
 
 /// Each diagnostic once: the same one comes from every root that has the cause.

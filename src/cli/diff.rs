@@ -150,8 +150,14 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>, Failure> {
     if let Some(old) = &what.old {
         return Ok(vec![pair_of_files(old, what.new.as_deref(), ui)?]);
     }
-    let revisions = Revisions::parse(what.git.as_deref().unwrap_or("HEAD")).map_err(|error| vec![*error])?;
-    revisions.pairs(what.recursive).map_err(|error| vec![*error])
+    let revisions = Revisions::parse(what.git.as_deref().unwrap_or("HEAD"));
+    revisions.and_then(|revisions| revisions.pairs(what.recursive)).map_err(|mut error| {
+        // Without git there is another way.
+        if let Some(help) = error.help.as_mut().filter(|_| error.code == Code::Io) {
+            help.push_str(", or name two files: provlock diff OLD NEW");
+        }
+        vec![*error]
+    })
 }
 
 fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair, Failure> {
@@ -217,8 +223,9 @@ impl Revisions {
     }
 
     fn pairs(&self, recursive: bool) -> provlock::diagnostic::Result<Vec<Pair>> {
+        let here = Path::new(".");
         let only = (!recursive).then_some(Path::new(LOCK_FILE_NAME));
-        let blobs = |revision: &Revision| git::files_in(&revision.object, only, OsStr::new(LOCK_FILE_NAME));
+        let blobs = |revision: &Revision| git::files_in(here, &revision.object, only, OsStr::new(LOCK_FILE_NAME));
         let old = blobs(&self.old)?;
         let new = self.new.as_ref().map(blobs).transpose()?;
         let mut paths: BTreeSet<PathBuf> =
@@ -229,8 +236,9 @@ impl Revisions {
             (None, None) => paths.extend(git::files_in_working_tree(LOCK_FILE_NAME)?),
         }
         let new_object = |path: &Path| new.as_ref().and_then(|blobs| blobs.get(path));
-        let objects = paths.iter().flat_map(|path| [old.get(path), new_object(path)]).flatten();
-        let contents = git::contents(&objects.map(String::as_str).collect())?;
+        let objects = paths.iter().flat_map(|path| [old.get(path), new_object(path)].map(|object| (object, path)));
+        let objects = objects.filter_map(|(object, path)| Some((object?.as_str(), path.as_path())));
+        let contents = git::contents(here, &objects.collect())?;
         let content = |object: Option<&String>| object.and_then(|object| contents.get(object)).cloned();
         let pair = |path: PathBuf| {
             let old = self.old.side(&path, content(old.get(&path)));

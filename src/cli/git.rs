@@ -1,7 +1,8 @@
 //! Runs git, as a program, for what only git knows.
 //!
 //! Arguments go to git as a list and never through a shell. What a user names reaches git only behind `--end-of-options`
-//! or `--`, and revisions are resolved to object names first. Unless a directory is named, paths are relative to the current one.
+//! or `--`, and revisions are resolved to object names first. Paths are relative to the directory that git runs in, the current
+//! one unless another is named.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use provlock::diagnostic::{Code, Diagnostic, Result};
+use provlock::lockfile::file::SIZE_LIMIT;
 use provlock::lockfile::merge::MarkerStyle;
 
 use super::invalid_argument;
@@ -60,12 +62,11 @@ pub(crate) fn merge_base(one: &str, other: &str) -> Result<String> {
     }
 }
 
-/// The files of an object that [`resolve`] gave: the one at `path`, or all that are called `name` in the current directory
-/// and below.
-pub(crate) fn files_in(object: &str, path: Option<&Path>, name: &OsStr) -> Result<Blobs> {
+/// The files of an object that [`resolve`] gave: the one at `path`, or all that are called `name` in `directory` and below.
+pub(crate) fn files_in(directory: &Path, object: &str, path: Option<&Path>, name: &OsStr) -> Result<Blobs> {
     let mut arguments: Vec<OsString> = ["ls-tree", "-r", "-z", "--end-of-options", object].map(OsString::from).into();
     arguments.extend(path.map(|path| [OsString::from("--"), path.into()]).into_iter().flatten());
-    let listed = successful("ls-tree", arguments)?;
+    let listed = successful_in(directory, "ls-tree", arguments)?;
     let blob = |entry: &[u8]| {
         let tab = entry.iter().position(|byte| *byte == b'\t')?;
         let words = String::from_utf8_lossy(&entry[..tab]).into_owned();
@@ -85,13 +86,14 @@ pub(crate) fn files_in_working_tree(name: &str) -> Result<BTreeSet<PathBuf>> {
     Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(native_path).collect())
 }
 
-/// The contents of blobs, by object name. Neither filters nor textconv are applied.
-pub(crate) fn contents(objects: &BTreeSet<&str>) -> Result<BTreeMap<String, Vec<u8>>> {
+/// The contents of lock files, given their object names and their paths. Neither filters nor textconv are applied. One that
+/// would be too large as a file is an error.
+pub(crate) fn contents(directory: &Path, objects: &BTreeMap<&str, &Path>) -> Result<BTreeMap<String, Vec<u8>>> {
     if objects.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let input: String = objects.iter().flat_map(|object| [object, "\n"]).collect();
-    let output = git(["cat-file", "--batch"], input.as_bytes())?;
+    let input: String = objects.keys().flat_map(|object| [object, "\n"]).collect();
+    let output = git_in(directory, ["cat-file", "--batch"], input.as_bytes())?;
     if !output.status.success() {
         return Err(failed("cat-file", &output));
     }
@@ -99,6 +101,12 @@ pub(crate) fn contents(objects: &BTreeSet<&str>) -> Result<BTreeMap<String, Vec<
     let mut contents = BTreeMap::new();
     while !rest.is_empty() {
         let (object, content, behind) = batch_entry(rest).ok_or_else(|| failed("cat-file", &output))?;
+        if content.len() as u64 > SIZE_LIMIT {
+            let path = objects.get(object.as_str()).unwrap_or(&directory).display();
+            let limit = SIZE_LIMIT / (1024 * 1024);
+            let message = format!("cannot read {path}, blob {object} of git: it is larger than {limit} MiB");
+            return Err(Box::new(Diagnostic::error(Code::Io, message)));
+        }
         contents.insert(object, content.to_owned());
         rest = behind;
     }
@@ -161,17 +169,28 @@ pub(crate) fn attributes(directory: &Path, names: &[&str], path: &str) -> Result
 }
 
 fn successful<A: AsRef<OsStr>>(command: &str, arguments: impl IntoIterator<Item = A>) -> Result<Vec<u8>> {
-    let output = git(arguments, b"")?;
+    successful_in(Path::new("."), command, arguments)
+}
+
+fn successful_in<A: AsRef<OsStr>>(
+    directory: &Path,
+    command: &str,
+    arguments: impl IntoIterator<Item = A>,
+) -> Result<Vec<u8>> {
+    let output = git_in(directory, arguments, b"")?;
     if output.status.success() { Ok(output.stdout) } else { Err(failed(command, &output)) }
 }
 
 /// Runs git in the current directory to its end.
 fn git<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Output> {
-    let output = Running::start(Path::new("."), arguments).and_then(|running| running.finish(input));
-    output.map_err(|error| {
-        let help = "install git, or name two files: provlock diff OLD NEW";
-        Box::new(Diagnostic::error(Code::Io, format!("cannot run git: {error}")).help(help))
-    })
+    git_in(Path::new("."), arguments, input)
+}
+
+/// Runs git in a directory to its end.
+fn git_in<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Output> {
+    let output = Running::start(directory, arguments).and_then(|running| running.finish(input));
+    output
+        .map_err(|error| Box::new(Diagnostic::error(Code::Io, format!("cannot run git: {error}")).help("install git")))
 }
 
 impl Output {
@@ -227,8 +246,7 @@ fn failed(command: &str, output: &Output) -> Box<Diagnostic> {
     let message = output.stderr.lines().next().unwrap_or("it gave no reason");
     let message = message.strip_prefix("fatal: ").unwrap_or(message);
     let error = Diagnostic::error(Code::Io, format!("git {command} failed: {message}"));
-    let help = "run in a git repository, or name two files: provlock diff OLD NEW";
-    Box::new(if message.contains("not a git repository") { error.help(help) } else { error })
+    Box::new(if message.contains("not a git repository") { error.help("run in a git repository") } else { error })
 }
 
 fn first_line(stdout: &[u8]) -> String {

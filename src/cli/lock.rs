@@ -37,7 +37,14 @@ pub(crate) struct LockArgs {
 
 pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
     let environment = environment();
-    let mut batch = Batch::open(&arguments.what, &arguments.providers, Targets::providers, global, &environment)?;
+    let mut batch = Batch::open(
+        &arguments.what,
+        &arguments.source,
+        &arguments.providers,
+        Targets::providers,
+        global,
+        &environment,
+    )?;
     batch.tell_dialects(ui);
     let connections = arguments.source.connections(&environment, ui);
     let sources = batch.sources(&arguments.source, &connections)?;
@@ -78,7 +85,7 @@ fn show(batch: &Batch<'_>, done: &[Option<Done>], arguments: &LockArgs, ui: &Ui)
         ui.status(&text::summary_of_many(["Locked", "Would lock"], &shown, batch.failed()));
     }
     let by_default: Vec<_> =
-        batch.readable().filter(|(_, root)| root.has_default_platform).map(|(index, _)| index).collect();
+        batch.readable().filter(|(_, root)| !root.platforms_are_named).map(|(index, _)| index).collect();
     if reports.iter().any(|(index, report)| by_default.contains(index) && report.has_written_for_one_platform()) {
         ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
     }

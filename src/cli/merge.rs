@@ -8,7 +8,6 @@ use provlock::dialect::Dialect;
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, Document, Locks};
 
-use super::render::diff::zh_replaced;
 use super::render::json;
 use super::resolve::{ResolveArgs, Resolved};
 use super::ui::Ui;
@@ -96,7 +95,7 @@ fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs,
 /// they name: git, for one, merges the line of the version alone.
 fn mixed_releases(ours: &Locks, theirs: &Locks, dialect: Dialect) -> Vec<Diagnostic> {
     let difference = lockfile::diff(ours, theirs);
-    let mixed = difference.providers.iter().filter(|provider| zh_replaced(provider).is_some());
+    let mixed = difference.providers.iter().filter(|provider| provider.zh_replaced().is_some());
     let warning = |provider: &lockfile::ProviderDiff| {
         let version = provider.new.as_ref().map(|entry| entry.version.to_string()).unwrap_or_default();
         let name = format!("{} {version}", provider.address.short(dialect));
@@ -164,9 +163,15 @@ impl Merge<'_> {
     fn finish(mut self, resolve: &ResolveArgs, ui: &Ui) -> Result<Outcome, Failure> {
         self.warnings.extend(mixed_releases(self.ours.locks(), self.theirs.locks(), self.dialect));
         let mut merged = merge::merge(&self.base, self.ours.locks(), self.theirs.locks());
-        if let Some(resolved) = self.resolve(&merged, resolve, ui) {
-            merged = Merged { locks: resolved.locks, conflicts: Vec::new() };
-            self.warnings.extend(resolved.warnings);
+        // When it fails the conflicts stay: a merge driver must not leave the file as if it had been merged.
+        let mut errors = Vec::new();
+        match self.resolve(&merged, resolve, ui) {
+            Ok(Some(resolved)) => {
+                merged = Merged { locks: resolved.locks, conflicts: Vec::new() };
+                self.warnings.extend(resolved.warnings);
+            }
+            Ok(None) => {}
+            Err(failure) => errors = failure,
         }
         let result =
             merge::with_markers(&self.ours, &self.theirs, &merged, &self.style).map_err(|error| vec![*error])?;
@@ -179,32 +184,26 @@ impl Merge<'_> {
         if let Some(last) = conflicts.last_mut() {
             last.help = Some(help);
         }
+        let has_conflicts = !conflicts.is_empty();
+        errors.extend(conflicts);
         ui.warn(&self.warnings);
-        ui.show(&conflicts);
+        ui.show(&errors);
         if ui.json {
-            ui.print(&json::merge(&self.warnings, &conflicts));
+            ui.print(&json::merge(&self.warnings, &errors));
         }
-        if !conflicts.is_empty() {
+        if has_conflicts {
             return Ok(Outcome::Found);
         }
         ui.status(&format!("Merged {path}"));
         Ok(Outcome::Done)
     }
-}
 
-impl Merge<'_> {
-    /// Locks the providers in conflict again, if that was asked for. When it fails the errors are shown, and the conflicts
-    /// stay: a merge driver must not leave the file as if it had been merged.
-    fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> Option<Resolved> {
-        let without_conflicts = self.ours.edit(&merged.locks).map_err(|error| vec![*error]);
-        let document = without_conflicts.and_then(|bytes| document(self.shown, &bytes, self.dialect));
+    /// Locks the providers in conflict again, if that was asked for.
+    fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> Result<Option<Resolved>, Failure> {
+        let without_conflicts = self.ours.edit(&merged.locks).map_err(|error| vec![*error])?;
+        let document = document(self.shown, &without_conflicts, self.dialect)?;
         let sides = [self.ours.locks(), self.theirs.locks()];
-        let resolved = document
-            .and_then(|document| arguments.resolve(self.shown, &document, self.dialect, &merged.conflicts, sides, ui));
-        resolved.unwrap_or_else(|errors| {
-            ui.show(&errors);
-            None
-        })
+        arguments.resolve(self.shown, &document, self.dialect, &merged.conflicts, sides, ui)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The command line: raw arguments to validated requests, reports to text or JSON, outcomes to exit codes.
 
 mod age;
+mod arguments;
 mod batch;
 mod cache;
 mod completions;
@@ -8,6 +9,7 @@ mod connections;
 mod diff;
 mod environment;
 mod git;
+mod help;
 mod installation;
 mod interrupt;
 mod lock;
@@ -30,13 +32,14 @@ mod what;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
 use provlock::diagnostic::Diagnostic;
 use provlock::dialect::Dialect;
 
+pub(crate) use arguments::parse;
 use ui::Ui;
 
 /// Locks, verifies, upgrades and compares the dependency lock files of OpenTofu and Terraform
@@ -158,6 +161,8 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments, &ui))),
     };
     let outcome = result.unwrap_or_else(|errors| {
+        let directory = cli.global.chdir.as_deref().unwrap_or(Path::new("."));
+        let errors: Failure = errors.into_iter().map(|error| help::run_in(directory, error)).collect();
         ui.fail(name, &errors);
         Outcome::Failed
     });

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use provlock::cli_config::Environment;
-use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::diagnostic::{Code, Diagnostic, Severity};
 use provlock::dialect::Dialect;
 use provlock::lockfile::{self, Document};
 use provlock::requirements;
@@ -51,9 +51,10 @@ impl Project {
             return Ok((Document::empty(&self.lock_path, self.dialect), Vec::new()));
         };
         let parsed = lockfile::parse(&self.lock_path, bytes, self.dialect);
+        let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
         match parsed.document {
             Some(document) => Ok((document, parsed.diagnostics)),
-            None => Err(parsed.diagnostics.into_iter().filter(|d| d.severity == Severity::Error).collect()),
+            None => Err(parsed.diagnostics.into_iter().filter(is_error).map(with_help).collect()),
         }
     }
 
@@ -73,6 +74,15 @@ impl Project {
         let data_directory = Self::data_directory(environment);
         requirements::Options { dialect: self.dialect, tests, allow_missing_modules, data_directory }
     }
+}
+
+/// Git's conflict markers are for `merge` to mend.
+fn with_help(error: Diagnostic) -> Diagnostic {
+    if error.code != Code::ConflictMarkers {
+        return error;
+    }
+    let name = lockfile::LOCK_FILE_NAME;
+    error.help(format!("provlock merge {name}; to lock anew what is in conflict: provlock merge --resolve {name}"))
 }
 
 /// The absolute path of a directory, and the settings that hold there.

@@ -1,13 +1,15 @@
-//! What git knows of lock files. Without git or a repository nothing is known, which is no error.
+//! What git knows of lock files. Without git or a repository nothing is known, which is an error only for `--base`.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use provlock::diagnostic::Result;
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::ops::verify::Tracking;
 
-use super::git::{Running, native_path};
+use super::git::{self, Running, native_path};
 
 /// A repository, with its lock files as soon as git has listed them.
 pub(crate) struct Repository {
@@ -65,9 +67,11 @@ impl Repository {
     }
 
     /// The lock file of a root module as it was in a commit; none if it was not there.
-    pub(crate) fn lock_file_in(&self, commit: &str, root: &Path) -> Option<Vec<u8>> {
-        let path = self.path_of(root)?.to_str()?.replace('\\', "/");
-        self.git(&["cat-file", "blob", &format!("{commit}:{path}")])
+    pub(crate) fn lock_file_in(&self, commit: &str, root: &Path) -> Result<Option<Vec<u8>>> {
+        let Some(path) = self.path_of(root) else { return Ok(None) };
+        let blobs = git::files_in(&self.top, commit, Some(&path), OsStr::new(LOCK_FILE_NAME))?;
+        let objects = blobs.iter().map(|(path, object)| (object.as_str(), path.as_path())).collect();
+        Ok(git::contents(&self.top, &objects)?.into_values().next())
     }
 
     /// The path of a root module's lock file in the repository.

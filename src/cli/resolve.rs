@@ -75,6 +75,9 @@ impl ResolveArgs {
             document,
             dialect,
             platforms: &platforms,
+            // There is no entry whose platforms could be kept.
+            platforms_are_named: true,
+            cache: None,
             only: &required,
             versions: &BTreeMap::new(),
             minimum_age: None,

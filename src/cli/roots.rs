@@ -1,5 +1,6 @@
 //! From the paths of the command line to root modules.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use provlock::cli_config::Environment;
@@ -44,8 +45,9 @@ impl RootArguments<'_> {
             let directory = path.parent().map(normal).unwrap_or_default();
             let is_meant = path.exists() || (is_configuration(path) && directory.is_dir());
             if !is_meant {
-                let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
-                return Err(vec![*Diagnostic::io("open", path, &missing)]);
+                // What the system says, if nothing has come there since.
+                let error = path.metadata().err().unwrap_or_else(|| ErrorKind::NotFound.into());
+                return Err(vec![*Diagnostic::io("open", path, &error)]);
             }
             if self.is_root(&directory) { roots.push(directory) } else { modules.push(directory) }
         }

@@ -80,6 +80,11 @@ impl CacheDirectory {
 }
 
 impl SourceArgs {
+    /// See [`OnlineArgs::cache`].
+    pub(crate) fn cache(&self, environment: &Environment) -> Option<HashCache> {
+        self.online.cache(environment)
+    }
+
     pub(crate) fn connections<'a>(&'a self, environment: &'a Environment, ui: &'a Ui) -> Connections<'a> {
         Connections::new(&self.online, environment, ui)
     }

@@ -53,7 +53,8 @@ type Surveys = Vec<Option<Survey>>;
 pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
     let environment = environment();
     let targets = Targets::providers_at_versions;
-    let mut batch = Batch::open(&arguments.what, &arguments.providers, targets, global, &environment)?;
+    let mut batch =
+        Batch::open(&arguments.what, &arguments.source, &arguments.providers, targets, global, &environment)?;
     batch.tell_dialects(ui);
     let connections = arguments.source.connections(&environment, ui);
     let sources = batch.sources(&arguments.source, &connections)?;

@@ -12,6 +12,7 @@ use provlock::ops::parallel;
 use provlock::ops::verify::{self, CODES, Online, Tracking, Verified, VerifyRequest};
 use provlock::package::cache::HashCache;
 use provlock::requirements::{self, ModuleCache};
+use provlock::settings::PlatformSelection;
 use provlock::source::Source;
 
 use super::connections::Connections;
@@ -23,7 +24,7 @@ use super::repository::Repository;
 use super::roots::RootArguments;
 use super::source::OnlineArgs;
 use super::ui::{Downloads, Ui};
-use super::{Failure, GlobalArgs, Outcome, invalid_argument};
+use super::{Failure, GlobalArgs, Outcome, help, invalid_argument};
 
 /// How many root modules are checked at a time when most of the time is spent waiting for a registry.
 const ROOTS_ONLINE: usize = 8;
@@ -99,6 +100,11 @@ pub(crate) struct CheckedRoot {
     pub(crate) lock_path: PathBuf,
     pub(crate) dialect: Dialect,
     pub(crate) findings: Vec<Diagnostic>,
+    /// How many entries of the lock file were looked at.
+    pub(crate) entries: usize,
+    /// The platforms that must be covered, if any are named.
+    pub(crate) platforms: Option<PlatformSelection>,
+    pub(crate) dialect_reason: &'static str,
 }
 
 fn code(text: &str) -> Result<Code, String> {
@@ -111,6 +117,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> Resul
     let repository = Repository::around(&environment.current_directory);
     let run = Run {
         arguments,
+        directory: global.chdir.as_deref().unwrap_or(Path::new(".")),
         dialect: global.dialect,
         base: base(arguments.what.base.as_deref(), repository.as_ref())?,
         repository,
@@ -178,6 +185,9 @@ impl VerifyArgs {
 
     fn report(&self, roots: &[CheckedRoot], errors: &[Diagnostic], environment: &Environment, ui: &Ui) {
         let format = if ui.json { Format::Json } else { self.format.unwrap_or(Format::Text) };
+        for root in roots {
+            ui.detail(&text::checked(root));
+        }
         ui.complain(errors);
         match format {
             Format::Text => ui.print(&text::findings(roots, ui.stdout_color)),
@@ -194,6 +204,8 @@ impl VerifyArgs {
 /// What all root modules of a run share.
 struct Run<'a> {
     arguments: &'a VerifyArgs,
+    /// The directory of `-C`.
+    directory: &'a Path,
     dialect: Option<Dialect>,
     base: Option<String>,
     repository: Option<Repository>,
@@ -217,12 +229,27 @@ impl Run<'_> {
     fn check(&self, root: &Path) -> (Option<CheckedRoot>, Vec<Diagnostic>) {
         match self.verify(root) {
             Ok((project, verified)) => {
-                let findings = self.arguments.levelled(verified.findings);
-                let Project { root: path, lock_path, dialect, .. } = project;
-                (Some(CheckedRoot { path, lock_path, dialect, findings }), verified.errors)
+                let findings = verified.findings.into_iter().map(|finding| help::run_in(self.directory, finding));
+                let findings = self.arguments.levelled(findings.collect());
+                let platforms = self.arguments.what.platforms.named(&project.settings);
+                let Project { root: path, lock_path, dialect, dialect_reason, .. } = project;
+                let entries = verified.entries;
+                let root = CheckedRoot { path, lock_path, dialect, findings, entries, platforms, dialect_reason };
+                (Some(root), self.could_not(verified.errors))
             }
-            Err(errors) => (None, errors),
+            Err(errors) => (None, self.could_not(errors)),
         }
+    }
+
+    /// Errors with help for this command.
+    fn could_not(&self, errors: Failure) -> Failure {
+        let helpful = |error: Diagnostic| match error.code {
+            Code::NoConfiguration => {
+                error.help("name the root modules, or find all below: provlock verify --recursive")
+            }
+            _ => error,
+        };
+        errors.into_iter().map(|error| help::run_in(self.directory, helpful(error))).collect()
     }
 
     fn verify(&self, root: &Path) -> Result<(Project, Verified), Failure> {
@@ -235,8 +262,8 @@ impl Run<'_> {
         let source = what.online.then(|| self.source(project.dialect)).transpose()?;
         let progress = |wanted: &_, progress| self.downloads.note(wanted, progress);
         let repository = self.repository.as_ref();
-        let base =
-            self.base.as_ref().zip(repository).and_then(|(commit, repository)| repository.lock_file_in(commit, root));
+        let before = |(commit, repository): (&String, &Repository)| repository.lock_file_in(commit, root);
+        let base = self.base.as_ref().zip(repository).map(before).transpose().map_err(|error| vec![*error])?.flatten();
         let verified = verify::verify(&VerifyRequest {
             root,
             dialect: project.dialect,

@@ -129,6 +129,17 @@ impl ProviderDiff {
         let (before, after) = (known_hashes(old), known_hashes(new));
         old.version == new.version && !before.is_empty() && !after.is_empty() && before.is_disjoint(&after)
     }
+
+    /// How many `zh:` hashes made room for others while the version stayed; none if that did not happen.
+    ///
+    /// A release has one list of `zh:` hashes, so that none of them may make room for another. An `h1:` may: each platform has
+    /// its own, and whoever locks anew on another one gets another.
+    pub fn zh_replaced(&self) -> Option<usize> {
+        let same_version = self.old.as_ref()?.version == self.new.as_ref()?.version;
+        let count = |hashes: BTreeSet<&Hash>| hashes.iter().filter(|hash| hash.scheme() == HashScheme::Zh).count();
+        let removed = count(self.hashes_removed());
+        (same_version && removed > 0 && count(self.hashes_added()) > 0).then_some(removed)
+    }
 }
 
 fn only_in<'a>(entry: Option<&'a LockedProvider>, other: Option<&LockedProvider>) -> BTreeSet<&'a Hash> {

@@ -6,12 +6,14 @@ use std::sync::Arc;
 
 use super::objection::MinimumAge;
 use super::policy::Rules;
-use super::record::{Recorded, record};
+use super::record::{Recorded, is_recorded, record};
 use super::select::{Candidate, Selected};
 use crate::address::{Hostname, ProviderAddress};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
+use crate::hash::HashScheme;
 use crate::lockfile::{self, Document, LockedProvider, Locks, ProviderDiff};
+use crate::package::cache::HashCache;
 use crate::platform::Platform;
 use crate::requirements::Requirements;
 use crate::settings::PlatformSelection;
@@ -29,6 +31,10 @@ pub struct LockRequest<'a> {
     pub dialect: Dialect,
     /// The platforms whose packages are recorded.
     pub platforms: &'a PlatformSelection,
+    /// Whether somebody named the platforms. If nobody did, an entry whose hashes go keeps the platforms that it covers, too.
+    pub platforms_are_named: bool,
+    /// What is known of packages, to tell which platforms an entry covers.
+    pub cache: Option<&'a HashCache>,
     /// Only these providers; all that are required when empty.
     pub only: &'a [ProviderAddress],
     /// The versions that were chosen. Any other provider keeps its version, or gets the newest when it is not locked.
@@ -161,8 +167,19 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
     let address = candidate.address;
     let available = candidate.available(source)?;
     let Selected { version, skipped } = candidate.select(&available, request.minimum_age, source)?;
+    let listed = available.versions.get(&version).map(|offer| &offer.platforms).filter(|listed| !listed.is_empty());
     let platforms = match request.platforms {
-        PlatformSelection::These(platforms) => Cow::Borrowed(platforms.as_slice()),
+        PlatformSelection::These(platforms) => {
+            let mut kept = covered(&candidate, &version, request);
+            kept.retain(|platform| {
+                !platforms.contains(platform) && listed.is_none_or(|listed| listed.contains(platform))
+            });
+            if kept.is_empty() {
+                Cow::Borrowed(platforms.as_slice())
+            } else {
+                platforms.iter().cloned().chain(kept).collect()
+            }
+        }
         PlatformSelection::All => source.platforms(address, &version)?.into_iter().collect(),
     };
     if platforms.is_empty() {
@@ -171,7 +188,6 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
         let error = candidate.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
         return Err(Box::new(error.help("name the platforms, for example: --platform linux_amd64")));
     }
-    let listed = available.versions.get(&version).map(|offer| &offer.platforms).filter(|listed| !listed.is_empty());
     if let Some(listed) = listed
         && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))
     {
@@ -183,6 +199,35 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
     };
     let warnings = available.warnings.iter().map(warning).chain(skipped).collect();
     Ok(Plan { candidate, version, platforms, warnings })
+}
+
+/// The platforms that an entry covers, as far as known packages tell, if nobody named others and its hashes are to go.
+fn covered(candidate: &Candidate<'_>, version: &Version, request: &LockRequest<'_>) -> BTreeSet<Platform> {
+    let goes = |locked: &&LockedProvider| locked.version != *version || request.accept_changed_hashes;
+    let (Some(locked), Some(cache)) = (candidate.locked.filter(goes), request.cache) else { return BTreeSet::new() };
+    if request.platforms_are_named {
+        return BTreeSet::new();
+    }
+    let packages = cache.packages(candidate.address).into_iter();
+    let recorded = packages.filter(|package| package.version == locked.version && is_recorded(package, &locked.hashes));
+    recorded.map(|package| package.platform).collect()
+}
+
+/// Fewer `h1:` than before, although nobody asked for fewer platforms.
+fn fewer_platforms(candidate: &Candidate<'_>, new: &LockedProvider) -> Option<Diagnostic> {
+    let count =
+        |provider: &LockedProvider| provider.hashes.iter().filter(|hash| hash.scheme() == HashScheme::H1).count();
+    let (before, after) = (count(candidate.locked?), count(new));
+    let name = candidate.name();
+    let message = format!("{name} had {before} h1 hashes, one for each platform, and {} has {after}", new.version);
+    let warning = Diagnostic::warning(Code::PlatformNotKnown, message)
+        .note("no platforms are named, and which ones the other hashes were for is not known")
+        .help("name all that your team uses, as in: provlock lock -p linux_amd64,darwin_arm64; or in provlock.toml");
+    let warning = match candidate.document.entry(candidate.address) {
+        Some(entry) => warning.at(entry.block.clone(), ""),
+        None => warning,
+    };
+    (after < before).then_some(warning)
 }
 
 /// Joins the packages with the old entries. All errors are collected.
@@ -202,6 +247,7 @@ pub(super) fn assemble(
         match record(&plan.candidate, previous, plan.version.clone(), packages, request.accept_changed_hashes) {
             Ok(Recorded { provider, warning }) => {
                 warnings.extend(warning);
+                warnings.extend(fewer_platforms(&plan.candidate, &provider).filter(|_| !request.platforms_are_named));
                 locks.insert(plan.candidate.address.clone(), provider);
             }
             Err(error) => errors.push(*error),

@@ -8,6 +8,7 @@ use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::hash::{Hash, HashScheme};
 use crate::lockfile::LockedProvider;
+use crate::package::cache::CachedPackage;
 use crate::source::Fetched;
 use crate::version::Version;
 
@@ -54,6 +55,11 @@ pub(crate) fn record(
         }
     }
     Ok(Recorded { provider: LockedProvider { version, constraints, hashes }, warning })
+}
+
+/// Whether the `h1:` of a package, as any program computes it, is among these hashes.
+pub(super) fn is_recorded(package: &CachedPackage, hashes: &BTreeSet<Hash>) -> bool {
+    hashes.contains(&package.h1) || hashes.contains(&package.h1_with_directories)
 }
 
 fn refusal(

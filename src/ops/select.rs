@@ -7,7 +7,7 @@ use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::lockfile::{Document, LockedProvider};
-use crate::requirements::Requirement;
+use crate::requirements::{DeclarationKind, Requirement};
 use crate::source::{Available, Offer, Source, speaks_supported_protocol, unsupported_protocol};
 use crate::version::Version;
 
@@ -35,7 +35,17 @@ impl Candidate<'_> {
     /// The versions there are.
     pub(crate) fn available(&self, source: &Source) -> Result<Arc<Available>> {
         let available = source.versions(self.address);
-        available.map_err(|error| Box::new(self.at_declarations(*error.into_diagnostic())))
+        available.map_err(|error| {
+            let error = *error.into_diagnostic();
+            let is_implied = error.code == Code::ProviderNotFound && !self.has_entry();
+            let why = "no entry of required_providers names its source, so it is taken for a provider of hashicorp";
+            Box::new(self.at_declarations(if is_implied { error.note(why) } else { error }))
+        })
+    }
+
+    /// Whether a `required_providers` block names it.
+    fn has_entry(&self) -> bool {
+        self.requirement.declarations.iter().any(|declaration| declaration.kind == DeclarationKind::RequiredProviders)
     }
 
     /// Whether the lock file has this version.

@@ -61,7 +61,9 @@ pub struct Outlook {
     pub allowed: Version,
     /// The newest version there is.
     pub newest: Version,
-    /// The declarations whose constraints do not allow the newest version.
+    /// Whether the user named the version that is chosen.
+    pub is_named: bool,
+    /// The declarations whose constraints do not allow the newest version, if nobody named another.
     pub held_back_by: Vec<Declaration>,
     /// Why newer versions that the constraints allow were skipped, if any were.
     pub skipped: Option<Reason>,
@@ -80,9 +82,9 @@ impl Outlook {
         self.locked.as_ref() != Some(&self.allowed)
     }
 
-    /// Whether there is a newer version than the one that is chosen.
+    /// Whether there is a newer version than the one that is chosen, and not because the user named one.
     pub fn is_held_back(&self) -> bool {
-        self.allowed < self.newest
+        !self.is_named && self.allowed < self.newest
     }
 }
 
@@ -170,10 +172,13 @@ fn prospect(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Sou
     };
     candidate.supported(&chosen.version, &available)?;
     let requirement = chosen.rewrite.as_ref().map_or(candidate.requirement, |rewrite| &rewrite.requirement);
+    let is_named = candidate.chosen.is_some();
+    let is_held_back = !is_named && chosen.version < newest;
     let outlook = Outlook {
         address: candidate.address.clone(),
         locked: request.lock.document.locks().get(candidate.address).map(|locked| locked.version.clone()),
-        held_back_by: if chosen.version < newest { holding_back(requirement, &newest) } else { Vec::new() },
+        held_back_by: if is_held_back { holding_back(requirement, &newest) } else { Vec::new() },
+        is_named,
         skipped: chosen.skipped,
         allowed: chosen.version,
         newest,

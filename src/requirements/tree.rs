@@ -257,8 +257,8 @@ impl<'a> Walk<'a> {
         let allowed = self.options.allow_missing_modules;
         let new = if allowed { Diagnostic::warning } else { Diagnostic::error };
         let list = if allowed { &mut self.warnings } else { &mut self.errors };
-        let help =
-            format!("install it with {program} get or {program} init, or leave it out with --allow-missing-modules");
+        let install = format!("install it with {program} get or {program} init");
+        let help = if allowed { install } else { format!("{install}, or leave it out with --allow-missing-modules") };
         list.push(new(Code::ModuleNotInstalled, message).at(call.location.clone(), "called here").help(help));
     }
 

@@ -40,6 +40,31 @@ fn lock_reports_what_changed() {
     assert_eq!((&root["changed"], &root["providers"][0]["action"]), (&Value::from(false), &Value::from("unchanged")));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn paths_that_are_no_text_are_shown_as_far_as_they_are() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    let root = std::ffi::OsStr::from_bytes(b"bad\xff");
+    environment.write(std::path::Path::new(root).join("main.tf"), requires("hashicorp/null", ""));
+    environment.write(std::path::Path::new(root).join(".terraform.lock.hcl"), "");
+    for (arguments, code) in [
+        (&["verify", "--json", "-r"][..], 1),
+        (&["verify", "--format", "sarif", "-r"], 1),
+        (&["verify", "--format", "github", "-r"], 1),
+        (&["upgrade", "--json", "--dry-run", "-r"], 0),
+        (&["lock", "--json", "-p", "linux_amd64", "-r"], 0),
+    ] {
+        let output = environment.command(arguments.iter().map(std::ffi::OsStr::new).chain([root])).run();
+        output.assert_code(code).assert_stdout_has("bad\u{fffd}");
+        if arguments.contains(&"--json") {
+            assert_eq!(validated(&output.stdout)["roots"][0]["path"], "bad\u{fffd}");
+        }
+    }
+}
+
 #[test]
 fn an_error_is_data_too() {
     let environment = TestEnvironment::new();

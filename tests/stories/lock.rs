@@ -61,6 +61,42 @@ fn writes_what_tofu_providers_lock_would_write() {
 }
 
 #[test]
+fn empty_variables_are_unset_and_wrong_ones_are_named() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let lock = ["lock", "-p", "linux_amd64"];
+    let variables = ["PROVLOCK_PLATFORMS", "PROVLOCK_DIALECT", "PROVLOCK_CACHE_DIR"];
+    let empty = variables.iter().fold(environment.command(lock), |command, variable| command.env(variable, ""));
+    empty.run().assert_code(0).assert_stderr_has("Locked 1 provider for linux_amd64");
+    let output = environment.command(["verify"]).env("PROVLOCK_PLATFORMS", "").run();
+    output.assert_code(0).assert_lacks("platform-not-known");
+
+    let output = environment.command(["lock"]).env("PROVLOCK_PLATFORMS", "linux").run();
+    output
+        .assert_code(2)
+        .assert_stderr_has("invalid value 'linux' for 'PROVLOCK_PLATFORMS'")
+        .assert_lacks("--platform");
+    let output = environment.command(["verify"]).env("PROVLOCK_DIALECT", "tf").run();
+    output.assert_code(2).assert_stderr_has("invalid value 'tf' for 'PROVLOCK_DIALECT'");
+    let output = environment.command(["lock", "-p", "linux"]).env("PROVLOCK_PLATFORMS", "linux_amd64").run();
+    output.assert_code(2).assert_stderr_has("invalid value 'linux' for '--platform <OS_ARCH>'");
+}
+
+#[test]
+fn only_without_an_entry_a_provider_is_taken_for_one_of_hashicorp() {
+    let registry = Registry::start();
+    let environment = TestEnvironment::with_registry(&registry);
+    let taken = "is taken for a provider of hashicorp";
+    environment.write("main.tf", requires("hashicorp/nosuch", ""));
+    let output = environment.provlock(LOCK_BOTH);
+    output.assert_code(2).assert_stderr_has("help: correct its source in required_providers\n").assert_lacks(taken);
+    environment.write("main.tf", "resource \"nosuch_thing\" \"a\" {}\n");
+    environment.provlock(LOCK_BOTH).assert_code(2).assert_stderr_has("provider-not-found").assert_stderr_has(taken);
+}
+
+#[test]
 fn a_second_run_does_not_touch_the_file() {
     let registry = Registry::start();
     registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();

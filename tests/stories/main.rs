@@ -11,6 +11,7 @@ mod hints;
 #[cfg(unix)]
 mod installation;
 mod json_output;
+mod kept_platforms;
 mod lock;
 mod many_roots;
 mod merge;

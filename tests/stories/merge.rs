@@ -92,6 +92,10 @@ fn providers_in_conflict_are_locked_again() {
     output.assert_code(1).assert_stderr_has("linux_arm64").assert_stderr_has("we lock hashicorp/null at 3.1.0");
     assert!(environment.read("3.1.0").contains("<<<<<<< ours\n"));
     side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
+    let errors = validated(&merge(&["-p", "linux_arm64", "--json"]).stdout)["errors"].clone();
+    let codes: Vec<_> = errors.as_array().unwrap().iter().map(|error| error["code"].as_str().unwrap()).collect();
+    assert_eq!(codes, ["platform-not-available", "merge-conflict", "merge-conflict"]);
+    side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
     let output = merge(&["-p", "linux_amd64"]);
     output.assert_code(0).assert_stderr_has("the configuration does not require hashicorp/old");
     let hashes = newest.hashes(&["linux_amd64"]);
@@ -263,6 +267,12 @@ fn setup_prints_what_it_would_write() {
         .assert_stdout_has("git config merge.provlock.driver \"provlock merge %O %A %B --path %P --marker-size %L\"\n")
         .assert_stdout_has("git config diff.provlock.textconv \"provlock diff --textconv\"\n");
     environment.provlock(["setup", "git", "--write"]).assert_code(2).assert_stderr_has("not a git repository");
+}
+
+#[test]
+fn setup_outside_of_a_repository_is_refused() {
+    let output = TestEnvironment::new().provlock(["setup", "git", "--write"]);
+    output.assert_code(2).assert_stderr_has("help: run in a git repository\n").assert_lacks("provlock diff");
 }
 
 #[test]

@@ -83,7 +83,10 @@ fn a_version_that_is_named_is_chosen_up_and_down() {
     let (environment, gamma, null) = two_providers(&registry);
     publish(&registry, "acme/gamma", "1.2.0");
 
-    environment.provlock(upgrade(&["acme/gamma@1.1.0"])).assert_code(0);
+    let dry_run = environment.provlock(upgrade(&["acme/gamma@1.1.0", "--dry-run"]));
+    dry_run.assert_stdout_has("acme/gamma   1.0.0    1.1.0     2.0.0\n");
+    dry_run.assert_stderr_has("1 provider can move within its constraints\n");
+    environment.provlock(upgrade(&["acme/gamma@1.1.0"])).assert_code(0).assert_lacks("held back");
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[0], "~> 3.0")]));
     environment.provlock(upgrade(&["acme/gamma@1.0.0"])).assert_code(0);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));

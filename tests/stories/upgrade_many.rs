@@ -241,6 +241,45 @@ fn a_shared_module_is_rewritten_although_a_root_cannot_be_written() {
 }
 
 #[test]
+fn providers_and_directories_are_told_apart() {
+    let registry = Registry::start();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("live/a/main.tf", PROVIDER);
+    environment.write("live/a/.terraform.lock.hcl", "");
+    let output = environment.provlock(["upgrade", "-r", "bench/p1"]);
+    output.assert_code(2).assert_stderr_has("after -r come directories; a provider goes before it");
+    #[cfg(unix)]
+    output.assert_stderr_has("cannot open bench/p1: No such file or directory");
+    for arguments in [&["upgrade", "-r", "--constraints", "live/a"][..], &["lock", "-r", "--check", "live/a"]] {
+        let output = environment.provlock(arguments);
+        output.assert_code(2).assert_stderr_has("no root module requires live/a");
+        output.assert_stderr_has("help: live/a is a directory: put it right after -r\n");
+    }
+    let output = environment.provlock(["lock", "-r", "--check", "./live/a"]);
+    output.assert_code(2).assert_stderr_has("help: ./live/a is a directory: put it right after -r\n");
+}
+
+#[test]
+fn help_is_for_the_root_module_that_is_meant() {
+    let registry = Registry::start();
+    for version in ["1.0.0", "2.0.0"] {
+        registry.publish("acme/gamma", version).platforms(["linux_amd64"]).done();
+    }
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("live/a/main.tf", requires("acme/gamma", "~> 1.0"));
+    environment.write("live/a/.terraform.lock.hcl", "");
+    let help = "provlock -C live/a upgrade --constraints acme/gamma@2.0.0\n";
+    for arguments in [
+        &["upgrade", "acme/gamma@2.0.0", "-r"][..],
+        &["upgrade", "acme/gamma@2.0.0", "-C", "live", "-r"],
+        &["upgrade", "acme/gamma@2.0.0", "-C", "live/a"],
+        &["upgrade", "acme/gamma@2.0.0", "-C", "live/a", "-r"],
+    ] {
+        environment.provlock(arguments).assert_code(2).assert_stderr_has(help);
+    }
+}
+
+#[test]
 fn roots_share_the_dates_and_each_has_the_age_of_its_settings() {
     let registry = Registry::start();
     let (environment, null) = two_roots(&registry);

@@ -114,23 +114,11 @@ fn details(provider: &ProviderDiff) -> Vec<String> {
 }
 
 /// Hashes that took the place of others while the version stayed: the release was replaced, or somebody changed the file.
-///
-/// A release has one list of `zh:` hashes, so that none of them may make room for another. An `h1:` may: each platform has
-/// its own, and whoever locks anew on another one gets another.
 pub(super) fn replaced(provider: &ProviderDiff) -> Option<String> {
     if provider.hashes_replaced() {
         return Some("hashes replaced under the same version".to_owned());
     }
-    zh_replaced(provider).map(|removed| format!("{removed} zh replaced under the same version"))
-}
-
-/// How many `zh:` hashes of a version made room for others of the same version; none if that did not happen.
-pub(crate) fn zh_replaced(provider: &ProviderDiff) -> Option<usize> {
-    let (old, new) = (provider.old.as_ref()?, provider.new.as_ref()?);
-    let is_zh = |hash: &&Hash| hash.scheme() == HashScheme::Zh;
-    let removed = old.hashes.difference(&new.hashes).filter(is_zh).count();
-    let added = new.hashes.difference(&old.hashes).filter(is_zh).count();
-    (old.version == new.version && removed > 0 && added > 0).then_some(removed)
+    provider.zh_replaced().map(|removed| format!("{removed} zh replaced under the same version"))
 }
 
 /// `constraints ~> 4.0 → ~> 5.0`

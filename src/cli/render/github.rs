@@ -66,7 +66,10 @@ mod tests {
             path: PathBuf::from("a,b:c"),
             lock_path: PathBuf::from("a,b:c/.terraform.lock.hcl"),
             dialect: Dialect::Tofu,
+            dialect_reason: "default",
             findings: vec![finding],
+            entries: 1,
+            platforms: None,
         };
         let text = annotations(&[root], &[], Path::new("/nowhere"));
         let expected = "::warning file=a%2Cb%3Ac/.terraform.lock.hcl,line=2,col=3,title=downgrade\

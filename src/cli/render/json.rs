@@ -1,6 +1,8 @@
 //! Reports as JSON, in the schema of `docs/output.schema.json`.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use provlock::address::Hostname;
@@ -43,8 +45,8 @@ pub(crate) fn upgrade(upgraded: &[(&Report<'_>, &Survey)], warnings: &[Diagnosti
 pub(crate) fn surveys(surveys: &[(&Project, &Survey)], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
     let root = |(project, survey): &(&Project, &Survey)| {
         json!({
-            "path": project.root,
-            "lock_file": project.lock_path,
+            "path": shown(&project.root),
+            "lock_file": shown(&project.lock_path),
             "dialect": project.dialect.name(),
             "changed": survey.moves(),
             "written": false,
@@ -59,8 +61,8 @@ pub(crate) fn surveys(surveys: &[(&Project, &Survey)], warnings: &[Diagnostic], 
 fn root(report: &Report<'_>) -> Value {
     let project = report.project;
     json!({
-        "path": project.root,
-        "lock_file": project.lock_path,
+        "path": shown(&project.root),
+        "lock_file": shown(&project.lock_path),
         "dialect": project.dialect.name(),
         "changed": report.changed,
         "written": report.changed && report.written,
@@ -71,7 +73,7 @@ fn root(report: &Report<'_>) -> Value {
 fn outlook(outlook: &Outlook) -> Value {
     let holding_back = |declaration: &Declaration| {
         let place = declaration.version.as_ref().unwrap_or(&declaration.location);
-        json!({ "constraints": declaration.constraints.to_string(), "file": place.path(), "line": place.line_column().0 })
+        json!({ "constraints": declaration.constraints.to_string(), "file": shown(place.path()), "line": place.line_column().0 })
     };
     json!({
         "address": outlook.address.to_string(),
@@ -86,15 +88,15 @@ fn outlook(outlook: &Outlook) -> Value {
 fn constraint_edit(edit: &ConstraintEdit) -> Value {
     let (line, column) = edit.location.line_column();
     let old = edit.location.file.text.get(edit.location.span.clone());
-    json!({ "file": edit.location.path(), "line": line, "column": column, "old": old, "new": edit.new })
+    json!({ "file": shown(edit.location.path()), "line": line, "column": column, "old": old, "new": edit.new })
 }
 
 /// The result of `verify`, with what could not be checked.
 pub(crate) fn verify(roots: &[CheckedRoot], errors: &[Diagnostic]) -> String {
     let root = |root: &CheckedRoot| {
         json!({
-            "path": root.path,
-            "lock_file": root.lock_path,
+            "path": shown(&root.path),
+            "lock_file": shown(&root.lock_path),
             "dialect": root.dialect.name(),
             "findings": root.findings.iter().map(finding).collect::<Vec<_>>(),
         })
@@ -128,9 +130,9 @@ pub(crate) fn failure(command: &str, errors: &[Diagnostic]) -> String {
     document(command, &[], &[], errors)
 }
 
-/// The result of `merge`: conflicts are its errors.
-pub(crate) fn merge(warnings: &[Diagnostic], conflicts: &[Diagnostic]) -> String {
-    document("merge", &[], warnings, conflicts)
+/// The result of `merge`: conflicts are among its errors.
+pub(crate) fn merge(warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+    document("merge", &[], warnings, errors)
 }
 
 pub(super) fn document(command: &str, roots: &[Value], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
@@ -196,6 +198,11 @@ fn authentication(report: &ProviderReport) -> Value {
     json!({ "result": result, "key_ids": key_ids })
 }
 
+/// A path as text; what JSON cannot hold of it is replaced.
+fn shown(path: &Path) -> Cow<'_, str> {
+    path.to_string_lossy()
+}
+
 fn finding(finding: &Diagnostic) -> Value {
     let mut value = diagnostic(finding);
     value["severity"] = match finding.severity {
@@ -213,7 +220,7 @@ fn diagnostic(diagnostic: &Diagnostic) -> Value {
         "message": diagnostic.message,
         "notes": diagnostic.notes,
         "help": diagnostic.help,
-        "file": place.map(Location::path),
+        "file": place.map(|place| shown(place.path())),
         "line": position.map(|(line, _)| line),
         "column": position.map(|(_, column)| column),
     })

@@ -208,7 +208,7 @@ fn shown_or(text: &str, otherwise: &str) -> String {
 }
 
 /// `a, b and c`
-fn enumerate(words: &[String]) -> String {
+pub(super) fn enumerate(words: &[String]) -> String {
     match words {
         [] => String::new(),
         [one] => one.clone(),

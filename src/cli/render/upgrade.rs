@@ -63,7 +63,11 @@ fn shown(place: &Location) -> String {
 pub(crate) fn summary(survey: &Survey) -> Vec<String> {
     let moving = survey.providers.iter().filter(|outlook| outlook.moves()).count();
     let held_back = survey.providers.iter().filter(|outlook| outlook.is_held_back()).count();
-    let verb = if survey.edits.is_empty() { "within their constraints" } else { "with new constraints" };
+    let verb = match moving {
+        _ if !survey.edits.is_empty() => "with new constraints",
+        1 => "within its constraints",
+        _ => "within their constraints",
+    };
     let first = match (moving, held_back) {
         (0, 0) => format!("Up to date: {}", count(survey.providers.len(), "provider")),
         (moving, 0) => format!("{} can move {verb}", count(moving, "provider")),

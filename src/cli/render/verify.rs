@@ -1,10 +1,13 @@
 //! What `verify` says: the findings, then a summary.
 
+use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use provlock::diagnostic::Severity;
+use provlock::settings::PlatformSelection;
 
 use super::diagnostics;
+use super::lock::enumerate;
 use super::style::count;
 use crate::cli::repository;
 use crate::cli::verify::CheckedRoot;
@@ -13,6 +16,20 @@ use crate::cli::verify::CheckedRoot;
 pub(crate) fn findings(roots: &[CheckedRoot], color: bool) -> String {
     let findings = roots.iter().flat_map(|root| &root.findings);
     diagnostics::render_all(findings, color).into_iter().flat_map(|text| [text, "\n\n".to_owned()]).collect()
+}
+
+/// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`
+pub(crate) fn checked(root: &CheckedRoot) -> String {
+    let CheckedRoot { path, dialect, dialect_reason, entries, platforms, .. } = root;
+    let platforms = match platforms {
+        Some(PlatformSelection::All) => "all platforms".to_owned(),
+        Some(PlatformSelection::These(platforms)) => {
+            enumerate(&platforms.iter().map(ToString::to_string).collect::<Vec<_>>())
+        }
+        None => "no platform, as none is named".to_owned(),
+    };
+    let checked = count(*entries, "provider");
+    format!("{}: dialect {dialect} ({dialect_reason}); checked {checked} for {platforms}", path.display())
 }
 
 /// `2 errors and 1 warning in .terraform.lock.hcl`; nothing when nothing was found.
@@ -24,10 +41,25 @@ pub(crate) fn summary(roots: &[CheckedRoot]) -> Option<String> {
     let concerned: Vec<_> = roots.iter().filter(|root| !root.findings.is_empty()).collect();
     let place = match concerned[..] {
         [] => return None,
-        [root] => root.lock_path.display().to_string(),
+        [root] => match &files(root).into_iter().collect::<Vec<_>>()[..] {
+            [file] => file.display().to_string(),
+            [one, other] => format!("{} and {}", one.display(), other.display()),
+            files => format!("{} files", files.len()),
+        },
         _ => format!("{} of {}", concerned.len(), count(roots.len(), "root module")),
     };
     Some(format!("{} in {place}", parts.join(" and ")))
+}
+
+/// The files that the findings in a root module are about; what is about no place is about the lock file.
+fn files(root: &CheckedRoot) -> BTreeSet<&Path> {
+    root.findings
+        .iter()
+        .map(|finding| match finding.labels.first() {
+            Some(label) => label.location.path(),
+            None => &root.lock_path,
+        })
+        .collect()
 }
 
 /// A path as a service that shows the repository knows it: from the top of the repository, with slashes.

@@ -100,4 +100,10 @@ fn replaced_hashes() {
     assert!(!replaced(("1.0.0", &["zh:a", "h1:a"]), ("1.0.0", &["zh:b", "h1:a"])));
     assert!(!replaced(("1.0.0", &[]), ("1.0.0", &["zh:b"])));
     assert!(!replaced(("1.0.0", &["x:1"]), ("1.0.0", &["zh:b"])));
+    let zh =
+        |old: &[&str], version, new: &[&str]| diff(&one("1.0.0", old), &one(version, new)).providers[0].zh_replaced();
+    assert_eq!(zh(&["zh:a", "zh:b", "h1:a"], "1.0.0", &["zh:b", "zh:c", "h1:a"]), Some(1));
+    assert_eq!(zh(&["zh:a"], "1.0.1", &["zh:b"]), None);
+    assert_eq!(zh(&["zh:a", "h1:a"], "1.0.0", &["zh:a", "zh:b", "h1:b"]), None);
+    assert_eq!(zh(&["zh:a", "zh:b"], "1.0.0", &["zh:a"]), None);
 }

@@ -3,13 +3,22 @@
 use super::{Subject, finding};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::hash::{Hash, HashScheme};
 use crate::lockfile::{self, Change, Direction, Locks, ProviderDiff};
 
-/// Compares the lock file with what it was before. What cannot be read there says nothing.
+/// Compares the lock file with what it was before. If that cannot be read, nothing can be said of the change, which is said.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let request = subject.request;
-    let base = request.base.and_then(|bytes| lockfile::parse(request.lock_path, bytes, request.dialect).document);
-    let Some(base) = base else { return Vec::new() };
+    let Some(bytes) = request.base else { return Vec::new() };
+    let parsed = lockfile::parse(request.lock_path, bytes, request.dialect);
+    let Some(base) = parsed.document else {
+        let message =
+            format!("the change of {} is not judged: it could not be read before", request.lock_path.display());
+        let warning = Diagnostic { severity: Severity::Warning, ..Diagnostic::error(Code::LockFileSyntax, message) };
+        let why = parsed.diagnostics.into_iter().filter(|reason| reason.severity == Severity::Error);
+        let warning = why.take(1).fold(warning, |warning, reason| warning.note(reason.message));
+        return vec![warning.help("look at the change yourself")];
+    };
     let differences = lockfile::diff(base.locks(), subject.document.locks());
     differences.changes().flat_map(|change| judge(subject, base.locks(), change)).collect()
 }
@@ -18,9 +27,17 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
     let Some(entry) = subject.document.entry(&change.address) else { return Vec::new() };
     let name = subject.name(&change.address);
     let mut findings = Vec::new();
-    if change.hashes_replaced() {
-        let message = format!("the hashes of {name} {} were replaced, and its version stayed", entry.provider.version);
-        let location = entry.hashes.first().map_or(&entry.block, |(_, location)| location);
+    let which = match change.zh_replaced() {
+        _ if change.hashes_replaced() => Some("the hashes".to_owned()),
+        Some(1) => Some("1 zh hash".to_owned()),
+        removed => removed.map(|number| format!("{number} zh hashes")),
+    };
+    if let Some(which) = which {
+        let verb = if which.starts_with("1 ") { "was" } else { "were" };
+        let message = format!("{which} of {name} {} {verb} replaced, and its version stayed", entry.provider.version);
+        let new = change.hashes_added();
+        let is_it = |hash: &Hash| new.contains(hash) && (change.hashes_replaced() || hash.scheme() == HashScheme::Zh);
+        let location = entry.hashes.iter().find(|(hash, _)| is_it(hash)).map_or(&entry.block, |(_, place)| place);
         let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
         findings.push(error.help(subject.request.command("verify --online")));
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{Subject, Tracking, VerifyRequest, finding};
 use crate::diagnostic::{Code, Diagnostic, Location, Severity, SourceFile};
 use crate::hash::HashScheme;
-use crate::lockfile::Entry;
+use crate::lockfile::{Entry, LOCK_FILE_NAME};
 
 /// There is no lock file although the configuration requires providers.
 pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
@@ -22,6 +22,11 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
 
 /// Completes what the parser says with what to do about it.
 pub(super) fn with_help(request: &VerifyRequest<'_>, diagnostic: Diagnostic) -> Diagnostic {
+    if diagnostic.code == Code::ConflictMarkers {
+        let merge = request.command(&format!("merge {LOCK_FILE_NAME}"));
+        let resolve = request.command(&format!("merge --resolve {LOCK_FILE_NAME}"));
+        return diagnostic.help(format!("{merge}; to lock anew what is in conflict: {resolve}"));
+    }
     if diagnostic.help.is_some() {
         return diagnostic;
     }

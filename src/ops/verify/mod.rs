@@ -122,6 +122,8 @@ pub struct Verified {
     pub findings: Vec<Diagnostic>,
     /// Why something could not be checked.
     pub errors: Vec<Diagnostic>,
+    /// How many entries of the lock file were looked at.
+    pub entries: usize,
 }
 
 /// Verifies the lock file of one root module. Nothing is written, and nothing is asked but `request.online`.
@@ -144,6 +146,8 @@ pub fn verify(request: &VerifyRequest<'_>) -> Verified {
             }
         }
     };
+    verified.entries = document.entries().len();
+    let findings = &mut verified.findings;
     if request.lock_bytes.is_some() {
         let subject = Subject { request, document: &document };
         findings.extend(file::hashes(&subject));

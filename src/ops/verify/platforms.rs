@@ -5,9 +5,10 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use super::super::record::is_recorded;
 use super::{Subject, finding};
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::hash::{Hash, HashScheme};
+use crate::hash::HashScheme;
 use crate::lockfile::Entry;
 use crate::package;
 use crate::platform::Platform;
@@ -31,7 +32,9 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     let recorded = entry.provider.hashes.iter().filter(|hash| hash.scheme() == HashScheme::H1).count();
     let hashes = if recorded == 1 { "1 h1 is recorded".to_owned() } else { format!("{recorded} h1 are recorded") };
     let release = subject.release(entry);
-    let online = subject.request.command("verify --online");
+    let wanted: Vec<_> = subject.named_platforms().iter().map(ToString::to_string).collect();
+    let wanted = if wanted.is_empty() { "all".to_owned() } else { wanted.join(",") };
+    let online = subject.request.command(&format!("verify --online -p {wanted}"));
     let unknown = |platforms: &str, wanted: &str| {
         let message =
             format!("no way to tell offline whether {release} is covered for {platforms}: {hashes}, {wanted} wanted");
@@ -65,16 +68,16 @@ pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform)
 
 /// An installed package only tells that it is covered: one with another hash may be the wrong package.
 fn coverage(subject: &Subject<'_>, entry: &Entry, platform: &Platform, recorded: usize) -> Coverage {
-    let has = |hash: &Hash| entry.provider.hashes.contains(hash);
     let cached =
         subject.request.cache.and_then(|cache| cache.lookup(&entry.address, &entry.provider.version, platform));
     match cached {
         _ if recorded == 0 => Coverage::Missing,
-        Some(package) if has(&package.h1) || has(&package.h1_with_directories) => Coverage::Covered,
+        Some(package) if is_recorded(&package, &entry.provider.hashes) => Coverage::Covered,
         Some(_) => Coverage::Missing,
         None => {
             let directory = version_directory(subject, entry).join(platform.to_string());
-            let is_locked = package::hash_directory(&directory, &entry.address.name).is_ok_and(|hash| has(&hash));
+            let is_locked = package::hash_directory(&directory, &entry.address.name)
+                .is_ok_and(|hash| entry.provider.hashes.contains(&hash));
             if is_locked { Coverage::Covered } else { Coverage::NotKnown }
         }
     }

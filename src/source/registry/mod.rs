@@ -129,7 +129,7 @@ impl Registry {
                 let message = format!("{} has no provider {address}", address.hostname);
                 let diagnostic = Diagnostic::error(Code::ProviderNotFound, message)
                     .note(format!("asked for {url}"))
-                    .help("correct its source in required_providers; without an entry there, it is taken for a provider of hashicorp");
+                    .help("correct its source in required_providers");
                 Err(SourceError::NoSuchProvider(Box::new(diagnostic)))
             }
             Err(error) => Err(failed(error.into_diagnostic(&address.to_string()))),

@@ -38,6 +38,23 @@ fn hashes_replaced() {
 }
 
 #[test]
+fn one_zh_exchanged_is_as_bad_as_all() {
+    let (one, other) = (&format!("zh:{}", "1".repeat(64)), &format!("zh:{}", "2".repeat(64)));
+    let environment = good();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH, one])]);
+    commit(&environment);
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH, other])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"]);
+    let output = environment.provlock(["verify", "--base", "HEAD"]);
+    output.assert_stderr_has("1 error").assert_stdout_has("1 zh hash of hashicorp/null 3.2.4 was replaced");
+    environment.provlock(["diff"]).assert_stdout_has("1 zh replaced under the same version");
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1, ZH, one])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "an h1 is of one platform");
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "a zh is gone");
+}
+
+#[test]
 fn downgrade() {
     let environment = committed();
     lock(&environment, &[entry(NULL, "3.2.3", "~> 3.0", &[OTHER_H1])]);
@@ -58,6 +75,41 @@ fn a_root_that_is_new_has_no_change_to_judge() {
     environment.write("new/main.tf", requires("hashicorp/null", "~> 3.0"));
     environment.write("new/.terraform.lock.hcl", environment.lock_file());
     assert_eq!(found(&environment, &["--base", "HEAD", "new"]), ["warning untracked-lock-file"]);
+}
+
+#[test]
+fn a_lock_file_that_could_not_be_read_before_is_not_taken_for_none() {
+    let environment = good();
+    let right = environment.lock_file();
+    environment.write_lock_file("provider {");
+    commit(&environment);
+    environment.write_lock_file(right);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning lock-file-syntax"]);
+    let output = environment.provlock(["verify", "--base", "HEAD"]);
+    output.assert_code(0).assert_stdout_has("the change of .terraform.lock.hcl is not judged");
+    environment.provlock(["verify", "--base", "HEAD", "--deny", "lock-file-syntax"]).assert_code(1);
+}
+
+#[test]
+fn a_lock_file_that_git_cannot_read_is_an_error() {
+    let environment = committed();
+    let object = environment.program("git", ["rev-parse", "HEAD:.terraform.lock.hcl"]).run().stdout;
+    let (folder, file) = object.trim().split_at(2);
+    std::fs::remove_file(environment.project().join(".git/objects").join(folder).join(file)).unwrap();
+    let output = environment.provlock(["verify", "--base", "HEAD"]);
+    output.assert_code(2).assert_stderr_has("git cat-file failed");
+}
+
+#[test]
+fn a_committed_lock_file_that_is_too_large_is_refused() {
+    let environment = good();
+    let right = environment.lock_file();
+    environment.write_lock_file(format!("{right}{}", "# and so on\n".repeat(400_000)));
+    commit(&environment);
+    environment.write_lock_file(right);
+    for arguments in [&["verify", "--base", "HEAD"][..], &["diff"], &["diff", "-r", "--git", "HEAD"]] {
+        environment.provlock(arguments).assert_code(2).assert_stderr_has("it is larger than 4 MiB");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages};
 use crate::lock::requires;
+use crate::support::TestEnvironment;
 
 const OTHER: &str = "registry.opentofu.org/hashicorp/other";
 
@@ -35,6 +36,21 @@ fn version_outside_constraints() {
     environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
     assert_eq!(found(&environment, &[]), ["error version-outside-constraints"]);
     environment.provlock(["verify"]).assert_stdout_has("asked for here").assert_stdout_has("upgrade hashicorp/null");
+}
+
+#[test]
+fn what_is_wrong_elsewhere_is_counted_there() {
+    let environment = good();
+    environment.write("more.tf", "module \"a\" {\n  source = \"example.com/a/b/c\"\n}\n");
+    let output = environment.provlock(["verify"]);
+    output.assert_code(0).assert_stdout_has("help: install it with tofu get or tofu init\n");
+    assert_eq!(output.stderr, "1 warning in more.tf\n");
+}
+
+#[test]
+fn a_directory_without_a_configuration_is_not_the_one() {
+    let output = TestEnvironment::new().provlock(["verify"]);
+    output.assert_code(2).assert_stderr_has("name the root modules, or find all below: provlock verify --recursive");
 }
 
 #[test]

@@ -34,6 +34,15 @@ fn conflict_markers() {
     let entries = entry(NULL, "3.2.4", "~> 3.0", &[H1]);
     environment.write_lock_file(format!("<<<<<<< HEAD\n{entries}=======\n{entries}>>>>>>> topic\n"));
     assert_eq!(found(&environment, &[]), ["error conflict-markers"]);
+    let help = "help: provlock merge .terraform.lock.hcl; to lock anew what is in conflict: \
+                provlock merge --resolve .terraform.lock.hcl\n";
+    environment.provlock(["verify"]).assert_stdout_has(help);
+    environment.provlock(["lock"]).assert_code(2).assert_stderr_has(help);
+    environment.write("live/a/main.tf", "");
+    environment.write("live/a/.terraform.lock.hcl", environment.lock_file());
+    let help = "help: provlock -C live/a merge .terraform.lock.hcl; ";
+    environment.provlock(["verify", "live/a"]).assert_stdout_has(help);
+    environment.provlock(["lock", "-r", "live"]).assert_stderr_has(help);
 }
 
 #[test]

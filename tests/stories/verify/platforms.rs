@@ -40,6 +40,24 @@ fn platform_not_known() {
 }
 
 #[test]
+fn help_can_be_run_as_it_is_printed() {
+    let environment = good();
+    let platforms = ["verify", "-p", "linux_amd64,darwin_arm64"];
+    let help = "help: provlock verify --online -p darwin_arm64,linux_amd64\n";
+    environment.provlock(platforms).assert_stdout_has(help);
+    environment.write("live/a/main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write("live/a/.terraform.lock.hcl", environment.lock_file());
+    let help = "help: provlock -C live/a verify --online -p darwin_arm64\n";
+    for arguments in [
+        &["verify", "-p", "darwin_arm64", "live/a"][..],
+        &["verify", "-p", "darwin_arm64", "-C", "live/a"],
+        &["verify", "-p", "darwin_arm64", "-C", "live", "a"],
+    ] {
+        environment.provlock(arguments).assert_stdout_has(help);
+    }
+}
+
+#[test]
 fn platform_missing() {
     let registry = Registry::start();
     let (environment, null) = locked(&registry);

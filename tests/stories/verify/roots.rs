@@ -73,3 +73,17 @@ fn one_root_that_cannot_be_read_does_not_stop_the_others() {
     assert_eq!(report["roots"].as_array().unwrap().len(), 2);
     assert_eq!(report["errors"][0]["file"], "c/main.tf");
 }
+
+#[test]
+fn on_demand_each_root_tells_what_was_checked() {
+    let environment = good();
+    let output = environment.provlock(["verify", "-v"]);
+    let expected = ".: dialect tofu (the lock file); checked 1 provider for no platform, as none is named\n";
+    assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", expected));
+    environment.write("live/a/provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
+    environment.write("live/a/.terraform.lock.hcl", environment.lock_file());
+    environment.write("live/a/main.tf", environment.read("main.tf"));
+    let output = environment.provlock(["verify", "-r", "-v", "live"]);
+    let expected = "live/a: dialect tofu (the lock file); checked 1 provider for darwin_arm64 and linux_amd64\n";
+    output.assert_stderr_has(expected);
+}

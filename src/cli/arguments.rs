@@ -1,0 +1,45 @@
+//! The arguments, and the variables that stand for some of them.
+
+use std::ffi::OsStr;
+
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _};
+
+use super::Cli;
+
+/// Reads the command line. What cannot be understood, and what `--help` asks for, is printed, and ends the program.
+pub(crate) fn parse() -> Cli {
+    let read = |command: Command| command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    read(with_variables(Cli::command(), &|_| true)).unwrap_or_else(|mut error| {
+        let mut command = Cli::command();
+        command.build();
+        let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
+        if let Some(variable) = argument.as_deref().and_then(|argument| variable_of(&command, argument)) {
+            // Without the variable there is another error or none, if it is the variable that cannot be understood.
+            let others = with_variables(Cli::command(), &|name| name != variable);
+            let without =
+                read(others).err().and_then(|error| error.get(ContextKind::InvalidArg).map(ToString::to_string));
+            if without != argument {
+                error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
+            }
+        }
+        error.exit()
+    })
+}
+
+/// A command whose arguments take the value of a variable only if that is not empty and `counts`.
+fn with_variables(command: Command, counts: &dyn Fn(&str) -> bool) -> Command {
+    let choose = |argument: Arg| {
+        let is_empty = |name: &OsStr| std::env::var_os(name).is_some_and(|value| value.is_empty());
+        let counts = |name: &OsStr| counts(&name.to_string_lossy()) && !is_empty(name);
+        if argument.get_env().is_none_or(counts) { argument } else { argument.env(None) }
+    };
+    command.mut_args(choose).mut_subcommands(|subcommand| with_variables(subcommand, counts))
+}
+
+/// The variable that stands for an argument of a command that was built; the argument is given as errors show it.
+fn variable_of(command: &Command, shown: &str) -> Option<String> {
+    let arguments = command.get_arguments().filter(|argument| argument.to_string() == shown);
+    let mut names = arguments.filter_map(|argument| Some(argument.get_env()?.to_string_lossy().into_owned()));
+    names.next().or_else(|| command.get_subcommands().find_map(|subcommand| variable_of(subcommand, shown)))
+}
