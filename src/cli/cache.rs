@@ -16,6 +16,7 @@ use super::{Failure, Outcome, invalid_argument};
 
 #[derive(Args)]
 #[command(after_help = "Example: provlock cache clean")]
+#[command(mut_arg("cache_dir", |directory| directory.global(true)))]
 pub(crate) struct CacheArgs {
     #[command(subcommand)]
     action: Action,

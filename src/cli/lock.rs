@@ -2,7 +2,9 @@
 
 use clap::Args;
 use provlock::lockfile::file::{self, Replacement};
+use provlock::ops::LockRequest;
 
+use super::age::AgeArgs;
 use super::batch::{Batch, Done};
 use super::render::{diff, json, lock as text};
 use super::source::SourceArgs;
@@ -21,6 +23,8 @@ pub(crate) struct LockArgs {
     providers: Vec<String>,
     #[command(flatten)]
     what: WhatArgs,
+    #[command(flatten)]
+    age: AgeArgs,
     #[command(flatten)]
     source: SourceArgs,
     /// Write nothing; exit with 1 if the lock file would change
@@ -42,11 +46,19 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
         &environment,
     )?;
     batch.tell_dialects(ui);
-    let sources = batch.sources(&arguments.source, &arguments.source.connections(&environment, ui))?;
+    let connections = arguments.source.connections(&environment, ui);
+    let sources = batch.sources(&arguments.source, &connections)?;
+    let ages = arguments.age.ages(&batch, arguments.source.offline, &connections)?;
+    if arguments.source.offline {
+        ages.refuse(&mut batch, |_, request| request.new_providers());
+    }
     let writes = !arguments.check && !arguments.dry_run;
     let write =
         |_, lock_file: Option<Replacement<'_>>| if writes { file::write_all(lock_file.as_slice()) } else { Ok(()) };
-    let results = batch.lock(&sources, |_, request| request, &write, ui);
+    let request = |_, root| LockRequest { minimum_age: ages.of(root), ..batch.request(root) };
+    let downloads = ui.progress(arguments.source.asked(batch.providers()).as_deref());
+    let results = batch.lock(&sources, request, &write, &downloads);
+    drop(downloads);
     let done = batch.note(results);
     if batch.failed() > 0 && !batch.is_recursive() {
         return Err(batch.errors());
@@ -71,6 +83,11 @@ fn show(batch: &Batch<'_>, done: &[Option<Done>], arguments: &LockArgs, ui: &Ui)
     let shown: Vec<_> = reports.iter().map(|(_, report)| report).collect();
     if batch.is_recursive() {
         ui.status(&text::summary_of_many(["Locked", "Would lock"], &shown, batch.failed()));
+    }
+    let by_default: Vec<_> =
+        batch.readable().filter(|(_, root)| root.has_default_platform).map(|(index, _)| index).collect();
+    if reports.iter().any(|(index, report)| by_default.contains(index) && report.has_written_for_one_platform()) {
+        ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
     }
     if ui.json {
         ui.print(&json::lock(&shown, &warnings, &errors));

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Read as _};
 
 use clap::Args;
 use provlock::address::Hostname;
-use provlock::cli_config::{self, Credentials, CredentialsOrigin, Token, token_variable};
+use provlock::cli_config::{self, Credentials, CredentialsOrigin, Forgotten, Token, token_variable};
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::dialect::Dialect;
 
@@ -54,8 +54,12 @@ pub(crate) fn logout(arguments: &LogoutArgs, global: &GlobalArgs, ui: &Ui) -> Re
     let host = host(&arguments.host)?;
     let credentials = credentials(global, ui)?;
     let winner = variable_that_wins(&host, &credentials);
-    let origin = credentials.forget(&host).map_err(|error| vec![*error])?;
-    ui.status(&format!("No token for {host} is left in {origin}"));
+    let Forgotten { origin, was_there } = credentials.forget(&host).map_err(|error| vec![*error])?;
+    ui.status(&if was_there {
+        format!("Removed the token for {host} from {origin}")
+    } else {
+        format!("There was no token for {host} in {origin}")
+    });
     report("logout", &host, Some(&origin), winner.as_slice(), ui);
     Ok(Outcome::Done)
 }

@@ -1,5 +1,6 @@
 //! The command line: raw arguments to validated requests, reports to text or JSON, outcomes to exit codes.
 
+mod age;
 mod arguments;
 mod batch;
 mod cache;
@@ -85,7 +86,7 @@ pub(crate) struct OutputArgs {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Lock every required provider for every platform
+    /// Lock every required provider, with its hashes for the platforms asked for
     Lock(lock::LockArgs),
     /// Show or empty the cache of package hashes
     Cache(cache::CacheArgs),

@@ -80,12 +80,13 @@ impl ResolveArgs {
             cache: None,
             only: &required,
             versions: &BTreeMap::new(),
+            minimum_age: None,
             rules: &Rules::new(&project.settings, dialect)?,
             prune: false,
             accept_changed_hashes: false,
         };
         let source = self.source.source(dialect, sides, &self.source.connections(&environment, ui))?;
-        let downloads = ui.downloads();
+        let downloads = ui.progress(self.source.asked(required.iter()).as_deref());
         let outcome = ops::lock(&request, &source, &|wanted, progress| downloads.note(wanted, progress))?;
         warnings.extend(outcome.warnings);
         Ok(Some(Resolved { locks: outcome.locks, warnings }))

@@ -64,8 +64,8 @@ impl RootArguments<'_> {
         if roots.is_empty() {
             let message = format!("there is no root module in {} or below", directory.display());
             let error = Diagnostic::error(Code::NoConfiguration, message);
-            let help =
-                "a root module has a backend, cloud or provider block or a lock file; see [roots] in provlock.toml";
+            let help = "a root module has a backend, cloud or provider block or a lock file, and no other module calls it; \
+                [roots] in provlock.toml can only select among these; for any other directory, use -C DIR without --recursive";
             return Err(vec![error.help(help)]);
         }
         Ok(roots)

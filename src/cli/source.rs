@@ -1,9 +1,11 @@
 //! The flags that say where packages come from.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
 use provlock::dialect::Dialect;
 use provlock::lockfile::Locks;
@@ -43,8 +45,8 @@ pub(crate) struct OnlineArgs {
     #[arg(long, group = "instead")]
     pub(crate) use_cli_config: bool,
     /// How many packages to download and hash at a time [default: 24, or twice the number of cores]
-    #[arg(short, long, value_name = "N")]
-    jobs: Option<std::num::NonZeroUsize>,
+    #[arg(short, long, value_name = "N", value_parser = jobs)]
+    jobs: Option<NonZeroUsize>,
     /// Record the hashes that a registry reports without downloading packages, once they fit the signed checksums
     #[arg(long, conflicts_with = "instead")]
     pub(crate) trust_registry: bool,
@@ -87,6 +89,23 @@ impl SourceArgs {
         Connections::new(&self.online, environment, ui)
     }
 
+    /// What is waited for while it is found out which versions there are; nothing where no host is asked.
+    pub(crate) fn asked<'a>(&self, providers: impl Iterator<Item = &'a ProviderAddress>) -> Option<String> {
+        let OnlineArgs { fs_mirror, net_mirror, oci_mirror, use_cli_config, .. } = &self.online;
+        if self.offline || fs_mirror.is_some() {
+            return None;
+        }
+        if net_mirror.is_some() || oci_mirror.is_some() || *use_cli_config {
+            return Some("asking for versions".to_owned());
+        }
+        let hosts: BTreeSet<_> = providers.map(|provider| &provider.hostname).collect();
+        match hosts.len() {
+            0 => None,
+            1 => hosts.first().map(|host| format!("asking {host}")),
+            number => Some(format!("asking {number} registries")),
+        }
+    }
+
     /// The source that the flags describe; offline it knows the versions that are `locked`.
     pub(crate) fn source<'a>(
         &self,
@@ -121,6 +140,12 @@ impl OnlineArgs {
     pub(crate) fn jobs(&self) -> usize {
         self.jobs.map_or_else(default_jobs, usize::from)
     }
+}
+
+/// Reads a number of jobs.
+fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+    let number: usize = text.parse().map_err(|_| "must be a number".to_owned())?;
+    NonZeroUsize::new(number).ok_or_else(|| "must be at least 1".to_owned())
 }
 
 /// How many packages are downloaded and hashed at a time: enough to keep every core busy while others wait for bytes, and

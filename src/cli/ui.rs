@@ -129,11 +129,17 @@ impl Ui {
         print_status(&diagnostics::render_all(list, self.color));
     }
 
-    /// Progress bars on a terminal, nothing elsewhere.
-    pub(crate) fn downloads(&self) -> Downloads {
+    /// Progress on a terminal, nothing elsewhere: what is waited for until the first download, then bars.
+    pub(crate) fn progress(&self, waiting_for: Option<&str>) -> Downloads {
         let hidden = self.verbosity == Verbosity::Quiet || !std::io::stderr().is_terminal();
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        Downloads { bars: MultiProgress::with_draw_target(target), active: Mutex::default() }
+        let bars = MultiProgress::with_draw_target(target);
+        let waiting = waiting_for.filter(|_| !hidden).map(|text| {
+            let spinner = bars.add(ProgressBar::new_spinner().with_message(text.to_owned()));
+            spinner.enable_steady_tick(TICK);
+            spinner
+        });
+        Downloads { bars, active: Mutex::default(), waiting: Mutex::new(waiting) }
     }
 }
 
@@ -146,10 +152,15 @@ fn print_status<T: Borrow<str>>(lines: &[T]) {
     }
 }
 
+/// How often what moves is drawn.
+const TICK: Duration = Duration::from_millis(100);
+
 /// One progress bar for each package that is being downloaded.
 pub(crate) struct Downloads {
     bars: MultiProgress,
     active: Mutex<HashMap<Wanted, ProgressBar>>,
+    /// The line that is shown until the first download.
+    waiting: Mutex<Option<ProgressBar>>,
 }
 
 impl Downloads {
@@ -160,8 +171,10 @@ impl Downloads {
         let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
         match progress {
             Progress::Started(length) => {
-                let bar = active.entry(wanted.clone()).or_insert_with(|| self.bars.add(new_bar(wanted)));
+                self.stop_waiting();
+                let bar = active.entry(wanted.clone()).or_insert_with(|| self.new_bar(wanted, length));
                 bar.reset();
+                bar.set_style(style(length));
                 bar.set_length(length.unwrap_or(0));
             }
             Progress::Received(count) => {
@@ -178,12 +191,35 @@ impl Downloads {
     }
 }
 
-fn new_bar(wanted: &Wanted) -> ProgressBar {
-    let Wanted { address, version, platform } = wanted;
-    let template = "{msg:40!}  {bar:25.cyan}  {bytes:>10}/{total_bytes:10}  {bytes_per_sec}";
+impl Downloads {
+    fn new_bar(&self, wanted: &Wanted, length: Option<u64>) -> ProgressBar {
+        let Wanted { address, version, platform } = wanted;
+        // It is not drawn before it has its place among the others.
+        let bar = self.bars.add(ProgressBar::new(length.unwrap_or(0)).with_style(style(length)));
+        bar.set_message(format!("{}/{} {version} {platform}", address.namespace, address.name));
+        bar.enable_steady_tick(TICK);
+        bar
+    }
+
+    fn stop_waiting(&self) {
+        if let Some(line) = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            line.finish_and_clear();
+        }
+    }
+}
+
+impl Drop for Downloads {
+    fn drop(&mut self) {
+        self.stop_waiting();
+    }
+}
+
+/// How a download of so many bytes is shown; where nobody knows how many, only what has come.
+fn style(length: Option<u64>) -> ProgressStyle {
+    let template = match length {
+        Some(_) => "{msg:40!}  {bar:25.cyan}  {bytes:>10}/{total_bytes:10}  {bytes_per_sec}",
+        None => "{msg:40!}  {bytes:>10}  {bytes_per_sec}",
+    };
     let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    let bar = ProgressBar::new(0).with_style(style.progress_chars("━╸─"));
-    bar.set_message(format!("{}/{} {version} {platform}", address.namespace, address.name));
-    bar.enable_steady_tick(Duration::from_millis(100));
-    bar
+    style.progress_chars("━╸─")
 }

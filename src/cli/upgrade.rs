@@ -2,26 +2,22 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use clap::Args;
-use jiff::Timestamp;
 use provlock::dialect::Dialect;
-use provlock::ops::{self, Disagreement, MinimumAge, Survey, UpgradeRequest};
+use provlock::ops::{self, Disagreement, LockRequest, Survey, UpgradeRequest};
 use provlock::requirements::rewrite::{self, FileRewrite};
-use provlock::settings::parse_duration;
-use provlock::source::{DateServices, ReleaseDates, Source};
-use url::Url;
+use provlock::source::Source;
 
+use super::age::{AgeArgs, Ages};
 use super::batch::{Batch, Done, Results, Root};
-use super::connections::Connections;
 use super::project::Project;
 use super::render::{diff, json, lock as text, upgrade as table};
 use super::rewrites::Rewrites;
 use super::source::SourceArgs;
 use super::ui::Ui;
 use super::what::{Targets, WhatArgs};
-use super::{Failure, GlobalArgs, Outcome, environment::environment, invalid_argument};
+use super::{Failure, GlobalArgs, Outcome, environment::environment};
 
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -51,20 +47,6 @@ pub(crate) struct UpgradeArgs {
     dry_run: bool,
 }
 
-/// How old versions must be, and who knows.
-#[derive(Args)]
-struct AgeArgs {
-    /// Choose no version younger than this, for example 7d [default: that of provlock.toml]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "What")]
-    min_age: Option<Duration>,
-    /// Where registry.opentofu.org tells when versions were published
-    #[arg(long, hide = true, env = "PROVLOCK_OPENTOFU_API", default_value = "https://api.opentofu.org/")]
-    opentofu_api: Url,
-    /// Where registry.terraform.io tells when versions were published
-    #[arg(long, hide = true, env = "PROVLOCK_TERRAFORM_API", default_value = "https://registry.terraform.io/")]
-    terraform_api: Url,
-}
-
 /// What each root could move to; none for those that failed.
 type Surveys = Vec<Option<Survey>>;
 
@@ -76,10 +58,13 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     batch.tell_dialects(ui);
     let connections = arguments.source.connections(&environment, ui);
     let sources = batch.sources(&arguments.source, &connections)?;
+    let ages = arguments.age.ages(&batch, arguments.source.offline, &connections)?;
     if arguments.source.offline {
-        arguments.age.refuse(&mut batch);
+        ages.refuse(&mut batch, |root, _| root.providers().collect());
     }
-    let results = arguments.survey(&batch, &sources, &connections)?;
+    let waiting = ui.progress(arguments.source.asked(batch.providers()).as_deref());
+    let results = arguments.survey(&batch, &sources, &ages);
+    drop(waiting);
     let mut surveys = batch.note(results);
     if batch.is_recursive() {
         agree(&mut batch, &mut surveys);
@@ -98,9 +83,12 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     let rewrites = Rewrites::new(surveys.iter().flatten().flat_map(|survey| &survey.edits));
     let results = batch.lock(
         &sources,
-        |index, request| surveys[index].as_ref().map_or(request, |survey| survey.lock_request(request)),
+        |index, root| {
+            let request = batch.request(root);
+            surveys[index].as_ref().map_or(request, |survey| survey.lock_request(request))
+        },
         &|index, lock_file| rewrites.write(surveys[index].iter().flat_map(|survey| &survey.edits), lock_file),
-        ui,
+        &ui.progress(None),
     );
     let done = batch.note(results);
     if batch.failed() > 0 && !batch.is_recursive() {
@@ -191,28 +179,14 @@ fn tell(batch: &Batch<'_>, surveys: &Surveys, done: &[Option<Done>], ui: &Ui) {
 
 impl UpgradeArgs {
     /// Looks at the versions that the roots could move to, those of a dialect together.
-    fn survey(
-        &self,
-        batch: &Batch<'_>,
-        sources: &[(Dialect, Source)],
-        connections: &Connections<'_>,
-    ) -> Result<Results<Survey>, Failure> {
+    fn survey(&self, batch: &Batch<'_>, sources: &[(Dialect, Source)], ages: &Ages) -> Results<Survey> {
         let mut results: Results<Survey> = (0..batch.len()).map(|_| None).collect();
         for (dialect, source) in sources {
             let group = batch.of_dialect(*dialect);
-            let is_demanded = group.iter().any(|(_, root)| self.age.of(root).is_some());
-            let dates = is_demanded.then(|| self.age.dates(*dialect, connections)).transpose()?;
-            let now = Timestamp::now();
             let requests = group.iter().map(|(_, root)| UpgradeRequest {
-                lock: batch.request(root),
+                lock: LockRequest { minimum_age: ages.of(root), ..batch.request(root) },
                 prereleases: self.pre,
                 rewrite_constraints: self.constraints,
-                minimum_age: self.age.of(root).zip(dates.as_ref()).map(|(age, dates)| MinimumAge {
-                    age,
-                    exempt: root.rules.min_age_exempt(),
-                    now,
-                    dates,
-                }),
                 only_complete: self.source.offline,
             });
             let requests: Vec<_> = requests.collect();
@@ -220,31 +194,6 @@ impl UpgradeArgs {
                 results[*index] = Some(survey);
             }
         }
-        Ok(results)
-    }
-}
-
-impl AgeArgs {
-    /// The age that the flag demands of a root module, else its settings; none when none is demanded.
-    fn of(&self, root: &Root) -> Option<Duration> {
-        self.min_age.or(root.project.settings.policy.min_age).filter(|age| !age.is_zero())
-    }
-
-    /// Fails the roots that demand an age of a provider, for when nobody can be asked for dates.
-    fn refuse(&self, batch: &mut Batch<'_>) {
-        let is_demanded = |root: &Root| {
-            self.of(root).is_some() && root.providers().any(|address| !root.rules.min_age_exempt().contains(address))
-        };
-        let demanding: Vec<_> =
-            batch.readable().filter(|(_, root)| is_demanded(root)).map(|(index, _)| index).collect();
-        let message = "min-age is in force, and with --offline nobody can be asked when versions were published";
-        let help = "choose versions whatever their age with --min-age 0d, or leave --offline out";
-        batch.fail(&demanding, &invalid_argument(message.to_owned()).help(help));
-    }
-
-    /// Who knows when versions were published.
-    fn dates(&self, dialect: Dialect, connections: &Connections<'_>) -> Result<ReleaseDates, Failure> {
-        let services = DateServices { opentofu: self.opentofu_api.clone(), terraform: self.terraform_api.clone() };
-        Ok(ReleaseDates::new(connections.client(dialect)?, services))
+        results
     }
 }

@@ -126,7 +126,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> Resul
         modules: ModuleCache::default(),
         connections: Connections::new(&arguments.source, environment, ui),
         sources: Sources::default(),
-        downloads: ui.downloads(),
+        downloads: ui.progress(None),
     };
     let roots = RootArguments {
         paths: &arguments.what.paths,

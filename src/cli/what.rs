@@ -66,6 +66,10 @@ impl WhatArgs {
 impl Targets {
     /// Reads `PROVIDER` arguments.
     pub(crate) fn providers(texts: &[String], dialect: Dialect) -> Result<Self, Failure> {
+        if let Some(text) = texts.iter().find(|text| text.contains('@')) {
+            let error = invalid_argument(format!("{text:?} names a version, and lock takes providers only"));
+            return Err(vec![error.help(format!("move to that version: provlock upgrade {text}"))]);
+        }
         Ok(Self { only: addresses(texts, dialect)?, versions: BTreeMap::new() })
     }
 

@@ -39,6 +39,15 @@ pub enum CredentialsOrigin {
     Helper(PathBuf),
 }
 
+/// A token that is not kept any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Forgotten {
+    /// Where it would be kept.
+    pub origin: CredentialsOrigin,
+    /// Whether it was there.
+    pub was_there: bool,
+}
+
 impl Credentials {
     /// The credentials that the environment and the CLI configuration give.
     pub fn new(environment: &Environment, config: &CliConfig, dialect: Dialect) -> Self {
@@ -125,18 +134,19 @@ impl Credentials {
         }
     }
 
-    /// Deletes the token for a host from where [`Credentials::store`] would put it; says where that is. It is no error if
-    /// there was none.
-    pub fn forget(&self, host: &Hostname) -> Result<CredentialsOrigin> {
+    /// Deletes the token for a host from where [`Credentials::store`] would put it. It is no error if there was none.
+    pub fn forget(&self, host: &Hostname) -> Result<Forgotten> {
         match self.place(host)? {
             Place::File(path) => {
-                credentials_file::forget(&path, host)?;
-                Ok(CredentialsOrigin::Block(path))
+                let was_there = credentials_file::forget(&path, host)?;
+                Ok(Forgotten { origin: CredentialsOrigin::Block(path), was_there })
             }
             Place::Helper(helper) => {
+                // A helper that cannot tell may still forget.
+                let was_there = self.ask(&helper, host).map_or(true, |properties| properties.contains_key("token"));
                 self.forget_answer(host);
                 helper.forget(host)?;
-                Ok(CredentialsOrigin::Helper(helper.program))
+                Ok(Forgotten { origin: CredentialsOrigin::Helper(helper.program), was_there })
             }
         }
     }

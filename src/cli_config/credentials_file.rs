@@ -18,13 +18,13 @@ use crate::interruption;
 
 /// Writes a host's token; other properties of its credentials stay.
 pub(super) fn store(path: &Path, host: &Hostname, token: &Token) -> Result<()> {
-    edit(path, |text, root| with_token(text, root, host, token))
+    edit(path, |text, root| with_token(text, root, host, token)).map(drop)
 }
 
-/// Removes a host's credentials.
-pub(super) fn forget(path: &Path, host: &Hostname) -> Result<()> {
+/// Removes a host's credentials; says whether there were any.
+pub(super) fn forget(path: &Path, host: &Hostname) -> Result<bool> {
     if !path.exists() {
-        return Ok(());
+        return Ok(false);
     }
     edit(path, |text, root| {
         let mut text = text.to_owned();
@@ -38,8 +38,9 @@ pub(super) fn forget(path: &Path, host: &Hostname) -> Result<()> {
     })
 }
 
-/// Applies a change to the file; `None` means that the file does not have the form that it must have.
-fn edit(path: &Path, change: impl Fn(&str, &Node) -> Option<String>) -> Result<()> {
+/// Applies a change to the file, and says whether it made a difference; `None` means that the file does not have the form
+/// that it must have.
+fn edit(path: &Path, change: impl Fn(&str, &Node) -> Option<String>) -> Result<bool> {
     let old = if path.exists() { read_text(path)? } else { String::new() };
     let text = if old.trim().is_empty() { "{}\n" } else { old.as_str() };
     let refuse = || {
@@ -48,7 +49,12 @@ fn edit(path: &Path, change: impl Fn(&str, &Node) -> Option<String>) -> Result<(
     };
     let root = syntax::parse(text).ok().filter(|_| is_json_object(text)).ok_or_else(refuse)?;
     let new = change(text, &root).filter(|new| is_json_object(new)).ok_or_else(refuse)?;
-    if new == old { Ok(()) } else { write(path, &new).map_err(|error| Diagnostic::io("write", path, &error)) }
+    // What counts is the text that was changed: an empty file stands for an empty object.
+    let is_different = new != text;
+    if new != old {
+        write(path, &new).map_err(|error| Diagnostic::io("write", path, &error))?;
+    }
+    Ok(is_different)
 }
 
 fn is_json_object(text: &str) -> bool {

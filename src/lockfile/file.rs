@@ -53,7 +53,7 @@ pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()>
 
 /// [`write`], when no interrupt is to end the program.
 fn replace(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
-    let failed = |error: &std::io::Error| Diagnostic::io("write", path, error);
+    let failed = |error: &std::io::Error| not_written(path, error);
     let target = link_target(path).map_err(|error| failed(&error))?;
     let directory = match target.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -98,6 +98,19 @@ pub fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Why a file could not be replaced, and what to do about it.
+fn not_written(path: &Path, error: &std::io::Error) -> Box<Diagnostic> {
+    let help = match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "make its directory writable: a new file is made there and then takes the place of the old one"
+        }
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "make its directory; a symbolic link must lead into one",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room on the disk of its directory",
+        _ => "check its directory, where a new file is made before it takes the place of the old one",
+    };
+    Box::new(Diagnostic::io("write", path, error).help(help))
 }
 
 fn changed(path: &Path) -> Diagnostic {

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::objection::MinimumAge;
 use super::policy::Rules;
 use super::record::{Recorded, is_recorded, record};
-use super::select::Candidate;
+use super::select::{Candidate, Selected};
 use crate::address::{Hostname, ProviderAddress};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
@@ -38,12 +39,24 @@ pub struct LockRequest<'a> {
     pub only: &'a [ProviderAddress],
     /// The versions that were chosen. Any other provider keeps its version, or gets the newest when it is not locked.
     pub versions: &'a BTreeMap<ProviderAddress, Version>,
+    /// How old a version must be to be chosen; none is demanded of the locked versions and of those that were chosen.
+    pub minimum_age: Option<MinimumAge<'a>>,
     /// The project's policy.
     pub rules: &'a Rules,
     /// Whether entries that are not required go.
     pub prune: bool,
     /// Whether hashes that contradict what is published are replaced instead of refused.
     pub accept_changed_hashes: bool,
+}
+
+impl<'a> LockRequest<'a> {
+    /// The providers that get their first version: those that have no entry, and no predecessor to take a version over from.
+    pub fn new_providers(&self) -> Vec<&'a ProviderAddress> {
+        let (old, _) = take_over(self);
+        let required = self.requirements.providers.keys();
+        let wanted = required.filter(|address| self.only.is_empty() || self.only.contains(address));
+        wanted.filter(|address| !old.contains_key(address)).collect()
+    }
 }
 
 /// The new content of a lock file, and how it came about.
@@ -153,7 +166,7 @@ fn not_allowed(candidate: &Candidate<'_>, rules: &Rules) -> Vec<Diagnostic> {
 pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, source: &Source) -> Result<Plan<'a>> {
     let address = candidate.address;
     let available = candidate.available(source)?;
-    let version = candidate.select(&available)?;
+    let Selected { version, skipped } = candidate.select(&available, request.minimum_age, source)?;
     let listed = available.versions.get(&version).map(|offer| &offer.platforms).filter(|listed| !listed.is_empty());
     let platforms = match request.platforms {
         PlatformSelection::These(platforms) => {
@@ -184,7 +197,7 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
     let warning = |text: &String| {
         Diagnostic::warning(Code::RequestFailed, format!("{} says about {address}: {text}", address.hostname))
     };
-    let warnings = available.warnings.iter().map(warning).collect();
+    let warnings = available.warnings.iter().map(warning).chain(skipped).collect();
     Ok(Plan { candidate, version, platforms, warnings })
 }
 

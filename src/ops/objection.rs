@@ -1,4 +1,4 @@
-//! Why `upgrade` does not choose a version that the constraints allow.
+//! Why a version that the constraints allow is not chosen.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -104,10 +104,9 @@ impl UpgradeRequest<'_> {
         if candidate.has_locked(version) {
             return None;
         }
-        let objection = |reason| move |why| Objection { reason, version: version.clone(), why };
-        let incomplete = || self.incomplete(candidate.address, version, available, source);
-        let too_young = || self.minimum_age?.objection(candidate.address, version, source);
-        incomplete().map(objection(Reason::Incomplete)).or_else(|| too_young().map(objection(Reason::TooYoung)))
+        let incomplete = self.incomplete(candidate.address, version, available, source);
+        let incomplete = incomplete.map(|why| Objection { reason: Reason::Incomplete, version: version.clone(), why });
+        incomplete.or_else(|| self.lock.minimum_age?.objection(candidate.address, version, source))
     }
 
     /// Which packages of a version the source does not have, if it must have them all. All platforms are those that it has
@@ -142,16 +141,17 @@ impl UpgradeRequest<'_> {
 
 impl MinimumAge<'_> {
     /// Why a version is not old enough, or cannot be shown to be.
-    fn objection(&self, address: &ProviderAddress, version: &Version, source: &Source) -> Option<String> {
+    pub(super) fn objection(&self, address: &ProviderAddress, version: &Version, source: &Source) -> Option<Objection> {
         if self.age.is_zero() || self.exempt.contains(address) {
             return None;
         }
         let age = SignedDuration::try_from(self.age).unwrap_or(SignedDuration::MAX);
-        match self.dates.published(address, version, source) {
-            Ok(date) if self.now.duration_since(date) >= age => None,
-            Ok(date) => Some(format!("published {date:.0}, and it must be {} old", self.shown_age())),
-            Err(why) => Some(format!("when it was published is not known, because {why}")),
-        }
+        let why = match self.dates.published(address, version, source) {
+            Ok(date) if self.now.duration_since(date) >= age => return None,
+            Ok(date) => format!("published {date:.0}, and it must be {} old", self.shown_age()),
+            Err(why) => format!("when it was published is not known, because {why}"),
+        };
+        Some(Objection { reason: Reason::TooYoung, version: version.clone(), why })
     }
 
     fn shown_age(&self) -> String {

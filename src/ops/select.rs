@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::objection::{self, MinimumAge};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
@@ -21,6 +22,13 @@ pub(crate) struct Candidate<'a> {
     pub(crate) chosen: Option<&'a Version>,
     pub(crate) document: &'a Document,
     pub(crate) dialect: Dialect,
+}
+
+/// A version that was selected.
+pub(crate) struct Selected {
+    pub(crate) version: Version,
+    /// What to say about newer versions that were skipped, if any were.
+    pub(crate) skipped: Option<Diagnostic>,
 }
 
 impl Candidate<'_> {
@@ -51,21 +59,28 @@ impl Candidate<'_> {
         declarations.fold(error, |error, declaration| error.at(declaration.location.clone(), "required here"))
     }
 
-    /// The chosen version, else the locked one, if it meets the constraints; else the newest version that does.
-    pub(crate) fn select(&self, available: &Available) -> Result<Version> {
-        let version = match (self.chosen, self.locked) {
+    /// The chosen version, else the locked one, if it meets the constraints; else the newest version that does and that is
+    /// old enough.
+    pub(crate) fn select(
+        &self,
+        available: &Available,
+        minimum_age: Option<MinimumAge<'_>>,
+        source: &Source,
+    ) -> Result<Selected> {
+        let as_it_is = |version| Selected { version, skipped: None };
+        let selected = match (self.chosen, self.locked) {
             (Some(chosen), _) => {
                 self.listed(chosen, available)?;
                 if !self.requirement.constraints.allows(chosen) {
                     return Err(self.chosen_against_constraints(chosen));
                 }
-                chosen.clone()
+                as_it_is(chosen.clone())
             }
-            (None, Some(locked)) => self.keep(locked, available)?,
-            (None, None) => self.newest(available)?,
+            (None, Some(locked)) => as_it_is(self.keep(locked, available)?),
+            (None, None) => self.newest(available, minimum_age, source)?,
         };
-        self.supported(&version, available)?;
-        Ok(version)
+        self.supported(&selected.version, available)?;
+        Ok(selected)
     }
 
     /// Fails for a version whose plugin protocols are not supported.
@@ -134,10 +149,23 @@ impl Candidate<'_> {
         }
     }
 
-    fn newest(&self, available: &Available) -> Result<Version> {
+    fn newest(&self, available: &Available, minimum_age: Option<MinimumAge<'_>>, source: &Source) -> Result<Selected> {
         let constraints = &self.requirement.constraints;
-        let newest = available.versions.keys().rev().find(|version| constraints.allows(version));
-        newest.cloned().ok_or_else(|| self.no_match(available))
+        let mut skipped = Vec::new();
+        for version in available.versions.keys().rev().filter(|version| constraints.allows(version)) {
+            if !objection::may_ask_more(&skipped) {
+                break;
+            }
+            match minimum_age.and_then(|age| age.objection(self.address, version, source)) {
+                None => {
+                    let skipped = objection::warning(self, &skipped);
+                    return Ok(Selected { version: version.clone(), skipped });
+                }
+                Some(objection) => skipped.push(objection),
+            }
+        }
+        let too_young = objection::error(self, &skipped).map(Box::new);
+        Err(too_young.unwrap_or_else(|| self.no_match(available)))
     }
 
     /// Shows every constraint that takes part, each with the newest version that it allows on its own.

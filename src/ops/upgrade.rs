@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use super::lock::{self, LockRequest};
-use super::objection::{self, MinimumAge, Objection, Reason};
+use super::objection::{self, Objection, Reason};
 use super::parallel::{self, WAITING_REQUESTS};
 use super::select::Candidate;
 use crate::address::ProviderAddress;
@@ -28,8 +28,6 @@ pub struct UpgradeRequest<'a> {
     pub prereleases: bool,
     /// Whether constraints are rewritten so that the newest version is allowed.
     pub rewrite_constraints: bool,
-    /// How old a version must be.
-    pub minimum_age: Option<MinimumAge<'a>>,
     /// Whether a version is chosen only if the source has its packages for all wanted platforms. A source that asks no host
     /// has only some.
     pub only_complete: bool,

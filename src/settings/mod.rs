@@ -27,7 +27,7 @@ pub struct Settings {
     pub dialect: Option<Dialect>,
     /// The platforms to lock.
     pub platforms: Option<PlatformSelection>,
-    /// Which directories `--recursive` looks at.
+    /// Which of the root modules that there are `--recursive` takes.
     pub roots: RootFilter,
     /// What the project allows.
     pub policy: Policy,
@@ -71,7 +71,7 @@ pub struct Policy {
     pub allowed_namespaces: Option<Vec<Unread>>,
     /// Whether every provider must be signed.
     pub require_signed: bool,
-    /// How old a version must be to be selected by `upgrade`.
+    /// How old a version must be to be chosen by `upgrade`, or by `lock` as the first of a provider.
     pub min_age: Option<Duration>,
     /// Providers that `min_age` does not hold for.
     pub min_age_exempt: Vec<Unread>,

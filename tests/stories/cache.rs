@@ -232,6 +232,10 @@ fn a_trusted_registry_is_taken_at_its_word_where_it_fits_what_is_signed() {
     assert_eq!(environment.lock_file(), expected);
     assert_eq!(registry.requests_to(url::PACKAGE), 0);
 
+    forget_lock_file(&environment);
+    let one = environment.provlock(["lock", "-p", "linux_amd64", "--trust-registry"]);
+    one.assert_code(0).assert_stderr_has("1 package as the registry reports it, not downloaded");
+
     // Where nothing is reported, the packages are downloaded.
     environment.write("main.tf", requires("hashicorp/random", ""));
     environment.provlock(LOCK.into_iter().chain(["--trust-registry"])).assert_code(0);
@@ -248,4 +252,16 @@ fn a_trusted_registry_that_contradicts_what_is_signed_is_refused() {
         environment.provlock(LOCK.into_iter().chain(["--trust-registry"])).assert_code(2);
         assert!(!environment.has_lock_file());
     }
+}
+
+#[test]
+fn the_directory_of_the_cache_may_be_named_before_or_after_what_is_done_with_it() {
+    let environment = TestEnvironment::new();
+    let elsewhere = environment.project().join("elsewhere");
+    let elsewhere = elsewhere.to_str().unwrap();
+    for arguments in [["cache", "--cache-dir", elsewhere, "dir"], ["cache", "dir", "--cache-dir", elsewhere]] {
+        let output = environment.provlock(arguments);
+        assert_eq!(output.assert_code(0).stdout, format!("{elsewhere}\n"));
+    }
+    environment.provlock(["cache", "clean", "--cache-dir", elsewhere]).assert_code(0).assert_stderr_has(elsewhere);
 }

@@ -7,6 +7,7 @@ mod cache;
 mod credentials_helper;
 mod demo;
 mod diff;
+mod hints;
 #[cfg(unix)]
 mod installation;
 mod json_output;
@@ -14,6 +15,7 @@ mod kept_platforms;
 mod lock;
 mod many_roots;
 mod merge;
+mod min_age;
 mod mirrors;
 mod offline;
 #[cfg(unix)]

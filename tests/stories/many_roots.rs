@@ -183,3 +183,32 @@ fn an_interrupt_leaves_no_temporary_file() {
         }
     }
 }
+
+#[test]
+fn the_settings_select_among_root_modules_and_make_none() {
+    let environment = TestEnvironment::new();
+    environment.write("live/none/main.tf", requires("hashicorp/null", ""));
+    environment.write("provlock.toml", "[roots]\ninclude = [\"live/none\"]\n");
+    for command in [&["lock", "-r"][..], &["upgrade", "-r"], &["verify", "--recursive"]] {
+        let output = environment.provlock(command);
+        output.assert_code(2).assert_stderr_has("there is no root module in . or below");
+        for text in ["a backend, cloud or provider block or a lock file", "can only select among these", "use -C DIR"] {
+            output.assert_stderr_has(text);
+        }
+    }
+}
+
+#[test]
+fn what_several_root_modules_share_counts_as_downloaded_once() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    let alone = environment.provlock(["-C", "a", "lock", "-p", "linux_amd64", "--no-cache", "--dry-run"]);
+    let size = alone.assert_code(0).stderr.split("; ").last().unwrap().trim_end();
+    assert!(size.ends_with(" downloaded"), "{alone}");
+    std::fs::remove_dir_all(environment.project().join("b")).unwrap();
+
+    let many = environment.provlock([&LOCK_ALL[..], &["--no-cache"]].concat());
+
+    many.assert_code(0).assert_stderr_has(&format!("Locked 2 root modules: 2 changed, 0 up to date; {size}\n"));
+    assert_eq!(many.stderr.matches("downloaded").count(), 1, "{many}");
+}

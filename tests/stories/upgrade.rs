@@ -338,10 +338,11 @@ fn when_the_lock_file_cannot_be_written_the_configuration_is_restored() {
     std::fs::remove_file(&lock_file).unwrap();
     symlink("missing/directory/lock", &lock_file).unwrap();
     let before = environment.read("main.tf");
-    environment
-        .provlock(upgrade(&["--constraints"]))
+    let output = environment.provlock(upgrade(&["--constraints"]));
+    output
         .assert_code(2)
-        .assert_stderr_has("cannot write .terraform.lock.hcl");
+        .assert_stderr_has("cannot write .terraform.lock.hcl: No such file or directory (os error 2)\n");
+    output.assert_stderr_has("help: make its directory");
     assert_eq!(environment.read("main.tf"), before);
 }
 

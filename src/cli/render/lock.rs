@@ -1,8 +1,9 @@
 //! What `lock` says: one line per provider, then a summary.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
-use provlock::hash::Hash;
+use provlock::hash::{Hash, HashScheme};
 use provlock::lockfile::{Change, LockedProvider};
 use provlock::ops::{LockOutcome, ProviderReport};
 use provlock::platform::Platform;
@@ -32,6 +33,11 @@ struct Row {
 impl Report<'_> {
     /// The lines for stderr.
     pub(crate) fn lines(&self, ui: &Ui) -> Vec<String> {
+        let downloaded = if self.changed { downloaded(&[self]) } else { String::new() };
+        self.rows(ui).into_iter().chain([self.summary() + &downloaded]).collect()
+    }
+
+    fn rows(&self, ui: &Ui) -> Vec<String> {
         let shown = |report: &&ProviderReport| {
             let unchanged = report.difference.change == Change::Unchanged;
             !unchanged || ui.verbosity >= Verbosity::Verbose || !report.required
@@ -44,16 +50,26 @@ impl Report<'_> {
             let cells: Vec<_> = cells.collect();
             format!("  {} {}", paint(ui.color, row.color, row.symbol), cells.join("   ")).trim_end().to_owned()
         };
-        rows.iter().map(line).chain([self.summary()]).collect()
+        rows.iter().map(line).collect()
     }
 
-    /// [`Report::lines`] below the name of the root module; none if nothing changed, unless more is to be said.
+    /// [`Report::lines`] below the name of the root module, without what was downloaded for all of them; none if nothing changed, unless more is to be said.
     pub(crate) fn lines_of_many(&self, ui: &Ui) -> Vec<String> {
         if !self.changed && ui.verbosity < Verbosity::Verbose {
             return Vec::new();
         }
         let heading = format!("{}:", self.project.root.display());
-        [heading].into_iter().chain(self.lines(ui)).collect()
+        [heading].into_iter().chain(self.rows(ui)).chain([self.summary()]).collect()
+    }
+
+    /// Whether an entry was written that can only be sure to fit one platform.
+    pub(crate) fn has_written_for_one_platform(&self) -> bool {
+        let is_for_one = |report: &ProviderReport| {
+            let hashes = report.difference.new.iter().flat_map(|provider| &provider.hashes);
+            let h1 = hashes.filter(|hash| hash.scheme() == HashScheme::H1).count();
+            report.difference.change != Change::Unchanged && h1 == 1
+        };
+        self.changed && self.written && self.outcome.providers.iter().any(is_for_one)
     }
 
     fn row(&self, report: &ProviderReport) -> Row {
@@ -98,20 +114,29 @@ impl Report<'_> {
             changes.into_iter().map(|(change, word)| (number(change), word)).filter(|(number, _)| *number > 0);
         let changes: Vec<_> = changes.map(|(number, word)| format!("{number} {word}")).collect();
         let changes = if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) };
-        let downloaded: u64 =
-            providers.iter().flat_map(|r| r.packages.values()).map(|package| package.downloaded).sum();
-        let downloaded = if downloaded == 0 { String::new() } else { format!("; {} downloaded", bytes(downloaded)) };
         let verb = if self.written { "Locked" } else { "Would lock" };
-        format!("{verb} {what}{changes}{downloaded}")
+        format!("{verb} {what}{changes}")
     }
 }
 
-/// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed`. The verbs are for what was written and what would
+/// `; 118.40 MiB downloaded`, if anything was. A package that several root modules share counts once.
+fn downloaded(reports: &[&Report<'_>]) -> String {
+    let providers = reports.iter().flat_map(|report| &report.outcome.providers);
+    let packages = providers.flat_map(|provider| provider.packages.values());
+    let packages: HashMap<_, _> = packages.map(|package| (Arc::as_ptr(package), package.downloaded)).collect();
+    match packages.values().sum() {
+        0 => String::new(),
+        number => format!("; {} downloaded", bytes(number)),
+    }
+}
+
+/// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB downloaded`. The verbs are for what was written and what would
 /// be.
 pub(crate) fn summary_of_many(verbs: [&str; 2], reports: &[&Report<'_>], failed: usize) -> String {
     let changed = reports.iter().filter(|report| report.changed).count();
     let verb = verbs[usize::from(reports.iter().any(|report| !report.written))];
-    format!("{verb} {}", root_modules([(changed, "changed"), (reports.len() - changed, "up to date")], failed))
+    let modules = root_modules([(changed, "changed"), (reports.len() - changed, "up to date")], failed);
+    format!("{verb} {modules}{}", downloaded(reports))
 }
 
 /// `998 of 1000 root modules: 3 changed, 995 up to date; 2 failed`
@@ -131,7 +156,8 @@ fn what_changed(report: &ProviderReport) -> String {
     let mut parts = Vec::new();
     let reported = report.packages.values().filter(|package| package.reported).count();
     if reported > 0 {
-        parts.push(format!("{} as the registry reports them, not downloaded", count(reported, "package")));
+        let them = if reported == 1 { "it" } else { "them" };
+        parts.push(format!("{} as the registry reports {them}, not downloaded", count(reported, "package")));
     }
     if let Some(origin) = &report.taken_over_from {
         parts.push(format!("version taken over from {origin}, without its hashes"));

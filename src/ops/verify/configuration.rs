@@ -19,7 +19,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
             let message =
                 format!("no hash is recorded for {}, so any package would be accepted", subject.release(entry));
             let error = finding(Severity::Error, Code::NoHashes, message, &entry.block, "");
-            findings.push(error.help(subject.request.command("lock")));
+            findings.push(error.help(subject.request.lock_command()));
         }
     }
     let locked = subject.document.locks();

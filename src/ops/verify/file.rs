@@ -13,7 +13,7 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let what = if count == 1 { "a provider".to_owned() } else { format!("{count} providers") };
     let message = format!("{} is missing, and the configuration requires {what}", request.lock_path.display());
     let declarations = request.requirements.providers.values().flat_map(|requirement| &requirement.declarations);
-    let finding = Diagnostic::error(Code::LockFileMissing, message).help(request.command("lock"));
+    let finding = Diagnostic::error(Code::LockFileMissing, message).help(request.lock_command());
     (count > 0).then(|| match declarations.min_by_key(|declaration| declaration.location.path().to_owned()) {
         Some(declaration) => finding.at(declaration.location.clone(), "required here"),
         None => finding,

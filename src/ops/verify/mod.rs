@@ -203,14 +203,25 @@ impl Subject<'_> {
 
     /// The platforms that are asked for by name.
     fn named_platforms(&self) -> &[crate::platform::Platform] {
-        match self.request.platforms {
-            Some(PlatformSelection::These(platforms)) => platforms,
-            Some(PlatformSelection::All) | None => &[],
-        }
+        self.request.named_platforms()
     }
 }
 
 impl VerifyRequest<'_> {
+    fn named_platforms(&self) -> &[crate::platform::Platform] {
+        match self.platforms {
+            Some(PlatformSelection::These(platforms)) => platforms,
+            Some(PlatformSelection::All) | None => &[],
+        }
+    }
+
+    /// The command that records the hashes for the platforms that are asked for, else for all.
+    fn lock_command(&self) -> String {
+        let platforms: Vec<_> = self.named_platforms().iter().map(ToString::to_string).collect();
+        let platforms = if platforms.is_empty() { "all".to_owned() } else { platforms.join(",") };
+        self.command(&format!("lock -p {platforms}"))
+    }
+
     /// A command that mends something in this root module.
     fn command(&self, arguments: &str) -> String {
         if self.root == Path::new(".") {

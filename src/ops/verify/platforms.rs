@@ -63,9 +63,7 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
 pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform) -> Diagnostic {
     let message = format!("no h1 of {} for {platform} is recorded", subject.release(entry));
     let error = finding(Severity::Error, Code::PlatformMissing, message, &entry.block, "");
-    let platforms: Vec<_> = subject.named_platforms().iter().map(ToString::to_string).collect();
-    let platforms = if platforms.is_empty() { "all".to_owned() } else { platforms.join(",") };
-    error.help(subject.request.command(&format!("lock -p {platforms}")))
+    error.help(subject.request.lock_command())
 }
 
 /// An installed package only tells that it is covered: one with another hash may be the wrong package.
