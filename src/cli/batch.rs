@@ -32,8 +32,8 @@ pub(crate) struct Root {
     pub(crate) requirements: Requirements,
     pub(crate) rules: Rules,
     platforms: PlatformSelection,
-    /// Whether somebody has said which platforms are meant; otherwise it is the one that this program runs on.
-    pub(crate) platforms_are_named: bool,
+    /// Whether nobody has said which platforms are meant, so that it is the one that this program runs on.
+    pub(crate) has_default_platform: bool,
     targets: Targets,
     warnings: Vec<Diagnostic>,
 }
@@ -176,7 +176,7 @@ impl<'a> Batch<'a> {
             document: &root.document,
             dialect: root.project.dialect,
             platforms: &root.platforms,
-            platforms_are_named: root.platforms_are_named,
+            platforms_are_named: !root.has_default_platform,
             cache: self.cache.as_ref(),
             only: &root.targets.only,
             versions: &root.targets.versions,
@@ -270,14 +270,14 @@ impl Root {
         modules: &ModuleCache,
     ) -> Result<Self, Failure> {
         let (document, warnings) = project.document()?;
-        let platforms_are_named = what.platforms.named(&project.settings).is_some();
         let platforms = what.platforms.named_or_current(&project.settings);
+        let has_default_platform = what.platforms.named(&project.settings).is_none();
         let rules = Rules::new(&project.settings, project.dialect)?;
         let requirements = what.requirements(&project, environment, modules)?;
         if what.is_recursive() {
             targets.only.retain(|address| requirements.providers.contains_key(address));
         }
-        Ok(Self { project, document, requirements, rules, platforms, platforms_are_named, targets, warnings })
+        Ok(Self { project, document, requirements, rules, platforms, has_default_platform, targets, warnings })
     }
 
     /// The providers that are named and required; all that are required when none is named.

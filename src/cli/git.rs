@@ -100,7 +100,7 @@ pub(crate) fn contents(directory: &Path, objects: &BTreeMap<&str, &Path>) -> Res
     let mut rest = output.stdout.as_slice();
     let mut contents = BTreeMap::new();
     while !rest.is_empty() {
-        let (object, content, behind) = batch_entry(rest).ok_or_else(|| failed("cat-file", &output))?;
+        let (object, content, behind) = batch_entry(rest).ok_or_else(|| unreadable(rest))?;
         if content.len() as u64 > SIZE_LIMIT {
             let path = objects.get(object.as_str()).unwrap_or(&directory).display();
             let limit = SIZE_LIMIT / (1024 * 1024);
@@ -121,6 +121,12 @@ fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
     let (object, _, size) = (words.next()?, words.next()?, words.next()?.parse::<usize>().ok()?);
     let (content, rest) = text[line_end + 1..].split_at_checked(size)?;
     Some((object.to_owned(), content, rest.strip_prefix(b"\n")?))
+}
+
+/// The error for an object that git knows of, but does not have.
+fn unreadable(answer: &[u8]) -> Box<Diagnostic> {
+    let error = Diagnostic::error(Code::Io, format!("git cat-file failed: it says {:?}", first_line(answer)));
+    Box::new(error.help("look at the repository with git fsck; fetch what is missing"))
 }
 
 /// Merges `ours` in place, line by line, as git does without a merge driver. Whether that left no conflict.

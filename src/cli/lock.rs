@@ -85,7 +85,7 @@ fn show(batch: &Batch<'_>, done: &[Option<Done>], arguments: &LockArgs, ui: &Ui)
         ui.status(&text::summary_of_many(["Locked", "Would lock"], &shown, batch.failed()));
     }
     let by_default: Vec<_> =
-        batch.readable().filter(|(_, root)| !root.platforms_are_named).map(|(index, _)| index).collect();
+        batch.readable().filter(|(_, root)| root.has_default_platform).map(|(index, _)| index).collect();
     if reports.iter().any(|(index, report)| by_default.contains(index) && report.has_written_for_one_platform()) {
         ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
     }

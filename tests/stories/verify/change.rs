@@ -97,7 +97,7 @@ fn a_lock_file_that_git_cannot_read_is_an_error() {
     let (folder, file) = object.trim().split_at(2);
     std::fs::remove_file(environment.project().join(".git/objects").join(folder).join(file)).unwrap();
     let output = environment.provlock(["verify", "--base", "HEAD"]);
-    output.assert_code(2).assert_stderr_has("git cat-file failed");
+    output.assert_code(2).assert_stderr_has("git cat-file failed: it says").assert_stderr_has("missing");
 }
 
 #[test]
