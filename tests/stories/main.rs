@@ -2,6 +2,7 @@
 //!
 //! Those about the CLI configuration use the names that its files have on Unix.
 
+mod authentication;
 mod cache;
 #[cfg(unix)]
 mod credentials_helper;
