@@ -208,8 +208,8 @@ fn covered(candidate: &Candidate<'_>, version: &Version, request: &LockRequest<'
     if request.platforms_are_named {
         return BTreeSet::new();
     }
-    let packages = cache.packages(candidate.address).into_iter();
-    let recorded = packages.filter(|package| package.version == locked.version && is_recorded(package, &locked.hashes));
+    let packages = cache.packages_of(candidate.address, &locked.version).into_iter();
+    let recorded = packages.filter(|package| is_recorded(package, &locked.hashes));
     recorded.map(|package| package.platform).collect()
 }
 
@@ -218,16 +218,18 @@ fn fewer_platforms(candidate: &Candidate<'_>, new: &LockedProvider) -> Option<Di
     let count =
         |provider: &LockedProvider| provider.hashes.iter().filter(|hash| hash.scheme() == HashScheme::H1).count();
     let (before, after) = (count(candidate.locked?), count(new));
+    if after >= before {
+        return None;
+    }
     let name = candidate.name();
     let message = format!("{name} had {before} h1 hashes, one for each platform, and {} has {after}", new.version);
     let warning = Diagnostic::warning(Code::PlatformNotKnown, message)
         .note("no platforms are named, and which ones the other hashes were for is not known")
         .help("name all that your team uses, as in: provlock lock -p linux_amd64,darwin_arm64; or in provlock.toml");
-    let warning = match candidate.document.entry(candidate.address) {
+    Some(match candidate.document.entry(candidate.address) {
         Some(entry) => warning.at(entry.block.clone(), ""),
         None => warning,
-    };
-    (after < before).then_some(warning)
+    })
 }
 
 /// Joins the packages with the old entries. All errors are collected.

@@ -85,11 +85,16 @@ impl HashCache {
 
     /// Everything that is known of a provider's packages, in no order.
     pub fn packages(&self, provider: &ProviderAddress) -> Vec<CachedPackage> {
-        let parts = [provider.hostname.as_ascii(), &provider.namespace, &provider.name];
-        let folder =
-            parts.into_iter().fold(self.folder.join("by-provider"), |p, part| p.join(storage::file_name(part)));
-        let files = entries(&folder).flat_map(|version| entries(&version).collect::<Vec<_>>());
+        let versions = entries(&self.folder_of(provider));
+        let files = versions.flat_map(|version| entries(&version).collect::<Vec<_>>());
         files.filter_map(|file| read(&file)).filter(|package| package.provider == *provider).collect()
+    }
+
+    /// Everything that is known of the packages of one of a provider's versions, in no order.
+    pub fn packages_of(&self, provider: &ProviderAddress, version: &Version) -> Vec<CachedPackage> {
+        let files = entries(&self.folder_of(provider).join(storage::file_name(&version.to_string())));
+        let is_asked_for = |package: &CachedPackage| package.provider == *provider && package.version == *version;
+        files.filter_map(|file| read(&file)).filter(is_asked_for).collect()
     }
 
     /// Remembers which package is a provider's, if that is possible: one that a verified SHA256SUMS lists.
@@ -123,10 +128,13 @@ impl HashCache {
     }
 
     fn path_by_provider(&self, provider: &ProviderAddress, version: &Version, platform: &Platform) -> PathBuf {
-        let host = provider.hostname.as_ascii();
-        let version = version.to_string();
-        let platform = platform.to_string();
-        let parts = [host, &provider.namespace, &provider.name, &version, &platform];
+        let parts = [version.to_string(), platform.to_string()];
+        parts.iter().fold(self.folder_of(provider), |path, part| path.join(storage::file_name(part)))
+    }
+
+    /// Where what is known of a provider is, in a folder for each version.
+    fn folder_of(&self, provider: &ProviderAddress) -> PathBuf {
+        let parts = [provider.hostname.as_ascii(), &provider.namespace, &provider.name];
         parts.into_iter().fold(self.folder.join("by-provider"), |path, part| path.join(storage::file_name(part)))
     }
 }
@@ -189,6 +197,6 @@ fn write(path: &Path, package: &CachedPackage) {
 }
 
 /// What is in a directory; nothing if it cannot be read.
-fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> {
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
     fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
 }
