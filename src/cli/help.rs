@@ -27,9 +27,16 @@ fn commands_in(directory: &Path, help: &str) -> String {
             Some((own, rest)) => (directory.join(own), rest),
             None => (directory.to_owned(), arguments),
         };
-        let _ = write!(text, "{COMMAND}-C {} {arguments}", directory.display());
+        let _ = write!(text, "{COMMAND}-C {} {arguments}", shell_word(&directory));
     }
     text
+}
+
+/// A path as one word of a command, for POSIX shells and for `PowerShell`. A repository may name its directories as it likes.
+fn shell_word(path: &Path) -> String {
+    let path = path.display().to_string();
+    let stands_for_itself = |c: char| c.is_alphanumeric() || "/\\.:_-+@,".contains(c);
+    if path.chars().all(stands_for_itself) { path } else { format!("'{}'", path.replace('\'', "'\\''")) }
 }
 
 #[cfg(test)]
@@ -44,5 +51,7 @@ mod tests {
         let joined = Path::new("live").join("a");
         assert_eq!(moved("provlock -C a lock -p all"), format!("provlock -C {} lock -p all", joined.display()));
         assert_eq!(moved("git add x"), "git add x");
+        let hostile = commands_in(Path::new("a'; rm -rf ~"), "provlock lock");
+        assert_eq!(hostile, "provlock -C 'a'\\''; rm -rf ~' lock");
     }
 }
