@@ -31,6 +31,7 @@ pub mod net;
 pub mod ops;
 pub mod package;
 pub mod platform;
+mod regular_file;
 pub mod requirements;
 pub mod settings;
 pub mod source;

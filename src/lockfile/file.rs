@@ -1,13 +1,14 @@
 //! The lock file on disk: reading with a cap, replacing in one step (spec section 3, "Writing").
 
-use std::fs::{self, File};
-use std::io::{ErrorKind, Read as _, Write as _};
+use std::fs;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::interruption;
+use crate::regular_file;
 
 /// The largest lock file that is read, in bytes: hundreds of times a large one, and small enough that even the worst
 /// 4 MiB take less than a gigabyte to parse.
@@ -17,28 +18,11 @@ pub const SIZE_LIMIT: u64 = 4 * 1024 * 1024;
 ///
 /// What is not a regular file, is larger than [`SIZE_LIMIT`] or cannot be read is an error.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
-    let attempt = || -> std::io::Result<Option<Vec<u8>>> {
-        let metadata = match fs::metadata(path) {
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            metadata => metadata?,
-        };
-        if metadata.is_dir() {
-            return Err(std::io::Error::new(ErrorKind::IsADirectory, "it is a directory"));
-        }
-        if !metadata.is_file() {
-            return Err(std::io::Error::other("it is not a regular file"));
-        }
-        // With room for the end of the file, one call reads it all.
-        let length = usize::try_from(metadata.len().min(SIZE_LIMIT)).unwrap_or_default();
-        let mut bytes = Vec::with_capacity(length + 1);
-        File::open(path)?.take(SIZE_LIMIT + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > SIZE_LIMIT {
-            let limit = SIZE_LIMIT / (1024 * 1024);
-            return Err(std::io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {limit} MiB")));
-        }
-        Ok(Some(bytes))
-    };
-    attempt().map_err(|error| Diagnostic::io("read", path, &error))
+    match regular_file::read(path, SIZE_LIMIT) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Diagnostic::io("read", path, &error)),
+    }
 }
 
 /// Replaces the lock file in one step: whoever reads it sees the old bytes or the new ones, whenever this program ends.

@@ -1,12 +1,13 @@
 //! Which files of a directory are read, and reading one.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
 use crate::dialect::Dialect;
+use crate::regular_file;
 
 /// The largest file that is read; a larger one is no configuration that a person or a tool wrote.
 pub(super) const MAX_FILE_SIZE: u64 = 32 << 20;
@@ -90,24 +91,9 @@ fn visible<'a>(
 
 /// Reads a file of text. Bytes that are not UTF-8, as old comments hold them, become U+FFFD.
 pub(super) fn read_source(path: &Path) -> Result<Arc<SourceFile>> {
-    let bytes = read_capped(path).map_err(|error| Diagnostic::io("read", path, &error))?;
+    let bytes = regular_file::read(path, MAX_FILE_SIZE).map_err(|error| Diagnostic::io("read", path, &error))?;
     let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     Ok(SourceFile::new(path, text))
-}
-
-/// Reads a regular file of at most [`MAX_FILE_SIZE`].
-pub(super) fn read_capped(path: &Path) -> io::Result<Vec<u8>> {
-    // A pipe would block when it is opened, and a device might never end.
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len().min(MAX_FILE_SIZE)).unwrap_or_default());
-    let read = File::open(path)?.take(MAX_FILE_SIZE + 1).read_to_end(&mut bytes)?;
-    if read as u64 > MAX_FILE_SIZE {
-        return Err(io::Error::other(format!("it is larger than {} MiB", MAX_FILE_SIZE >> 20)));
-    }
-    Ok(bytes)
 }
 
 /// Joins a relative path to a directory and removes `.` and `..` by the text alone, as the tools do; `.` stays when

@@ -8,10 +8,11 @@ use serde::Deserialize;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
+use crate::regular_file;
 use crate::version::Version;
 
 use super::decode::Call;
-use super::files;
+use super::files::MAX_FILE_SIZE;
 use super::module::is_local;
 
 /// The installed modules by their path of calls, such as `network.subnets`.
@@ -90,7 +91,7 @@ impl Installed {
 impl Manifest {
     /// Reads the file. That there is none only means that nothing is installed.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let bytes = match files::read_capped(path) {
+        let bytes = match regular_file::read(path, MAX_FILE_SIZE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(Diagnostic::io("read", path, &error)),

@@ -3,6 +3,7 @@
 mod file;
 
 use std::fmt;
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
@@ -14,9 +15,13 @@ use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::dialect::Dialect;
 use crate::platform::{Platform, PlatformError};
+use crate::regular_file;
 
 /// Name of the settings file.
 pub const FILE_NAME: &str = "provlock.toml";
+
+/// The largest settings file that is read, in bytes; nobody writes a larger one.
+const SIZE_LIMIT: u64 = 1 << 20;
 
 /// What a project's settings file says; everything is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -137,9 +142,12 @@ impl Settings {
     pub fn find(root: &Path, shown: impl Fn(&Path) -> PathBuf) -> Result<Self> {
         for directory in root.ancestors() {
             let path = directory.join(FILE_NAME);
-            match std::fs::read_to_string(&path) {
+            let text = regular_file::read(&path, SIZE_LIMIT).and_then(|bytes| {
+                String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
+            });
+            match text {
                 Ok(text) => return Self::parse(&SourceFile::new(shown(&path), text), path),
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(Diagnostic::io("read", &shown(&path), &error)),
             }
             if directory.join(".git").exists() {

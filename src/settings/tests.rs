@@ -91,3 +91,27 @@ fn the_nearest_file_up_to_the_repository_is_found() {
     std::fs::write(&path, "dialect = \"tofu\"").unwrap();
     assert_eq!((find().path, find().dialect), (Some(path), Some(Dialect::Tofu)));
 }
+
+#[test]
+fn what_cannot_be_a_settings_file_is_not_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(FILE_NAME);
+    let complaint = || {
+        let error = Settings::find(directory.path(), Path::to_owned).unwrap_err();
+        assert_eq!(error.code, Code::Io);
+        error.message.split_once("provlock.toml: ").unwrap().1.to_owned()
+    };
+    std::fs::write(&path, "#".repeat((1 << 20) + 1)).unwrap();
+    assert_eq!(complaint(), "it is larger than 1 MiB");
+    std::fs::write(&path, b"# \xff").unwrap();
+    assert_eq!(complaint(), "it is not UTF-8 text");
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    assert_eq!(complaint(), "it is a directory");
+    #[cfg(unix)]
+    {
+        std::fs::remove_dir(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        assert_eq!(complaint(), "it is not a regular file");
+    }
+}
