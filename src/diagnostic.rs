@@ -155,7 +155,7 @@ codes! {
     /// A directory of plugins is committed beside the configuration.
     BundledPlugins = "bundled-plugins",
     /// An address looks like that of a well-known provider.
-    LookAlike = "look-alike",
+    Lookalike = "look-alike",
     /// Hashes were replaced while the version stayed.
     HashesReplaced = "hashes-replaced",
     /// A version became older.

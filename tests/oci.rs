@@ -19,8 +19,8 @@ use provlock::diagnostic::{Code, Location, SourceFile};
 use provlock::dialect::Dialect;
 use provlock::hash::{Hash, HashScheme};
 use provlock::net::{Client as Network, NetSettings};
-use provlock::source::oci_mirror::{OciLogins, OciRegistries, RepositoryTemplate};
-use provlock::source::{Downloader, OciMirror, Source, SourceError, SourceKind, Wanted};
+use provlock::source::oci::{OciLogins, OciRegistries, RepositoryTemplate};
+use provlock::source::{Downloader, OciMirror, PackageId, Source, SourceError, SourceKind};
 use reqwest::blocking::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -261,7 +261,7 @@ fn check(registry: &Registry, logins: OciLogins) {
     let mut h1 = BTreeSet::new();
     for (platform, package) in ["linux_amd64", "darwin_arm64"].into_iter().zip(&packages) {
         let platform = platform.parse().unwrap();
-        let wanted = Wanted { address: null.clone(), version: versions[1].clone(), platform };
+        let wanted = PackageId { address: null.clone(), version: versions[1].clone(), platform };
         let fetched = mirror.package(&wanted, &|_, _| ()).unwrap();
         assert_eq!(fetched.downloaded, package.len() as u64);
         let zh: Vec<_> = fetched.recordable.iter().filter(|hash| hash.scheme() == HashScheme::Zh).collect();
@@ -270,7 +270,7 @@ fn check(registry: &Registry, logins: OciLogins) {
         h1.insert(fetched.h1.clone());
     }
     assert_eq!(h1.len(), 2);
-    let wanted = Wanted { address: null, version: versions[0].clone(), platform: "darwin_arm64".parse().unwrap() };
+    let wanted = PackageId { address: null, version: versions[0].clone(), platform: "darwin_arm64".parse().unwrap() };
     assert_eq!(mirror.package(&wanted, &|_, _| ()).unwrap_err().code, Code::PlatformNotAvailable);
 
     let missing = mirror.versions(&address("acme/missing"));

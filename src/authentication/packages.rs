@@ -94,7 +94,7 @@ pub fn check(
 ///
 /// # Errors
 /// What [`check`] finds without the package, or a `zh:` that is not published.
-pub fn vouched(
+pub fn authenticated(
     reports: &BTreeMap<String, PackageReport>,
     platform: &Platform,
     shasum: &str,
@@ -230,12 +230,12 @@ mod tests {
             BTreeMap::from(entries.map(|(key, report)| (key.to_owned(), report)))
         };
         let published = BTreeSet::from([zh.clone(), other.clone()]);
-        let verdict = |map| vouched(&map, &platform, SHASUM, &published);
+        let verdict = |map| authenticated(&map, &platform, SHASUM, &published);
         assert_eq!(verdict(map(&[h1().as_str()], &other)), Ok(Some(h1())));
         assert_eq!(verdict(map(&[], &other)), Ok(None));
         assert_eq!(verdict(map(&[h1().as_str(), Hash::h1(&[2; 32]).as_str()], &other)), Ok(None), "which one?");
         assert_eq!(verdict(map(&["h1:short"], &other)), Ok(None));
-        assert_eq!(vouched(&BTreeMap::new(), &platform, SHASUM, &published), Ok(None));
+        assert_eq!(authenticated(&BTreeMap::new(), &platform, SHASUM, &published), Ok(None));
         let foreign = Hash::zh(&[8; 32]);
         let error = PackagesError::NotPublished { platform: "darwin_arm64".into(), reported: foreign.clone() };
         assert_eq!(verdict(map(&[h1().as_str()], &foreign)), Err(error));

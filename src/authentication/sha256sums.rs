@@ -85,7 +85,7 @@ impl Sha256Sums {
     ///
     /// # Errors
     /// [`SumsError::InvalidShasum`].
-    pub fn announced(shasum: &str) -> Result<[u8; 32], SumsError> {
+    pub fn advertised(shasum: &str) -> Result<[u8; 32], SumsError> {
         decode_sum(shasum.as_bytes()).ok_or_else(|| SumsError::InvalidShasum(shasum.to_owned()))
     }
 
@@ -95,7 +95,7 @@ impl Sha256Sums {
     /// # Errors
     /// One of the two sums is missing or invalid, or they differ.
     pub fn confirm(&self, filename: &str, shasum: &str) -> Result<[u8; 32], SumsError> {
-        let reported = Self::announced(shasum)?;
+        let reported = Self::advertised(shasum)?;
         let Some(line) = self.lines.iter().find(|line| line.filename == filename) else {
             return Err(SumsError::Missing(filename.to_owned()));
         };

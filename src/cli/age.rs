@@ -8,7 +8,7 @@ use provlock::address::ProviderAddress;
 use provlock::dialect::Dialect;
 use provlock::ops::{LockRequest, MinimumAge};
 use provlock::settings::parse_duration;
-use provlock::source::{DateServices, ReleaseDates};
+use provlock::source::{DateServices, PublicationDates};
 use url::Url;
 
 use super::batch::{Batch, Root};
@@ -35,7 +35,7 @@ pub(crate) struct Ages {
     minimum: Option<Duration>,
     now: Timestamp,
     /// Who knows when versions were published, by dialect; nobody where no age is demanded.
-    dates: Vec<(Dialect, ReleaseDates)>,
+    dates: Vec<(Dialect, PublicationDates)>,
 }
 
 impl AgeArgs {
@@ -51,7 +51,7 @@ impl AgeArgs {
             if !offline && batch.of_dialect(dialect).iter().any(|(_, root)| ages.demanded(root).is_some()) {
                 let (opentofu, terraform) = (self.opentofu_api.clone(), self.terraform_api.clone());
                 let services = DateServices { opentofu, terraform };
-                ages.dates.push((dialect, ReleaseDates::new(connections.client(dialect)?, services)));
+                ages.dates.push((dialect, PublicationDates::new(connections.client(dialect)?, services)));
             }
         }
         Ok(ages)

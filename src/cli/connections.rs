@@ -7,7 +7,7 @@ use provlock::cli_config::{self, CliConfig, Credentials, Environment};
 use provlock::diagnostic::Diagnostic;
 use provlock::dialect::Dialect;
 use provlock::net::{Client, DiscoveryCache, NetSettings};
-use provlock::source::oci_mirror::RepositoryTemplate;
+use provlock::source::oci::RepositoryTemplate;
 use provlock::source::{Downloader, FilesystemMirror, NetworkMirror, ReleaseUrls, Source, SourceKind};
 
 use super::Failure;

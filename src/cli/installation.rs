@@ -8,9 +8,9 @@ use provlock::cli_config::{CliConfig, Environment, InstallationMethod, MethodKin
 use provlock::diagnostic::{Code, Diagnostic, Result};
 use provlock::dialect::Dialect;
 use provlock::net::NetSettings;
-use provlock::source::oci_mirror::{OciLogins, OciRegistries, RepositoryTemplate};
+use provlock::source::oci::{OciLogins, OciRegistries, RepositoryTemplate};
 use provlock::source::{
-    Downloader, FilesystemMirror, Method, NetworkMirror, OciMirror, Registry, RegistryPolicy, ReleaseUrls, Several,
+    Downloader, FilesystemMirror, Method, MultiSource, NetworkMirror, OciMirror, Registry, RegistryPolicy, ReleaseUrls,
     Source, SourceKind,
 };
 
@@ -61,7 +61,7 @@ impl Sources<'_> {
     /// they ask registries.
     pub(crate) fn configured(&self) -> std::result::Result<SourceKind, Vec<Diagnostic>> {
         let Some(installation) = &self.config.provider_installation else {
-            return Ok(SourceKind::Several(Several::new(self.implied_methods(), std::collections::BTreeMap::new())));
+            return Ok(SourceKind::Multi(MultiSource::new(self.implied_methods(), std::collections::BTreeMap::new())));
         };
         let (mut methods, mut errors) = (Vec::new(), Vec::new());
         for method in &installation.methods {
@@ -75,7 +75,7 @@ impl Sources<'_> {
         if !errors.is_empty() {
             return Err(errors);
         }
-        Ok(SourceKind::Several(Several::new(methods, installation.dev_overrides.clone())))
+        Ok(SourceKind::Multi(MultiSource::new(methods, installation.dev_overrides.clone())))
     }
 
     fn kind(&self, method: &InstallationMethod) -> Result<SourceKind> {

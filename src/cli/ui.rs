@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::ValueEnum;
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use provlock::diagnostic::{Code, Diagnostic};
-use provlock::source::{Progress, Wanted};
+use provlock::source::{PackageId, Progress};
 
 use super::OutputArgs;
 use super::render::{diagnostics, json};
@@ -158,13 +158,13 @@ const TICK: Duration = Duration::from_millis(100);
 /// One progress bar for each package that is being downloaded.
 pub(crate) struct Downloads {
     bars: MultiProgress,
-    active: Mutex<HashMap<Wanted, ProgressBar>>,
+    active: Mutex<HashMap<PackageId, ProgressBar>>,
     /// The line that is shown until the first download.
     waiting: Mutex<Option<ProgressBar>>,
 }
 
 impl Downloads {
-    pub(crate) fn note(&self, wanted: &Wanted, progress: Progress) {
+    pub(crate) fn note(&self, wanted: &PackageId, progress: Progress) {
         if self.bars.is_hidden() {
             return;
         }
@@ -192,8 +192,8 @@ impl Downloads {
 }
 
 impl Downloads {
-    fn new_bar(&self, wanted: &Wanted, length: Option<u64>) -> ProgressBar {
-        let Wanted { address, version, platform } = wanted;
+    fn new_bar(&self, wanted: &PackageId, length: Option<u64>) -> ProgressBar {
+        let PackageId { address, version, platform } = wanted;
         // It is not drawn before it has its place among the others.
         let bar = self.bars.add(ProgressBar::new(length.unwrap_or(0)).with_style(style(length)));
         bar.set_message(format!("{}/{} {version} {platform}", address.namespace, address.name));

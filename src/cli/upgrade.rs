@@ -5,7 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use provlock::dialect::Dialect;
-use provlock::ops::{self, Disagreement, LockRequest, Survey, UpgradeRequest};
+use provlock::ops::{self, ConstraintConflict, LockRequest, UpgradePlan, UpgradeRequest};
 use provlock::requirements::rewrite::{self, FileRewrite};
 use provlock::source::Source;
 
@@ -48,7 +48,7 @@ pub(crate) struct UpgradeArgs {
 }
 
 /// What each root could move to; none for those that failed.
-type Surveys = Vec<Option<Survey>>;
+type Surveys = Vec<Option<UpgradePlan>>;
 
 pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
     let environment = environment();
@@ -63,83 +63,83 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
         ages.refuse(&mut batch, |root, _| root.providers().collect());
     }
     let waiting = ui.progress(arguments.source.asked(batch.providers()).as_deref());
-    let results = arguments.survey(&batch, &sources, &ages);
+    let results = arguments.plan(&batch, &sources, &ages);
     drop(waiting);
-    let mut surveys = batch.note(results);
+    let mut plans = batch.note(results);
     if batch.is_recursive() {
-        agree(&mut batch, &mut surveys);
+        agree(&mut batch, &mut plans);
     }
     if batch.failed() > 0 && !batch.is_recursive() {
         return Err(batch.errors());
     }
     if arguments.check || arguments.dry_run {
-        show(&batch, &surveys, ui);
+        show(&batch, &plans, ui);
         return Ok(match batch.failed() {
-            0 if arguments.check && surveys.iter().flatten().any(Survey::moves) => Outcome::Found,
+            0 if arguments.check && plans.iter().flatten().any(UpgradePlan::moves) => Outcome::Found,
             0 => Outcome::Done,
             _ => Outcome::Failed,
         });
     }
-    let rewrites = Rewrites::new(surveys.iter().flatten().flat_map(|survey| &survey.edits));
+    let rewrites = Rewrites::new(plans.iter().flatten().flat_map(|plan| &plan.edits));
     let results = batch.lock(
         &sources,
         |index, root| {
             let request = batch.request(root);
-            surveys[index].as_ref().map_or(request, |survey| survey.lock_request(request))
+            plans[index].as_ref().map_or(request, |plan| plan.lock_request(request))
         },
-        &|index, lock_file| rewrites.write(surveys[index].iter().flat_map(|survey| &survey.edits), lock_file),
+        &|index, lock_file| rewrites.write(plans[index].iter().flat_map(|plan| &plan.edits), lock_file),
         &ui.progress(None),
     );
     let done = batch.note(results);
     if batch.failed() > 0 && !batch.is_recursive() {
         return Err(batch.errors());
     }
-    tell(&batch, &surveys, &done, ui);
+    tell(&batch, &plans, &done, ui);
     Ok(if batch.failed() == 0 { Outcome::Done } else { Outcome::Failed })
 }
 
 /// Makes the roots agree on the constraints that they share. Those that cannot fail.
-fn agree(batch: &mut Batch<'_>, surveys: &mut Surveys) {
+fn agree(batch: &mut Batch<'_>, plans: &mut Surveys) {
     let roots: BTreeMap<usize, &Root> = batch.readable().collect();
-    let (indices, mut sharing): (Vec<usize>, Vec<(&Path, &mut Survey)>) = surveys
+    let (indices, mut sharing): (Vec<usize>, Vec<(&Path, &mut UpgradePlan)>) = plans
         .iter_mut()
         .enumerate()
-        .filter_map(|(index, survey)| Some((index, (roots.get(&index)?.project.root.as_path(), survey.as_mut()?))))
+        .filter_map(|(index, plan)| Some((index, (roots.get(&index)?.project.root.as_path(), plan.as_mut()?))))
         .unzip();
-    let disagreements = ops::agree(&mut sharing);
-    for Disagreement { roots, error } in disagreements {
+    let conflicts = ops::agree(&mut sharing);
+    for ConstraintConflict { roots, error } in conflicts {
         let failed: Vec<usize> = roots.into_iter().map(|root| indices[root]).collect();
         batch.fail(&failed, &error);
         for index in failed {
-            surveys[index] = None;
+            plans[index] = None;
         }
     }
 }
 
 /// Shows what would move, and how the configuration would change.
-fn show(batch: &Batch<'_>, surveys: &Surveys, ui: &Ui) {
-    let shown: Vec<(&Project, &Survey)> =
-        batch.readable().filter_map(|(index, root)| Some((&root.project, surveys[index].as_ref()?))).collect();
+fn show(batch: &Batch<'_>, plans: &Surveys, ui: &Ui) {
+    let shown: Vec<(&Project, &UpgradePlan)> =
+        batch.readable().filter_map(|(index, root)| Some((&root.project, plans[index].as_ref()?))).collect();
     let required = batch.readable().flat_map(|(_, root)| &root.requirements.warnings);
-    let surveyed = shown.iter().flat_map(|(_, survey)| &survey.warnings);
+    let surveyed = shown.iter().flat_map(|(_, plan)| &plan.warnings);
     let (warnings, errors) = (batch.warnings(surveyed.chain(required)), batch.errors());
     ui.warn(&warnings);
     if ui.json {
-        ui.print(&json::surveys(&shown, &warnings, &errors));
+        ui.print(&json::plans(&shown, &warnings, &errors));
     } else {
-        for (place, (project, survey)) in shown.iter().enumerate() {
+        for (place, (project, plan)) in shown.iter().enumerate() {
             if batch.is_recursive() {
                 let distance = if place == 0 { "" } else { "\n" };
                 ui.print(&format!("{distance}{}:\n", project.root.display()));
             }
-            ui.print(&table::table(survey, project.dialect));
+            ui.print(&table::table(plan, project.dialect));
         }
-        for FileRewrite { path, old, new } in rewrite::files(shown.iter().flat_map(|(_, survey)| &survey.edits)) {
+        for FileRewrite { path, old, new } in rewrite::files(shown.iter().flat_map(|(_, plan)| &plan.edits)) {
             ui.print(&diff::unified(&path, Some(old.as_bytes()), Some(new.as_bytes()), ui.stdout_color));
         }
     }
     ui.show(&errors);
-    let shown: Vec<_> = shown.into_iter().map(|(_, survey)| survey).collect();
+    let shown: Vec<_> = shown.into_iter().map(|(_, plan)| plan).collect();
     let summary = if batch.is_recursive() {
         vec![table::summary_of_many(&shown, batch.failed())]
     } else {
@@ -149,17 +149,17 @@ fn show(batch: &Batch<'_>, surveys: &Surveys, ui: &Ui) {
 }
 
 /// Tells what was written.
-fn tell(batch: &Batch<'_>, surveys: &Surveys, done: &[Option<Done>], ui: &Ui) {
+fn tell(batch: &Batch<'_>, plans: &Surveys, done: &[Option<Done>], ui: &Ui) {
     let locked = done.iter().flatten().flat_map(|done| &done.outcome.warnings);
-    let surveyed = batch.readable().filter_map(|(index, _)| surveys[index].as_ref());
+    let surveyed = batch.readable().filter_map(|(index, _)| plans[index].as_ref());
     let surveyed: Vec<_> = surveyed.collect();
     let (warnings, errors) =
-        (batch.warnings(surveyed.iter().flat_map(|survey| &survey.warnings).chain(locked)), batch.errors());
+        (batch.warnings(surveyed.iter().flat_map(|plan| &plan.warnings).chain(locked)), batch.errors());
     ui.warn(&warnings);
     let reports = batch.reports(done, true);
     for (index, report) in &reports {
         let mut lines = if batch.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) };
-        lines.extend(surveys[*index].iter().flat_map(table::edits));
+        lines.extend(plans[*index].iter().flat_map(table::edits));
         ui.status_lines(&lines);
     }
     ui.show(&errors);
@@ -172,15 +172,15 @@ fn tell(batch: &Batch<'_>, surveys: &Surveys, done: &[Option<Done>], ui: &Ui) {
     }
     if ui.json {
         let reports: Vec<_> =
-            reports.iter().filter_map(|(index, report)| Some((report, surveys[*index].as_ref()?))).collect();
+            reports.iter().filter_map(|(index, report)| Some((report, plans[*index].as_ref()?))).collect();
         ui.print(&json::upgrade(&reports, &warnings, &errors));
     }
 }
 
 impl UpgradeArgs {
     /// Looks at the versions that the roots could move to, those of a dialect together.
-    fn survey(&self, batch: &Batch<'_>, sources: &[(Dialect, Source)], ages: &Ages) -> Results<Survey> {
-        let mut results: Results<Survey> = (0..batch.len()).map(|_| None).collect();
+    fn plan(&self, batch: &Batch<'_>, sources: &[(Dialect, Source)], ages: &Ages) -> Results<UpgradePlan> {
+        let mut results: Results<UpgradePlan> = (0..batch.len()).map(|_| None).collect();
         for (dialect, source) in sources {
             let group = batch.of_dialect(*dialect);
             let requests = group.iter().map(|(_, root)| UpgradeRequest {
@@ -190,8 +190,8 @@ impl UpgradeArgs {
                 only_complete: self.source.offline,
             });
             let requests: Vec<_> = requests.collect();
-            for ((index, _), survey) in group.iter().zip(ops::survey_all(&requests, source)) {
-                results[*index] = Some(survey);
+            for ((index, _), plan) in group.iter().zip(ops::plan_upgrades(&requests, source)) {
+                results[*index] = Some(plan);
             }
         }
         results

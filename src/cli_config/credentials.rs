@@ -120,11 +120,11 @@ impl Credentials {
             return Err(Box::new(error.help("a token is one line of ASCII characters")));
         }
         match self.place(host)? {
-            Place::File(path) => {
+            TokenStore::File(path) => {
                 credentials_file::store(&path, host, token)?;
                 Ok(CredentialsOrigin::Block(path))
             }
-            Place::Helper(helper) => {
+            TokenStore::Helper(helper) => {
                 let mut properties = self.ask(&helper, host).unwrap_or_default();
                 properties.insert("token".to_owned(), Value::from(token.reveal()));
                 self.forget_answer(host);
@@ -137,11 +137,11 @@ impl Credentials {
     /// Deletes the token for a host from where [`Credentials::store`] would put it. It is no error if there was none.
     pub fn forget(&self, host: &Hostname) -> Result<Forgotten> {
         match self.place(host)? {
-            Place::File(path) => {
+            TokenStore::File(path) => {
                 let was_there = credentials_file::forget(&path, host)?;
                 Ok(Forgotten { origin: CredentialsOrigin::Block(path), was_there })
             }
-            Place::Helper(helper) => {
+            TokenStore::Helper(helper) => {
                 // A helper that cannot tell may still forget.
                 let was_there = self.ask(&helper, host).map_or(true, |properties| properties.contains_key("token"));
                 self.forget_answer(host);
@@ -151,7 +151,7 @@ impl Credentials {
         }
     }
 
-    fn place(&self, host: &Hostname) -> Result<Place> {
+    fn place(&self, host: &Hostname) -> Result<TokenStore> {
         let invalid = |message: String| Diagnostic::error(Code::InvalidCliConfiguration, message);
         let block = self.blocks.get(host);
         if let Some(block) = block.filter(|block| Some(&block.path) != self.file.as_ref()) {
@@ -161,7 +161,7 @@ impl Credentials {
             return Err(Box::new(error.help(format!("edit the block credentials \"{host}\" in {path}"))));
         }
         if let Some(config) = self.helper_config.as_ref().filter(|_| block.is_none()) {
-            return self.installed_helper().map(Place::Helper).ok_or_else(|| {
+            return self.installed_helper().map(TokenStore::Helper).ok_or_else(|| {
                 let message = format!("the credentials helper terraform-credentials-{} is not installed", config.name);
                 Box::new(Diagnostic::error(Code::CredentialsHelper, message).at(config.location.clone(), ""))
             });
@@ -175,7 +175,7 @@ impl Credentials {
                 error.help(format!("unset {variable}, or write the token into the file that it names")),
             ));
         }
-        Ok(Place::File(path))
+        Ok(TokenStore::File(path))
     }
 
     fn installed_helper(&self) -> Option<Helper> {
@@ -203,7 +203,7 @@ impl Credentials {
     }
 }
 
-enum Place {
+enum TokenStore {
     File(PathBuf),
     Helper(Helper),
 }

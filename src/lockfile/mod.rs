@@ -5,12 +5,10 @@
 //! wanted and gives the bytes of the file with only that changed; [`file`] reads and writes them. Types of the HCL
 //! parser stay inside this module.
 
-mod block;
 mod canonical;
-mod difference;
+mod diff;
 mod edit;
 pub mod file;
-mod hash_list;
 pub mod merge;
 mod parse;
 mod recognise;
@@ -32,7 +30,7 @@ use crate::hash::Hash;
 use crate::version::Version;
 
 pub use canonical::{canonical_text, detect_dialect};
-pub use difference::{Change, Direction, LockDiff, ProviderDiff, Step, VersionMove, diff};
+pub use diff::{Change, Direction, LockDiff, ProviderDiff, Step, VersionMove, diff};
 pub use parse::parse;
 
 /// Name of the lock file, in every root module.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::objection::MinimumAge;
+use super::age::MinimumAge;
 use super::policy::Rules;
 use super::record::{Recorded, is_recorded, record};
 use super::select::{Candidate, Selected};
@@ -17,7 +17,7 @@ use crate::package::cache::HashCache;
 use crate::platform::Platform;
 use crate::requirements::Requirements;
 use crate::settings::PlatformSelection;
-use crate::source::{Fetched, Source, Wanted};
+use crate::source::{Fetched, PackageId, Source};
 use crate::version::Version;
 
 /// What is to be locked, and how.
@@ -52,7 +52,7 @@ pub struct LockRequest<'a> {
 impl<'a> LockRequest<'a> {
     /// The providers that get their first version: those that have no entry, and no predecessor to take a version over from.
     pub fn new_providers(&self) -> Vec<&'a ProviderAddress> {
-        let (old, _) = take_over(self);
+        let (old, _) = carry_over(self);
         let required = self.requirements.providers.keys();
         let wanted = required.filter(|address| self.only.is_empty() || self.only.contains(address));
         wanted.filter(|address| !old.contains_key(address)).collect()
@@ -76,7 +76,7 @@ pub struct ProviderReport {
     /// Whether the configuration requires it.
     pub required: bool,
     /// The entry of the other program's registry that its version was taken over from.
-    pub taken_over_from: Option<ProviderAddress>,
+    pub carried_over_from: Option<ProviderAddress>,
     /// The packages that were looked at, by platform.
     pub packages: BTreeMap<Platform, Arc<Fetched>>,
 }
@@ -112,7 +112,7 @@ impl Plan<'_> {
 
 /// Leaves out the providers that are taken from a directory of their developer: no registry need have them, and what is
 /// locked of them is for others. Says so.
-pub(super) fn without_overridden(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
+pub(super) fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     candidates.retain(|candidate| {
         let directory = source.dev_override(candidate.address);
@@ -191,7 +191,7 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
     if let Some(listed) = listed
         && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))
     {
-        let wanted = Wanted { address: address.clone(), version, platform: missing.clone() };
+        let wanted = PackageId { address: address.clone(), version, platform: missing.clone() };
         return Err(wanted.not_available(listed));
     }
     let warning = |text: &String| {
@@ -235,7 +235,7 @@ fn fewer_platforms(candidate: &Candidate<'_>, new: &LockedProvider) -> Option<Di
 /// Joins the packages with the old entries. All errors are collected.
 pub(super) fn assemble(
     request: &LockRequest<'_>,
-    (old, taken_over): &(Locks, BTreeMap<ProviderAddress, ProviderAddress>),
+    (old, carried_over): &(Locks, BTreeMap<ProviderAddress, ProviderAddress>),
     supplied: Vec<Supplied<'_>>,
 ) -> std::result::Result<LockOutcome, Vec<Diagnostic>> {
     let mut warnings = request.requirements.warnings.clone();
@@ -268,7 +268,7 @@ pub(super) fn assemble(
         supplied.into_iter().map(|supplied| (supplied.plan.candidate.address, packages(supplied))).collect();
     let report = |difference: ProviderDiff| ProviderReport {
         required: request.requirements.providers.contains_key(&difference.address),
-        taken_over_from: taken_over.get(&difference.address).cloned(),
+        carried_over_from: carried_over.get(&difference.address).cloned(),
         packages: packages.remove(&difference.address).unwrap_or_default(),
         difference,
     };
@@ -279,11 +279,11 @@ pub(super) fn assemble(
 /// not the hashes, because the two registries' packages differ (spec section 6). The old entries stay.
 ///
 /// Like OpenTofu, takes over what is not required, too, but with `only` nothing else.
-pub(super) fn take_over(request: &LockRequest<'_>) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
+pub(super) fn carry_over(request: &LockRequest<'_>) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
     let LockRequest { document, dialect, only, .. } = *request;
     let locks = document.locks();
     let mut new = locks.clone();
-    let mut taken_over = BTreeMap::new();
+    let mut carried_over = BTreeMap::new();
     let predecessor = |address: &ProviderAddress| {
         address.hostname.as_ascii() == Dialect::Terraform.default_host_name() && address.namespace == "hashicorp"
     };
@@ -293,11 +293,11 @@ pub(super) fn take_over(request: &LockRequest<'_>) -> (Locks, BTreeMap<ProviderA
             let successor = ProviderAddress { hostname, ..address.clone() };
             if !locks.contains_key(&successor) && (only.is_empty() || only.contains(&successor)) {
                 new.insert(successor.clone(), LockedProvider { hashes: BTreeSet::new(), ..provider.clone() });
-                taken_over.insert(successor, address.clone());
+                carried_over.insert(successor, address.clone());
             }
         }
     }
-    (new, taken_over)
+    (new, carried_over)
 }
 
 /// Adds an error. What fails for several providers in the same words is one error with several places.

@@ -1,21 +1,20 @@
 //! What the commands do: selecting versions, locking, verifying, upgrading.
 
-mod agreement;
+mod age;
 mod lock;
-mod objection;
-pub mod parallel;
 mod policy;
 mod record;
 mod roots;
 mod schedule;
 mod select;
+mod shared_constraints;
 mod upgrade;
 pub mod verify;
 
-pub use agreement::{Disagreement, agree};
+pub use age::{MinimumAge, Reason};
 pub use lock::{LockOutcome, LockRequest, ProviderReport};
-pub use objection::{MinimumAge, Reason};
 pub use policy::Rules;
 pub use roots::{RootSearch, find_roots};
 pub use schedule::{Locked, lock, lock_all};
-pub use upgrade::{Outlook, Survey, UpgradeRequest, survey_all};
+pub use shared_constraints::{ConstraintConflict, agree};
+pub use upgrade::{PlannedUpgrade, UpgradePlan, UpgradeRequest, plan_upgrades};

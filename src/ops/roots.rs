@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use super::parallel;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LOCK_FILE_NAME};
+use crate::parallel;
 use crate::requirements::{Module, ModuleCache};
 use crate::settings::RootFilter;
 

@@ -9,15 +9,15 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::lock::{LockOutcome, LockRequest, Plan, Supplied};
-use super::lock::{add_error, assemble, candidates, plan, take_over, without_overridden};
-use super::parallel::{self, WAITING_REQUESTS};
+use super::lock::{add_error, assemble, candidates, carry_over, drop_dev_overrides, plan};
 use super::select::Candidate;
 use crate::address::{Hostname, ProviderAddress};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::lockfile::Locks;
+use crate::parallel::{self, WAITING_REQUESTS};
 use crate::platform::Platform;
 use crate::settings::PlatformSelection;
-use crate::source::{Fetched, ProgressSink, Source, Wanted};
+use crate::source::{Fetched, PackageId, ProgressSink, Source};
 use crate::version::Version;
 
 /// What a root module came to: its new lock file, or all that is wrong.
@@ -40,12 +40,12 @@ pub fn lock_all(
     progress: ProgressSink<'_>,
     finished: &(dyn Fn(usize, Locked) + Sync),
 ) {
-    let old: Vec<_> = requests.iter().map(take_over).collect();
+    let old: Vec<_> = requests.iter().map(carry_over).collect();
     let mut overridden = Vec::new();
     let mut to_lock = Vec::new();
     for (request, (locks, _)) in requests.iter().zip(&old) {
         let mut candidates = candidates(request, locks);
-        overridden.push(candidates.as_mut().map(|list| without_overridden(list, source)).unwrap_or_default());
+        overridden.push(candidates.as_mut().map(|list| drop_dev_overrides(list, source)).unwrap_or_default());
         to_lock.push(candidates);
     }
     let known: Vec<_> = to_lock.iter().flatten().flatten().collect();
@@ -148,9 +148,9 @@ impl<'a> Needed<'a> {
 }
 
 impl Package<'_> {
-    fn wanted(&self) -> Wanted {
+    fn wanted(&self) -> PackageId {
         let (address, version, platform) = (self.address.clone(), self.version.clone(), self.platform.clone());
-        Wanted { address, version, platform }
+        PackageId { address, version, platform }
     }
 }
 
@@ -217,7 +217,7 @@ impl<'a> Root<'a> {
 enum Ahead<'a> {
     Versions(&'a ProviderAddress),
     Release(&'a ProviderAddress, &'a Version),
-    Package(Wanted),
+    Package(PackageId),
 }
 
 impl Ahead<'_> {
@@ -248,7 +248,11 @@ fn ask_ahead(candidates: &[&Candidate<'_>], requests: &[LockRequest<'_>], source
     let releases = kept.iter().map(|(address, version)| Ahead::Release(address, version));
     let packages = kept.iter().flat_map(|&(address, version)| {
         platforms.iter().map(|platform| {
-            Ahead::Package(Wanted { address: address.clone(), version: version.clone(), platform: (*platform).clone() })
+            Ahead::Package(PackageId {
+                address: address.clone(),
+                version: version.clone(),
+                platform: (*platform).clone(),
+            })
         })
     });
     let jobs: BTreeSet<_> = versions.chain(releases).chain(packages).collect();

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::objection::{self, MinimumAge};
+use super::age::{self, MinimumAge};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::lockfile::{Document, LockedProvider};
 use crate::requirements::{DeclarationKind, Requirement};
-use crate::source::{Available, Offer, Source, speaks_supported_protocol, unsupported_protocol};
+use crate::source::{AvailableVersion, AvailableVersions, Source, speaks_supported_protocol, unsupported_protocol};
 use crate::version::Version;
 
 /// A provider whose version is to be selected.
@@ -33,7 +33,7 @@ pub(crate) struct Selected {
 
 impl Candidate<'_> {
     /// The versions there are.
-    pub(crate) fn available(&self, source: &Source) -> Result<Arc<Available>> {
+    pub(crate) fn available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
         let available = source.versions(self.address);
         available.map_err(|error| {
             let error = *error.into_diagnostic();
@@ -63,7 +63,7 @@ impl Candidate<'_> {
     /// old enough.
     pub(crate) fn select(
         &self,
-        available: &Available,
+        available: &AvailableVersions,
         minimum_age: Option<MinimumAge<'_>>,
         source: &Source,
     ) -> Result<Selected> {
@@ -84,7 +84,7 @@ impl Candidate<'_> {
     }
 
     /// Fails for a version whose plugin protocols are not supported.
-    pub(crate) fn supported(&self, version: &Version, available: &Available) -> Result<()> {
+    pub(crate) fn supported(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
         match available.versions.get(version) {
             Some(offer) if !speaks_supported_protocol(&offer.protocols) => {
                 Err(self.unsupported(version, offer, available))
@@ -100,7 +100,7 @@ impl Candidate<'_> {
     }
 
     /// Fails for a version that was chosen and does not exist.
-    pub(crate) fn listed(&self, chosen: &Version, available: &Available) -> Result<()> {
+    pub(crate) fn listed(&self, chosen: &Version, available: &AvailableVersions) -> Result<()> {
         if available.versions.contains_key(chosen) {
             return Ok(());
         }
@@ -120,7 +120,7 @@ impl Candidate<'_> {
         Box::new(error.help(format!("change the constraints: provlock upgrade --constraints {name}@{chosen}")))
     }
 
-    fn keep(&self, locked: &LockedProvider, available: &Available) -> Result<Version> {
+    fn keep(&self, locked: &LockedProvider, available: &AvailableVersions) -> Result<Version> {
         let LockedProvider { version, .. } = locked;
         if !self.requirement.constraints.allows(version) {
             return Err(self.violated(version));
@@ -149,27 +149,32 @@ impl Candidate<'_> {
         }
     }
 
-    fn newest(&self, available: &Available, minimum_age: Option<MinimumAge<'_>>, source: &Source) -> Result<Selected> {
+    fn newest(
+        &self,
+        available: &AvailableVersions,
+        minimum_age: Option<MinimumAge<'_>>,
+        source: &Source,
+    ) -> Result<Selected> {
         let constraints = &self.requirement.constraints;
         let mut skipped = Vec::new();
         for version in available.versions.keys().rev().filter(|version| constraints.allows(version)) {
-            if !objection::may_ask_more(&skipped) {
+            if !age::may_ask_more(&skipped) {
                 break;
             }
             match minimum_age.and_then(|age| age.objection(self.address, version, source)) {
                 None => {
-                    let skipped = objection::warning(self, &skipped);
+                    let skipped = age::warning(self, &skipped);
                     return Ok(Selected { version: version.clone(), skipped });
                 }
                 Some(objection) => skipped.push(objection),
             }
         }
-        let too_young = objection::error(self, &skipped).map(Box::new);
+        let too_young = age::error(self, &skipped).map(Box::new);
         Err(too_young.unwrap_or_else(|| self.no_match(available)))
     }
 
     /// Shows every constraint that takes part, each with the newest version that it allows on its own.
-    pub(crate) fn no_match(&self, available: &Available) -> Box<Diagnostic> {
+    pub(crate) fn no_match(&self, available: &AvailableVersions) -> Box<Diagnostic> {
         let name = self.name();
         let constraints = &self.requirement.constraints;
         let message = match (available.versions.is_empty(), constraints.is_empty()) {
@@ -197,9 +202,14 @@ impl Candidate<'_> {
         }))
     }
 
-    fn unsupported(&self, version: &Version, offer: &Offer, available: &Available) -> Box<Diagnostic> {
+    fn unsupported(
+        &self,
+        version: &Version,
+        offer: &AvailableVersion,
+        available: &AvailableVersions,
+    ) -> Box<Diagnostic> {
         let error = unsupported_protocol(self.address, version, &offer.protocols);
-        let supported = |(_, offer): &(&Version, &Offer)| speaks_supported_protocol(&offer.protocols);
+        let supported = |(_, offer): &(&Version, &AvailableVersion)| speaks_supported_protocol(&offer.protocols);
         let older = available.versions.range(..version.clone()).rev().find(supported);
         let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));
         Box::new(match nearest {

@@ -1,21 +1,21 @@
 //! `upgrade`: which versions the providers can move to, and what holds them back.
 //!
-//! [`survey_all`] asks for version lists, and dates where an age is demanded, but for no package; [`super::lock_all`] does the
+//! [`plan_upgrades`] asks for version lists, and dates where an age is demanded, but for no package; [`super::lock_all`] does the
 //! rest with the versions that were chosen.
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::age::{self, Reason, RejectedVersion};
 use super::lock::{self, LockRequest};
-use super::objection::{self, Objection, Reason};
-use super::parallel::{self, WAITING_REQUESTS};
 use super::select::Candidate;
 use crate::address::ProviderAddress;
 use crate::constraint::{Constraint, Operator};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::dialect::Dialect;
+use crate::parallel::{self, WAITING_REQUESTS};
 use crate::requirements::rewrite::{self, ConstraintEdit, Rewrite};
 use crate::requirements::{Declaration, Requirement, Requirements};
-use crate::source::{Available, Source};
+use crate::source::{AvailableVersions, Source};
 use crate::version::Version;
 
 /// What is to be upgraded, and how far.
@@ -34,11 +34,11 @@ pub struct UpgradeRequest<'a> {
 }
 
 /// What an upgrade would do.
-pub struct Survey {
+pub struct UpgradePlan {
     /// Whose rules apply.
     pub dialect: Dialect,
     /// The providers that were looked at, in the order of their addresses.
-    pub providers: Vec<Outlook>,
+    pub providers: Vec<PlannedUpgrade>,
     /// The configuration's requirements, with the constraints after the edits.
     pub requirements: Requirements,
     /// The constraints that are to be written anew.
@@ -52,7 +52,7 @@ pub struct Survey {
 }
 
 /// A provider's versions.
-pub struct Outlook {
+pub struct PlannedUpgrade {
     /// The provider.
     pub address: ProviderAddress,
     /// The version in the lock file.
@@ -69,14 +69,14 @@ pub struct Outlook {
     pub skipped: Option<Reason>,
 }
 
-/// A provider's outlook and what follows from it.
-struct Prospect {
-    outlook: Outlook,
+/// A provider's planned and what follows from it.
+struct ProviderPlan {
+    planned: PlannedUpgrade,
     rewrite: Option<Rewrite>,
     warnings: Vec<Diagnostic>,
 }
 
-impl Outlook {
+impl PlannedUpgrade {
     /// Whether the provider would get another version, or its first.
     pub fn moves(&self) -> bool {
         self.locked.as_ref() != Some(&self.allowed)
@@ -88,13 +88,13 @@ impl Outlook {
     }
 }
 
-impl Survey {
+impl UpgradePlan {
     /// Whether there is anything to do.
     pub fn moves(&self) -> bool {
-        self.providers.iter().any(Outlook::moves) || !self.edits.is_empty() || !self.pruned.is_empty()
+        self.providers.iter().any(PlannedUpgrade::moves) || !self.edits.is_empty() || !self.pruned.is_empty()
     }
 
-    /// The request that carries the survey out, made from the one that it was asked for.
+    /// The request that carries the plan out, made from the one that it was asked for.
     pub fn lock_request<'a>(&'a self, request: LockRequest<'a>) -> LockRequest<'a> {
         LockRequest { requirements: &self.requirements, versions: &self.versions, ..request }
     }
@@ -111,31 +111,31 @@ impl Survey {
         }
     }
 
-    fn add(&mut self, Prospect { outlook, rewrite, warnings }: Prospect) {
+    fn add(&mut self, ProviderPlan { planned, rewrite, warnings }: ProviderPlan) {
         self.warnings.extend(warnings);
-        self.versions.insert(outlook.address.clone(), outlook.allowed.clone());
+        self.versions.insert(planned.address.clone(), planned.allowed.clone());
         if let Some(Rewrite { requirement, edits }) = rewrite {
-            self.requirements.providers.insert(outlook.address.clone(), requirement);
+            self.requirements.providers.insert(planned.address.clone(), requirement);
             self.edits.extend(edits);
         }
-        self.providers.push(outlook);
+        self.providers.push(planned);
     }
 }
 
 /// Looks at every provider that is to be upgraded in many root modules; each version list is asked for once. All errors of
 /// a root are collected, and do not stop the others.
-pub fn survey_all(
+pub fn plan_upgrades(
     requests: &[UpgradeRequest<'_>],
     source: &Source,
-) -> Vec<std::result::Result<Survey, Vec<Diagnostic>>> {
-    let old: Vec<_> = requests.iter().map(|request| lock::take_over(&request.lock)).collect();
-    let mut surveys = Vec::new();
+) -> Vec<std::result::Result<UpgradePlan, Vec<Diagnostic>>> {
+    let old: Vec<_> = requests.iter().map(|request| lock::carry_over(&request.lock)).collect();
+    let mut plans = Vec::new();
     let mut all = Vec::new();
     for (index, (request, (old, _))) in requests.iter().zip(&old).enumerate() {
-        surveys.push(lock::candidates(&request.lock, old).map(|mut candidates| {
-            let overridden = lock::without_overridden(&mut candidates, source);
+        plans.push(lock::candidates(&request.lock, old).map(|mut candidates| {
+            let overridden = lock::drop_dev_overrides(&mut candidates, source);
             all.extend(candidates.into_iter().map(|candidate| (index, candidate)));
-            Survey::new(&request.lock, overridden)
+            UpgradePlan::new(&request.lock, overridden)
         }));
     }
     // First each list once, so that no thread waits for a list that another one has asked for.
@@ -145,14 +145,14 @@ pub fn survey_all(
         (index, prospect(candidate, &requests[index], source))
     });
     for (index, prospect) in prospects {
-        match (&mut surveys[index], prospect) {
-            (Ok(survey), Ok(prospect)) => survey.add(prospect),
-            (survey @ Ok(_), Err(error)) => *survey = Err(vec![*error]),
+        match (&mut plans[index], prospect) {
+            (Ok(plan), Ok(prospect)) => plan.add(prospect),
+            (plan @ Ok(_), Err(error)) => *plan = Err(vec![*error]),
             (Err(errors), Err(error)) => lock::add_error(errors, *error),
             (Err(_), Ok(_)) => {}
         }
     }
-    surveys
+    plans
 }
 
 fn pruned(request: &LockRequest<'_>) -> Vec<ProviderAddress> {
@@ -161,7 +161,7 @@ fn pruned(request: &LockRequest<'_>) -> Vec<ProviderAddress> {
     entries.cloned().collect()
 }
 
-fn prospect(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Source) -> Result<Prospect> {
+fn prospect(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Source) -> Result<ProviderPlan> {
     let available = candidate.available(source)?;
     let counts = |version: &&Version| request.prereleases || !version.is_prerelease();
     let newest = available.versions.keys().rev().find(counts).or_else(|| available.versions.keys().next_back());
@@ -174,7 +174,7 @@ fn prospect(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Sou
     let requirement = chosen.rewrite.as_ref().map_or(candidate.requirement, |rewrite| &rewrite.requirement);
     let is_named = candidate.chosen.is_some();
     let is_held_back = !is_named && chosen.version < newest;
-    let outlook = Outlook {
+    let planned = PlannedUpgrade {
         address: candidate.address.clone(),
         locked: request.lock.document.locks().get(candidate.address).map(|locked| locked.version.clone()),
         held_back_by: if is_held_back { holding_back(requirement, &newest) } else { Vec::new() },
@@ -183,7 +183,7 @@ fn prospect(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Sou
         allowed: chosen.version,
         newest,
     };
-    Ok(Prospect { outlook, rewrite: chosen.rewrite, warnings: chosen.warnings })
+    Ok(ProviderPlan { planned, rewrite: chosen.rewrite, warnings: chosen.warnings })
 }
 
 /// The declarations that do not allow a version.
@@ -208,7 +208,7 @@ struct Chosen {
 fn exactly(
     candidate: &Candidate<'_>,
     version: &Version,
-    available: &Available,
+    available: &AvailableVersions,
     request: &UpgradeRequest<'_>,
     source: &Source,
 ) -> Result<Chosen> {
@@ -225,7 +225,7 @@ fn exactly(
         return Err(candidate.chosen_against_constraints(version));
     };
     let objection = request.objection(candidate, version, available, source);
-    if let Some(error) = objection::error(candidate, objection.as_slice()) {
+    if let Some(error) = age::error(candidate, objection.as_slice()) {
         return Err(Box::new(error));
     }
     Ok(Chosen { version: version.clone(), rewrite, skipped: None, warnings: Vec::new() })
@@ -234,13 +234,13 @@ fn exactly(
 /// The newest version that the constraints, rewritten if that is wanted, and the demanded age allow.
 fn newest_allowed(
     candidate: &Candidate<'_>,
-    available: &Available,
+    available: &AvailableVersions,
     request: &UpgradeRequest<'_>,
     source: &Source,
 ) -> Result<Chosen> {
     let constraints = &candidate.requirement.constraints;
     let mut not_rewritten = None;
-    let mut skipped: Vec<Objection> = Vec::new();
+    let mut skipped: Vec<RejectedVersion> = Vec::new();
     for version in available.versions.keys().rev() {
         let rewrite = if constraints.allows(version) {
             None
@@ -255,19 +255,19 @@ fn newest_allowed(
         } else {
             continue;
         };
-        if !candidate.has_locked(version) && !objection::may_ask_more(&skipped) {
+        if !candidate.has_locked(version) && !age::may_ask_more(&skipped) {
             continue;
         }
         match request.objection(candidate, version, available, source) {
             None => {
-                let warnings = not_rewritten.into_iter().chain(objection::warning(candidate, &skipped)).collect();
+                let warnings = not_rewritten.into_iter().chain(age::warning(candidate, &skipped)).collect();
                 let skipped = skipped.first().map(|objection| objection.reason);
                 return Ok(Chosen { version: version.clone(), rewrite, skipped, warnings });
             }
             Some(objection) => skipped.push(objection),
         }
     }
-    if let Some(error) = objection::error(candidate, &skipped) {
+    if let Some(error) = age::error(candidate, &skipped) {
         return Err(Box::new(error));
     }
     let notes = not_rewritten.into_iter().map(|warning| warning.message);

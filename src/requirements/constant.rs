@@ -11,8 +11,8 @@ const MAX_REFERENCES: usize = 16;
 
 /// The value of an expression without variables and functions, or why it has none.
 pub(super) fn evaluate(expression: Expression) -> Result<hcl::Value, String> {
-    let survey = Survey::of(&expression);
-    let value = match survey.unbounded {
+    let plan = UpgradePlan::of(&expression);
+    let value = match plan.unbounded {
         Some(what) => Err(format!("it holds {what}")),
         None => hcl::Expression::from(expression).evaluate(&Context::new()).map_err(|error| error.kind().to_string()),
     };
@@ -30,7 +30,7 @@ pub(super) struct Deferred {
 impl Deferred {
     /// None for an expression that is not evaluated whatever the variables are.
     pub(super) fn new(expression: Expression) -> Option<Self> {
-        let Survey { unbounded, references, variables } = Survey::of(&expression);
+        let UpgradePlan { unbounded, references, variables } = UpgradePlan::of(&expression);
         let is_bounded = unbounded.is_none() && references <= MAX_REFERENCES;
         is_bounded.then(|| Self { expression: expression.into(), variables })
     }
@@ -46,7 +46,7 @@ impl Deferred {
 
 /// What an expression holds.
 #[derive(Default)]
-struct Survey {
+struct UpgradePlan {
     /// What can make its value much larger or deeper than its text.
     unbounded: Option<&'static str>,
     /// How many variables of any kind it refers to.
@@ -55,15 +55,15 @@ struct Survey {
     variables: Vec<String>,
 }
 
-impl Survey {
+impl UpgradePlan {
     fn of(expression: &Expression) -> Self {
-        let mut survey = Self::default();
-        survey.visit_expr(expression);
-        survey
+        let mut plan = Self::default();
+        plan.visit_expr(expression);
+        plan
     }
 }
 
-impl Visit for Survey {
+impl Visit for UpgradePlan {
     fn visit_expr(&mut self, expression: &Expression) {
         if matches!(expression, Expression::Variable(_)) {
             self.references += 1;

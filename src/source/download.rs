@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::permits::Permits;
-use super::{NOT_AUTHENTIC_HELP, Progress, ProgressSink, Wanted};
+use super::download_queue::DownloadQueue;
+use super::{NOT_AUTHENTIC_HELP, PackageId, Progress, ProgressSink};
 use crate::cli_config::shown_url;
 use crate::diagnostic::{Code, Result};
 use crate::hash::Hash;
@@ -25,7 +25,7 @@ pub struct Downloader {
 
 struct Shared {
     cache: Option<HashCache>,
-    permits: Permits,
+    download_queue: DownloadQueue,
 }
 
 /// An archive that can be downloaded.
@@ -69,7 +69,7 @@ pub(super) struct Downloaded {
 /// A reader that tells how many bytes went through it, and ends when nobody wants them any more.
 struct Counted<'a, R> {
     inner: R,
-    wanted: &'a Wanted,
+    wanted: &'a PackageId,
     progress: ProgressSink<'a>,
     is_wanted: &'a dyn Fn() -> bool,
 }
@@ -77,7 +77,7 @@ struct Counted<'a, R> {
 impl Downloader {
     /// Downloads through `client`, `jobs` packages side by side, and remembers hashes in `cache`.
     pub fn new(client: Client, jobs: usize, cache: Option<HashCache>) -> Self {
-        Self { client, shared: Arc::new(Shared { cache, permits: Permits::new(jobs.max(1)) }) }
+        Self { client, shared: Arc::new(Shared { cache, download_queue: DownloadQueue::new(jobs.max(1)) }) }
     }
 
     /// The same downloader with another number of retries (`download_retry_count` of an installation method).
@@ -91,7 +91,7 @@ impl Downloader {
     /// ends the download.
     pub(super) fn listed_package(
         &self,
-        wanted: &Wanted,
+        wanted: &PackageId,
         url: &Url,
         zh: &Hash,
         size: Option<u64>,
@@ -104,21 +104,21 @@ impl Downloader {
     }
 
     /// Remembers that a package is the provider's. Only for one that a verified SHA256SUMS lists.
-    pub(super) fn remember(&self, wanted: &Wanted, package: &Downloaded) {
+    pub(super) fn remember(&self, wanted: &PackageId, package: &Downloaded) {
         if let Some(cache) = &self.shared.cache {
             cache.put_by_provider(&package.cached(wanted));
         }
     }
 
     /// The package at `url`, whatever it is.
-    pub(super) fn package(&self, wanted: &Wanted, url: &Url, progress: ProgressSink<'_>) -> Result<Downloaded> {
+    pub(super) fn package(&self, wanted: &PackageId, url: &Url, progress: ProgressSink<'_>) -> Result<Downloaded> {
         let (origin, host) = (&shown_url(url), host(url));
         let archive = Archive { origin, host, size: None, expected: None, is_wanted: &|| true };
         self.fetch(wanted, &archive, progress, |hash| self.get(wanted, url, hash))
     }
 
     /// One pass over the archive at `url`. No credentials are sent (spec section 7).
-    fn get(&self, wanted: &Wanted, url: &Url, hash: &mut Hasher<'_>) -> Result<HashOutcome> {
+    fn get(&self, wanted: &PackageId, url: &Url, hash: &mut Hasher<'_>) -> Result<HashOutcome> {
         match self.client.download(url, None, Limits::default().archive_bytes, hash) {
             Ok(digest) => Ok(Ok(digest)),
             Err(DownloadError::Consume(error)) => Ok(Err(error)),
@@ -127,8 +127,8 @@ impl Downloader {
     }
 
     /// What the cache knows of a package.
-    pub(super) fn cached(&self, wanted: &Wanted) -> Option<CachedPackage> {
-        let Wanted { address, version, platform } = wanted;
+    pub(super) fn cached(&self, wanted: &PackageId) -> Option<CachedPackage> {
+        let PackageId { address, version, platform } = wanted;
         self.shared.cache.as_ref()?.lookup(address, version, platform)
     }
 
@@ -136,7 +136,7 @@ impl Downloader {
     /// body to the function that it is called with.
     pub(super) fn fetch(
         &self,
-        wanted: &Wanted,
+        wanted: &PackageId,
         archive: &Archive<'_>,
         progress: ProgressSink<'_>,
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
@@ -144,7 +144,7 @@ impl Downloader {
         let known = self.shared.cache.as_ref().zip(archive.expected.as_ref());
         if let Some(cached) = known.and_then(|(cache, expected)| cache.get(expected.zh, &wanted.address.name)) {
             let CachedPackage { h1, h1_with_directories, zh, size, .. } = cached;
-            self.shared.permits.learn_size(&wanted.address, size);
+            self.shared.download_queue.learn_size(&wanted.address, size);
             return Ok(Downloaded { h1, h1_with_directories, zh, size, transferred: 0 });
         }
         let package = self.download(wanted, archive, progress, get)?;
@@ -157,16 +157,16 @@ impl Downloader {
     /// Downloads and hashes an archive; once more in full if it cannot be hashed as it arrives.
     fn download(
         &self,
-        wanted: &Wanted,
+        wanted: &PackageId,
         archive: &Archive<'_>,
         progress: ProgressSink<'_>,
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<Downloaded> {
-        let permits = &self.shared.permits;
+        let download_queue = &self.shared.download_queue;
         let learn_size =
-            |size: Option<u64>| size.into_iter().for_each(|size| permits.learn_size(&wanted.address, size));
+            |size: Option<u64>| size.into_iter().for_each(|size| download_queue.learn_size(&wanted.address, size));
         learn_size(archive.size);
-        let _permit = permits.acquire(archive.host, &wanted.address);
+        let _permit = download_queue.acquire(archive.host, &wanted.address);
         if !(archive.is_wanted)() {
             return Err(Box::new(wanted.error(Code::RequestFailed, "it is not wanted any more")));
         }
@@ -205,7 +205,7 @@ impl Downloader {
 }
 
 impl Downloaded {
-    fn cached(&self, wanted: &Wanted) -> CachedPackage {
+    fn cached(&self, wanted: &PackageId) -> CachedPackage {
         CachedPackage {
             provider: wanted.address.clone(),
             version: wanted.version.clone(),

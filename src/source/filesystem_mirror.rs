@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{Available, Fetched, SourceError, Wanted};
+use super::{AvailableVersions, Fetched, PackageId, SourceError};
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -46,8 +46,8 @@ impl FilesystemMirror {
         addresses
     }
 
-    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
-        let mut available = Available::default();
+    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<AvailableVersions, SourceError> {
+        let mut available = AvailableVersions::default();
         for package in self.packages(address).map_err(SourceError::Failed)? {
             available.versions.entry(package.version).or_default().platforms.insert(package.platform);
         }
@@ -57,7 +57,7 @@ impl FilesystemMirror {
         Ok(available)
     }
 
-    pub(super) fn package(&self, wanted: &Wanted) -> Result<Fetched> {
+    pub(super) fn package(&self, wanted: &PackageId) -> Result<Fetched> {
         let mut packages = self.packages(&wanted.address)?;
         packages.retain(|package| package.version == wanted.version);
         let Some(package) = packages.iter().find(|package| package.platform == wanted.platform) else {

@@ -4,16 +4,15 @@
 //! asks its host for the answer to each at most once per run.
 
 mod download;
+mod download_queue;
 mod filesystem_mirror;
+mod multi;
 mod network_mirror;
-pub mod oci_mirror;
+pub mod oci;
 mod offline;
-mod once_map;
-mod permits;
+mod publication_dates;
 mod registry;
-mod release_dates;
 mod release_urls;
-mod several;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -21,14 +20,14 @@ use std::sync::Arc;
 
 pub use download::Downloader;
 pub use filesystem_mirror::FilesystemMirror;
+pub use multi::{Method, MultiSource};
 pub use network_mirror::NetworkMirror;
-pub use oci_mirror::OciMirror;
+pub use oci::OciMirror;
 pub use offline::Offline;
-pub(crate) use registry::answers::{speaks_supported_protocol, unsupported_protocol};
+pub use publication_dates::{DateServices, PublicationDates};
+pub(crate) use registry::protocol::{speaks_supported_protocol, unsupported_protocol};
 pub use registry::{Registry, RegistryPolicy};
-pub use release_dates::{DateServices, ReleaseDates};
 pub use release_urls::ReleaseUrls;
-pub use several::{Method, Several};
 
 use jiff::Timestamp;
 
@@ -36,9 +35,9 @@ use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::hash::Hash;
+use crate::once_map::OnceMap;
 use crate::platform::Platform;
 use crate::version::Version;
-use once_map::OnceMap;
 
 /// What to do about a package that is not what its publisher signed.
 const NOT_AUTHENTIC_HELP: &str = "ask the provider's publisher; a package that was tampered with looks like this";
@@ -46,8 +45,8 @@ const NOT_AUTHENTIC_HELP: &str = "ask the provider's publisher; a package that w
 /// A place that packages come from, with what it has answered so far.
 pub struct Source {
     kind: SourceKind,
-    versions: OnceMap<ProviderAddress, std::result::Result<Arc<Available>, SourceError>>,
-    packages: OnceMap<Wanted, Result<Arc<Fetched>>>,
+    versions: OnceMap<ProviderAddress, std::result::Result<Arc<AvailableVersions>, SourceError>>,
+    packages: OnceMap<PackageId, Result<Arc<Fetched>>>,
 }
 
 /// The kinds of sources.
@@ -63,21 +62,21 @@ pub enum SourceKind {
     /// Repositories of OCI registries.
     OciMirror(OciMirror),
     /// The installation methods of the CLI configuration.
-    Several(Several),
+    Multi(MultiSource),
 }
 
 /// The versions of a provider.
 #[derive(Clone, Debug, Default)]
-pub struct Available {
+pub struct AvailableVersions {
     /// What is known of each version.
-    pub versions: BTreeMap<Version, Offer>,
+    pub versions: BTreeMap<Version, AvailableVersion>,
     /// Messages for the user that the source sent along.
     pub warnings: Vec<String>,
 }
 
 /// What a source says of a version before its package is fetched.
 #[derive(Clone, Debug, Default)]
-pub struct Offer {
+pub struct AvailableVersion {
     /// Plugin protocols such as `5.0`; empty when the source does not say.
     pub protocols: Vec<String>,
     /// Platforms; empty when the source does not say.
@@ -86,7 +85,7 @@ pub struct Offer {
 
 /// One package that is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Wanted {
+pub struct PackageId {
     /// The provider.
     pub address: ProviderAddress,
     /// Its version.
@@ -149,7 +148,7 @@ pub enum Progress {
 }
 
 /// Takes note of progress; called from several threads.
-pub type ProgressSink<'a> = &'a (dyn Fn(&Wanted, Progress) + Sync);
+pub type ProgressSink<'a> = &'a (dyn Fn(&PackageId, Progress) + Sync);
 
 impl Source {
     /// A source that has not been asked anything yet.
@@ -158,7 +157,7 @@ impl Source {
     }
 
     /// The versions of a provider.
-    pub fn versions(&self, address: &ProviderAddress) -> std::result::Result<Arc<Available>, SourceError> {
+    pub fn versions(&self, address: &ProviderAddress) -> std::result::Result<Arc<AvailableVersions>, SourceError> {
         self.versions.get_or_compute(address.clone(), || {
             let available = match &self.kind {
                 SourceKind::Registry(registry) => registry.versions(address),
@@ -166,7 +165,7 @@ impl Source {
                 SourceKind::NetworkMirror(mirror) => mirror.versions(address),
                 SourceKind::Offline(offline) => offline.versions(address),
                 SourceKind::OciMirror(mirror) => mirror.versions(address),
-                SourceKind::Several(several) => several.versions(address),
+                SourceKind::Multi(several) => several.versions(address),
             };
             available.map(Arc::new)
         })
@@ -177,7 +176,7 @@ impl Source {
         match &self.kind {
             SourceKind::NetworkMirror(mirror) => return mirror.platforms(address, version),
             SourceKind::OciMirror(mirror) => return mirror.platforms(address, version),
-            SourceKind::Several(several) => return several.platforms(address, version),
+            SourceKind::Multi(several) => return several.platforms(address, version),
             SourceKind::Offline(offline) => return offline.platforms(address, version),
             SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {}
         }
@@ -201,21 +200,21 @@ impl Source {
 
     /// Fetches what the source says of a package, so that [`Source::package`] need not wait for it. What goes wrong comes up
     /// there.
-    pub fn prepare(&self, wanted: &Wanted) {
+    pub fn prepare(&self, wanted: &PackageId) {
         match &self.kind {
             SourceKind::Registry(registry) => registry.prepare(wanted),
             SourceKind::NetworkMirror(mirror) => mirror.prepare(wanted),
             // Which of several is asked depends on the versions that each has.
             SourceKind::FilesystemMirror(_)
             | SourceKind::OciMirror(_)
-            | SourceKind::Several(_)
+            | SourceKind::Multi(_)
             | SourceKind::Offline(_) => {}
         }
     }
 
     /// What is published of a version, seen from the package of one platform; none where a mirror, which holds what
     /// somebody copied, supplies it.
-    pub fn published(&self, wanted: &Wanted) -> Result<Option<Published>> {
+    pub fn published(&self, wanted: &PackageId) -> Result<Option<Published>> {
         self.registry_of(&wanted.address, &wanted.version)?.map(|registry| registry.published(wanted)).transpose()
     }
 
@@ -223,7 +222,7 @@ impl Source {
     fn registry_of<'a>(&'a self, address: &'a ProviderAddress, version: &'a Version) -> Result<Option<&'a Registry>> {
         match &self.kind {
             SourceKind::Registry(registry) => Ok(Some(registry)),
-            SourceKind::Several(several) => match several.source_of(address, version)? {
+            SourceKind::Multi(several) => match several.source_of(address, version)? {
                 Some(source) => source.registry_of(address, version),
                 None => Ok(None),
             },
@@ -238,19 +237,19 @@ impl Source {
     pub(crate) fn sums_modified(&self, address: &ProviderAddress, version: &Version) -> Result<Option<Timestamp>> {
         let Some(registry) = self.registry_of(address, version)? else { return Ok(None) };
         let platform = self.platforms(address, version)?.into_iter().next().unwrap_or_else(Platform::current);
-        registry.sums_modified(&Wanted { address: address.clone(), version: version.clone(), platform })
+        registry.sums_modified(&PackageId { address: address.clone(), version: version.clone(), platform })
     }
 
     /// The directory that a provider under development is taken from; such a provider is not locked.
     pub fn dev_override(&self, address: &ProviderAddress) -> Option<&Path> {
         match &self.kind {
-            SourceKind::Several(several) => several.dev_override(address),
+            SourceKind::Multi(several) => several.dev_override(address),
             _ => None,
         }
     }
 
     /// Fetches and authenticates one package.
-    pub fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
+    pub fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
         self.packages.get_or_compute(wanted.clone(), || {
             let fetched = match &self.kind {
                 SourceKind::Registry(registry) => registry.package(wanted, progress),
@@ -258,7 +257,7 @@ impl Source {
                 SourceKind::NetworkMirror(mirror) => mirror.package(wanted, progress),
                 SourceKind::Offline(offline) => offline.package(wanted),
                 SourceKind::OciMirror(mirror) => mirror.package(wanted, progress),
-                SourceKind::Several(several) => return several.package(wanted, progress),
+                SourceKind::Multi(several) => return several.package(wanted, progress),
             };
             progress(wanted, Progress::Finished);
             fetched.map(Arc::new)
@@ -275,7 +274,7 @@ impl SourceError {
     }
 }
 
-impl Wanted {
+impl PackageId {
     /// The error for a version that has no package for the platform.
     pub(crate) fn not_available(&self, available: impl IntoIterator<Item = impl ToString>) -> Box<Diagnostic> {
         let platforms: Vec<_> = available.into_iter().map(|platform| platform.to_string()).collect();
@@ -297,7 +296,7 @@ impl Wanted {
     }
 }
 
-impl std::fmt::Display for Wanted {
+impl std::fmt::Display for PackageId {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {} for {}", self.address, self.version, self.platform)
     }

@@ -6,8 +6,7 @@ use serde::Deserialize;
 use url::Url;
 
 use super::download::{Downloaded, Downloader};
-use super::once_map::OnceMap;
-use super::{Available, Fetched, Offer, ProgressSink, SourceError, Wanted};
+use super::{AvailableVersion, AvailableVersions, Fetched, PackageId, ProgressSink, SourceError};
 use crate::address::{Hostname, ProviderAddress};
 use crate::authentication::Authentication;
 use crate::cli_config::shown_url;
@@ -15,6 +14,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::hash::{Hash, HashScheme};
 use crate::net::{Purpose, RequestError, RequestErrorKind};
+use crate::once_map::OnceMap;
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -93,7 +93,7 @@ impl NetworkMirror {
         self
     }
 
-    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
+    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<AvailableVersions, SourceError> {
         let url = self.document(address, "index.json").map_err(SourceError::Failed)?;
         match self.downloader.client.get_json::<Index>(
             &url,
@@ -103,7 +103,10 @@ impl NetworkMirror {
         ) {
             Ok((_, index)) => {
                 let versions = index.versions.into_keys().filter_map(|text| text.parse::<Version>().ok());
-                Ok(Available { versions: versions.map(|v| (v, Offer::default())).collect(), warnings: Vec::new() })
+                Ok(AvailableVersions {
+                    versions: versions.map(|v| (v, AvailableVersion::default())).collect(),
+                    warnings: Vec::new(),
+                })
             }
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 let message = format!("the mirror {} has no package of {address}", shown_url(&self.base));
@@ -115,7 +118,7 @@ impl NetworkMirror {
         }
     }
 
-    pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
+    pub(super) fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
         let archives = self.archives(&wanted.address, &wanted.version)?;
         let Some(archive) = archives.by_platform.get(&wanted.platform.to_string()) else {
             return Err(wanted.not_available(archives.by_platform.keys()));
@@ -156,7 +159,7 @@ impl NetworkMirror {
         Ok(archives.by_platform.keys().filter_map(|platform| platform.parse().ok()).collect())
     }
 
-    pub(super) fn prepare(&self, wanted: &Wanted) {
+    pub(super) fn prepare(&self, wanted: &PackageId) {
         drop(self.archives(&wanted.address, &wanted.version));
     }
 

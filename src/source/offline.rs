@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::once_map::OnceMap;
-use super::{Available, Fetched, Offer, SourceError, Wanted};
+use super::{AvailableVersion, AvailableVersions, Fetched, PackageId, SourceError};
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::once_map::OnceMap;
 use crate::package::cache::{CachedPackage, HashCache};
 use crate::platform::Platform;
 use crate::version::Version;
@@ -32,17 +32,18 @@ impl Offline {
         Self { cache, packages: OnceMap::default(), locked }
     }
 
-    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
+    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<AvailableVersions, SourceError> {
         let packages = self.packages(address);
         let cached = packages.iter().map(|package| package.version.clone());
         let locked = self.locked.get(address).into_iter().flatten().cloned();
         // Nothing is said of platforms: that one is not in the cache does not mean that there is none.
-        let versions: BTreeMap<_, _> = cached.chain(locked).map(|version| (version, Offer::default())).collect();
+        let versions: BTreeMap<_, _> =
+            cached.chain(locked).map(|version| (version, AvailableVersion::default())).collect();
         if versions.is_empty() {
             let error = Diagnostic::error(Code::ProviderNotFound, format!("no version of {address} is known offline"));
             return Err(SourceError::NoSuchProvider(Box::new(error.help(HELP))));
         }
-        Ok(Available { versions, warnings: Vec::new() })
+        Ok(AvailableVersions { versions, warnings: Vec::new() })
     }
 
     pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
@@ -63,8 +64,8 @@ impl Offline {
         })
     }
 
-    pub(super) fn package(&self, wanted: &Wanted) -> Result<Fetched> {
-        let Wanted { address, version, platform } = wanted;
+    pub(super) fn package(&self, wanted: &PackageId) -> Result<Fetched> {
+        let PackageId { address, version, platform } = wanted;
         let Some(package) = self.cache.as_ref().and_then(|cache| cache.lookup(address, version, platform)) else {
             let error = wanted.error(Code::PlatformNotKnown, "the package is not in the cache of hashes");
             return Err(Box::new(error.help(HELP)));

@@ -247,7 +247,7 @@ fn json_holds_the_versions_too() {
         output.assert_code(0);
         validated(&output.stdout)["roots"][0].clone()
     };
-    let outlook = json!({
+    let planned = json!({
         "address": "registry.opentofu.org/acme/gamma",
         "locked": "1.0.0",
         "allowed": "1.1.0",
@@ -258,13 +258,13 @@ fn json_holds_the_versions_too() {
     let dry_run = root(&["upgrade", "--dry-run", "--json"]);
     assert_eq!(
         (&dry_run["versions"][0], &dry_run["written"], &dry_run["changed"]),
-        (&outlook, &json!(false), &json!(true))
+        (&planned, &json!(false), &json!(true))
     );
     let edits = root(&["upgrade", "--dry-run", "--json", "--constraints"]);
     let edit = json!({ "file": "main.tf", "line": 5, "column": 18, "old": "~> 1.0", "new": "~> 2.0" });
     assert_eq!(edits["constraint_edits"], json!([edit]));
     let done = root(&upgrade(&["--json"]));
-    assert_eq!((&done["versions"][0], &done["written"]), (&outlook, &json!(true)));
+    assert_eq!((&done["versions"][0], &done["written"]), (&planned, &json!(true)));
     assert_eq!(done["providers"][0]["version"], json!({ "old": "1.0.0", "new": "1.1.0" }));
 
     let failed = environment.provlock(["upgrade", "--json", "acme/gamma@9.0.0"]);

@@ -11,14 +11,14 @@ pub struct Expired {
     /// The primary key's ID, 16 upper-case hexadecimal digits.
     pub key_id: String,
     /// The key or the signature.
-    pub what: Perishable,
+    pub what: ExpiredPart,
     /// Since when it is not valid any more, or from when on it will be.
     pub validity: Validity,
 }
 
 /// What can expire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Perishable {
+pub enum ExpiredPart {
     /// The key that signed, or its primary key.
     Key,
     /// The signature, or one that the key rests on.
@@ -117,8 +117,8 @@ impl Expired {
 impl fmt::Display for Expired {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.what {
-            Perishable::Key => write!(f, "signing key {}", self.key_id)?,
-            Perishable::Signature => write!(f, "the signature by key {}", self.key_id)?,
+            ExpiredPart::Key => write!(f, "signing key {}", self.key_id)?,
+            ExpiredPart::Signature => write!(f, "the signature by key {}", self.key_id)?,
         }
         let (verb, time) = match self.validity {
             Validity::Until(time) => ("expired on", time),
@@ -140,7 +140,7 @@ mod tests {
         let key_id = "34365D9472D7468F".to_owned();
         let expired = Expired {
             key_id: key_id.clone(),
-            what: Perishable::Key,
+            what: ExpiredPart::Key,
             validity: Validity::Until(SystemTime::UNIX_EPOCH),
         };
         let warning = expired.warning("acme/null 1.0.0");

@@ -9,7 +9,7 @@ use pgp::packet::{Packet, PacketParser, PublicKey, PublicSubkey, SignatureType, 
 use pgp::ser::Serialize;
 use pgp::types::{KeyDetails, KeyVersion, PublicParams, Tag, VerifyingKey};
 
-use super::statement::{Statement, Unreadable, signs};
+use super::signed_message::{SignedMessage, Unreadable, signs};
 
 /// Go refuses RSA keys with fewer bits since 1.24.
 const FEWEST_RSA_BITS: u16 = 1024;
@@ -18,7 +18,7 @@ const FEWEST_RSA_BITS: u16 = 1024;
 #[derive(Debug)]
 pub(super) struct Entity {
     pub(super) primary: PublicKey,
-    pub(super) revocations: Vec<Statement>,
+    pub(super) revocations: Vec<SignedMessage>,
     pub(super) identities: Vec<Identity>,
     pub(super) subkeys: Vec<Subkey>,
 }
@@ -27,8 +27,8 @@ pub(super) struct Entity {
 #[derive(Debug)]
 pub(super) struct Identity {
     /// The newest; `None` when there are only revocations.
-    pub(super) self_signature: Option<Statement>,
-    pub(super) revocations: Vec<Statement>,
+    pub(super) self_signature: Option<SignedMessage>,
+    pub(super) revocations: Vec<SignedMessage>,
 }
 
 /// A subkey that the primary key claims, and that claims the primary key if it may sign.
@@ -36,8 +36,8 @@ pub(super) struct Identity {
 pub(super) struct Subkey {
     pub(super) key: PublicSubkey,
     /// The newest.
-    pub(super) binding: Statement,
-    pub(super) revocations: Vec<Statement>,
+    pub(super) binding: SignedMessage,
+    pub(super) revocations: Vec<SignedMessage>,
 }
 
 /// How many signatures may still be verified: keys come from the network, and verifying takes time.
@@ -50,7 +50,7 @@ enum Part {
     Primary(PublicKey),
     Subkey(PublicSubkey),
     UserId(UserId),
-    Signature(Statement),
+    Signature(SignedMessage),
     /// Ends a group of signatures.
     Other,
     Malformed,
@@ -95,7 +95,7 @@ fn parse(bytes: &[u8]) -> Result<Vec<Part>, String> {
             Ok(Packet::PublicKey(key)) => parts.push(Part::Primary(key)),
             Ok(Packet::PublicSubkey(key)) => parts.push(Part::Subkey(key)),
             Ok(Packet::UserId(id)) => parts.push(Part::UserId(id)),
-            Ok(Packet::Signature(signature)) => match Statement::read(signature) {
+            Ok(Packet::Signature(signature)) => match SignedMessage::read(signature) {
                 Ok(statement) => parts.push(Part::Signature(statement)),
                 Err(Unreadable::Unsupported) => {}
                 Err(Unreadable::Malformed(_)) => parts.push(Part::Malformed),
@@ -144,7 +144,7 @@ impl Entity {
         if entity.identities.is_empty() { Err("the key has no valid user ID".to_owned()) } else { Ok(entity) }
     }
 
-    fn add_identity(&mut self, id: &UserId, found: Vec<Statement>, budget: &mut Budget) -> Result<(), String> {
+    fn add_identity(&mut self, id: &UserId, found: Vec<SignedMessage>, budget: &mut Budget) -> Result<(), String> {
         let mut identity = Identity { self_signature: None, revocations: Vec::new() };
         for statement in found {
             let is_revocation = statement.kind == SignatureType::CertRevocation;
@@ -169,7 +169,7 @@ impl Entity {
         Ok(())
     }
 
-    fn add_subkey(&mut self, key: PublicSubkey, found: Vec<Statement>, budget: &mut Budget) -> Result<(), String> {
+    fn add_subkey(&mut self, key: PublicSubkey, found: Vec<SignedMessage>, budget: &mut Budget) -> Result<(), String> {
         let mut binding = None;
         let mut revocations = Vec::new();
         for statement in found {
@@ -191,7 +191,12 @@ impl Entity {
     }
 
     /// A subkey that may sign must have signed the primary key: else anyone could claim another's subkey.
-    fn check_back_signature(&self, key: &PublicSubkey, binding: &Statement, budget: &mut Budget) -> Result<(), String> {
+    fn check_back_signature(
+        &self,
+        key: &PublicSubkey,
+        binding: &SignedMessage,
+        budget: &mut Budget,
+    ) -> Result<(), String> {
         let back_signature = binding.back_signature.as_ref().ok_or("a signing subkey lacks its cross-signature")?;
         budget.spend()?;
         let valid = back_signature.packet.verify_primary_key_binding(key, &self.primary);
@@ -223,7 +228,7 @@ impl Identity {
 }
 
 /// The signatures that follow at once.
-fn signatures(parts: &mut Peekable<impl Iterator<Item = Part>>) -> Vec<Statement> {
+fn signatures(parts: &mut Peekable<impl Iterator<Item = Part>>) -> Vec<SignedMessage> {
     let mut found = Vec::new();
     while let Some(part) = parts.next_if(|part| matches!(part, Part::Signature(_))) {
         if let Part::Signature(statement) = part {
@@ -233,7 +238,7 @@ fn signatures(parts: &mut Peekable<impl Iterator<Item = Part>>) -> Vec<Statement
     found
 }
 
-fn keep_newest(kept: &mut Option<Statement>, statement: Statement) {
+fn keep_newest(kept: &mut Option<SignedMessage>, statement: SignedMessage) {
     if kept.as_ref().is_none_or(|kept| statement.created > kept.created) {
         *kept = Some(statement);
     }

@@ -14,16 +14,16 @@
 mod armor;
 mod error;
 mod keyring;
-mod statement;
+mod signed_message;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use pgp::packet::{Packet, PacketParser};
 use pgp::types::{KeyDetails, VerifyingKey};
 
-pub use self::error::{Expired, Perishable, SignatureError, Validity};
+pub use self::error::{Expired, ExpiredPart, SignatureError, Validity};
 use self::keyring::{Budget, Entity, Subkey};
-use self::statement::{Statement, Unreadable};
+use self::signed_message::{SignedMessage, Unreadable};
 use crate::dialect::Dialect;
 
 /// Most bytes of all armored keys together.
@@ -91,7 +91,7 @@ pub fn verify_detached(
         let entities = keyring::read(&block, &mut budget).map_err(undecodable)?;
         match check(message, signature, &entities, now) {
             Ok(verified) => match (&verified.expired, policy.dialect) {
-                (None, _) | (Some(Expired { what: Perishable::Key, .. }), Dialect::Terraform) => return Ok(verified),
+                (None, _) | (Some(Expired { what: ExpiredPart::Key, .. }), Dialect::Terraform) => return Ok(verified),
                 (Some(expired), Dialect::Terraform) => return Err(SignatureError::Expired(expired.clone())),
                 (Some(_), Dialect::Tofu) => lapsed = lapsed.or(Some(verified)),
             },
@@ -115,7 +115,7 @@ struct Candidate<'a> {
     /// `None` for the primary key.
     subkey: Option<&'a Subkey>,
     /// What the primary key says about itself.
-    self_signature: &'a Statement,
+    self_signature: &'a SignedMessage,
 }
 
 /// Checks the first signature that one of the entities claims to have made.
@@ -137,9 +137,9 @@ fn check(message: &[u8], file: &[u8], entities: &[Entity], now: u64) -> Result<V
 }
 
 /// A signature packet of the file, `None` for one to pass over.
-fn read_signature(packet: pgp::errors::Result<Packet>) -> Result<Option<Statement>, SignatureError> {
+fn read_signature(packet: pgp::errors::Result<Packet>) -> Result<Option<SignedMessage>, SignatureError> {
     match packet {
-        Ok(Packet::Signature(signature)) => match Statement::read(signature) {
+        Ok(Packet::Signature(signature)) => match SignedMessage::read(signature) {
             Ok(statement) => Ok(Some(statement)),
             Err(Unreadable::Unsupported) => Ok(None),
             Err(Unreadable::Malformed(reason)) => Err(SignatureError::MalformedSignature(reason)),
@@ -167,7 +167,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// Whether the key made the signature over the message.
-    fn made(&self, signature: &Statement, message: &[u8]) -> bool {
+    fn made(&self, signature: &SignedMessage, message: &[u8]) -> bool {
         self.subkey.map_or_else(
             || fits(signature, &self.entity.primary, message),
             |subkey| fits(signature, &subkey.key, message),
@@ -176,7 +176,7 @@ impl<'a> Candidate<'a> {
 
     /// What to think of a signature that the key did make. The order matters: what has merely expired may be accepted
     /// later, so everything else comes first.
-    fn judge(&self, signature: &Statement, now: u64) -> Result<VerifiedSignature, SignatureError> {
+    fn judge(&self, signature: &SignedMessage, now: u64) -> Result<VerifiedSignature, SignatureError> {
         let mut statements = vec![signature, self.self_signature];
         if let Some(subkey) = self.subkey {
             statements.push(&subkey.binding);
@@ -190,7 +190,7 @@ impl<'a> Candidate<'a> {
         }
         let expired = self.key_expiry(now).or_else(|| {
             let statement = statements.iter().find(|statement| statement.is_out_of_date(now))?;
-            self.expired(Perishable::Signature, statement.created, statement.expires(), now)
+            self.expired(ExpiredPart::Signature, statement.created, statement.expires(), now)
         });
         Ok(VerifiedSignature {
             key_id: self.key_id(),
@@ -211,12 +211,12 @@ impl<'a> Candidate<'a> {
         let subkey =
             self.subkey.map(|subkey| (u64::from(subkey.key.created_at().as_secs()), subkey.binding.key_lifetime));
         std::iter::once(primary).chain(subkey).find_map(|(created, lifetime)| {
-            self.expired(Perishable::Key, created, lifetime.map(|lifetime| created + lifetime), now)
+            self.expired(ExpiredPart::Key, created, lifetime.map(|lifetime| created + lifetime), now)
         })
     }
 
     /// Times in seconds since 1970.
-    fn expired(&self, what: Perishable, created: u64, expires: Option<u64>, now: u64) -> Option<Expired> {
+    fn expired(&self, what: ExpiredPart, created: u64, expires: Option<u64>, now: u64) -> Option<Expired> {
         let time = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
         let validity = match expires {
             _ if created > now => Validity::From(time(created)),
@@ -231,7 +231,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-fn fits(signature: &Statement, key: &impl VerifyingKey, message: &[u8]) -> bool {
+fn fits(signature: &SignedMessage, key: &impl VerifyingKey, message: &[u8]) -> bool {
     let algorithm = signature.packet.config().map(|config| config.pub_alg);
     algorithm == Some(key.algorithm()) && signature.packet.verify(key, message).is_ok()
 }

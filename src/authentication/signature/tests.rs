@@ -49,8 +49,8 @@ fn name(verdict: &Result<VerifiedSignature, SignatureError>) -> &'static str {
     match verdict {
         Ok(VerifiedSignature { expired: None, .. }) => "ok",
         Ok(VerifiedSignature { expired: Some(expired), .. }) => match expired.what {
-            Perishable::Key => "ok, key expired",
-            Perishable::Signature => "ok, signature expired",
+            ExpiredPart::Key => "ok, key expired",
+            ExpiredPart::Signature => "ok, signature expired",
         },
         Err(SignatureError::NoKeys) => "no-keys",
         Err(SignatureError::UndecodableKey { .. }) => "undecodable",
@@ -117,7 +117,7 @@ fn expiry_is_judged_as_of_now() {
     for name in ["expired", "expired-subkey"] {
         assert_eq!(verify(name, name, ends).unwrap().expired, None, "{name}");
         let expired = verify(name, name, ends + 1).unwrap().expired.unwrap();
-        assert_eq!((expired.what, expired.validity), (Perishable::Key, Validity::Until(at(ends))), "{name}");
+        assert_eq!((expired.what, expired.validity), (ExpiredPart::Key, Validity::Until(at(ends))), "{name}");
         assert!(expired.to_string().ends_with(" expired on 2024-05-30"), "{expired}");
         let early = verify(name, name, made - 1).unwrap().expired.unwrap();
         assert_eq!(early.validity, Validity::From(at(made)), "{name}");
@@ -127,9 +127,9 @@ fn expiry_is_judged_as_of_now() {
     let ends = signed + 30 * DAY;
     assert_eq!(verify("rsa", "expired-signature", ends).unwrap().expired, None);
     let expired = verify("rsa", "expired-signature", ends + 1).unwrap().expired.unwrap();
-    assert_eq!((expired.what, expired.validity), (Perishable::Signature, Validity::Until(at(ends))));
+    assert_eq!((expired.what, expired.validity), (ExpiredPart::Signature, Validity::Until(at(ends))));
     let early = verify("rsa", "rsa", signed - 1).unwrap().expired.unwrap();
-    assert_eq!((early.what, early.validity), (Perishable::Signature, Validity::From(at(signed))));
+    assert_eq!((early.what, early.validity), (ExpiredPart::Signature, Validity::From(at(signed))));
 }
 
 #[test]

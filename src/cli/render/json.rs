@@ -11,7 +11,7 @@ use provlock::cli_config::CredentialsOrigin;
 use provlock::diagnostic::{Diagnostic, Location, Severity};
 use provlock::hash::Hash;
 use provlock::lockfile::{Change, LockedProvider};
-use provlock::ops::{Outlook, ProviderReport, Reason, Survey};
+use provlock::ops::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
 use provlock::requirements::Declaration;
 use provlock::requirements::rewrite::ConstraintEdit;
 use provlock::source::Fetched;
@@ -31,31 +31,35 @@ pub(crate) fn lock(reports: &[&Report<'_>], warnings: &[Diagnostic], errors: &[D
 }
 
 /// The result of `upgrade`: the roots that were upgraded, and what stopped others.
-pub(crate) fn upgrade(upgraded: &[(&Report<'_>, &Survey)], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
-    let root = |(report, survey): &(&Report<'_>, &Survey)| {
+pub(crate) fn upgrade(
+    upgraded: &[(&Report<'_>, &UpgradePlan)],
+    warnings: &[Diagnostic],
+    errors: &[Diagnostic],
+) -> String {
+    let root = |(report, plan): &(&Report<'_>, &UpgradePlan)| {
         let mut root = root(report);
-        root["versions"] = survey.providers.iter().map(outlook).collect();
-        root["constraint_edits"] = survey.edits.iter().map(constraint_edit).collect();
+        root["versions"] = plan.providers.iter().map(planned).collect();
+        root["constraint_edits"] = plan.edits.iter().map(constraint_edit).collect();
         root
     };
     document("upgrade", &upgraded.iter().map(root).collect::<Vec<_>>(), warnings, errors)
 }
 
 /// The result of `upgrade` when nothing is to be written.
-pub(crate) fn surveys(surveys: &[(&Project, &Survey)], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
-    let root = |(project, survey): &(&Project, &Survey)| {
+pub(crate) fn plans(plans: &[(&Project, &UpgradePlan)], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+    let root = |(project, plan): &(&Project, &UpgradePlan)| {
         json!({
             "path": shown(&project.root),
             "lock_file": shown(&project.lock_path),
             "dialect": project.dialect.name(),
-            "changed": survey.moves(),
+            "changed": plan.moves(),
             "written": false,
             "providers": [],
-            "versions": survey.providers.iter().map(outlook).collect::<Vec<_>>(),
-            "constraint_edits": survey.edits.iter().map(constraint_edit).collect::<Vec<_>>(),
+            "versions": plan.providers.iter().map(planned).collect::<Vec<_>>(),
+            "constraint_edits": plan.edits.iter().map(constraint_edit).collect::<Vec<_>>(),
         })
     };
-    document("upgrade", &surveys.iter().map(root).collect::<Vec<_>>(), warnings, errors)
+    document("upgrade", &plans.iter().map(root).collect::<Vec<_>>(), warnings, errors)
 }
 
 fn root(report: &Report<'_>) -> Value {
@@ -70,18 +74,18 @@ fn root(report: &Report<'_>) -> Value {
     })
 }
 
-fn outlook(outlook: &Outlook) -> Value {
+fn planned(planned: &PlannedUpgrade) -> Value {
     let holding_back = |declaration: &Declaration| {
         let place = declaration.version.as_ref().unwrap_or(&declaration.location);
         json!({ "constraints": declaration.constraints.to_string(), "file": shown(place.path()), "line": place.line_column().0 })
     };
     json!({
-        "address": outlook.address.to_string(),
-        "locked": outlook.locked.as_ref().map(ToString::to_string),
-        "allowed": outlook.allowed.to_string(),
-        "newest": outlook.newest.to_string(),
-        "held_back_by": outlook.held_back_by.iter().map(holding_back).collect::<Vec<_>>(),
-        "too_young": outlook.skipped == Some(Reason::TooYoung),
+        "address": planned.address.to_string(),
+        "locked": planned.locked.as_ref().map(ToString::to_string),
+        "allowed": planned.allowed.to_string(),
+        "newest": planned.newest.to_string(),
+        "held_back_by": planned.held_back_by.iter().map(holding_back).collect::<Vec<_>>(),
+        "too_young": planned.skipped == Some(Reason::TooYoung),
     })
 }
 

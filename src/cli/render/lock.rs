@@ -159,7 +159,7 @@ fn what_changed(report: &ProviderReport) -> String {
         let them = if reported == 1 { "it" } else { "them" };
         parts.push(format!("{} as the registry reports {them}, not downloaded", count(reported, "package")));
     }
-    if let Some(origin) = &report.taken_over_from {
+    if let Some(origin) = &report.carried_over_from {
         parts.push(format!("version taken over from {origin}, without its hashes"));
     }
     match (&report.difference.old, &report.difference.new) {

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 
 use provlock::diagnostic::Location;
 use provlock::dialect::Dialect;
-use provlock::ops::{Outlook, Reason, Survey};
+use provlock::ops::{PlannedUpgrade, Reason, UpgradePlan};
 use provlock::requirements::Declaration;
 
 use super::lock::root_modules;
 use super::style::count;
 
 /// Every provider with its versions. A cell that would repeat the locked version is empty.
-pub(crate) fn table(survey: &Survey, dialect: Dialect) -> String {
+pub(crate) fn table(plan: &UpgradePlan, dialect: Dialect) -> String {
     let header = ["provider", "locked", "allowed", "newest", "held back by"].map(str::to_owned);
     let rows: Vec<[String; 5]> =
-        std::iter::once(header).chain(survey.providers.iter().flat_map(|outlook| rows(outlook, dialect))).collect();
+        std::iter::once(header).chain(plan.providers.iter().flat_map(|planned| rows(planned, dialect))).collect();
     let widths: [usize; 5] =
         std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
     let line = |row: &[String; 5]| {
@@ -25,24 +25,24 @@ pub(crate) fn table(survey: &Survey, dialect: Dialect) -> String {
 }
 
 /// A provider's rows: one, and one more for each further declaration that holds it back.
-fn rows(outlook: &Outlook, dialect: Dialect) -> Vec<[String; 5]> {
-    let mut reasons: Vec<String> = outlook.held_back_by.iter().map(reason).collect();
-    if reasons.is_empty() && outlook.is_held_back() {
-        let reason = match outlook.skipped {
+fn rows(planned: &PlannedUpgrade, dialect: Dialect) -> Vec<[String; 5]> {
+    let mut reasons: Vec<String> = planned.held_back_by.iter().map(reason).collect();
+    if reasons.is_empty() && planned.is_held_back() {
+        let reason = match planned.skipped {
             Some(Reason::TooYoung) => Some("its age"),
             Some(Reason::Incomplete) => Some("packages that are not in the cache"),
-            None => outlook.newest.is_prerelease().then_some("a prerelease must be named exactly"),
+            None => planned.newest.is_prerelease().then_some("a prerelease must be named exactly"),
         };
         reasons.extend(reason.map(str::to_owned));
     }
-    let allowed = if outlook.moves() { outlook.allowed.to_string() } else { String::new() };
-    let locked = outlook.locked.as_ref().map(ToString::to_string).unwrap_or_default();
+    let allowed = if planned.moves() { planned.allowed.to_string() } else { String::new() };
+    let locked = planned.locked.as_ref().map(ToString::to_string).unwrap_or_default();
     let mut reasons = reasons.into_iter();
     let first = [
-        outlook.address.short(dialect),
+        planned.address.short(dialect),
         locked,
         allowed,
-        outlook.newest.to_string(),
+        planned.newest.to_string(),
         reasons.next().unwrap_or_default(),
     ];
     let more = reasons.map(|reason| [String::new(), String::new(), String::new(), String::new(), reason]);
@@ -60,20 +60,20 @@ fn shown(place: &Location) -> String {
 }
 
 /// How many providers can move, and how many are held back; then what would be pruned.
-pub(crate) fn summary(survey: &Survey) -> Vec<String> {
-    let moving = survey.providers.iter().filter(|outlook| outlook.moves()).count();
-    let held_back = survey.providers.iter().filter(|outlook| outlook.is_held_back()).count();
+pub(crate) fn summary(plan: &UpgradePlan) -> Vec<String> {
+    let moving = plan.providers.iter().filter(|planned| planned.moves()).count();
+    let held_back = plan.providers.iter().filter(|planned| planned.is_held_back()).count();
     let verb = match moving {
-        _ if !survey.edits.is_empty() => "with new constraints",
+        _ if !plan.edits.is_empty() => "with new constraints",
         1 => "within its constraints",
         _ => "within their constraints",
     };
     let first = match (moving, held_back) {
-        (0, 0) => format!("Up to date: {}", count(survey.providers.len(), "provider")),
+        (0, 0) => format!("Up to date: {}", count(plan.providers.len(), "provider")),
         (moving, 0) => format!("{} can move {verb}", count(moving, "provider")),
         (moving, held_back) => format!("{} can move {verb}; {held_back} held back", count(moving, "provider")),
     };
-    let pruned = match survey.pruned.len() {
+    let pruned = match plan.pruned.len() {
         0 => None,
         1 => Some("1 entry is not required and would go".to_owned()),
         number => Some(format!("{number} entries are not required and would go")),
@@ -82,24 +82,24 @@ pub(crate) fn summary(survey: &Survey) -> Vec<String> {
 }
 
 /// `3 root modules: 2 can move, 1 up to date`
-pub(crate) fn summary_of_many(surveys: &[&Survey], failed: usize) -> String {
-    let moving = surveys.iter().filter(|survey| survey.moves()).count();
-    root_modules([(moving, "can move"), (surveys.len() - moving, "up to date")], failed)
+pub(crate) fn summary_of_many(plans: &[&UpgradePlan], failed: usize) -> String {
+    let moving = plans.iter().filter(|plan| plan.moves()).count();
+    root_modules([(moving, "can move"), (plans.len() - moving, "up to date")], failed)
 }
 
 /// The constraints that were rewritten.
-pub(crate) fn edits(survey: &Survey) -> impl Iterator<Item = String> {
-    survey.edits.iter().map(|edit| {
+pub(crate) fn edits(plan: &UpgradePlan) -> impl Iterator<Item = String> {
+    plan.edits.iter().map(|edit| {
         let old = edit.location.file.text.get(edit.location.span.clone()).unwrap_or_default();
         format!("  ~ {}   {old} → {}", shown(&edit.location), edit.new)
     })
 }
 
 /// That more would be possible, if it would.
-pub(crate) fn held_back(surveys: &[&Survey], recursive: bool) -> Option<String> {
-    let outlooks = surveys.iter().flat_map(|survey| &survey.providers);
+pub(crate) fn held_back(plans: &[&UpgradePlan], recursive: bool) -> Option<String> {
+    let outlooks = plans.iter().flat_map(|plan| &plan.providers);
     let held_back: BTreeSet<_> =
-        outlooks.filter(|outlook| outlook.is_held_back()).map(|outlook| &outlook.address).collect();
+        outlooks.filter(|planned| planned.is_held_back()).map(|planned| &planned.address).collect();
     let flag = if recursive { " --recursive" } else { "" };
     let number = (!held_back.is_empty()).then(|| count(held_back.len(), "provider"))?;
     Some(format!("{number} held back from the newest version; see: provlock upgrade{flag} --dry-run"))

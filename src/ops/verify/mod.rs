@@ -8,7 +8,7 @@
 mod change;
 mod configuration;
 mod file;
-mod look_alike;
+mod lookalike;
 mod online;
 mod platforms;
 mod policy;
@@ -57,7 +57,7 @@ pub const CODES: &[Code] = &[
     Code::NamespaceNotAllowed,
     Code::UnsignedProvider,
     Code::BundledPlugins,
-    Code::LookAlike,
+    Code::Lookalike,
     Code::HashesReplaced,
     Code::Downgrade,
     Code::HostChanged,

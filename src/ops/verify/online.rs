@@ -7,10 +7,10 @@ use super::{Online, Subject, Verified, finding, policy};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::hash::{Hash, HashScheme};
 use crate::lockfile::Entry;
-use crate::ops::parallel::{self, WAITING_REQUESTS};
+use crate::parallel::{self, WAITING_REQUESTS};
 use crate::platform::Platform;
 use crate::settings::PlatformSelection;
-use crate::source::{Available, Published, SourceError, Wanted};
+use crate::source::{AvailableVersions, PackageId, Published, SourceError};
 
 /// Packages that are most often locked; looked at first when an `h1:` is to be explained.
 const COMMON: [&str; 5] = ["linux_amd64", "darwin_arm64", "darwin_amd64", "linux_arm64", "windows_amd64"];
@@ -71,7 +71,7 @@ impl Question<'_> {
         let (address, version) = (&self.entry.address, &self.entry.provider.version);
         let available = match self.online.source.versions(address) {
             Ok(available) => available,
-            Err(SourceError::NoSuchProvider(_)) => Available::default().into(),
+            Err(SourceError::NoSuchProvider(_)) => AvailableVersions::default().into(),
             Err(SourceError::Failed(error)) => return Err(error),
         };
         if available.versions.contains_key(version) {
@@ -229,9 +229,13 @@ impl Question<'_> {
         }
     }
 
-    fn wanted(&self, platform: &Platform) -> Wanted {
+    fn wanted(&self, platform: &Platform) -> PackageId {
         let entry = self.entry;
-        Wanted { address: entry.address.clone(), version: entry.provider.version.clone(), platform: platform.clone() }
+        PackageId {
+            address: entry.address.clone(),
+            version: entry.provider.version.clone(),
+            platform: platform.clone(),
+        }
     }
 
     /// Puts what a source says at the entry that it is about.

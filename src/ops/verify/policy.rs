@@ -1,6 +1,6 @@
 //! Findings about what the project's policy does not allow.
 
-use super::{Subject, VerifyRequest, finding, look_alike};
+use super::{Subject, VerifyRequest, finding, lookalike};
 use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Label, Severity};
 use crate::lockfile::Entry;
@@ -26,12 +26,12 @@ fn check_address(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     let (rules, address) = (subject.request.rules, &entry.address);
     let errors = rules.against_address(address, subject.request.dialect).into_iter();
     let mut findings: Vec<_> = errors.map(|error| about(entry, error)).collect();
-    if let Some(known) = look_alike::of(address).filter(|_| !rules.names(address)) {
+    if let Some(known) = lookalike::of(address).filter(|_| !rules.names(address)) {
         let message = format!("{address} looks like {known}, but is not");
         let help = format!(
             "make sure that it is not {known} that is meant; if it is right, allow its namespace in provlock.toml"
         );
-        findings.push(finding(Severity::Error, Code::LookAlike, message, &entry.block, "").help(help));
+        findings.push(finding(Severity::Error, Code::Lookalike, message, &entry.block, "").help(help));
     }
     findings
 }

@@ -1,6 +1,6 @@
 //! The provider registry protocol (spec section 7).
 
-pub(super) mod answers;
+pub(super) mod protocol;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -13,9 +13,8 @@ use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::download::{Downloaded, Downloader};
-use super::once_map::OnceMap;
 use super::release_urls::ReleaseUrls;
-use super::{Available, Fetched, NOT_AUTHENTIC_HELP, ProgressSink, Published, SourceError, Wanted};
+use super::{AvailableVersions, Fetched, NOT_AUTHENTIC_HELP, PackageId, ProgressSink, Published, SourceError};
 use crate::address::ProviderAddress;
 use crate::authentication::packages::{self, PackageReport};
 use crate::authentication::{Authentication, AuthenticationPolicy, Expired, Sha256Sums, SigningKey, authenticate_sums};
@@ -24,10 +23,11 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::hash::{Hash, HashScheme};
 use crate::net::{Document, Purpose, RequestError, RequestErrorKind};
+use crate::once_map::OnceMap;
 use crate::package::cache::CachedPackage;
 use crate::platform::Platform;
 use crate::version::Version;
-use answers::{KeyEntry, PackageMetadata, VersionList, speaks_supported_protocol, unsupported_protocol};
+use protocol::{KeyEntry, PackageMetadata, VersionList, speaks_supported_protocol, unsupported_protocol};
 
 /// A version list is not larger than this; the largest known one is below 1 MiB.
 const MAXIMUM_VERSIONS_BYTES: u64 = 32 << 20;
@@ -43,7 +43,7 @@ pub struct Registry {
     downloader: Downloader,
     policy: RegistryPolicy,
     places: Option<ReleaseUrls>,
-    metadata: OnceMap<Wanted, Result<Arc<(PackageMetadata, Url)>>>,
+    metadata: OnceMap<PackageId, Result<Arc<(PackageMetadata, Url)>>>,
     /// The platform of each version that was asked about first.
     first_platforms: OnceMap<(ProviderAddress, Version), Platform>,
     documents: OnceMap<(Url, Url), std::result::Result<Arc<Documents>, RequestError>>,
@@ -97,7 +97,7 @@ impl SignedSums {
     }
 
     /// What has expired, as the user is told.
-    fn warnings(&self, wanted: &Wanted) -> Vec<Diagnostic> {
+    fn warnings(&self, wanted: &PackageId) -> Vec<Diagnostic> {
         let subject = format!("{} {}", wanted.address, wanted.version);
         self.expired.iter().map(|expired| expired.warning(&subject)).collect()
     }
@@ -120,7 +120,7 @@ impl Registry {
         }
     }
 
-    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
+    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<AvailableVersions, SourceError> {
         let failed = SourceError::Failed;
         let (url, answer) = self.ask::<VersionList>(address, "versions", MAXIMUM_VERSIONS_BYTES).map_err(failed)?;
         match answer {
@@ -136,7 +136,7 @@ impl Registry {
         }
     }
 
-    pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
+    pub(super) fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
         if let Some(package) = self.remembered(wanted)
             && let Some(fetched) = self.confirmed(wanted, package)
         {
@@ -144,11 +144,11 @@ impl Registry {
         }
         let (metadata, base) = &*self.metadata(wanted)?;
         if self.policy.trust_registry
-            && let Some(fetched) = self.vouched(wanted, metadata, base)?
+            && let Some(fetched) = self.authenticated(wanted, metadata, base)?
         {
             return Ok(fetched);
         }
-        let zh = Sha256Sums::announced(&metadata.shasum).map_err(|error| not_authentic(wanted, &error))?;
+        let zh = Sha256Sums::advertised(&metadata.shasum).map_err(|error| not_authentic(wanted, &error))?;
         let (signed, package) = self.signed_and_downloaded(wanted, metadata, base, &Hash::zh(&zh), progress);
         let signed = signed?;
         let sum = signed.sums.confirm(&metadata.filename, &metadata.shasum);
@@ -165,7 +165,7 @@ impl Registry {
     /// What is signed about a package, and the package, which has come while that was being asked for.
     fn signed_and_downloaded(
         &self,
-        wanted: &Wanted,
+        wanted: &PackageId,
         metadata: &PackageMetadata,
         base: &Url,
         zh: &Hash,
@@ -189,12 +189,12 @@ impl Registry {
     }
 
     /// A package as the registry vouches for it, once that fits to what is signed; none if it does not vouch for it.
-    fn vouched(&self, wanted: &Wanted, metadata: &PackageMetadata, base: &Url) -> Result<Option<Fetched>> {
+    fn authenticated(&self, wanted: &PackageId, metadata: &PackageMetadata, base: &Url) -> Result<Option<Fetched>> {
         let signed = self.signed_sums(wanted, metadata, base)?;
         let sum = signed.sums.confirm(&metadata.filename, &metadata.shasum);
         let sum = sum.map_err(|error| not_authentic(wanted, &error))?;
         let reports = self.reports(metadata).map_err(|problem| not_authentic(wanted, &problem))?;
-        let h1 = packages::vouched(&reports, &wanted.platform, &metadata.shasum, &signed.zh())
+        let h1 = packages::authenticated(&reports, &wanted.platform, &metadata.shasum, &signed.zh())
             .map_err(|error| not_authentic(wanted, &error))?;
         let fetched = |h1| self.fetched(wanted, &signed, &reports, Hash::zh(&sum), h1);
         Ok(h1.map(|h1| Fetched { reported: true, ..fetched(h1) }))
@@ -202,22 +202,22 @@ impl Registry {
 
     /// A package that need not be asked about, because an earlier run has verified it, and because the SHA256SUMS that
     /// another platform's metadata names will tell whether it is still published.
-    fn remembered(&self, wanted: &Wanted) -> Option<CachedPackage> {
-        let Wanted { address, version, platform } = wanted;
+    fn remembered(&self, wanted: &PackageId) -> Option<CachedPackage> {
+        let PackageId { address, version, platform } = wanted;
         let places = self.places.as_ref().filter(|_| !self.policy.trust_registry)?;
         let package = self.downloader.cached(wanted).filter(|_| places.get(address, version).is_some());
         package.filter(|_| self.first_platform(wanted) != *platform)
     }
 
     /// The platform whose metadata is asked for in any case.
-    fn first_platform(&self, wanted: &Wanted) -> Platform {
-        let Wanted { address, version, platform } = wanted;
+    fn first_platform(&self, wanted: &PackageId) -> Platform {
+        let PackageId { address, version, platform } = wanted;
         self.first_platforms.get_or_compute((address.clone(), version.clone()), || platform.clone())
     }
 
     /// A remembered package, if the release that is published now holds it.
-    fn confirmed(&self, wanted: &Wanted, package: CachedPackage) -> Option<Fetched> {
-        let first = Wanted { platform: self.first_platform(wanted), ..wanted.clone() };
+    fn confirmed(&self, wanted: &PackageId, package: CachedPackage) -> Option<Fetched> {
+        let first = PackageId { platform: self.first_platform(wanted), ..wanted.clone() };
         let (metadata, base) = &*self.metadata(&first).ok()?;
         let signed = self.signed_sums(&first, metadata, base).ok()?;
         let reports = self.reports(metadata).ok()?;
@@ -229,7 +229,7 @@ impl Registry {
     /// What may be recorded of a package that has these hashes.
     fn fetched(
         &self,
-        wanted: &Wanted,
+        wanted: &PackageId,
         signed: &SignedSums,
         reports: &BTreeMap<String, PackageReport>,
         zh: Hash,
@@ -256,7 +256,7 @@ impl Registry {
     }
 
     /// What the registry says of a version without a package being fetched.
-    pub(super) fn published(&self, wanted: &Wanted) -> Result<Published> {
+    pub(super) fn published(&self, wanted: &PackageId) -> Result<Published> {
         let found = self.metadata(wanted)?;
         let (metadata, base) = &*found;
         let signed = self.signed_sums(wanted, metadata, base)?;
@@ -277,7 +277,7 @@ impl Registry {
     }
 
     /// When the SHA256SUMS of a package changed last, if its server says so.
-    pub(super) fn sums_modified(&self, wanted: &Wanted) -> Result<Option<Timestamp>> {
+    pub(super) fn sums_modified(&self, wanted: &PackageId) -> Result<Option<Timestamp>> {
         let (metadata, base) = &*self.metadata(wanted)?;
         Ok(self.signed_sums(wanted, metadata, base)?.last_modified)
     }
@@ -287,7 +287,7 @@ impl Registry {
         let Some(packages) = metadata.packages.as_ref().filter(|_| self.dialect() == Dialect::Tofu) else {
             return Ok(BTreeMap::new());
         };
-        answers::read_reports(packages)
+        protocol::read_reports(packages)
     }
 
     /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they are still there.
@@ -298,7 +298,7 @@ impl Registry {
     }
 
     /// Fetches what is signed about a package.
-    pub(super) fn prepare(&self, wanted: &Wanted) {
+    pub(super) fn prepare(&self, wanted: &PackageId) {
         if self.remembered(wanted).is_some() {
             return;
         }
@@ -309,11 +309,11 @@ impl Registry {
     }
 
     /// The download metadata, with the URL that its relative URLs are relative to.
-    fn metadata(&self, wanted: &Wanted) -> Result<Arc<(PackageMetadata, Url)>> {
+    fn metadata(&self, wanted: &PackageId) -> Result<Arc<(PackageMetadata, Url)>> {
         self.metadata.get_or_compute(wanted.clone(), || self.fetch_metadata(wanted).map(Arc::new))
     }
 
-    fn fetch_metadata(&self, wanted: &Wanted) -> Result<(PackageMetadata, Url)> {
+    fn fetch_metadata(&self, wanted: &PackageId) -> Result<(PackageMetadata, Url)> {
         let Platform { os, arch } = &wanted.platform;
         let path = format!("{}/download/{os}/{arch}", wanted.version);
         let (url, answer) = self.ask::<PackageMetadata>(&wanted.address, &path, MAXIMUM_METADATA_BYTES)?;
@@ -334,7 +334,7 @@ impl Registry {
         Ok((metadata, base))
     }
 
-    fn signed_sums(&self, wanted: &Wanted, metadata: &PackageMetadata, base: &Url) -> Result<Arc<SignedSums>> {
+    fn signed_sums(&self, wanted: &PackageId, metadata: &PackageMetadata, base: &Url) -> Result<Arc<SignedSums>> {
         let key = |key: &KeyEntry| SigningKey { ascii_armor: key.ascii_armor.clone(), key_id: key.key_id.clone() };
         let keys: Vec<_> = metadata.signing_keys.gpg_public_keys.iter().map(key).collect();
         let key = SumsKey {
@@ -346,7 +346,7 @@ impl Registry {
         self.signed.get_or_compute(key.clone(), || self.fetch_signed_sums(wanted, &key, &keys).map(Arc::new))
     }
 
-    fn fetch_signed_sums(&self, wanted: &Wanted, key: &SumsKey, keys: &[SigningKey]) -> Result<SignedSums> {
+    fn fetch_signed_sums(&self, wanted: &PackageId, key: &SumsKey, keys: &[SigningKey]) -> Result<SignedSums> {
         let documents = self.documents(&key.sums, &key.signature);
         let documents = documents.map_err(|error| error.into_diagnostic(&wanted.to_string()))?;
         let Documents { sums, signature } = &*documents;
@@ -409,13 +409,13 @@ impl Registry {
         self.policy.dialect
     }
 
-    fn is_default_host(&self, wanted: &Wanted) -> bool {
+    fn is_default_host(&self, wanted: &PackageId) -> bool {
         wanted.address.hostname.as_ascii() == self.dialect().default_host_name()
     }
 }
 
 /// The error about a package that is not what its publisher signed.
-fn not_authentic(wanted: &Wanted, problem: &dyn std::fmt::Display) -> Box<Diagnostic> {
+fn not_authentic(wanted: &PackageId, problem: &dyn std::fmt::Display) -> Box<Diagnostic> {
     Box::new(wanted.error(Code::PackageNotAuthentic, problem).help(NOT_AUTHENTIC_HELP))
 }
 
@@ -429,7 +429,7 @@ fn endpoint(service: &Url, address: &ProviderAddress, path: &str) -> Result<Url>
     })
 }
 
-fn resolve(wanted: &Wanted, base: &Url, reference: &str) -> Result<Url> {
+fn resolve(wanted: &PackageId, base: &Url, reference: &str) -> Result<Url> {
     base.join(reference).map_err(|error| {
         Box::new(wanted.error(Code::RequestFailed, format!("the registry sent the URL {reference:?}: {error}")))
     })

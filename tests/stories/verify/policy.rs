@@ -34,7 +34,7 @@ fn bundled_plugins() {
 }
 
 #[test]
-fn look_alike() {
+fn lookalike() {
     let environment = good();
     environment.write("main.tf", requires("hashlcorp/null", ""));
     lock(&environment, &[entry("registry.opentofu.org/hashlcorp/null", "3.2.4", "", &[H1])]);

@@ -11,7 +11,7 @@ use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::dialect::Dialect;
 
-use super::{LockedProvider, Locks};
+use crate::lockfile::{LockedProvider, Locks};
 
 pub use markers::{MARKER_SIZE, MarkerStyle, Sides, split_conflicts, with_markers};
 

@@ -6,9 +6,9 @@ use std::ops::Range;
 use crate::diagnostic::Location;
 use crate::hash::Hash;
 
-use super::Entry;
-use super::canonical::quoted;
-use super::trivia::{Kind, Token, tokens};
+use crate::lockfile::Entry;
+use crate::lockfile::canonical::quoted;
+use crate::lockfile::trivia::{Kind, Token, tokens};
 
 /// What a list's surroundings say about how it is written.
 pub(super) struct Surroundings<'a> {

@@ -9,7 +9,7 @@ use super::docker_config::{DockerConfig, usual_places};
 use super::template::Repository;
 use crate::cli_config::{Environment, OciCredentials, OciDefaultCredentials, OciLogin, Token};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::source::once_map::OnceMap;
+use crate::once_map::OnceMap;
 
 /// What is said to a registry to be let in.
 #[derive(Clone, Debug, PartialEq, Eq)]

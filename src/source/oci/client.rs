@@ -24,7 +24,7 @@ use super::template::Repository;
 use crate::cli_config::shown_url;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{Body, Failure, NetSettings, RequestError, RequestErrorKind, is_loopback, with_retries};
-use crate::source::once_map::OnceMap;
+use crate::once_map::OnceMap;
 
 /// Registries should take manifests up to this size, and need not take larger ones (OCI distribution specification 1.1).
 const MAXIMUM_MANIFEST_BYTES: u64 = 4 << 20;

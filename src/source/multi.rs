@@ -1,10 +1,10 @@
-//! Several sources, as a `provider_installation` block lists them: OpenTofu's explicit installation methods.
+//! MultiSource sources, as a `provider_installation` block lists them: OpenTofu's explicit installation methods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Available, Fetched, Offer, ProgressSink, Source, SourceError, Wanted};
+use super::{AvailableVersion, AvailableVersions, Fetched, PackageId, ProgressSink, Source, SourceError};
 use crate::address::ProviderAddress;
 use crate::cli_config::ProviderSelection;
 use crate::diagnostic::{Code, Diagnostic, Result};
@@ -12,7 +12,7 @@ use crate::platform::Platform;
 use crate::version::Version;
 
 /// Sources in the order in which they are asked for a package.
-pub struct Several {
+pub struct MultiSource {
     methods: Vec<Method>,
     dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
 }
@@ -25,15 +25,15 @@ pub struct Method {
     pub providers: ProviderSelection,
 }
 
-impl Several {
+impl MultiSource {
     /// Sources, the first with precedence. Providers with a development override are for none of them.
     pub fn new(methods: Vec<Method>, dev_overrides: BTreeMap<ProviderAddress, PathBuf>) -> Self {
         Self { methods, dev_overrides }
     }
 
     /// The versions that any of the sources lists. One that has no such provider does not matter, any other failure does.
-    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
-        let mut all = Available::default();
+    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<AvailableVersions, SourceError> {
+        let mut all = AvailableVersions::default();
         let mut missing = Vec::new();
         for method in self.methods_for(address) {
             match method.source.versions(address) {
@@ -70,7 +70,7 @@ impl Several {
     }
 
     /// The package of the first source that has it.
-    pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
+    pub(super) fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
         let mut refusal = None;
         for method in self.methods_with(&wanted.address, &wanted.version) {
             match method?.source.package(wanted, progress) {
@@ -115,7 +115,7 @@ impl Several {
 }
 
 /// Takes the offer of another source for the same version into account: the package of a platform may come from either.
-fn merge(known: &mut Offer, other: &Offer) {
+fn merge(known: &mut AvailableVersion, other: &AvailableVersion) {
     if known.platforms.is_empty() || other.platforms.is_empty() {
         known.platforms.clear();
     } else {

@@ -28,7 +28,7 @@ impl Tree {
 
     /// What `upgrade --constraints` finds out about a root module where that version of acme/gamma is the newest that can be
     /// reached.
-    fn survey(&self, root: &str, dialect: Dialect, version: &str) -> (PathBuf, Survey) {
+    fn plan(&self, root: &str, dialect: Dialect, version: &str) -> (PathBuf, UpgradePlan) {
         let root = self.0.path().join(root);
         let options =
             Options { dialect, tests: true, allow_missing_modules: false, data_directory: PathBuf::from(".terraform") };
@@ -43,7 +43,7 @@ impl Tree {
             edits = rewrite.edits;
         }
         let versions = BTreeMap::from([(address, version)]);
-        let survey = Survey {
+        let plan = UpgradePlan {
             dialect,
             providers: Vec::new(),
             requirements,
@@ -52,7 +52,7 @@ impl Tree {
             pruned: Vec::new(),
             warnings: Vec::new(),
         };
-        (root, survey)
+        (root, plan)
     }
 }
 
@@ -62,53 +62,53 @@ fn requires(constraint: &str) -> String {
     )
 }
 
-fn agreed(surveys: &mut [(PathBuf, Survey)]) -> Vec<Disagreement> {
-    agree(&mut surveys.iter_mut().map(|(path, survey)| (path.as_path(), survey)).collect::<Vec<_>>())
+fn agreed(plans: &mut [(PathBuf, UpgradePlan)]) -> Vec<ConstraintConflict> {
+    agree(&mut plans.iter_mut().map(|(path, plan)| (path.as_path(), plan)).collect::<Vec<_>>())
 }
 
 /// The constraints on acme/gamma after the edits, and what is written where.
-fn outcome((_, survey): &(PathBuf, Survey)) -> (String, Vec<String>) {
-    let address = ProviderAddress::parse(GAMMA, survey.dialect).unwrap();
-    let edits = survey.edits.iter().map(|edit| edit.new.clone()).collect();
-    (survey.requirements.providers[&address].constraints.to_string(), edits)
+fn outcome((_, plan): &(PathBuf, UpgradePlan)) -> (String, Vec<String>) {
+    let address = ProviderAddress::parse(GAMMA, plan.dialect).unwrap();
+    let edits = plan.edits.iter().map(|edit| edit.new.clone()).collect();
+    (plan.requirements.providers[&address].constraints.to_string(), edits)
 }
 
 #[test]
 fn without_edits_nothing_happens() {
     let tree = Tree::new("~> 1.0", &["", ""]);
-    let mut surveys = ["a", "b"].map(|root| tree.survey(root, Dialect::Tofu, "1.5.0"));
-    assert!(agreed(&mut surveys).is_empty());
-    for survey in &surveys {
-        assert_eq!(outcome(survey), ("~> 1.0".to_owned(), Vec::new()));
+    let mut plans = ["a", "b"].map(|root| tree.plan(root, Dialect::Tofu, "1.5.0"));
+    assert!(agreed(&mut plans).is_empty());
+    for plan in &plans {
+        assert_eq!(outcome(plan), ("~> 1.0".to_owned(), Vec::new()));
     }
 }
 
 #[test]
 fn the_edit_for_the_newest_version_counts_for_all() {
     let tree = Tree::new("< 2.0", &["", "< 3.0", ""]);
-    let mut surveys = [
-        tree.survey("a", Dialect::Tofu, "3.1.0"),
-        tree.survey("b", Dialect::Tofu, "2.5.0"),
-        tree.survey("c", Dialect::Tofu, "1.9.0"),
+    let mut plans = [
+        tree.plan("a", Dialect::Tofu, "3.1.0"),
+        tree.plan("b", Dialect::Tofu, "2.5.0"),
+        tree.plan("c", Dialect::Tofu, "1.9.0"),
     ];
-    assert!(agreed(&mut surveys).is_empty());
+    assert!(agreed(&mut plans).is_empty());
     let edit = || vec!["< 4.0".to_owned()];
-    assert_eq!(outcome(&surveys[0]), ("< 4.0.0".to_owned(), edit()));
-    assert_eq!(outcome(&surveys[1]), ("< 3.0.0, < 4.0.0".to_owned(), edit()));
-    assert_eq!(outcome(&surveys[2]), ("< 4.0.0".to_owned(), edit()), "it needed no edit itself");
+    assert_eq!(outcome(&plans[0]), ("< 4.0.0".to_owned(), edit()));
+    assert_eq!(outcome(&plans[1]), ("< 3.0.0, < 4.0.0".to_owned(), edit()));
+    assert_eq!(outcome(&plans[2]), ("< 4.0.0".to_owned(), edit()), "it needed no edit itself");
 }
 
 #[test]
 fn an_edit_that_excludes_the_version_of_another_root_stops_all_that_share_the_constraint() {
     let tree = Tree::new("~> 1.0", &["", "", "", ""]);
     tree.write("d/main.tf", &requires("~> 1.0"));
-    let mut surveys = [
-        tree.survey("a", Dialect::Tofu, "1.2.0"),
-        tree.survey("b", Dialect::Tofu, "3.0.0"),
-        tree.survey("c", Dialect::Tofu, "2.0.0"),
-        tree.survey("d", Dialect::Tofu, "2.0.0"),
+    let mut plans = [
+        tree.plan("a", Dialect::Tofu, "1.2.0"),
+        tree.plan("b", Dialect::Tofu, "3.0.0"),
+        tree.plan("c", Dialect::Tofu, "2.0.0"),
+        tree.plan("d", Dialect::Tofu, "2.0.0"),
     ];
-    let [Disagreement { roots, error }] = <[_; 1]>::try_from(agreed(&mut surveys)).ok().unwrap();
+    let [ConstraintConflict { roots, error }] = <[_; 1]>::try_from(agreed(&mut plans)).ok().unwrap();
     assert_eq!(roots, [0, 1, 2], "the last has a constraint of its own");
     let [a, b, c] = ["a", "b", "c"].map(|root| tree.0.path().join(root).display().to_string());
     assert_eq!(error.message, "the constraint ~> 1.0 cannot be rewritten for all root modules that share it");
@@ -121,27 +121,27 @@ fn an_edit_that_excludes_the_version_of_another_root_stops_all_that_share_the_co
     assert_eq!(error.notes, notes);
     let help = error.help.unwrap();
     assert!(help.ends_with(": provlock upgrade --recursive --constraints acme/gamma@1.2.0"), "{help}");
-    assert_eq!(outcome(&surveys[3]), ("~> 2.0".to_owned(), vec!["~> 2.0".to_owned()]));
+    assert_eq!(outcome(&plans[3]), ("~> 2.0".to_owned(), vec!["~> 2.0".to_owned()]));
 }
 
 #[test]
 fn root_modules_of_both_dialects_share_a_constraint() {
     let tree = Tree::new("~> 1.0", &["", ""]);
-    let mut surveys = [tree.survey("a", Dialect::Tofu, "1.0.0"), tree.survey("b", Dialect::Terraform, "2.0.0")];
-    let disagreements = agreed(&mut surveys);
-    assert_eq!(disagreements[0].roots, [0, 1]);
-    let help = disagreements[0].error.help.as_deref().unwrap();
+    let mut plans = [tree.plan("a", Dialect::Tofu, "1.0.0"), tree.plan("b", Dialect::Terraform, "2.0.0")];
+    let conflicts = agreed(&mut plans);
+    assert_eq!(conflicts[0].roots, [0, 1]);
+    let help = conflicts[0].error.help.as_deref().unwrap();
     assert!(help.ends_with(" acme/gamma@1.0.0"), "{help}");
 }
 
 #[test]
 fn a_file_that_changed_between_two_readings_is_left_to_whoever_writes_it() {
     let tree = Tree::new("~> 1.0", &["", ""]);
-    let first = tree.survey("a", Dialect::Tofu, "2.0.0");
+    let first = tree.plan("a", Dialect::Tofu, "2.0.0");
     tree.write("shared/main.tf", &format!("{}# changed\n", requires("~> 1.0")));
-    let mut surveys = [first, tree.survey("b", Dialect::Tofu, "1.0.0")];
-    assert!(agreed(&mut surveys).is_empty());
-    assert_eq!(outcome(&surveys[1]), ("~> 1.0".to_owned(), Vec::new()));
+    let mut plans = [first, tree.plan("b", Dialect::Tofu, "1.0.0")];
+    assert!(agreed(&mut plans).is_empty());
+    assert_eq!(outcome(&plans[1]), ("~> 1.0".to_owned(), Vec::new()));
 }
 
 #[cfg(unix)]
@@ -150,8 +150,8 @@ fn a_module_that_is_reached_by_a_symlink_is_the_same_module() {
     let tree = Tree::new("< 2.0", &["", ""]);
     std::os::unix::fs::symlink("shared", tree.0.path().join("link")).unwrap();
     tree.write("b/main.tf", "module \"m\" {\n  source = \"../link\"\n}\n");
-    let mut surveys = [tree.survey("a", Dialect::Tofu, "2.0.0"), tree.survey("b", Dialect::Tofu, "1.0.0")];
-    assert!(agreed(&mut surveys).is_empty());
-    assert_eq!(outcome(&surveys[1]), ("< 3.0.0".to_owned(), vec!["< 3.0".to_owned()]));
-    assert!(surveys[1].1.edits[0].location.path().ends_with("link/main.tf"));
+    let mut plans = [tree.plan("a", Dialect::Tofu, "2.0.0"), tree.plan("b", Dialect::Tofu, "1.0.0")];
+    assert!(agreed(&mut plans).is_empty());
+    assert_eq!(outcome(&plans[1]), ("< 3.0.0".to_owned(), vec!["< 3.0".to_owned()]));
+    assert!(plans[1].1.edits[0].location.path().ends_with("link/main.tf"));
 }

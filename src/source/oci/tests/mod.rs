@@ -128,8 +128,8 @@ fn null() -> ProviderAddress {
     ProviderAddress::parse("acme/null", Dialect::Tofu).unwrap()
 }
 
-fn wanted(platform: &str) -> Wanted {
-    Wanted { address: null(), version: Version::new(1, 0, 0), platform: platform.parse().unwrap() }
+fn wanted(platform: &str) -> PackageId {
+    PackageId { address: null(), version: Version::new(1, 0, 0), platform: platform.parse().unwrap() }
 }
 
 fn fetch(mirror: &OciMirror) -> Result<Fetched> {

@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::cli_config::{Environment, OciCredentials, OciDefaultCredentials, OciLogin, Token};
-use crate::source::oci_mirror::authorization::Applicant;
-use crate::source::oci_mirror::challenge::{BearerChallenge, Challenge};
-use crate::source::oci_mirror::credentials::{Found, Login};
+use crate::source::oci::authorization::Applicant;
+use crate::source::oci::challenge::{BearerChallenge, Challenge};
+use crate::source::oci::credentials::{Found, Login};
 
 const USER: &str = "user";
 const PASSWORD: &str = "s3cr3t-password";

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::upgrade::Survey;
+use super::upgrade::UpgradePlan;
 use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Location};
@@ -15,7 +15,7 @@ use crate::requirements::rewrite::ConstraintEdit;
 use crate::version::Version;
 
 /// A constraint that cannot be rewritten for all root modules that share it.
-pub struct Disagreement {
+pub struct ConstraintConflict {
     /// The root modules that read it, as indices of what was given.
     pub roots: Vec<usize>,
     /// What to tell the user.
@@ -23,14 +23,14 @@ pub struct Disagreement {
 }
 
 /// Where a constraint's text starts, in a file whose path has no symlinks.
-type Place = (PathBuf, usize);
+type Position = (PathBuf, usize);
 
 /// The canonical paths of files, each looked up once.
 #[derive(Default)]
 struct CanonicalPaths(BTreeMap<PathBuf, PathBuf>);
 
 /// An edit with the provider's version that it is for and the root module that wants it.
-struct Wanted {
+struct RequiredConstraint {
     address: ProviderAddress,
     version: Version,
     edit: ConstraintEdit,
@@ -40,43 +40,43 @@ struct Wanted {
 /// A constraint that an edit changes, as one root module reads it.
 struct Reading {
     root: usize,
-    place: Place,
+    place: Position,
     /// The version that was chosen, if the edit does not allow it.
     excluded: Option<Version>,
 }
 
-/// Makes the surveys of root modules, each with the module's path, agree on the constraints that they share. What is
+/// Makes the plans of root modules, each with the module's path, agree on the constraints that they share. What is
 /// returned must not be carried out.
-pub fn agree(surveys: &mut [(&Path, &mut Survey)]) -> Vec<Disagreement> {
+pub fn agree(plans: &mut [(&Path, &mut UpgradePlan)]) -> Vec<ConstraintConflict> {
     let mut paths = CanonicalPaths::default();
-    let wanted = wanted(surveys, &mut paths);
+    let wanted = wanted(plans, &mut paths);
     if wanted.is_empty() {
         return Vec::new();
     }
-    let mut readings: BTreeMap<Place, Vec<Reading>> = BTreeMap::new();
-    for (root, (_, survey)) in surveys.iter_mut().enumerate() {
-        for reading in adopt(survey, root, &wanted, &mut paths) {
+    let mut readings: BTreeMap<Position, Vec<Reading>> = BTreeMap::new();
+    for (root, (_, plan)) in plans.iter_mut().enumerate() {
+        for reading in adopt(plan, root, &wanted, &mut paths) {
             readings.entry(reading.place.clone()).or_default().push(reading);
         }
     }
     let disagreed = readings.iter().filter(|(_, list)| list.iter().any(|reading| reading.excluded.is_some()));
-    disagreed.map(|(place, list)| disagreement(&wanted[place], list, surveys)).collect()
+    disagreed.map(|(place, list)| conflict(&wanted[place], list, plans)).collect()
 }
 
 /// For every constraint that is to be rewritten, the edit that counts.
-fn wanted(surveys: &[(&Path, &mut Survey)], paths: &mut CanonicalPaths) -> BTreeMap<Place, Wanted> {
-    let mut wanted: BTreeMap<Place, Wanted> = BTreeMap::new();
-    for (root, (_, survey)) in surveys.iter().enumerate().filter(|(_, (_, survey))| !survey.edits.is_empty()) {
+fn wanted(plans: &[(&Path, &mut UpgradePlan)], paths: &mut CanonicalPaths) -> BTreeMap<Position, RequiredConstraint> {
+    let mut wanted: BTreeMap<Position, RequiredConstraint> = BTreeMap::new();
+    for (root, (_, plan)) in plans.iter().enumerate().filter(|(_, (_, plan))| !plan.edits.is_empty()) {
         let edits: BTreeMap<(&Path, usize), &ConstraintEdit> =
-            survey.edits.iter().map(|edit| ((edit.location.path(), edit.location.span.start), edit)).collect();
-        for (address, requirement) in &survey.requirements.providers {
-            let Some(version) = survey.versions.get(address) else { continue };
+            plan.edits.iter().map(|edit| ((edit.location.path(), edit.location.span.start), edit)).collect();
+        for (address, requirement) in &plan.requirements.providers {
+            let Some(version) = plan.versions.get(address) else { continue };
             for location in requirement.declarations.iter().filter_map(|declaration| declaration.version.as_ref()) {
                 let Some(edit) = edits.get(&(location.path(), location.span.start + 1)) else { continue };
                 let place = paths.place(location);
                 if wanted.get(&place).is_none_or(|other| other.version < *version) {
                     let (address, version, edit) = (address.clone(), version.clone(), (*edit).clone());
-                    wanted.insert(place, Wanted { address, version, edit, root });
+                    wanted.insert(place, RequiredConstraint { address, version, edit, root });
                 }
             }
         }
@@ -84,22 +84,22 @@ fn wanted(surveys: &[(&Path, &mut Survey)], paths: &mut CanonicalPaths) -> BTree
     wanted
 }
 
-/// Takes over the edits that count into a survey.
+/// Takes over the edits that count into a plan.
 fn adopt(
-    survey: &mut Survey,
+    plan: &mut UpgradePlan,
     root: usize,
-    wanted: &BTreeMap<Place, Wanted>,
+    wanted: &BTreeMap<Position, RequiredConstraint>,
     paths: &mut CanonicalPaths,
 ) -> Vec<Reading> {
     let mut readings = Vec::new();
     let mut edits = Vec::new();
-    for (address, requirement) in &mut survey.requirements.providers {
-        let chosen = survey.versions.get(address);
+    for (address, requirement) in &mut plan.requirements.providers {
+        let chosen = plan.versions.get(address);
         let mut is_changed = false;
         for declaration in &mut requirement.declarations {
             let Some(location) = &declaration.version else { continue };
             let place = paths.place(location);
-            let Some(Wanted { edit, .. }) = wanted.get(&place) else { continue };
+            let Some(RequiredConstraint { edit, .. }) = wanted.get(&place) else { continue };
             // Otherwise the file changed between two readings, which is found when it is to be written.
             if location.file.text != edit.location.file.text {
                 continue;
@@ -117,13 +117,17 @@ fn adopt(
             requirement.constraints = ConstraintList::merge(lists);
         }
     }
-    survey.edits = edits;
+    plan.edits = edits;
     readings
 }
 
-fn disagreement(wanted: &Wanted, readings: &[Reading], surveys: &[(&Path, &mut Survey)]) -> Disagreement {
-    let Wanted { address, version, edit, root } = wanted;
-    let name = |root: usize| surveys[root].0.display();
+fn conflict(
+    wanted: &RequiredConstraint,
+    readings: &[Reading],
+    plans: &[(&Path, &mut UpgradePlan)],
+) -> ConstraintConflict {
+    let RequiredConstraint { address, version, edit, root } = wanted;
+    let name = |root: usize| plans[root].0.display();
     let old = edit.location.file.text.get(edit.location.span.clone()).unwrap_or_default();
     let message = format!("the constraint {old} cannot be rewritten for all root modules that share it");
     let error = Diagnostic::error(Code::VersionOutsideConstraints, message).at(edit.location.clone(), "");
@@ -135,18 +139,18 @@ fn disagreement(wanted: &Wanted, readings: &[Reading], surveys: &[(&Path, &mut S
     };
     let error = excluded.iter().fold(error, note);
     let common = excluded.iter().map(|(_, version)| *version).min().unwrap_or(version);
-    let name = address.short(surveys[*root].1.dialect);
+    let name = address.short(plans[*root].1.dialect);
     let help = format!(
         "change what holds it back there, or let none of them have a newer version: \
          provlock upgrade --recursive --constraints {name}@{common}"
     );
     let roots: BTreeSet<usize> = readings.iter().map(|reading| reading.root).collect();
-    Disagreement { roots: roots.into_iter().collect(), error: error.help(help) }
+    ConstraintConflict { roots: roots.into_iter().collect(), error: error.help(help) }
 }
 
 impl CanonicalPaths {
     /// The place of a version string's text, given the place of the string with its quotes.
-    fn place(&mut self, location: &Location) -> Place {
+    fn place(&mut self, location: &Location) -> Position {
         let path = location.path();
         let canonical = self.0.entry(path.to_owned());
         let canonical = canonical.or_insert_with(|| path.canonicalize().unwrap_or_else(|_| path.to_owned()));

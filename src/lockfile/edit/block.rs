@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::canonical::push_hashes_attribute;
 use super::hash_list::{self, Surroundings};
-use super::trivia::{self, Kind, tokens};
-use super::{AttributeLayout, Entry, LockedProvider};
+use crate::lockfile::canonical::push_hashes_attribute;
+use crate::lockfile::trivia::{self, Kind, tokens};
+use crate::lockfile::{AttributeLayout, Entry, LockedProvider};
 
 /// The gap before `=` that OpenTofu writes after `version`, in a block with and in one without `constraints`.
 const ALIGNED: &str = "     ";

@@ -8,7 +8,7 @@ use pgp::types::{Fingerprint, KeyDetails};
 /// A version 4 signature packet with its subpackets digested. Of the hashed subpackets a later one overrides an earlier
 /// one; of the others only the issuer and the embedded signature count, which prove themselves.
 #[derive(Clone, Debug)]
-pub(super) struct Statement {
+pub(super) struct SignedMessage {
     pub(super) packet: Signature,
     pub(super) kind: SignatureType,
     /// Seconds since 1970.
@@ -25,7 +25,7 @@ pub(super) struct Statement {
     pub(super) issuer: Option<[u8; 8]>,
     issuer_fingerprint: Option<[u8; 20]>,
     /// The signature of a subkey over the primary key.
-    pub(super) back_signature: Option<Box<Statement>>,
+    pub(super) back_signature: Option<Box<SignedMessage>>,
 }
 
 /// Why a signature packet states nothing.
@@ -37,7 +37,7 @@ pub(super) enum Unreadable {
     Malformed(&'static str),
 }
 
-impl Statement {
+impl SignedMessage {
     /// Digests a signature packet.
     pub(super) fn read(packet: Signature) -> Result<Self, Unreadable> {
         let config = packet.config().ok_or(Unreadable::Unsupported)?.clone();
@@ -198,8 +198,8 @@ mod tests {
         Signature::v4(header, SignatureType::Binary, PublicKeyAlgorithm::RSA, hash, [0; 2], bytes, hashed, unhashed)
     }
 
-    fn read(hashed: Vec<Subpacket>, unhashed: Vec<Subpacket>) -> Result<Statement, Unreadable> {
-        Statement::read(packet(HashAlgorithm::Sha256, [vec![created()], hashed].concat(), unhashed))
+    fn read(hashed: Vec<Subpacket>, unhashed: Vec<Subpacket>) -> Result<SignedMessage, Unreadable> {
+        SignedMessage::read(packet(HashAlgorithm::Sha256, [vec![created()], hashed].concat(), unhashed))
     }
 
     #[test]
@@ -243,10 +243,13 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_unsupported_or_malformed() {
         for hash in [HashAlgorithm::Md5, HashAlgorithm::Ripemd160, HashAlgorithm::Other(77)] {
-            assert_eq!(Statement::read(packet(hash, vec![created()], vec![])).unwrap_err(), Unreadable::Unsupported);
+            assert_eq!(
+                SignedMessage::read(packet(hash, vec![created()], vec![])).unwrap_err(),
+                Unreadable::Unsupported
+            );
         }
-        assert!(Statement::read(packet(HashAlgorithm::Sha1, vec![created()], vec![])).is_ok());
-        let without_time = Statement::read(packet(HashAlgorithm::Sha256, vec![], vec![created()]));
+        assert!(SignedMessage::read(packet(HashAlgorithm::Sha1, vec![created()], vec![])).is_ok());
+        let without_time = SignedMessage::read(packet(HashAlgorithm::Sha256, vec![], vec![created()]));
         assert!(matches!(without_time, Err(Unreadable::Malformed(_))), "{without_time:?}");
         let embedded = packet(HashAlgorithm::Sha256, vec![created()], vec![]);
         let embedded = Subpacket::regular(SubpacketData::EmbeddedSignature(Box::new(embedded))).unwrap();

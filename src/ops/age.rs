@@ -11,7 +11,7 @@ use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::platform::Platform;
 use crate::settings::PlatformSelection;
-use crate::source::{Available, ReleaseDates, Source};
+use crate::source::{AvailableVersions, PublicationDates, Source};
 use crate::version::Version;
 
 /// How many versions of a provider are skipped for their age, newest first; older ones are then not asked about.
@@ -29,7 +29,7 @@ pub struct MinimumAge<'a> {
     /// The time at which the age is measured.
     pub now: Timestamp,
     /// When versions were published.
-    pub dates: &'a ReleaseDates,
+    pub dates: &'a PublicationDates,
 }
 
 /// The kinds of reasons why versions are skipped.
@@ -42,13 +42,13 @@ pub enum Reason {
 }
 
 /// Why a version is not chosen.
-pub(super) struct Objection {
+pub(super) struct RejectedVersion {
     pub(super) reason: Reason,
     version: Version,
     why: String,
 }
 
-impl std::fmt::Display for Objection {
+impl std::fmt::Display for RejectedVersion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} is not chosen: {}", self.version, self.why)
     }
@@ -64,12 +64,12 @@ impl Reason {
 }
 
 /// Whether one more version may be asked about after those that were skipped.
-pub(super) fn may_ask_more(skipped: &[Objection]) -> bool {
+pub(super) fn may_ask_more(skipped: &[RejectedVersion]) -> bool {
     skipped.iter().filter(|objection| objection.reason == Reason::TooYoung).count() < MOST_ASKED_ABOUT
 }
 
 /// What to say about the versions that were skipped, the newest first.
-pub(super) fn warning(candidate: &Candidate<'_>, skipped: &[Objection]) -> Option<Diagnostic> {
+pub(super) fn warning(candidate: &Candidate<'_>, skipped: &[RejectedVersion]) -> Option<Diagnostic> {
     let (first, others) = skipped.split_first()?;
     let warning = Diagnostic::warning(first.reason.code(), format!("{} {first}", candidate.name()));
     let warning = match first.reason {
@@ -83,7 +83,7 @@ pub(super) fn warning(candidate: &Candidate<'_>, skipped: &[Objection]) -> Optio
 }
 
 /// The error when nothing else can be chosen than what was skipped.
-pub(super) fn error(candidate: &Candidate<'_>, skipped: &[Objection]) -> Option<Diagnostic> {
+pub(super) fn error(candidate: &Candidate<'_>, skipped: &[RejectedVersion]) -> Option<Diagnostic> {
     let help = match skipped.first()?.reason {
         Reason::TooYoung => "choose it all the same with --min-age 0d",
         Reason::Incomplete => INCOMPLETE_HELP,
@@ -98,14 +98,15 @@ impl UpgradeRequest<'_> {
         &self,
         candidate: &Candidate<'_>,
         version: &Version,
-        available: &Available,
+        available: &AvailableVersions,
         source: &Source,
-    ) -> Option<Objection> {
+    ) -> Option<RejectedVersion> {
         if candidate.has_locked(version) {
             return None;
         }
         let incomplete = self.incomplete(candidate.address, version, available, source);
-        let incomplete = incomplete.map(|why| Objection { reason: Reason::Incomplete, version: version.clone(), why });
+        let incomplete =
+            incomplete.map(|why| RejectedVersion { reason: Reason::Incomplete, version: version.clone(), why });
         incomplete.or_else(|| self.lock.minimum_age?.objection(candidate.address, version, source))
     }
 
@@ -115,7 +116,7 @@ impl UpgradeRequest<'_> {
         &self,
         address: &ProviderAddress,
         version: &Version,
-        available: &Available,
+        available: &AvailableVersions,
         source: &Source,
     ) -> Option<String> {
         if !self.only_complete {
@@ -141,7 +142,12 @@ impl UpgradeRequest<'_> {
 
 impl MinimumAge<'_> {
     /// Why a version is not old enough, or cannot be shown to be.
-    pub(super) fn objection(&self, address: &ProviderAddress, version: &Version, source: &Source) -> Option<Objection> {
+    pub(super) fn objection(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+        source: &Source,
+    ) -> Option<RejectedVersion> {
         if self.age.is_zero() || self.exempt.contains(address) {
             return None;
         }
@@ -151,7 +157,7 @@ impl MinimumAge<'_> {
             Ok(date) => format!("published {date:.0}, and it must be {} old", self.shown_age()),
             Err(why) => format!("when it was published is not known, because {why}"),
         };
-        Some(Objection { reason: Reason::TooYoung, version: version.clone(), why })
+        Some(RejectedVersion { reason: Reason::TooYoung, version: version.clone(), why })
     }
 
     fn shown_age(&self) -> String {

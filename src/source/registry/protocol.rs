@@ -10,7 +10,7 @@ use crate::authentication::packages::PackageReport;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::Hash;
 use crate::platform::Platform;
-use crate::source::{Available, Offer};
+use crate::source::{AvailableVersion, AvailableVersions};
 use crate::version::Version;
 
 /// Plugin protocols that OpenTofu and Terraform speak.
@@ -107,13 +107,13 @@ pub(crate) fn unsupported_protocol(address: &ProviderAddress, version: &Version,
 }
 
 /// Versions and platforms that cannot be read are left out, as if the registry had not listed them.
-impl From<VersionList> for Available {
+impl From<VersionList> for AvailableVersions {
     fn from(list: VersionList) -> Self {
         let offer = |entry: VersionEntry| {
             let version = entry.version.parse::<Version>().ok()?;
             let platforms = entry.platforms.unwrap_or_default().into_iter();
             let platforms = platforms.map(|platform| Platform { os: platform.os, arch: platform.arch }).collect();
-            Some((version, Offer { protocols: entry.protocols.unwrap_or_default(), platforms }))
+            Some((version, AvailableVersion { protocols: entry.protocols.unwrap_or_default(), platforms }))
         };
         Self {
             versions: list.versions.into_iter().filter_map(offer).collect(),

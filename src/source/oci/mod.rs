@@ -26,12 +26,12 @@ pub use template::{Repository, RepositoryError, RepositoryTemplate};
 use self::client::RepositoryClient;
 use self::manifest::{Reference, Targets};
 use super::download::{Archive, Downloader, Expected};
-use super::once_map::OnceMap;
-use super::{Available, Fetched, Offer, ProgressSink, SourceError, Wanted};
+use super::{AvailableVersion, AvailableVersions, Fetched, PackageId, ProgressSink, SourceError};
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
+use crate::once_map::OnceMap;
 use crate::package::Limits;
 use crate::platform::Platform;
 use crate::version::Version;
@@ -63,12 +63,15 @@ impl OciMirror {
     }
 
     /// The versions of a provider. The platforms of a version are not known without its index.
-    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<Available, SourceError> {
+    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<AvailableVersions, SourceError> {
         let client = self.client(address).map_err(SourceError::Failed)?;
         match client.tags() {
             Ok(Some(tags)) => {
                 let versions = tags.iter().filter_map(|tag| version_of_tag(tag));
-                Ok(Available { versions: versions.map(|v| (v, Offer::default())).collect(), warnings: Vec::new() })
+                Ok(AvailableVersions {
+                    versions: versions.map(|v| (v, AvailableVersion::default())).collect(),
+                    warnings: Vec::new(),
+                })
             }
             Ok(None) => {
                 let message = format!("the OCI registry has no repository {} for {address}", client.repository());
@@ -88,7 +91,7 @@ impl OciMirror {
     }
 
     /// Fetches a package. What its manifest says of it is checked; nobody vouches for it beyond that.
-    pub(super) fn package(&self, wanted: &Wanted, progress: ProgressSink<'_>) -> Result<Fetched> {
+    pub(super) fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
         let client = self.client(&wanted.address)?;
         let target = self.target(wanted)?;
         let manifest = client.manifest_by_digest(&target.digest, manifest::MANIFEST);
@@ -131,7 +134,7 @@ impl OciMirror {
     }
 
     /// The manifest of a platform: the only one there is.
-    fn target(&self, wanted: &Wanted) -> Result<Reference> {
+    fn target(&self, wanted: &PackageId) -> Result<Reference> {
         let targets = self.targets(&wanted.address, &wanted.version)?;
         let mut fitting = targets.iter().filter(|(platform, _)| *platform == wanted.platform);
         match (fitting.next(), fitting.next()) {

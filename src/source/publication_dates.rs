@@ -9,10 +9,10 @@ use serde::Deserialize;
 use url::Url;
 
 use super::Source;
-use super::once_map::OnceMap;
 use crate::address::ProviderAddress;
 use crate::dialect::Dialect;
 use crate::net::{Client, Purpose};
+use crate::once_map::OnceMap;
 use crate::version::Version;
 
 /// The documents with dates of a provider with hundreds of versions have some hundred KiB.
@@ -28,7 +28,7 @@ pub struct DateServices {
 }
 
 /// Publication dates, asked for once per provider.
-pub struct ReleaseDates {
+pub struct PublicationDates {
     client: Client,
     services: DateServices,
     documents: OnceMap<ProviderAddress, Result<Arc<Dates>, String>>,
@@ -67,7 +67,7 @@ struct VersionAttributes {
     published_at: Option<String>,
 }
 
-impl ReleaseDates {
+impl PublicationDates {
     /// Dates that are asked for through `client`, without credentials.
     pub fn new(client: Client, services: DateServices) -> Self {
         Self { client, services, documents: OnceMap::default() }

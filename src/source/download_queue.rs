@@ -9,7 +9,7 @@ use crate::address::ProviderAddress;
 ///
 /// Of those that wait, one for the host with the fewest downloads comes next, so that a slow host does not take all places;
 /// among these, one of the provider with the largest packages, so that no large one is left alone at the end.
-pub(super) struct Permits {
+pub(super) struct DownloadQueue {
     state: Mutex<State>,
     freed: Condvar,
 }
@@ -32,11 +32,11 @@ struct Waiting {
 
 /// A place, given back when dropped.
 pub(super) struct Permit<'a> {
-    permits: &'a Permits,
+    download_queue: &'a DownloadQueue,
     host: String,
 }
 
-impl Permits {
+impl DownloadQueue {
     /// Places for `free` downloads.
     pub(super) fn new(free: usize) -> Self {
         let (busy, waiting, sizes) = (BTreeMap::new(), BTreeMap::new(), HashMap::new());
@@ -64,7 +64,7 @@ impl Permits {
         *state.busy.entry(host.to_owned()).or_default() += 1;
         // There may be a place for somebody else, too.
         self.freed.notify_all();
-        Permit { permits: self, host: host.to_owned() }
+        Permit { download_queue: self, host: host.to_owned() }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -86,12 +86,12 @@ impl State {
 
 impl Drop for Permit<'_> {
     fn drop(&mut self) {
-        let mut state = self.permits.lock();
+        let mut state = self.download_queue.lock();
         state.free += 1;
         if let Some(busy) = state.busy.get_mut(&self.host) {
             *busy -= 1;
         }
-        self.permits.freed.notify_all();
+        self.download_queue.freed.notify_all();
     }
 }
 
@@ -107,18 +107,21 @@ mod tests {
     }
 
     /// The order in which those who wait get the only place.
-    fn order(permits: &Permits, waiting: &[(&'static str, &'static str)]) -> Vec<(&'static str, &'static str)> {
+    fn order(
+        download_queue: &DownloadQueue,
+        waiting: &[(&'static str, &'static str)],
+    ) -> Vec<(&'static str, &'static str)> {
         let (sender, receiver) = mpsc::channel();
-        let held = permits.acquire("elsewhere.test", &provider("other"));
+        let held = download_queue.acquire("elsewhere.test", &provider("other"));
         std::thread::scope(|scope| {
             for (index, (host, name)) in waiting.iter().enumerate() {
                 let sender = sender.clone();
                 scope.spawn(move || {
-                    let _permit = permits.acquire(host, &provider(name));
+                    let _permit = download_queue.acquire(host, &provider(name));
                     sender.send((*host, *name)).unwrap();
                 });
                 // So that they come in this order.
-                while permits.lock().waiting.len() <= index {
+                while download_queue.lock().waiting.len() <= index {
                     std::thread::yield_now();
                 }
             }
@@ -131,25 +134,25 @@ mod tests {
     #[test]
     fn who_came_first_is_first_if_nothing_else_is_known() {
         let waiting = [("a.test", "one"), ("a.test", "two"), ("b.test", "three")];
-        assert_eq!(order(&Permits::new(1), &waiting), waiting);
+        assert_eq!(order(&DownloadQueue::new(1), &waiting), waiting);
     }
 
     #[test]
     fn the_largest_comes_first() {
-        let permits = Permits::new(1);
-        permits.learn_size(&provider("large"), 3);
-        permits.learn_size(&provider("large"), 2);
-        permits.learn_size(&provider("middling"), 2);
+        let download_queue = DownloadQueue::new(1);
+        download_queue.learn_size(&provider("large"), 3);
+        download_queue.learn_size(&provider("large"), 2);
+        download_queue.learn_size(&provider("middling"), 2);
         let waiting = [("a.test", "unknown"), ("a.test", "middling"), ("a.test", "large")];
-        assert_eq!(order(&permits, &waiting), [waiting[2], waiting[1], waiting[0]]);
+        assert_eq!(order(&download_queue, &waiting), [waiting[2], waiting[1], waiting[0]]);
     }
 
     #[test]
     fn a_host_that_is_busy_waits_for_the_others() {
-        let permits = Permits::new(2);
-        permits.learn_size(&provider("large"), 3);
-        let _slow = permits.acquire("slow.test", &provider("large"));
+        let download_queue = DownloadQueue::new(2);
+        download_queue.learn_size(&provider("large"), 3);
+        let _slow = download_queue.acquire("slow.test", &provider("large"));
         let waiting = [("slow.test", "large"), ("swift.test", "small"), ("swift.test", "tiny")];
-        assert_eq!(order(&permits, &waiting), [waiting[1], waiting[2], waiting[0]]);
+        assert_eq!(order(&download_queue, &waiting), [waiting[1], waiting[2], waiting[0]]);
     }
 }

@@ -1,18 +1,21 @@
 //! Editing a lock file so that only what changed differs (spec section 3, "Writing").
 
+mod block;
+mod hash_list;
+
 use std::path::Path;
 
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::hash::Hash;
 
-use super::canonical::{canonical_text, is_header_line, push_block};
-use super::file::SIZE_LIMIT;
-use super::parse::{BYTE_ORDER_MARK, parse};
-use super::recognise::recognise;
-use super::trivia::{self, Kind, tokens};
-use super::written::{Attribute, Text, WrittenEntry};
-use super::{Document, LockedProvider, Locks, block};
+use crate::lockfile::canonical::{canonical_text, is_header_line, push_block};
+use crate::lockfile::file::SIZE_LIMIT;
+use crate::lockfile::parse::{BYTE_ORDER_MARK, parse};
+use crate::lockfile::recognise::recognise;
+use crate::lockfile::trivia::{self, Kind, tokens};
+use crate::lockfile::written::{Attribute, Text, WrittenEntry};
+use crate::lockfile::{Document, LockedProvider, Locks};
 
 impl Document {
     /// The file's bytes when it records `new`, with only what differs changed: comments, blank lines, the order of
