@@ -1,4 +1,5 @@
-//! Provider addresses: `[hostname/]namespace/type` (spec section 1).
+//! Provider addresses, `[HOSTNAME/]NAMESPACE/TYPE`, read as OpenTofu reads them: its `internal/addrs/provider.go`,
+//! <https://github.com/opentofu/registry-address> and <https://github.com/hashicorp/terraform-svchost>.
 
 use std::fmt;
 
@@ -24,13 +25,13 @@ pub struct ProviderAddress {
     pub name: String,
 }
 
-/// Why a text is no provider address.
+/// Why a text is not a provider address.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// Neither one, two nor three parts, or an empty one.
     #[error("a provider address is [HOSTNAME/]NAMESPACE/TYPE")]
     Shape,
-    /// The host is no host name.
+    /// The host is not a valid host name.
     #[error("{0:?} is not a host name")]
     Hostname(String),
     /// The host is written in punycode.
@@ -77,6 +78,11 @@ impl Hostname {
         })
     }
 
+    /// The host of the registry that an address without a host belongs to.
+    pub fn default_of(dialect: Dialect) -> Self {
+        Self::known(dialect.default_host_name())
+    }
+
     /// A name that is known to be normal.
     pub(crate) fn known(ascii: &str) -> Self {
         Self { ascii: ascii.to_owned() }
@@ -120,8 +126,8 @@ impl ProviderAddress {
     pub fn parse(text: &str, dialect: Dialect) -> Result<Self, AddressError> {
         let parts: Vec<_> = text.split('/').collect();
         let (hostname, namespace, name) = match parts[..] {
-            [name] => (dialect.default_host(), "hashicorp", name),
-            [namespace, name] => (dialect.default_host(), namespace, name),
+            [name] => (Hostname::default_of(dialect), "hashicorp", name),
+            [namespace, name] => (Hostname::default_of(dialect), namespace, name),
             [host, namespace, name] => (Hostname::parse(host)?, namespace, name),
             _ => return Err(AddressError::Shape),
         };

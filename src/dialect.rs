@@ -1,9 +1,7 @@
-//! The two programs whose lock files are managed (spec, "Dialect").
+//! The two programs whose lock files are managed.
 
 use std::fmt;
 use std::str::FromStr;
-
-use crate::address::Hostname;
 
 /// Which program's rules apply.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -15,18 +13,13 @@ pub enum Dialect {
     Terraform,
 }
 
-/// A text that names no dialect.
+/// The text is not the name of a dialect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a dialect; write \"tofu\" or \"terraform\"")]
 pub struct DialectError(pub String);
 
 impl Dialect {
-    /// The registry that an address without a host belongs to.
-    pub fn default_host(self) -> Hostname {
-        Hostname::known(self.default_host_name())
-    }
-
-    /// [`Dialect::default_host`] as text.
+    /// The host of the registry that an address without a host belongs to.
     pub fn default_host_name(self) -> &'static str {
         match self {
             Self::Tofu => "registry.opentofu.org",

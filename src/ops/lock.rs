@@ -289,7 +289,7 @@ pub(super) fn carry_over(request: &LockRequest<'_>) -> (Locks, BTreeMap<Provider
     };
     if dialect == Dialect::Tofu {
         for (address, provider) in locks.iter().filter(|(address, _)| predecessor(address)) {
-            let hostname: Hostname = dialect.default_host();
+            let hostname = Hostname::default_of(dialect);
             let successor = ProviderAddress { hostname, ..address.clone() };
             if !locks.contains_key(&successor) && (only.is_empty() || only.contains(&successor)) {
                 new.insert(successor.clone(), LockedProvider { hashes: BTreeSet::new(), ..provider.clone() });
