@@ -1,4 +1,4 @@
-//! MultiSource sources, as a `provider_installation` block lists them: OpenTofu's explicit installation methods.
+//! Several sources, as a `provider_installation` block lists them: OpenTofu's explicit installation methods.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
