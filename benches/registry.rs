@@ -10,14 +10,11 @@
 //!
 //! With `--http 2` it speaks HTTP/2. With `--content FILE` a package is made of that file, repeated to `--size`, so that it packs as real programs do.
 
-#[path = "../tests/stories/support/mod.rs"]
-mod support;
-
 use std::io::{BufRead as _, Write as _};
 use std::time::Duration;
 
+use provlock_test::{Fault, PackagesMap, Registry, Times, url};
 use serde_json::json;
-use support::{Fault, PackagesMap, Registry, Times, url};
 
 const HOSTS: [&str; 2] = ["registry.opentofu.org", "registry.terraform.io"];
 const VERSIONS: [&str; 2] = ["1.0.0", "1.1.0"];

@@ -1,21 +1,21 @@
-//! The three laws of the lock file (spec section 3): over the files in `testdata/locks`, over generated files, and over
-//! any folder: `PROVLOCK_CORPUS=DIR cargo test --release --test corpus -- --ignored --nocapture`.
+//! The properties of editing a lock file: over the files in `testdata/locks`, over generated files, and over any folder:
+//! `PROVLOCK_CORPUS=DIR cargo test --release --test corpus -- --ignored --nocapture`.
 
 mod lockfile;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lockfile::dice::Dice;
-use lockfile::laws::{Verdict, check_file};
-use lockfile::{changes, generated, laws};
+use lockfile::properties::{Verdict, check_file};
+use lockfile::rng::Rng;
+use lockfile::{changes, generated, properties};
 use proptest::prelude::*;
 
 /// How many random series of changes every file is put through, besides those that every file is put through.
 const SERIES: u64 = 12;
 
 #[test]
-fn laws_hold_for_own_lock_files() {
+fn properties_hold_for_own_lock_files() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/locks");
     let files = lock_files(&folder);
     assert!(files.len() >= 30, "only {} files in {}", files.len(), folder.display());
@@ -34,44 +34,45 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn laws_hold_for_canonical_files(seed: u64) {
-        let mut dice = Dice::new(seed);
-        let (locks, dialect) = (generated::locks(&mut dice), generated::dialect(&mut dice));
+    fn properties_hold_for_canonical_files(seed: u64) {
+        let mut rng = Rng::new(seed);
+        let (locks, dialect) = (generated::locks(&mut rng), generated::dialect(&mut rng));
         let text = provlock::lockfile::canonical_text(&locks, dialect);
-        check_generated(&mut dice, text.as_bytes())?;
+        check_generated(&mut rng, text.as_bytes())?;
     }
 
     #[test]
-    fn laws_hold_for_files_written_by_hand(seed: u64) {
-        let mut dice = Dice::new(seed);
-        let text = generated::handwritten(&mut dice);
-        check_generated(&mut dice, text.as_bytes())?;
+    fn properties_hold_for_files_written_by_hand(seed: u64) {
+        let mut rng = Rng::new(seed);
+        let text = generated::handwritten(&mut rng);
+        check_generated(&mut rng, text.as_bytes())?;
     }
 
     #[test]
     fn mangled_files_are_refused_or_kept(seed: u64) {
-        let mut dice = Dice::new(seed);
-        let bytes = generated::mangled(&mut dice);
+        let mut rng = Rng::new(seed);
+        let bytes = generated::mangled(&mut rng);
         if let Verdict::Broken(why) = check_file(Path::new("mangled"), &bytes, 1) {
             return Err(TestCaseError::fail(format!("{why}\n{}", String::from_utf8_lossy(&bytes))));
         }
     }
 }
 
-fn check_generated(dice: &mut Dice, bytes: &[u8]) -> Result<(), TestCaseError> {
+fn check_generated(rng: &mut Rng, bytes: &[u8]) -> Result<(), TestCaseError> {
     let failed = |why| TestCaseError::fail(format!("{why}\n----\n{}", String::from_utf8_lossy(bytes)));
-    let document = laws::read(Path::new("generated"), bytes).map_err(|codes| failed(format!("refused: {codes:?}")))?;
-    laws::check_unchanged(&document).map_err(failed)?;
+    let document =
+        properties::read(Path::new("generated"), bytes).map_err(|codes| failed(format!("refused: {codes:?}")))?;
+    properties::check_unchanged(&document).map_err(failed)?;
     for count in 1..4 {
-        let new = changes::random(dice, count).iter().fold(document.locks().clone(), changes::apply);
-        laws::check_change(&document, &new).map_err(failed)?;
+        let new = changes::random(rng, count).iter().fold(document.locks().clone(), changes::apply);
+        properties::check_change(&document, &new).map_err(failed)?;
     }
     Ok(())
 }
 
 #[test]
 #[ignore = "reads the folder that PROVLOCK_CORPUS names"]
-fn laws_hold_for_a_folder() {
+fn properties_hold_for_a_folder() {
     let folder = std::env::var("PROVLOCK_CORPUS").expect("PROVLOCK_CORPUS=DIR");
     let files = lock_files(Path::new(&folder));
     let (mut kept, mut refused, mut broken) = (0, Vec::new(), Vec::new());
@@ -91,7 +92,7 @@ fn laws_hold_for_a_folder() {
         println!("BROKEN {line}");
     }
     assert!(!files.is_empty(), "no lock files below {folder}");
-    assert!(broken.is_empty(), "the laws do not hold for {} files", broken.len());
+    assert!(broken.is_empty(), "the properties do not hold for {} files", broken.len());
 }
 
 /// The lock files below a folder, in the order of their names.

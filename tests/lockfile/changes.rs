@@ -8,8 +8,8 @@ use provlock::hash::Hash;
 use provlock::lockfile::{LockedProvider, Locks};
 use provlock::version::Version;
 
-use super::dice::Dice;
 use super::generated;
+use super::rng::Rng;
 
 /// One change. Numbers choose a provider or hash by its place, counted round.
 #[derive(Debug)]
@@ -62,45 +62,45 @@ fn edit(locks: &mut Locks, place: usize, change: impl FnOnce(&mut LockedProvider
     address.and_then(|address| locks.get_mut(&address)).map(change);
 }
 
-pub fn random(dice: &mut Dice, count: usize) -> Vec<Change> {
-    (0..count).map(|_| random_change(dice)).collect()
+pub fn random(rng: &mut Rng, count: usize) -> Vec<Change> {
+    (0..count).map(|_| random_change(rng)).collect()
 }
 
-fn random_change(dice: &mut Dice) -> Change {
-    let place = dice.below(20);
-    match dice.below(16) {
-        0..=2 => Change::Add(generated::address(dice), generated::provider(dice)),
+fn random_change(rng: &mut Rng) -> Change {
+    let place = rng.below(20);
+    match rng.below(16) {
+        0..=2 => Change::Add(generated::address(rng), generated::provider(rng)),
         3..=4 => Change::Remove(place),
-        5 => Change::Version(place, generated::version(dice)),
+        5 => Change::Version(place, generated::version(rng)),
         6 => Change::Constraints(place, ConstraintList::default()),
-        7..=8 => Change::Constraints(place, generated::constraints(dice)),
-        9..=10 => Change::AddHash(place, generated::hash(dice)),
-        11..=12 => Change::RemoveHash(place, dice.below(30)),
+        7..=8 => Change::Constraints(place, generated::constraints(rng)),
+        9..=10 => Change::AddHash(place, generated::hash(rng)),
+        11..=12 => Change::RemoveHash(place, rng.below(30)),
         13 => Change::ReplaceHashes(place, BTreeSet::new()),
-        14 => Change::ReplaceHashes(place, generated::hashes(dice)),
-        _ => Change::UpgradeAll(generated::version(dice), generated::hashes(dice)),
+        14 => Change::ReplaceHashes(place, generated::hashes(rng)),
+        _ => Change::UpgradeAll(generated::version(rng), generated::hashes(rng)),
     }
 }
 
 /// Changes that every file is put through, each on its own.
-pub fn always(dice: &mut Dice, providers: usize) -> Vec<Change> {
+pub fn always(rng: &mut Rng, providers: usize) -> Vec<Change> {
     let mut changes = vec![
         Change::RemoveAll,
-        Change::UpgradeAll(generated::version(dice), generated::hashes(dice)),
-        Change::Add("a.example/first/first".parse_address(), generated::provider(dice)),
-        Change::Add("registry.opentofu.org/middle/middle".parse_address(), generated::provider(dice)),
-        Change::Add("zz.example/last/last".parse_address(), generated::provider(dice)),
+        Change::UpgradeAll(generated::version(rng), generated::hashes(rng)),
+        Change::Add("a.example/first/first".parse_address(), generated::provider(rng)),
+        Change::Add("registry.opentofu.org/middle/middle".parse_address(), generated::provider(rng)),
+        Change::Add("zz.example/last/last".parse_address(), generated::provider(rng)),
     ];
     for place in 0..providers {
         changes.extend([
             Change::Remove(place),
-            Change::Version(place, generated::version(dice)),
+            Change::Version(place, generated::version(rng)),
             Change::Constraints(place, ConstraintList::default()),
-            Change::Constraints(place, generated::constraints(dice)),
-            Change::AddHash(place, generated::hash(dice)),
-            Change::RemoveHash(place, dice.below(30)),
+            Change::Constraints(place, generated::constraints(rng)),
+            Change::AddHash(place, generated::hash(rng)),
+            Change::RemoveHash(place, rng.below(30)),
             Change::ReplaceHashes(place, BTreeSet::new()),
-            Change::ReplaceHashes(place, generated::hashes(dice)),
+            Change::ReplaceHashes(place, generated::hashes(rng)),
         ]);
     }
     changes

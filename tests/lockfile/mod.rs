@@ -1,6 +1,6 @@
-//! Lock files to try the laws on, changes to make to them, and the laws.
+//! Lock files to test the properties on, changes to make to them, and the properties.
 
 pub mod changes;
-pub mod dice;
 pub mod generated;
-pub mod laws;
+pub mod properties;
+pub mod rng;

@@ -1,0 +1,371 @@
+//! A temporary home and project, and the `provlock` program run in it with no variable of the caller.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::SystemTime;
+
+use tempfile::TempDir;
+
+use super::registry::Registry;
+
+const LOCK_FILE: &str = ".terraform.lock.hcl";
+
+/// A home directory, a project directory and the variables of the programs that run there.
+pub struct TestEnvironment {
+    root: TempDir,
+    variables: BTreeMap<OsString, OsString>,
+}
+
+/// A run in preparation.
+#[must_use = "nothing runs before `run`"]
+pub struct Invocation {
+    command: Command,
+    shown: String,
+    input: Vec<u8>,
+}
+
+/// What a run has left.
+#[derive(Clone, Debug)]
+pub struct Output {
+    /// `None` if a signal ended the program.
+    pub code: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+    shown: String,
+}
+
+/// Everything in the project directory.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Snapshot(BTreeMap<PathBuf, Entry>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    content: Content,
+    modified: SystemTime,
+    /// Tells a file that was replaced from one that stayed; 0 on Windows.
+    inode: u64,
+}
+
+#[derive(Clone, PartialEq, Eq)]
+enum Content {
+    Directory,
+    Link(PathBuf),
+    File(Vec<u8>),
+}
+
+impl TestEnvironment {
+    /// An empty project, without network: the proxy is a port that nobody listens on.
+    pub fn new() -> Self {
+        let root = tempfile::Builder::new().prefix("provlock-test-").tempdir().unwrap();
+        let mut environment = Self { root, variables: BTreeMap::new() };
+        for folder in ["bin", "home", "temporary", "project"] {
+            fs::create_dir(environment.root().join(folder)).unwrap();
+        }
+        let home = environment.home();
+        for (variable, folder) in [
+            ("XDG_CONFIG_HOME", ".config"),
+            ("XDG_DATA_HOME", ".local/share"),
+            ("XDG_CACHE_HOME", ".cache"),
+            ("XDG_STATE_HOME", ".local/state"),
+            ("APPDATA", "AppData/Roaming"),
+            ("LOCALAPPDATA", "AppData/Local"),
+        ] {
+            environment.set(variable, home.join(folder));
+        }
+        for variable in ["HOME", "USERPROFILE"] {
+            environment.set(variable, &home);
+        }
+        for variable in ["TMPDIR", "TEMP", "TMP"] {
+            environment.set(variable, environment.root().join("temporary"));
+        }
+        environment.set("PATH", search_path(&environment.root().join("bin")));
+        environment.set("LC_ALL", "C.UTF-8");
+        environment.set("GIT_CONFIG_NOSYSTEM", "1");
+        environment.set("GIT_CEILING_DIRECTORIES", environment.root());
+        environment.set_proxy("http://127.0.0.1:1");
+        for variable in SYSTEM_VARIABLES {
+            if let Some(value) = std::env::var_os(variable) {
+                environment.set(variable, value);
+            }
+        }
+        environment
+    }
+
+    /// An empty project that reaches the registry, and no other host.
+    pub fn with_registry(registry: &Registry) -> Self {
+        let mut environment = Self::new();
+        environment.set_proxy(&registry.proxy_url());
+        environment.set("SSL_CERT_FILE", registry.certificate_file());
+        environment
+    }
+
+    fn set_proxy(&mut self, url: &str) {
+        for variable in ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"] {
+            self.set(variable, url);
+        }
+        for variable in ["NO_PROXY", "no_proxy"] {
+            self.set(variable, "");
+        }
+    }
+
+    /// Sets a variable for all runs.
+    pub fn set(&mut self, variable: impl AsRef<OsStr>, value: impl AsRef<OsStr>) {
+        self.variables.insert(variable.as_ref().to_owned(), value.as_ref().to_owned());
+    }
+
+    /// The directory that holds all others. Its path is canonical, so that it compares with what programs print.
+    pub fn root(&self) -> PathBuf {
+        self.root.path().canonicalize().unwrap()
+    }
+
+    /// The home directory.
+    pub fn home(&self) -> PathBuf {
+        self.root().join("home")
+    }
+
+    /// The directory that comes first in `PATH`.
+    pub fn bin(&self) -> PathBuf {
+        self.root().join("bin")
+    }
+
+    /// The directory that runs start in.
+    pub fn project(&self) -> PathBuf {
+        self.root().join("project")
+    }
+
+    /// Writes a file, with the directories that it needs. A relative path is one below the project directory.
+    pub fn write(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.project().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    /// The text of a file below the project directory.
+    #[track_caller]
+    pub fn read(&self, path: impl AsRef<Path>) -> String {
+        let path = self.project().join(path);
+        fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    }
+
+    /// The text of the project's lock file.
+    #[track_caller]
+    pub fn lock_file(&self) -> String {
+        self.read(LOCK_FILE)
+    }
+
+    /// Writes the project's lock file.
+    pub fn write_lock_file(&self, content: impl AsRef<[u8]>) -> PathBuf {
+        self.write(LOCK_FILE, content)
+    }
+
+    /// Whether the project has a lock file.
+    pub fn has_lock_file(&self) -> bool {
+        self.project().join(LOCK_FILE).exists()
+    }
+
+    /// Runs `provlock` in the project directory, with an empty standard input.
+    pub fn provlock<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Output {
+        self.command(arguments).run()
+    }
+
+    /// Prepares a run of `provlock`.
+    pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Invocation {
+        let program = std::env::var_os("CARGO_BIN_EXE_provlock").expect("cargo sets it for tests and benchmarks");
+        self.program(program, arguments)
+    }
+
+    /// Prepares a run of any program, with the same variables.
+    pub fn program<A: AsRef<OsStr>>(
+        &self,
+        program: impl AsRef<OsStr>,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> Invocation {
+        let mut command = Command::new(program.as_ref());
+        command.args(arguments).env_clear().envs(&self.variables).current_dir(self.project());
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let shown = words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
+        Invocation { command, shown, input: Vec::new() }
+    }
+
+    /// Everything in the project directory as it is now.
+    pub fn snapshot(&self) -> Snapshot {
+        let mut entries = BTreeMap::new();
+        collect(&self.project(), &self.project(), &mut entries);
+        Snapshot(entries)
+    }
+}
+
+impl Invocation {
+    /// Runs in another directory; a relative one is below the project directory.
+    pub fn run_in(mut self, directory: impl AsRef<Path>) -> Self {
+        let project = self.command.get_current_dir().unwrap().to_owned();
+        self.command.current_dir(project.join(directory));
+        self
+    }
+
+    /// Sets a variable for this run.
+    pub fn env(mut self, variable: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.command.env(variable, value);
+        self
+    }
+
+    /// Leaves a variable out of this run.
+    pub fn without_env(mut self, variable: impl AsRef<OsStr>) -> Self {
+        self.command.env_remove(variable);
+        self
+    }
+
+    /// What the program reads from its standard input.
+    pub fn stdin(mut self, input: impl Into<Vec<u8>>) -> Self {
+        self.input = input.into();
+        self
+    }
+
+    /// Runs the program to its end.
+    pub fn run(mut self) -> Output {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = self.command.spawn().unwrap_or_else(|error| panic!("{}: {error}", self.shown));
+        let mut pipe = child.stdin.take().unwrap();
+        // A program that does not read its input has closed it by now; that is its right.
+        let writer = std::thread::spawn(move || drop(pipe.write_all(&self.input)));
+        let output = child.wait_with_output().unwrap();
+        writer.join().unwrap();
+        Output {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            shown: self.shown,
+        }
+    }
+
+    /// Runs the program to its end, with empty input and its stdout going elsewhere.
+    pub fn run_into(mut self, stdout: Stdio) -> Output {
+        let child = self.command.stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped()).spawn();
+        let output = child.unwrap().wait_with_output().unwrap();
+        Output {
+            code: output.status.code(),
+            stdout: String::new(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            shown: self.shown,
+        }
+    }
+
+    /// Starts the program, for tests that kill it. Its input is empty and its output goes nowhere.
+    pub fn spawn(mut self) -> Child {
+        self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+}
+
+impl Output {
+    /// Fails unless the exit code is this one.
+    #[track_caller]
+    pub fn assert_code(&self, code: i32) -> &Self {
+        assert_eq!(self.code, Some(code), "wrong exit code of\n{self}");
+        self
+    }
+
+    /// Fails unless standard output holds the text.
+    #[track_caller]
+    pub fn assert_stdout_has(&self, text: &str) -> &Self {
+        assert!(self.stdout.contains(text), "no {text:?} on standard output of\n{self}");
+        self
+    }
+
+    /// Fails unless standard error holds the text.
+    #[track_caller]
+    pub fn assert_stderr_has(&self, text: &str) -> &Self {
+        assert!(self.stderr.contains(text), "no {text:?} on standard error of\n{self}");
+        self
+    }
+
+    /// Fails if the text is anywhere in the output: for secrets.
+    #[track_caller]
+    pub fn assert_lacks(&self, text: &str) -> &Self {
+        assert!(!self.stdout.contains(text) && !self.stderr.contains(text), "{text:?} in the output of\n{self}");
+        self
+    }
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { code, stdout, stderr, shown } = self;
+        write!(f, "$ {shown}\n--- exit code {code:?}\n--- standard output\n{stdout}\n--- standard error\n{stderr}\n---")
+    }
+}
+
+impl Snapshot {
+    /// Fails and names what differs, unless both are the same.
+    #[track_caller]
+    pub fn assert_same(&self, other: &Snapshot) {
+        let paths: std::collections::BTreeSet<_> = self.0.keys().chain(other.0.keys()).collect();
+        let differences: Vec<String> = paths
+            .into_iter()
+            .filter(|path| self.0.get(*path) != other.0.get(*path))
+            .map(|path| format!("{}: {:?} became {:?}", path.display(), self.0.get(path), other.0.get(path)))
+            .collect();
+        assert!(differences.is_empty(), "the project has changed:\n{}", differences.join("\n"));
+    }
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory => f.write_str("directory"),
+            Self::Link(target) => write!(f, "link to {}", target.display()),
+            Self::File(bytes) => write!(f, "{} bytes {:?}", bytes.len(), String::from_utf8_lossy(bytes)),
+        }
+    }
+}
+
+fn collect(base: &Path, directory: &Path, entries: &mut BTreeMap<PathBuf, Entry>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let content = if metadata.is_symlink() {
+            Content::Link(fs::read_link(&path).unwrap())
+        } else if metadata.is_dir() {
+            collect(base, &path, entries);
+            Content::Directory
+        } else {
+            Content::File(fs::read(&path).unwrap())
+        };
+        let entry = Entry { content, modified: metadata.modified().unwrap(), inode: inode(&metadata) };
+        entries.insert(path.strip_prefix(base).unwrap().to_owned(), entry);
+    }
+}
+
+// What differs between the systems is below.
+
+#[cfg(unix)]
+const SYSTEM_VARIABLES: [&str; 0] = [];
+#[cfg(windows)]
+const SYSTEM_VARIABLES: [&str; 3] = ["SystemRoot", "SystemDrive", "PATHEXT"];
+
+#[cfg(unix)]
+fn search_path(first: &Path) -> OsString {
+    let folders = [first, Path::new("/usr/local/bin"), Path::new("/usr/bin"), Path::new("/bin")];
+    std::env::join_paths(folders).unwrap()
+}
+
+/// Git for Windows may be anywhere, so the caller's path is kept.
+#[cfg(windows)]
+fn search_path(first: &Path) -> OsString {
+    let caller = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(first.to_owned()).chain(std::env::split_paths(&caller))).unwrap()
+}
+
+#[cfg(unix)]
+fn inode(metadata: &fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::ino(metadata)
+}
+
+#[cfg(windows)]
+fn inode(_: &fs::Metadata) -> u64 {
+    0
+}

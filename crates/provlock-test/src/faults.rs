@@ -1,0 +1,105 @@
+//! What may go wrong between a request and its answer. For releases that are wrong in themselves see
+//! [`Flaw`](super::publish::Flaw).
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use globset::{Glob, GlobMatcher};
+
+/// Patterns for the requests of the protocol; `*` also matches slashes. A pattern is matched with `HOST/PATH`, so that
+/// `registry.example.com/*.zip` or `*/null/versions` is narrower.
+pub mod url {
+    pub const ANY: &str = "*";
+    pub const DISCOVERY: &str = "*/.well-known/terraform.json";
+    pub const VERSIONS: &str = "*/versions";
+    pub const DOWNLOAD: &str = "*/download/*";
+    pub const SHASUMS: &str = "*_SHA256SUMS";
+    pub const SIGNATURE: &str = "*_SHA256SUMS.sig";
+    pub const PACKAGE: &str = "*.zip";
+    pub const MIRROR_INDEX: &str = "*/index.json";
+}
+
+/// How often a fault strikes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    Always,
+    /// The first requests of every URL that matches, each URL on its own.
+    First(usize),
+}
+
+/// What happens to a request. Delays add up; of the others the first that was ordered counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Answered with this status.
+    Status(u16),
+    /// Answered with 429 and a `Retry-After` header in seconds.
+    TooManyRequests { retry_after: u64 },
+    /// The connection is reset instead of an answer.
+    Reset,
+    /// The connection ends after half of the body.
+    Truncated,
+    /// Answered with a redirect to another host, which then answers in the place of the first.
+    RedirectTo(&'static str),
+    /// Answered with status 200 and this body.
+    Body(Vec<u8>),
+    /// Answered later.
+    Delay(Duration),
+    /// The body comes in pieces of 16 KiB with this pause before each.
+    SlowBody { pause: Duration },
+}
+
+/// A fault, where and how often.
+pub(crate) struct Rule {
+    pattern: GlobMatcher,
+    times: Times,
+    fault: Fault,
+    seen: HashMap<String, usize>,
+}
+
+impl Rule {
+    pub(crate) fn new(pattern: &str, times: Times, fault: Fault) -> Self {
+        Self { pattern: matcher(pattern), times, fault, seen: HashMap::new() }
+    }
+
+    /// Counts the request, and says whether the fault strikes it.
+    fn strikes(&mut self, url: &str) -> bool {
+        if !self.pattern.is_match(url) {
+            return false;
+        }
+        let seen = self.seen.entry(url.to_owned()).or_default();
+        *seen += 1;
+        match self.times {
+            Times::Always => true,
+            Times::First(times) => *seen <= times,
+        }
+    }
+}
+
+/// What the faults do to one request, together.
+#[derive(Default)]
+pub(crate) struct Effects {
+    pub(crate) delay: Duration,
+    pub(crate) pause: Duration,
+    pub(crate) instead: Option<Fault>,
+}
+
+pub(crate) fn effects(rules: &mut [Rule], url: &str) -> Effects {
+    let mut effects = Effects::default();
+    for rule in rules {
+        if !rule.strikes(url) {
+            continue;
+        }
+        match &rule.fault {
+            Fault::Delay(delay) => effects.delay += *delay,
+            Fault::SlowBody { pause } => effects.pause += *pause,
+            other => {
+                effects.instead.get_or_insert_with(|| other.clone());
+            }
+        }
+    }
+    effects
+}
+
+pub(crate) fn matcher(pattern: &str) -> GlobMatcher {
+    Glob::new(pattern).unwrap().compile_matcher()
+}

@@ -1,0 +1,26 @@
+//! What the tests and the benchmarks run provlock against: a registry on loopback and a hermetic environment.
+//!
+//! - [`registry`]: publish providers, order faults, read the request log. Its parts: [`publish`] makes releases,
+//!   [`archive`] their packages, [`keys`] their signatures, [`routes`] answers requests, [`faults`] spoils the answers,
+//!   [`server`], [`http2`] and [`tls`] carry them.
+//! - [`environment`]: a temporary home and project, and the `provlock` program run in it.
+//!
+//! Hashes are computed here from the files that go into a package, without the library under test.
+
+pub mod archive;
+pub mod environment;
+pub mod faults;
+mod http2;
+pub mod keys;
+pub mod publish;
+pub mod registry;
+mod routes;
+mod server;
+#[cfg(test)]
+mod tests;
+mod tls;
+
+pub use environment::TestEnvironment;
+pub use faults::{Fault, Times, url};
+pub use publish::{Flaw, PackagesMap};
+pub use registry::{Discovery, Mirror, MirrorHashes, Registry};

@@ -1,0 +1,65 @@
+//! Certificates made at run time: one authority per registry, one certificate per host name that a client asks for.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
+use rustls::ServerConfig;
+use rustls::crypto::aws_lc_rs;
+use rustls::pki_types::PrivatePkcs8KeyDer;
+use rustls::server::{ClientHello, ResolvesServerCert};
+use rustls::sign::CertifiedKey;
+
+/// A TLS configuration that can be any host, and the PEM text of the authority to trust.
+pub(crate) struct Authority {
+    pub(crate) config: Arc<ServerConfig>,
+    pub(crate) certificate: String,
+}
+
+impl Authority {
+    /// Servers offer the application protocol `alpn`, such as `http/1.1` or `h2`.
+    pub(crate) fn new(alpn: &str) -> Self {
+        let mut parameters = CertificateParams::default();
+        parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+        parameters.distinguished_name.push(DnType::CommonName, "provlock test authority");
+        let issuer = CertifiedIssuer::self_signed(parameters, KeyPair::generate().unwrap()).unwrap();
+        let certificate = issuer.pem();
+        let certificates = Certificates { issuer, made: Mutex::default() };
+        let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::new(certificates));
+        config.alpn_protocols = vec![alpn.as_bytes().to_vec()];
+        Self { config: Arc::new(config), certificate }
+    }
+}
+
+#[derive(Debug)]
+struct Certificates {
+    issuer: CertifiedIssuer<'static, KeyPair>,
+    made: Mutex<HashMap<String, Arc<CertifiedKey>>>,
+}
+
+impl Certificates {
+    fn make(&self, name: &str) -> CertifiedKey {
+        let names = [name, "localhost", "127.0.0.1"].map(str::to_owned);
+        let mut parameters = CertificateParams::new(names).unwrap();
+        parameters.distinguished_name.push(DnType::CommonName, name);
+        parameters.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate().unwrap();
+        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
+        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+        CertifiedKey::from_der(vec![certificate.der().clone()], key.into(), &aws_lc_rs::default_provider()).unwrap()
+    }
+}
+
+impl ResolvesServerCert for Certificates {
+    fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
+        // A client that was given an address instead of a name asks for none.
+        let name = hello.server_name().unwrap_or("localhost").to_owned();
+        let mut made = self.made.lock().unwrap();
+        Some(Arc::clone(made.entry(name).or_insert_with_key(|name| Arc::new(self.make(name)))))
+    }
+}

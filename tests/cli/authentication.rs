@@ -1,0 +1,187 @@
+//! What `lock` believes, and what it does not: sums, signatures, keys and recorded hashes.
+
+use super::lock::{BOTH, LOCK_BOTH, entry, lock_file, requires};
+use provlock_test::publish::Flaw;
+use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, keys, url};
+
+#[test]
+fn a_release_that_was_replaced_is_refused() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    let replaced = registry.publish("acme/gamma", "1.5.0").platforms(BOTH).package_file("LICENSE", "other").done();
+    let before = environment.snapshot();
+
+    let refused = environment.provlock(LOCK_BOTH);
+    refused.assert_code(2);
+    for text in [
+        "error[hashes-changed]: the hashes of acme/gamma 1.5.0 in the lock file are not those that",
+        "--> .terraform.lock.hcl:7:5",
+        "none of the 5 recorded hashes",
+        "the release was replaced after it was locked, or the lock file was changed",
+        "help: compare with the provider's release page",
+        "--accept-changed-hashes acme/gamma",
+    ] {
+        refused.assert_stderr_has(text);
+    }
+    before.assert_same(&environment.snapshot());
+
+    let accepted = environment.provlock([&LOCK_BOTH[..], &["--accept-changed-hashes"]].concat());
+    accepted.assert_code(0);
+    assert_eq!(environment.lock_file(), lock_file(&[entry(&replaced, "", &replaced.hashes(&BOTH))]));
+}
+
+#[test]
+fn without_zh_an_unconfirmed_hash_is_a_warning() {
+    let registry = Registry::start();
+    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let other = format!("h1:{}=", "A".repeat(43));
+    environment.write_lock_file(lock_file(&[entry(&gamma, "", std::slice::from_ref(&other))]));
+
+    let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+
+    output
+        .assert_code(0)
+        .assert_stderr_has("warning[hashes-changed]: none of the 1 recorded hashes of acme/gamma 1.5.0");
+    let hashes = [gamma.hashes(&["linux_amd64"]), vec![other]].concat();
+    assert_eq!(environment.lock_file(), lock_file(&[entry(&gamma, "", &hashes)]));
+}
+
+#[test]
+fn a_token_goes_to_the_registry_only() {
+    let registry = Registry::start();
+    registry.require_token("registry.example.com", "s3cr3t-t0ken");
+    registry
+        .publish("registry.example.com/acme/gamma", "1.0.0")
+        .platforms(["linux_amd64"])
+        .files_on("releases.example.com")
+        .done();
+    let mut environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
+
+    let without = environment.provlock(["lock", "-p", "linux_amd64"]);
+    without
+        .assert_code(2)
+        .assert_stderr_has("no credentials were sent")
+        .assert_stderr_has("TF_TOKEN_registry_example_com");
+    assert!(!environment.has_lock_file());
+
+    environment.set("TF_TOKEN_registry_example_com", "s3cr3t-t0ken");
+    let with = environment.provlock(["lock", "-p", "linux_amd64", "-v"]);
+    with.assert_code(0).assert_lacks("s3cr3t-t0ken");
+    let elsewhere = registry.requests_matching("releases.example.com/*");
+    assert!(!elsewhere.is_empty() && elsewhere.iter().all(|request| request.authorization.is_none()), "{elsewhere:?}");
+}
+
+#[test]
+fn what_is_not_authentic_is_refused_and_nothing_is_written() {
+    let flaws = [
+        (Flaw::ShasumDiffers, "package-not-authentic"),
+        (Flaw::PackageDiffers, "package-not-authentic"),
+        (Flaw::SumsWithoutPackages, "package-not-authentic"),
+        (Flaw::BadSignature, "signature-invalid"),
+        (Flaw::GarbageSignature, "signature-invalid"),
+        (Flaw::ArmoredSignature, "signature-invalid"),
+        (Flaw::WrongKey, "signature-invalid"),
+        (Flaw::GarbageKey, "signature-invalid"),
+        (Flaw::MissingSignature, "request-failed"),
+        (Flaw::MissingSums, "request-failed"),
+        (Flaw::MissingPackages, "request-failed"),
+        (Flaw::NoProgram, "invalid-package"),
+    ];
+    for (flaw, code) in flaws {
+        let registry = Registry::start();
+        registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(flaw.clone()).done();
+        let environment = TestEnvironment::with_registry(&registry);
+        environment.write("main.tf", requires("acme/gamma", ""));
+        let before = environment.snapshot();
+
+        let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+
+        assert_eq!(output.code, Some(2), "{flaw:?}\n{output}");
+        output.assert_stderr_has(&format!("error[{code}]")).assert_stderr_has("acme/gamma 1.5.0");
+        before.assert_same(&environment.snapshot());
+    }
+}
+
+#[test]
+fn an_expired_key_is_accepted_with_a_warning_unless_enforced() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).signed_by(&keys::EXPIRED).done();
+    let mut environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_stderr_has("warning[key-expired]");
+    environment.set("OPENTOFU_ENFORCE_GPG_EXPIRATION", "true");
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("acme/gamma");
+}
+
+#[test]
+fn without_keys_signing_is_skipped_on_the_default_host_only() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
+    registry.publish("registry.example.com/acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_stderr_has("signing skipped");
+    environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("unsigned-provider");
+}
+
+#[test]
+fn what_is_accepted_without_keys_on_the_default_host_is_not_accepted_elsewhere() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    let [sums, signature] = [url::SHASUMS, url::SIGNATURE].map(|pattern| {
+        let request = registry.requests_matching(pattern).remove(0);
+        format!("https://{}{}", request.host, request.path)
+    });
+    let same_sums = serde_json::json!({ "shasums_url": sums, "shasums_signature_url": signature });
+    let elsewhere = registry.publish("registry.example.com/acme/gamma", "1.5.0").platforms(["linux_amd64"]);
+    elsewhere.flaw(Flaw::NoKeys).patch_metadata(same_sums).done();
+    environment.write("main.tf", "module \"a\" {\n  source = \"./a\"\n}\nmodule \"b\" {\n  source = \"./b\"\n}\n");
+    environment.write("a/main.tf", requires("acme/gamma", ""));
+    environment.write("b/main.tf", requires("registry.example.com/acme/gamma", ""));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("registry.example.com");
+}
+
+#[test]
+fn a_zh_that_the_release_does_not_have_is_pointed_at() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let zeros = format!("zh:{}", "0".repeat(64));
+    let mut hashes = null.hashes(&["linux_amd64"]);
+    hashes.push(zeros.clone());
+    hashes.sort();
+    let with_zeros = lock_file(&[entry(&null, "", &hashes)]);
+    environment.write_lock_file(with_zeros.clone());
+
+    let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+
+    output.assert_code(0).assert_stderr_has("warning[hash-not-published]");
+    output.assert_stderr_has(&zeros).assert_stderr_has("find out who added it");
+    assert_eq!(environment.lock_file(), with_zeros, "hashes of the same version are kept");
+}
+
+#[test]
+fn secrets_in_the_url_of_a_package_are_not_shown() {
+    let registry = Registry::start();
+    let release = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).flaw(Flaw::PackageDiffers);
+    let package = "https://me:PASSWORD@releases.example.com/null.zip?X-Amz-Signature=SECRET";
+    release.patch_metadata(serde_json::json!({ "download_url": package })).done();
+    registry.add_host("releases.example.com");
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+    output.assert_code(2).assert_stderr_has("releases.example.com/null.zip");
+    assert!(!output.stderr.contains("PASSWORD") && !output.stderr.contains("SECRET"), "{}", output.stderr);
+}

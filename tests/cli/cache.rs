@@ -1,0 +1,267 @@
+//! What is remembered across runs: `lock` with a cache, `--offline`, `--trust-registry`, `provlock cache`.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::json_output::validated;
+use super::lock::requires;
+use provlock_test::publish::{Flaw, PackagesMap};
+use provlock_test::registry::{Discovery, Registry};
+use provlock_test::{Fault, TestEnvironment, Times, url};
+
+const LOCK: [&str; 5] = ["lock", "-p", "linux_amd64", "-p", "darwin_arm64"];
+const BOTH: [&str; 2] = ["darwin_arm64", "linux_amd64"];
+
+/// A project that requires `hashicorp/null`, published in one version.
+fn project(registry: &Registry) -> TestEnvironment {
+    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment
+}
+
+fn forget_lock_file(environment: &TestEnvironment) {
+    fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+}
+
+/// The files of the cache whose path holds the text.
+fn cached(environment: &TestEnvironment, part: &str) -> Vec<PathBuf> {
+    let output = environment.provlock(["cache", "dir"]);
+    output.assert_code(0);
+    let mut folders = vec![PathBuf::from(output.stdout.trim_end())];
+    let mut files = Vec::new();
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { files.push(path) }
+        }
+    }
+    files.retain(|path| path.to_str().unwrap().contains(part));
+    files
+}
+
+#[test]
+fn locking_again_downloads_no_package() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.provlock(LOCK).assert_code(0);
+    let expected = environment.lock_file();
+    assert_eq!(registry.statistics().requests, 8, "discovery, versions, 2 metadata, sums, signature, 2 packages");
+    registry.reset_statistics();
+
+    environment.provlock(LOCK).assert_code(0).assert_stderr_has("Up to date");
+    assert_eq!(registry.requests_to(url::PACKAGE), 0);
+    for asked in [url::VERSIONS, url::SHASUMS, url::SIGNATURE] {
+        assert_eq!(registry.requests_to(asked), 1, "{asked}");
+    }
+    let of_one_platform = 1;
+    assert_eq!((registry.requests_to(url::DOWNLOAD), registry.requests_to(url::DISCOVERY)), (of_one_platform, 0));
+
+    forget_lock_file(&environment);
+    environment.provlock(LOCK).assert_code(0);
+    assert_eq!(environment.lock_file(), expected);
+    assert_eq!(registry.requests_to(url::PACKAGE), 0);
+
+    forget_lock_file(&environment);
+    environment.provlock(LOCK.into_iter().chain(["--no-cache"])).assert_code(0);
+    assert_eq!((registry.requests_to(url::PACKAGE), registry.requests_to(url::DISCOVERY)), (2, 1));
+}
+
+#[test]
+fn a_damaged_entry_does_not_count_and_is_written_anew() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.provlock(LOCK).assert_code(0);
+    let expected = environment.lock_file();
+    let entries = cached(&environment, "by-");
+    assert_eq!(entries.len(), 4, "by hash and by provider");
+    let whole: Vec<_> = entries.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    for (path, text) in entries.iter().zip(&whole) {
+        fs::write(path, text.replacen("h1:", "h1:A", 1)).unwrap();
+    }
+    forget_lock_file(&environment);
+    registry.reset_statistics();
+
+    environment.provlock(LOCK).assert_code(0);
+
+    assert_eq!(environment.lock_file(), expected);
+    assert_eq!(registry.requests_to(url::PACKAGE), 2);
+    let again: Vec<_> = entries.iter().map(|path| fs::read_to_string(path).unwrap()).collect();
+    assert_eq!(again, whole);
+}
+
+#[test]
+fn only_a_platform_that_is_not_remembered_is_downloaded() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.provlock(LOCK).assert_code(0);
+    registry.publish("hashicorp/null", "3.2.4").platforms(["darwin_arm64", "linux_amd64", "windows_amd64"]).done();
+    registry.reset_statistics();
+
+    environment.provlock(LOCK.into_iter().chain(["-p", "windows_amd64"])).assert_code(0);
+    assert_eq!(registry.requests_to(url::PACKAGE), 1);
+    let with_cache = environment.lock_file();
+    forget_lock_file(&environment);
+    environment.provlock(LOCK.into_iter().chain(["-p", "windows_amd64", "--no-cache"])).assert_code(0);
+    assert_eq!(with_cache, environment.lock_file());
+}
+
+#[test]
+fn a_cached_hash_does_not_count_for_a_release_that_was_replaced() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.provlock(LOCK).assert_code(0);
+    let old = environment.lock_file();
+    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).size(300).done();
+    registry.reset_statistics();
+
+    environment.provlock(LOCK).assert_code(2).assert_stderr_has("are not those that registry.opentofu.org publishes");
+    assert_eq!(environment.lock_file(), old);
+    assert_eq!(registry.requests_to(url::PACKAGE), 2);
+}
+
+#[test]
+fn a_package_arrives_while_its_signature_is_checked_and_is_dropped_if_that_is_wrong() {
+    const SIZE: usize = 2_000_000;
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).size(SIZE).flaw(Flaw::BadSignature).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    registry.fault(url::SIGNATURE, Times::Always, Fault::Delay(Duration::from_millis(200)));
+    registry.fault(url::PACKAGE, Times::Always, Fault::SlowBody { pause: Duration::from_millis(100) });
+
+    environment.provlock(LOCK).assert_code(2).assert_stderr_has("error[signature-invalid]");
+
+    assert_eq!(registry.requests_to(url::PACKAGE), 2);
+    assert!(registry.statistics().bytes_sent < SIZE as u64, "neither came whole");
+    assert!(!environment.has_lock_file());
+    assert!(cached(&environment, "by-provider").is_empty());
+}
+
+#[test]
+fn a_host_that_moved_its_service_is_found_again() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.provlock(LOCK).assert_code(0);
+    let entries = cached(&environment, "discovery");
+    assert_eq!(entries.len(), 1);
+    let text = fs::read_to_string(&entries[0]).unwrap();
+    fs::write(&entries[0], text.replace("/v1/providers/", "/formerly/")).unwrap();
+    registry.reset_statistics();
+
+    environment.provlock(LOCK).assert_code(0).assert_stderr_has("Up to date");
+    assert_eq!(registry.requests_to(url::DISCOVERY), 1);
+    registry.reset_statistics();
+    environment.provlock(LOCK).assert_code(0);
+    assert_eq!(registry.requests_to(url::DISCOVERY), 0);
+}
+
+#[test]
+fn a_service_on_another_host_is_discovered_every_time() {
+    let registry = Registry::start();
+    registry.publish("registry.example.com/acme/gamma", "1.0.0").platforms(BOTH).done();
+    let service = "https://releases.example.com/via/registry.example.com/v1/providers/";
+    registry.discovery("registry.example.com", Discovery::Document(serde_json::json!({ "providers.v1": service })));
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
+    for _ in 0..2 {
+        environment.provlock(LOCK).assert_code(0);
+    }
+    assert_eq!(registry.requests_to(url::DISCOVERY), 2);
+    assert!(cached(&environment, "discovery").is_empty());
+}
+
+#[test]
+fn offline_uses_what_is_known_and_says_what_is_missing() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.provlock(LOCK).assert_code(0);
+    let expected = environment.lock_file();
+    registry.reset_statistics();
+    let offline = |platform| environment.provlock(["lock", "--offline", "-p", platform]);
+
+    offline("linux_amd64,darwin_arm64").assert_code(0).assert_stderr_has("Up to date");
+    assert_eq!(environment.lock_file(), expected);
+    let missing = offline("linux_amd64,windows_amd64");
+    missing.assert_code(2).assert_stderr_has("registry.opentofu.org/hashicorp/null 3.2.4 for windows_amd64");
+    missing.assert_stderr_has("without --offline");
+    forget_lock_file(&environment);
+    offline("all").assert_code(0).assert_stderr_has("2 h1, 2 zh");
+    environment.provlock(["cache", "clean"]).assert_code(0).assert_stderr_has("Removed");
+    offline("all").assert_code(2).assert_stderr_has("no package of registry.opentofu.org/hashicorp/null 3.2.4 is");
+    forget_lock_file(&environment);
+    offline("linux_amd64")
+        .assert_code(2)
+        .assert_stderr_has("no version of registry.opentofu.org/hashicorp/null is known");
+    assert_eq!(registry.statistics().requests, 0);
+    assert!(cached(&environment, "").is_empty());
+}
+
+#[test]
+fn offline_refuses_an_entry_that_contradicts_the_cache() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    let genuine = environment.lock_file();
+    let forged = genuine.lines().map(|line| match line.split_once("\"zh:") {
+        Some(_) => format!("    \"zh:{}\",\n", "0".repeat(64)),
+        None if line.contains("\"h1:") => String::new(),
+        None => format!("{line}\n"),
+    });
+    environment.write_lock_file(forged.collect::<String>());
+    environment.provlock(["lock", "--offline", "-p", "linux_amd64"]).assert_code(2);
+}
+
+#[test]
+fn a_trusted_registry_is_taken_at_its_word_where_it_fits_what_is_signed() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).packages(PackagesMap::Right).done();
+    registry.publish("hashicorp/random", "3.7.2").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.provlock(LOCK.into_iter().chain(["--no-cache"])).assert_code(0);
+    let expected = environment.lock_file();
+    assert!(expected.contains(null.h1("linux_amd64")));
+    forget_lock_file(&environment);
+    registry.reset_statistics();
+
+    let output = environment.provlock(LOCK.into_iter().chain(["--trust-registry", "--json"]));
+    output.assert_code(0).assert_stderr_has("2 packages as the registry reports them, not downloaded");
+    assert_eq!(validated(&output.stdout)["roots"][0]["providers"][0]["trusted_registry"], true);
+    assert_eq!(environment.lock_file(), expected);
+    assert_eq!(registry.requests_to(url::PACKAGE), 0);
+
+    forget_lock_file(&environment);
+    let one = environment.provlock(["lock", "-p", "linux_amd64", "--trust-registry"]);
+    one.assert_code(0).assert_stderr_has("1 package as the registry reports it, not downloaded");
+
+    // Where nothing is reported, the packages are downloaded.
+    environment.write("main.tf", requires("hashicorp/random", ""));
+    environment.provlock(LOCK.into_iter().chain(["--trust-registry"])).assert_code(0);
+    assert_eq!(registry.requests_to(url::PACKAGE), 2);
+}
+
+#[test]
+fn a_trusted_registry_that_contradicts_what_is_signed_is_refused() {
+    for map in [PackagesMap::WrongZh, PackagesMap::WithoutPlatform] {
+        let registry = Registry::start();
+        registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).packages(map).done();
+        let environment = TestEnvironment::with_registry(&registry);
+        environment.write("main.tf", requires("hashicorp/null", ""));
+        environment.provlock(LOCK.into_iter().chain(["--trust-registry"])).assert_code(2);
+        assert!(!environment.has_lock_file());
+    }
+}
+
+#[test]
+fn the_directory_of_the_cache_may_be_named_before_or_after_what_is_done_with_it() {
+    let environment = TestEnvironment::new();
+    let elsewhere = environment.project().join("elsewhere");
+    let elsewhere = elsewhere.to_str().unwrap();
+    for arguments in [["cache", "--cache-dir", elsewhere, "dir"], ["cache", "dir", "--cache-dir", elsewhere]] {
+        let output = environment.provlock(arguments);
+        assert_eq!(output.assert_code(0).stdout, format!("{elsewhere}\n"));
+    }
+    environment.provlock(["cache", "clean", "--cache-dir", elsewhere]).assert_code(0).assert_stderr_has(elsewhere);
+}

@@ -1,0 +1,157 @@
+//! Credentials helpers: real programs on disk.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::private::private;
+use provlock_test::TestEnvironment;
+
+const HOST: &str = "registry.example.com";
+const TOKEN: &str = "s3cr3t-t0ken";
+const LOCK: [&str; 5] = ["lock", "-p", "linux_amd64", "--no-cache", "-vvv"];
+/// Keeps one credentials object per host, as a helper should.
+const KEEPER: &str = "case $verb in
+  get) cat \"$dir/$host\" 2>/dev/null || echo '{}' ;;
+  store) cat >\"$dir/$host\" ;;
+  forget) rm -f \"$dir/$host\" ;;
+esac";
+
+/// Installs a helper with the argument `--vault`; `$verb` and `$host` are what it is asked, `$dir` is where it keeps its
+/// files. Returns that directory, in which `calls` lists what it was asked.
+fn install(environment: &TestEnvironment, script: &str) -> PathBuf {
+    let directory = environment.root().join("kept");
+    std::fs::create_dir_all(&directory).unwrap();
+    environment.write(environment.home().join(".tofurc"), "credentials_helper \"test\" {\n  args = [\"--vault\"]\n}\n");
+    let program = environment.home().join(".terraform.d/plugins/terraform-credentials-test");
+    let script =
+        format!("#!/bin/sh\ndir='{}' verb=$2 host=$3\necho \"$@\" >>\"$dir/calls\"\n{script}\n", directory.display());
+    write_program(&program, &script);
+    directory
+}
+
+fn write_program(path: &Path, script: &str) {
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    // Written by another process: a program that this one has open for writing cannot be run by its other threads.
+    let write = "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"";
+    let status = Command::new("/bin/sh").args(["-c", write, "sh"]).arg(path).arg(script).status().unwrap();
+    assert!(status.success());
+}
+
+fn calls(directory: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(directory.join("calls")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_helper_gives_stores_and_forgets() {
+    let (_registry, environment) = private();
+    let directory = install(&environment, KEEPER);
+    std::fs::write(directory.join(HOST), "{\"token\": \"0ld\", \"vault\": {\"path\": \"a\"}}").unwrap();
+
+    let login = environment.command(["login", HOST]).stdin(TOKEN).run();
+    login.assert_code(0).assert_stderr_has("terraform-credentials-test").assert_lacks(TOKEN);
+    let kept: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(directory.join(HOST)).unwrap()).unwrap();
+    assert_eq!(kept, serde_json::json!({ "token": TOKEN, "vault": { "path": "a" } }));
+    environment.provlock(LOCK).assert_code(0).assert_lacks(TOKEN);
+    let check = environment.provlock(["login", "--check", HOST]);
+    check.assert_code(0).assert_stdout_has("the credentials helper").assert_lacks(TOKEN);
+
+    for said in ["Removed the token for registry.example.com from", "There was no token for registry.example.com in"] {
+        let logout = environment.provlock(["logout", HOST]);
+        logout.assert_code(0).assert_stderr_has(said).assert_stderr_has("the credentials helper").assert_lacks(TOKEN);
+    }
+    environment.provlock(LOCK).assert_code(2).assert_stderr_has("no credentials were sent");
+    let asked = calls(&directory);
+    for verb in ["get", "store", "forget"] {
+        assert!(asked.contains(&format!("--vault {verb} {HOST}")), "{asked:?}");
+    }
+    assert!(!environment.home().join(".terraform.d/credentials.tfrc.json").exists());
+}
+
+#[test]
+fn a_helper_is_asked_once_in_a_run() {
+    let (_registry, environment) = private();
+    let directory = install(&environment, &format!("echo '{{\"token\": \"{TOKEN}\"}}'"));
+    environment.provlock(LOCK).assert_code(0);
+    assert_eq!(calls(&directory), [format!("--vault get {HOST}")]);
+}
+
+#[test]
+fn a_helper_that_fails_is_named_with_its_own_words() {
+    for (script, expected) in [
+        ("echo 'the vault is sealed' >&2; exit 3", "says: the vault is sealed"),
+        ("exit 3", "gave no error message (exit status: 3)"),
+        ("kill -9 $$", "gave no error message (signal: 9"),
+        ("echo s3cr3t-t0ken", "printed something that is no JSON object"),
+        ("true", "printed something that is no JSON object"),
+        ("echo '[\"s3cr3t-t0ken\"]'", "printed JSON that is no object"),
+        ("echo '{\"token\": [\"s3cr3t-t0ken\"]}'", "printed a token that is no string"),
+        ("yes s3cr3t-t0ken", "printed too much"),
+        ("echo s3cr3t-t0ken; sleep 60", "took more than 1 seconds"),
+        ("printf '{\"token\": \"s3cr3t-t0ken\\\\nx\"}'", "holds characters that cannot be sent"),
+    ] {
+        let (_registry, mut environment) = private();
+        install(&environment, script);
+        environment.set("PROVLOCK_HELPER_TIMEOUT", if script.contains("sleep") { "1" } else { "20" });
+        for arguments in [&LOCK[..], &["lock", "--json"], &["login", "--check", HOST]] {
+            let output = environment.provlock(arguments);
+            output.assert_code(2).assert_stderr_has(expected).assert_lacks(TOKEN);
+            output.assert_stderr_has("terraform-credentials-test");
+        }
+        assert!(!environment.has_lock_file());
+    }
+}
+
+#[test]
+fn a_helper_that_cannot_store_or_forget_is_an_error() {
+    let (_registry, environment) = private();
+    install(&environment, "case $verb in get) echo '{}' ;; *) echo \"no room: $(cat)\" >&2; exit 1 ;; esac");
+    let login = environment.command(["login", HOST]).stdin(TOKEN).run();
+    login.assert_code(2).assert_stderr_has("cannot store the credentials for registry.example.com").assert_lacks(TOKEN);
+    let logout = environment.provlock(["logout", HOST]);
+    logout.assert_code(2).assert_stderr_has("cannot forget the credentials").assert_stderr_has("says: no room");
+}
+
+#[test]
+fn a_helper_that_is_not_installed_is_a_warning_until_it_is_needed() {
+    let (_registry, mut environment) = private();
+    install(&environment, "true");
+    std::fs::remove_file(environment.home().join(".terraform.d/plugins/terraform-credentials-test")).unwrap();
+    let login = environment.command(["login", HOST]).stdin(TOKEN).run();
+    login.assert_code(2).assert_stderr_has("terraform-credentials-test is not installed").assert_lacks(TOKEN);
+    environment.set("TF_TOKEN_registry_example_com", TOKEN);
+    let lock = environment.provlock(LOCK);
+    lock.assert_code(0).assert_stderr_has("warning[credentials-helper]").assert_stderr_has("looked in");
+}
+
+#[test]
+fn the_environment_and_blocks_come_before_the_helper() {
+    let (_registry, mut environment) = private();
+    let directory = install(&environment, "exit 1");
+    environment.set("TF_TOKEN_registry_example_com", TOKEN);
+    environment.provlock(LOCK).assert_code(0);
+    assert!(calls(&directory).is_empty());
+}
+
+#[test]
+fn the_helper_of_the_documentation_works() {
+    let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/private-registries.md")).unwrap();
+    let (_, after) = page.split_once("<!-- The tests run this script. -->\n```sh\n").unwrap();
+    let (script, _) = after.split_once("```").unwrap();
+    assert_eq!(script.lines().count(), 10);
+    let (_registry, environment) = private();
+    environment.write(environment.home().join(".tofurc"), "credentials_helper \"pass\" {\n  args = []\n}\n");
+    write_program(&environment.home().join(".terraform.d/plugins/terraform-credentials-pass"), script);
+    // The program pass, without encryption: the entry is its last argument.
+    let pass = "#!/bin/sh\nverb=$1\nfor entry; do :; done\nfile=\"$HOME/.password-store/$entry.gpg\"\nmkdir -p \"$(dirname \"$file\")\"\ncase $verb in show) cat \"$file\";; insert) cat >\"$file\";; rm) rm \"$file\";; esac\n";
+    write_program(&environment.bin().join("pass"), pass);
+
+    environment.provlock(LOCK).assert_code(2).assert_stderr_has("no credentials were sent");
+    environment.command(["login", HOST]).stdin(TOKEN).run().assert_code(0).assert_lacks(TOKEN);
+    assert!(environment.home().join(".password-store/tokens/registry.example.com.gpg").exists());
+    environment.provlock(LOCK).assert_code(0).assert_lacks(TOKEN);
+    environment.provlock(["logout", HOST]).assert_code(0);
+    environment.provlock(["logout", HOST]).assert_code(0);
+    environment.provlock(LOCK).assert_code(2).assert_stderr_has("no credentials were sent");
+}

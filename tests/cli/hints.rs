@@ -1,0 +1,44 @@
+//! What `lock` tells those who ask for less or for other things than they may want.
+
+use super::lock::requires;
+use provlock_test::{Registry, TestEnvironment};
+
+#[test]
+fn who_names_no_platform_is_told_of_the_others() {
+    let registry = Registry::start();
+    let current = provlock::platform::Platform::current().to_string();
+    registry.publish("acme/gamma", "1.5.0").platforms([current.as_str(), "plan9_386"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    let hint = "Other platforms: provlock lock -p all, or set platforms in provlock.toml\n";
+    let says = |arguments: &[&str]| {
+        let output = environment.provlock(arguments);
+        output.assert_code(0).stderr.matches(hint).count()
+    };
+    for root in ["a", "b"] {
+        let configuration = format!("provider \"gamma\" {{}}\n{}", requires("acme/gamma", ""));
+        environment.write(format!("{root}/main.tf"), configuration);
+    }
+    assert_eq!(says(&["-C", "a", "lock", "--dry-run"]), 0, "nothing was written");
+    assert_eq!(says(&["lock", "-r"]), 1, "once for all root modules");
+    assert_eq!(says(&["lock", "-r"]), 0, "nothing was written");
+    let again = |arguments: &[&str]| {
+        std::fs::remove_file(environment.project().join("a/.terraform.lock.hcl")).unwrap();
+        says(arguments)
+    };
+    assert_eq!(again(&["-C", "a", "lock", "--quiet"]), 0);
+    assert_eq!(again(&["-C", "a", "lock", "-p", &current]), 0);
+    assert_eq!(again(&["-C", "a", "lock"]), 1);
+    environment.write("provlock.toml", format!("platforms = [\"{current}\"]\n"));
+    assert_eq!(again(&["-C", "a", "lock"]), 0);
+}
+
+#[test]
+fn what_lock_does_not_take_is_said_with_what_does() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let versioned = environment.provlock(["lock", "acme/gamma@1.0.0"]);
+    versioned.assert_code(2).assert_stderr_has("\"acme/gamma@1.0.0\" names a version, and lock takes providers only");
+    versioned.assert_stderr_has("help: move to that version: provlock upgrade acme/gamma@1.0.0");
+    environment.provlock(["lock", "--jobs", "0"]).assert_code(2).assert_stderr_has("must be at least 1");
+    environment.provlock(["lock", "--jobs", "x"]).assert_code(2).assert_stderr_has("must be a number");
+}

@@ -1,0 +1,269 @@
+//! `--use-cli-config`: packages from where the CLI configuration says.
+
+use std::path::Path;
+
+use super::lock::{entry, lock_file, requires};
+use provlock_test::publish::Published;
+use provlock_test::registry::{Mirror, Registry};
+use provlock_test::{Fault, TestEnvironment, Times, url};
+
+const LOCK: [&str; 5] = ["lock", "-p", "linux_amd64", "--no-cache", "--use-cli-config"];
+const LINUX: &str = "linux_amd64";
+const MIRROR: &str = "https://mirror.example.com/providers/";
+
+/// A configuration that requires these providers.
+fn requires_all(sources: &[&str]) -> String {
+    let line = |source: &&str| format!("    {} = {{ source = \"{source}\" }}\n", source.rsplit('/').next().unwrap());
+    let lines: String = sources.iter().map(line).collect();
+    format!("terraform {{\n  required_providers {{\n{lines}  }}\n}}\n")
+}
+
+/// A project with this `provider_installation` block, next to a registry.
+fn project(registry: &Registry, source: &str, installation: &str) -> TestEnvironment {
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", requires(source, ""));
+    configure(&environment, installation);
+    environment
+}
+
+fn configure(environment: &TestEnvironment, installation: &str) {
+    environment.write(environment.home().join(".tofurc"), format!("provider_installation {{\n{installation}\n}}\n"));
+}
+
+fn network_mirror(more: &str) -> String {
+    format!("network_mirror {{\n  url = \"{MIRROR}\"\n  {more}\n}}")
+}
+
+/// Puts a package into a filesystem mirror.
+fn copy(environment: &TestEnvironment, directory: impl AsRef<Path>, published: &Published) {
+    let package = &published.packages[LINUX];
+    environment.write(directory.as_ref().join(&published.address).join(&package.filename), &*package.archive);
+}
+
+fn assert_locked(environment: &TestEnvironment, published: &Published, hashes: &[String]) {
+    assert_eq!(environment.lock_file(), lock_file(&[entry(published, "", hashes)]));
+}
+
+/// What the registry yields.
+fn all_hashes(published: &Published) -> Vec<String> {
+    [published.hashes(&[LINUX]), published.all_zh()].concat()
+}
+
+#[test]
+fn the_block_counts_only_when_it_is_asked_for() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
+    let environment = project(&registry, "hashicorp/null", "filesystem_mirror {\n  path = \"mirror\"\n}");
+    environment
+        .provlock(LOCK)
+        .assert_code(2)
+        .assert_stderr_has("has no package of registry.opentofu.org/hashicorp/null");
+    assert!(registry.requests().is_empty());
+    environment.provlock(&LOCK[..4]).assert_code(0);
+    assert_locked(&environment, &null, &all_hashes(&null));
+}
+
+#[test]
+fn patterns_say_which_method_is_for_which_provider() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
+    let gamma = registry.publish("acme/gamma", "1.5.0").platforms([LINUX]).done();
+    let block =
+        "filesystem_mirror {\n  path = \"mirror\"\n  include = [\"acme/*\"]\n}\ndirect {\n  exclude = [\"acme/*\"]\n}";
+    let environment = project(&registry, "hashicorp/null", block);
+    environment.write("main.tf", requires_all(&["hashicorp/null", "acme/gamma"]));
+    copy(&environment, "mirror", &gamma);
+    environment.provlock(LOCK).assert_code(0);
+    let gamma = entry(&gamma, "", &[gamma.h1(LINUX).to_owned()]);
+    assert_eq!(environment.lock_file(), lock_file(&[gamma, entry(&null, "", &all_hashes(&null))]));
+    assert_eq!(registry.requests_to("*/acme/*"), 0);
+
+    configure(&environment, "direct {\n  include = [\"hashicorp/*\"]\n}");
+    let refused = environment.provlock(LOCK);
+    refused.assert_code(2).assert_stderr_has("no installation method of the CLI configuration is for");
+}
+
+#[test]
+fn the_newest_version_of_all_methods_is_locked() {
+    let registry = Registry::start();
+    let old = registry.publish("hashicorp/null", "3.2.3").platforms([LINUX]).done();
+    let environment = project(&registry, "hashicorp/null", "filesystem_mirror {\n  path = \"mirror\"\n}\ndirect {}");
+    copy(&environment, "mirror", &old);
+    environment.provlock(LOCK).assert_code(0);
+    assert_locked(&environment, &old, &[old.h1(LINUX).to_owned()]);
+
+    std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+    configure(&environment, "direct {}\nfilesystem_mirror {\n  path = \"mirror\"\n}");
+    environment.provlock(LOCK).assert_code(0);
+    assert_locked(&environment, &old, &all_hashes(&old));
+
+    std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+    configure(&environment, "filesystem_mirror {\n  path = \"mirror\"\n}\ndirect {}");
+    let new = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
+    environment.provlock(LOCK).assert_code(0);
+    assert_locked(&environment, &new, &all_hashes(&new));
+}
+
+#[test]
+fn a_method_without_the_provider_or_platform_gives_way_to_the_next() {
+    let registry = Registry::start();
+    let both = [LINUX, "darwin_arm64"];
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(both).done();
+    registry.fault("mirror.example.com/*", Times::Always, Fault::Status(404));
+    let block = format!("{}\nfilesystem_mirror {{\n  path = \"mirror\"\n}}\ndirect {{}}", network_mirror(""));
+    let environment = project(&registry, "hashicorp/null", &block);
+    copy(&environment, "mirror", &null);
+    environment.provlock([&LOCK[..], &["-p", "darwin_arm64"]].concat()).assert_code(0);
+    assert_locked(&environment, &null, &[null.hashes(&both), null.all_zh()].concat());
+    assert_eq!(registry.requests_to(url::PACKAGE), 1);
+
+    let missing = project(&registry, "hashicorp/missing", &block);
+    let refused = missing.provlock(LOCK);
+    refused.assert_code(2).assert_stderr_has("no installation method of the CLI configuration has");
+    refused.assert_stderr_has("the mirror https://mirror.example.com/providers/ has no package of");
+}
+
+#[test]
+fn any_other_failure_of_a_method_stops() {
+    for fault in [Fault::Status(500), Fault::Status(401), Fault::Body(b"no JSON".to_vec())] {
+        let registry = Registry::start();
+        registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
+        registry.fault("mirror.example.com/*", Times::Always, fault);
+        let mut environment = project(&registry, "hashicorp/null", &format!("{}\ndirect {{}}", network_mirror("")));
+        environment.set("TF_REGISTRY_DISCOVERY_RETRY", "0");
+        environment.provlock(LOCK).assert_code(2).assert_stderr_has("https://mirror.example.com/providers/");
+        assert_eq!(registry.requests_to("registry.opentofu.org/*"), 0);
+    }
+}
+
+#[test]
+fn a_trusted_mirror_is_believed_about_other_platforms() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX, "darwin_arm64"]).done();
+    registry.mirror(MIRROR, Mirror::default());
+    let own = [null.h1(LINUX).to_owned(), null.zh(LINUX).to_owned()];
+    let others = [null.h1("darwin_arm64").to_owned(), null.zh("darwin_arm64").to_owned()];
+    for (more, hashes) in [
+        ("", own.to_vec()),
+        ("trust_all_hashes = false", own.to_vec()),
+        ("trust_all_hashes = true", [own.clone(), others].concat()),
+    ] {
+        let environment = project(&registry, "hashicorp/null", &network_mirror(more));
+        environment.provlock(LOCK).assert_code(0);
+        assert_locked(&environment, &null, &hashes);
+    }
+}
+
+#[test]
+fn a_mirror_has_its_own_token_and_number_of_retries() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
+    registry.mirror(MIRROR, Mirror::default());
+    registry.require_token("mirror.example.com", "s3cr3t-t0ken");
+    registry.fault(url::PACKAGE, Times::Always, Fault::Status(500));
+    let mut environment = project(&registry, "hashicorp/null", &network_mirror("download_retry_count = 0"));
+    environment.provlock(LOCK).assert_code(2).assert_stderr_has("TF_TOKEN_mirror_example_com");
+    environment.set("TF_TOKEN_mirror_example_com", "s3cr3t-t0ken");
+    environment.provlock(LOCK).assert_code(2).assert_stderr_has("answered with status 500").assert_lacks("s3cr3t");
+    assert_eq!(registry.requests_to(url::PACKAGE), 1);
+    configure(&environment, &network_mirror("download_retry_count = 1"));
+    environment.provlock(LOCK).assert_code(2).assert_lacks("s3cr3t");
+    assert_eq!(registry.requests_to(url::PACKAGE), 3);
+    assert!(registry.requests_matching(url::PACKAGE).iter().all(|request| request.authorization.is_none()));
+}
+
+#[test]
+fn a_provider_under_development_is_not_locked() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
+    let block = "dev_overrides {\n  \"acme/gamma\" = \"/work/gamma\"\n}\ndirect {}";
+    let environment = project(&registry, "hashicorp/null", block);
+    environment.write("main.tf", requires_all(&["hashicorp/null", "acme/gamma"]));
+    let output = environment.provlock(LOCK);
+    output
+        .assert_code(0)
+        .assert_stderr_has("warning[dev-override]: acme/gamma is not locked: dev_overrides take it from /work/gamma");
+    assert_locked(&environment, &null, &all_hashes(&null));
+    assert_eq!(registry.requests_to("*/acme/*"), 0);
+
+    // Its entry is for those who do not develop it.
+    let gamma = registry.publish("acme/gamma", "1.5.0").platforms([LINUX]).done();
+    environment.provlock(&LOCK[..4]).assert_code(0);
+    registry.publish("acme/gamma", "1.6.0").platforms([LINUX]).done();
+    environment.provlock([&LOCK[..], &["--prune"]].concat()).assert_code(0);
+    let entries = [entry(&gamma, "", &all_hashes(&gamma)), entry(&null, "", &all_hashes(&null))];
+    assert_eq!(environment.lock_file(), lock_file(&entries));
+}
+
+#[test]
+fn what_a_block_cannot_say_is_an_error_at_its_place() {
+    for (block, place, expected) in [
+        (
+            "direct {}\ngit_mirror {\n  url = \"x\"\n}",
+            ".tofurc:3:1",
+            "the installation method \"git_mirror\" is not known",
+        ),
+        ("oci_mirror {\n  repository_template = \"r.test/x\"\n}", ".tofurc:2:1", "must use ${hostname}"),
+        ("network_mirror {\n  url = \"http://m.test/\"\n}", ".tofurc:3:9", "must have an https URL"),
+        ("direct {}\ndev_overrides {}", ".tofurc:3:1", "must come before all installation methods"),
+    ] {
+        let registry = Registry::start();
+        let environment = project(&registry, "hashicorp/null", block);
+        environment.provlock(LOCK).assert_code(2).assert_stderr_has(place).assert_stderr_has(expected);
+        assert!(registry.requests().is_empty());
+    }
+}
+
+#[test]
+fn without_a_block_the_usual_directories_come_before_registries() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
+    let random = registry.publish("hashicorp/random", "3.7.2").platforms([LINUX]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires_all(&["hashicorp/null", "hashicorp/random"]));
+    copy(&environment, environment.home().join(".terraform.d/plugins"), &null);
+    registry.publish("hashicorp/null", "3.3.0").platforms([LINUX]).done();
+    environment.provlock(LOCK).assert_code(0);
+    let entries = [entry(&null, "", &[null.h1(LINUX).to_owned()]), entry(&random, "", &all_hashes(&random))];
+    assert_eq!(environment.lock_file(), lock_file(&entries));
+    assert_eq!(registry.requests_to("*/hashicorp/null/*"), 0);
+}
+
+#[test]
+fn there_is_one_source_at_a_time() {
+    let environment = TestEnvironment::new();
+    let flags = [
+        &["--fs-mirror", "m"][..],
+        &["--net-mirror", MIRROR],
+        &["--oci-mirror", "r.test/{type}"],
+        &["--use-cli-config"],
+    ];
+    for (index, first) in flags.iter().enumerate() {
+        for second in &flags[index + 1..] {
+            let output = environment.provlock([&["lock"], *first, *second].concat());
+            output.assert_code(2).assert_stderr_has("cannot be used with");
+        }
+    }
+    environment.write("main.tf", "");
+    let output = environment.provlock(["lock", "--oci-mirror", "r.test/{name}"]);
+    output.assert_code(2).assert_stderr_has("{name} is not known");
+}
+
+#[test]
+fn upgrade_takes_packages_from_the_same_places() {
+    let registry = Registry::start();
+    let old = registry.publish("hashicorp/null", "3.2.3").platforms([LINUX]).done();
+    let block = "dev_overrides {\n  \"acme/gamma\" = \"/work/gamma\"\n}\nfilesystem_mirror {\n  path = \"mirror\"\n}";
+    let environment = project(&registry, "hashicorp/null", block);
+    environment.write("main.tf", requires_all(&["hashicorp/null", "acme/gamma"]));
+    copy(&environment, "mirror", &old);
+    environment.provlock(LOCK).assert_code(0);
+    let new = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
+    copy(&environment, "mirror", &new);
+
+    let output = environment.provlock([&["upgrade"], &LOCK[1..]].concat());
+    output.assert_code(0);
+    assert_eq!(output.stderr.matches("acme/gamma is not locked").count(), 1, "{output}");
+    assert_locked(&environment, &new, &[new.h1(LINUX).to_owned()]);
+    assert!(registry.requests().is_empty());
+}

@@ -1,0 +1,92 @@
+//! Platforms that a lock file covers stay covered although nobody names them.
+
+use provlock::platform::Platform;
+
+use super::lock::requires;
+use provlock_test::TestEnvironment;
+use provlock_test::publish::Published;
+use provlock_test::registry::Registry;
+
+const ALL: [&str; 4] = ["darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64"];
+const TERRAFORM: [&str; 2] = ["--dialect", "terraform"];
+
+fn publish(registry: &Registry, version: &str) -> Published {
+    let current = Platform::current().to_string();
+    let others = registry.publish("hashicorp/null", version).on_host("registry.terraform.io").platforms(ALL);
+    if ALL.contains(&current.as_str()) { others.done() } else { others.platform(&current).done() }
+}
+
+/// A project whose lock file covers three platforms at 1.0.0; 1.1.0 is allowed as well.
+fn project(registry: &Registry) -> (TestEnvironment, [Published; 2]) {
+    let published = ["1.0.0", "1.1.0"].map(|version| publish(registry, version));
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", requires("hashicorp/null", "1.0.0"));
+    let lock = ["lock", "-p", "linux_amd64,darwin_arm64,windows_amd64"];
+    environment.provlock([&lock[..], &TERRAFORM].concat()).assert_code(0);
+    environment.write("main.tf", requires("hashicorp/null", "~> 1.0"));
+    (environment, published)
+}
+
+fn recorded(environment: &TestEnvironment, published: &Published) -> Vec<&'static str> {
+    let lock_file = environment.lock_file();
+    ALL.into_iter().filter(|platform| lock_file.contains(published.h1(platform))).collect()
+}
+
+#[test]
+fn an_upgrade_keeps_the_platforms_that_are_known() {
+    let registry = Registry::start();
+    let (environment, [_, new]) = project(&registry);
+    let output = environment.provlock([&["upgrade"][..], &TERRAFORM].concat());
+    output.assert_code(0).assert_lacks("warning");
+    let kept = recorded(&environment, &new);
+    assert!(
+        ["darwin_arm64", "linux_amd64", "windows_amd64"].iter().all(|platform| kept.contains(platform)),
+        "{output}"
+    );
+    assert!(kept.contains(&"linux_arm64") == (Platform::current().to_string() == "linux_arm64"), "{output}");
+}
+
+#[test]
+fn platforms_that_are_named_are_all_there_are() {
+    let registry = Registry::start();
+    let (environment, [_, new]) = project(&registry);
+    let upgrade = ["upgrade", "-p", "linux_arm64"];
+    environment.provlock([&upgrade[..], &TERRAFORM].concat()).assert_code(0).assert_lacks("warning");
+    assert_eq!(recorded(&environment, &new), ["linux_arm64"]);
+}
+
+#[test]
+fn hashes_that_nobody_can_tell_apart_are_missed_aloud() {
+    let registry = Registry::start();
+    let (environment, [_, new]) = project(&registry);
+    environment.provlock(["cache", "clean"]).assert_code(0);
+    let output = environment.provlock([&["upgrade"][..], &TERRAFORM].concat());
+    output.assert_code(0).assert_stderr_has("warning[platform-not-known]: hashicorp/null had 3 h1 hashes");
+    output.assert_stderr_has("and 1.1.0 has 1").assert_stderr_has("provlock lock -p linux_amd64,darwin_arm64");
+    assert_eq!(
+        recorded(&environment, &new).len(),
+        usize::from(ALL.contains(&Platform::current().to_string().as_str()))
+    );
+}
+
+#[test]
+fn hashes_that_are_replaced_are_replaced_for_the_platforms_that_are_known() {
+    let registry = Registry::start();
+    let (environment, [old, _]) = project(&registry);
+    // The cache knows the packages as they were, by the hashes that the lock file holds.
+    let wrong = old
+        .all_zh()
+        .into_iter()
+        .fold(environment.lock_file(), |text, zh| text.replace(&zh, &format!("zh:{}", "0".repeat(64))));
+    environment.write_lock_file(wrong);
+    let again = registry.publish("hashicorp/null", "1.0.0").on_host("registry.terraform.io").platforms(ALL);
+    let again = again.package_file("README.md", "released again").done();
+    environment.provlock([&["lock"][..], &TERRAFORM].concat()).assert_code(2).assert_stderr_has("hashes-changed");
+    let lock = ["lock", "--accept-changed-hashes"];
+    environment.provlock([&lock[..], &TERRAFORM].concat()).assert_code(0).assert_lacks("h1 hashes, one for each");
+    let kept = recorded(&environment, &again);
+    assert!(
+        ["darwin_arm64", "linux_amd64", "windows_amd64"].iter().all(|platform| kept.contains(platform)),
+        "{kept:?}"
+    );
+}

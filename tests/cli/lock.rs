@@ -1,0 +1,425 @@
+//! `provlock lock` against registries: what it writes, what it says, what it refuses.
+
+use std::collections::BTreeSet;
+
+use provlock_test::publish::Published;
+use provlock_test::registry::{Discovery, Registry};
+use provlock_test::{Fault, TestEnvironment, Times, url};
+
+pub(super) const BOTH: [&str; 2] = ["darwin_arm64", "linux_amd64"];
+pub(super) const LOCK_BOTH: [&str; 5] = ["lock", "-p", "linux_amd64", "-p", "darwin_arm64"];
+
+/// A configuration that requires one provider.
+pub(super) fn requires(source: &str, constraint: &str) -> String {
+    let name = source.rsplit('/').next().unwrap();
+    let version = if constraint.is_empty() { String::new() } else { format!("version = \"{constraint}\"") };
+    format!(
+        "terraform {{\n  required_providers {{\n    {name} = {{\n      source = \"{source}\"\n      {version}\n    }}\n  }}\n}}\n"
+    )
+}
+
+/// The canonical text of an entry.
+pub(super) fn entry(published: &Published, constraints: &str, hashes: &[String]) -> String {
+    let mut hashes = hashes.to_vec();
+    hashes.sort();
+    hashes.dedup();
+    let hashes = hashes.join("\",\n    \"");
+    let (padding, constraints) = match constraints {
+        "" => ("", String::new()),
+        text => ("    ", format!("  constraints = \"{text}\"\n")),
+    };
+    format!(
+        "\nprovider \"{}\" {{\n  version{padding} = \"{}\"\n{constraints}  hashes = [\n    \"{hashes}\",\n  ]\n}}\n",
+        published.address, published.version
+    )
+}
+
+pub(super) fn lock_file(entries: &[String]) -> String {
+    let header =
+        "# This file is maintained automatically by \"tofu init\".\n# Manual edits may be lost in future updates.\n";
+    format!("{header}{}", entries.concat())
+}
+
+#[test]
+fn writes_what_tofu_providers_lock_would_write() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.1.0").platforms(BOTH).done();
+    let null =
+        registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64", "windows_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+
+    let output = environment.provlock(LOCK_BOTH);
+
+    output.assert_code(0);
+    assert_eq!(output.stdout, "");
+    output.assert_stderr_has("+ hashicorp/null   3.2.4   signed, key ID");
+    output.assert_stderr_has("2 h1, 4 zh");
+    output.assert_stderr_has("Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)");
+    let hashes = [null.hashes(&BOTH), null.all_zh()].concat();
+    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "~> 3.0", &hashes)]));
+}
+
+#[test]
+fn empty_variables_are_unset_and_wrong_ones_are_named() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let lock = ["lock", "-p", "linux_amd64"];
+    let variables = ["PROVLOCK_PLATFORMS", "PROVLOCK_DIALECT", "PROVLOCK_CACHE_DIR"];
+    let empty = variables.iter().fold(environment.command(lock), |command, variable| command.env(variable, ""));
+    empty.run().assert_code(0).assert_stderr_has("Locked 1 provider for linux_amd64");
+    let output = environment.command(["verify"]).env("PROVLOCK_PLATFORMS", "").run();
+    output.assert_code(0).assert_lacks("platform-not-known");
+
+    let output = environment.command(["lock"]).env("PROVLOCK_PLATFORMS", "linux").run();
+    output
+        .assert_code(2)
+        .assert_stderr_has("invalid value 'linux' for 'PROVLOCK_PLATFORMS'")
+        .assert_lacks("--platform");
+    let output = environment.command(["verify"]).env("PROVLOCK_DIALECT", "tf").run();
+    output.assert_code(2).assert_stderr_has("invalid value 'tf' for 'PROVLOCK_DIALECT'");
+    let output = environment.command(["lock", "-p", "linux"]).env("PROVLOCK_PLATFORMS", "linux_amd64").run();
+    output.assert_code(2).assert_stderr_has("invalid value 'linux' for '--platform <OS_ARCH>'");
+}
+
+#[test]
+fn only_without_an_entry_a_provider_is_taken_for_one_of_hashicorp() {
+    let registry = Registry::start();
+    let environment = TestEnvironment::with_registry(&registry);
+    let taken = "is taken for a provider of hashicorp";
+    environment.write("main.tf", requires("hashicorp/nosuch", ""));
+    let output = environment.provlock(LOCK_BOTH);
+    output.assert_code(2).assert_stderr_has("help: correct its source in required_providers\n").assert_lacks(taken);
+    environment.write("main.tf", "resource \"nosuch_thing\" \"a\" {}\n");
+    environment.provlock(LOCK_BOTH).assert_code(2).assert_stderr_has("provider-not-found").assert_stderr_has(taken);
+}
+
+#[test]
+fn a_second_run_does_not_touch_the_file() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    registry.publish("hashicorp/null", "3.3.0").platforms(BOTH).done();
+    let before = environment.snapshot();
+
+    let output = environment.provlock(LOCK_BOTH);
+
+    output.assert_code(0).assert_stderr_has("Up to date: 1 provider for darwin_arm64 and linux_amd64");
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn keeps_comments_and_layout_of_the_file_that_is_there() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    let before = environment.lock_file().replace("  version", "  # pinned by Ada\n  version").replace('\n', "\r\n");
+    environment.write_lock_file(&before);
+
+    environment.provlock(LOCK_BOTH).assert_code(0).assert_stderr_has("h1 for darwin_arm64 added");
+
+    let after = environment.lock_file();
+    assert!(after.contains("# pinned by Ada\r\n"), "{after}");
+    let added = format!("    \"{}\",\r\n", null.h1("darwin_arm64"));
+    assert_eq!(after.replace(&added, ""), before);
+}
+
+#[test]
+fn check_and_dry_run_write_nothing() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let before = environment.snapshot();
+
+    let check = environment.provlock(["lock", "-p", "linux_amd64", "--check"]);
+    check.assert_code(1).assert_stderr_has("Would lock 1 provider");
+    let dry_run = environment.provlock(["lock", "-p", "linux_amd64", "--dry-run"]);
+    dry_run.assert_code(0).assert_stdout_has("+++ b/.terraform.lock.hcl");
+    dry_run.assert_stdout_has("+  version = \"3.2.4\"");
+
+    before.assert_same(&environment.snapshot());
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    environment.provlock(["lock", "-p", "linux_amd64", "--check"]).assert_code(0);
+}
+
+#[test]
+fn entries_that_are_not_required_stay_until_pruned() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let old = registry.publish("acme/old", "1.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.write_lock_file(lock_file(&[entry(&old, "", &old.all_zh())]));
+    let locked = entry(&null, "", &null.hashes(&["linux_amd64"]));
+
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_stderr_has("--prune removes it");
+    assert_eq!(environment.lock_file(), lock_file(&[entry(&old, "", &old.all_zh()), locked.clone()]));
+
+    environment.provlock(["lock", "-p", "linux_amd64", "--prune"]).assert_code(0).assert_stderr_has("- acme/old");
+    assert_eq!(environment.lock_file(), lock_file(&[locked]));
+}
+
+#[test]
+fn only_the_providers_that_are_named_are_locked() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", format!("{}provider \"random\" {{}}\n", requires("hashicorp/null", "")));
+
+    environment.provlock(["lock", "-p", "linux_amd64", "null"]).assert_code(0);
+    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", &null.hashes(&["linux_amd64"]))]));
+
+    let output = environment.provlock(["lock", "-p", "linux_amd64", "acme/gamma"]);
+    output.assert_code(2).assert_stderr_has("the configuration does not require acme/gamma");
+}
+
+#[test]
+fn platforms_come_from_the_flag_then_the_environment_then_the_settings() {
+    let registry = Registry::start();
+    let platforms = ["darwin_arm64", "freebsd_amd64", "linux_amd64"];
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(platforms).done();
+    let mut environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.write("provlock.toml", "platforms = \"all\"\n");
+    let mut locked = |arguments: &[&str], variable: Option<&str>| {
+        if let Some(value) = variable {
+            environment.set("PROVLOCK_PLATFORMS", value);
+        }
+        let _ = std::fs::remove_file(environment.project().join(".terraform.lock.hcl"));
+        environment.provlock([&["lock"], arguments].concat()).assert_code(0);
+        let text = environment.lock_file();
+        platforms.into_iter().filter(|platform| text.contains(null.h1(platform))).collect::<Vec<_>>()
+    };
+    assert_eq!(locked(&[], None), platforms);
+    assert_eq!(locked(&[], Some("linux_amd64,freebsd_amd64")), ["freebsd_amd64", "linux_amd64"]);
+    assert_eq!(locked(&["--platform", "darwin_arm64"], Some("linux_amd64")), ["darwin_arm64"]);
+    assert_eq!(locked(&["-p", "all"], None), platforms);
+}
+
+#[test]
+fn each_request_is_made_once() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
+    registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
+    registry.fault(url::ANY, Times::Always, Fault::Delay(std::time::Duration::from_millis(30)));
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", format!("{}provider \"null\" {{}}\n", requires("acme/gamma", "")));
+
+    environment.provlock(LOCK_BOTH).assert_code(0);
+
+    assert_eq!(registry.requests_to(url::DISCOVERY), 1);
+    assert_eq!(registry.requests_to(url::VERSIONS), 2);
+    assert_eq!(registry.requests_to(url::DOWNLOAD), 4);
+    assert_eq!(registry.requests_to(url::SHASUMS), 2);
+    assert_eq!(registry.requests_to(url::SIGNATURE), 2);
+    assert_eq!(registry.requests_to(url::PACKAGE), 4);
+    assert!(registry.statistics().peak_concurrency >= 4, "{:?}", registry.statistics());
+    let agent = format!("provlock/{}", env!("CARGO_PKG_VERSION"));
+    assert!(registry.requests().iter().all(|r| r.method == "CONNECT" || r.user_agent.as_ref() == Some(&agent)));
+}
+
+#[test]
+fn a_registry_that_speaks_http2_is_asked_over_one_connection() {
+    const PLATFORMS: [&str; 4] = ["linux_amd64", "linux_arm64", "darwin_arm64", "windows_amd64"];
+    let registry = Registry::start_http2();
+    // More at once than HTTP/2 lets a connection or a stream hold back.
+    let published = ["null", "random", "time"].map(|name| {
+        registry.publish(&format!("hashicorp/{name}"), "1.0.0").platforms(PLATFORMS).size(3_000_000).done()
+    });
+    let environment = TestEnvironment::with_registry(&registry);
+    for provider in &published {
+        let name = provider.address.rsplit('/').next().unwrap();
+        environment.write(format!("{name}/main.tf"), requires(&format!("hashicorp/{name}"), ""));
+        environment.write(format!("{name}.tf"), format!("module \"{name}\" {{\n  source = \"./{name}\"\n}}\n"));
+    }
+
+    environment.provlock(["lock", "-p", &PLATFORMS.join(",")]).assert_code(0);
+
+    let entries = published.each_ref().map(|published| entry(published, "", &published.hashes(&PLATFORMS)));
+    assert_eq!(environment.lock_file(), lock_file(&entries));
+    let statistics = registry.statistics();
+    assert_eq!(statistics.requests, 1 + 3 * (1 + 4 + 2 + 4));
+    let hosts: BTreeSet<_> = registry.requests().into_iter().map(|request| request.host).collect();
+    assert_eq!(statistics.connections, hosts.len(), "one for each of {hosts:?}");
+}
+
+#[test]
+fn passing_faults_are_tried_again() {
+    for fault in [Fault::Status(503), Fault::TooManyRequests { retry_after: 0 }, Fault::Reset, Fault::Truncated] {
+        let registry = Registry::start();
+        let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+        registry.fault(url::VERSIONS, Times::First(1), fault.clone());
+        registry.fault(url::SHASUMS, Times::First(1), fault.clone());
+        registry.fault(url::PACKAGE, Times::First(2), fault.clone());
+        let environment = TestEnvironment::with_registry(&registry);
+        environment.write("main.tf", requires("hashicorp/null", ""));
+
+        environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+
+        let expected = lock_file(&[entry(&null, "", &null.hashes(&["linux_amd64"]))]);
+        assert_eq!(environment.lock_file(), expected, "{fault:?}");
+    }
+}
+
+#[test]
+fn a_version_outside_the_constraints_names_both_and_the_way_out() {
+    let registry = Registry::start();
+    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    registry.publish("acme/gamma", "2.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", "~> 2.0"));
+    environment.write_lock_file(lock_file(&[entry(&gamma, "~> 1.0", &gamma.all_zh())]));
+    let before = environment.snapshot();
+
+    let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+
+    output.assert_code(2);
+    for text in
+        ["locked at 1.5.0", "asks for ~> 2.0", ".terraform.lock.hcl:5:", "main.tf:5:", "provlock upgrade acme/gamma"]
+    {
+        output.assert_stderr_has(text);
+    }
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn constraints_of_two_modules_that_exclude_each_other_are_both_shown() {
+    let registry = Registry::start();
+    for version in ["5.82.2", "6.3.0"] {
+        registry.publish("hashicorp/aws", version).platforms(["linux_amd64"]).done();
+    }
+    let environment = TestEnvironment::with_registry(&registry);
+    let call = "module \"vpc\" {\n  source = \"./modules/vpc\"\n}\n";
+    environment.write("versions.tf", format!("{}{call}", requires("hashicorp/aws", "~> 5.70")));
+    environment.write("modules/vpc/versions.tf", requires("hashicorp/aws", ">= 6.0"));
+
+    let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+
+    output.assert_code(2);
+    for text in [
+        "no version of hashicorp/aws meets all constraints",
+        "versions.tf:5:",
+        "modules/vpc/versions.tf:5:",
+        "5.82.2",
+        "6.3.0",
+    ] {
+        output.assert_stderr_has(text);
+    }
+}
+
+#[test]
+fn a_platform_that_the_version_lacks_is_named_with_those_there_are() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let output = environment.provlock(["lock", "-p", "linux_amd64", "-p", "plan9_386"]);
+    output.assert_code(2).assert_stderr_has("acme/gamma 1.5.0 has no package for plan9_386");
+    output.assert_stderr_has("there are packages for darwin_arm64, linux_amd64");
+}
+
+#[test]
+fn an_entry_of_terraforms_registry_gives_its_version_to_that_of_tofu() {
+    let registry = Registry::start();
+    let theirs = registry.publish("registry.terraform.io/hashicorp/null", "3.1.0").platforms(["linux_amd64"]).done();
+    let ours =
+        registry.publish("hashicorp/null", "3.1.0").platforms(["linux_amd64"]).package_file("NOTICE", "rebuilt").done();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ">= 3.0"));
+    let theirs = entry(&theirs, ">= 3.0.0", &theirs.all_zh());
+    environment.write_lock_file(lock_file(std::slice::from_ref(&theirs)));
+
+    let output = environment.provlock(["--dialect", "tofu", "lock", "-p", "linux_amd64"]);
+
+    output.assert_code(0).assert_stderr_has("version taken over from registry.terraform.io/hashicorp/null");
+    let ours = entry(&ours, ">= 3.0.0", &ours.hashes(&["linux_amd64"]));
+    assert_eq!(environment.lock_file(), lock_file(&[ours, theirs.clone()]));
+
+    // Not when it is another provider that is to be locked.
+    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    environment.write("gamma/main.tf", requires("acme/gamma", ""));
+    environment.write("gamma.tf", "module \"gamma\" {\n  source = \"./gamma\"\n}\n");
+    environment.write_lock_file(lock_file(std::slice::from_ref(&theirs)));
+    environment.provlock(["--dialect", "tofu", "lock", "-p", "linux_amd64", "acme/gamma"]).assert_code(0);
+    let gamma = entry(&gamma, "", &gamma.hashes(&["linux_amd64"]));
+    assert_eq!(environment.lock_file(), lock_file(&[gamma, theirs]));
+}
+
+#[test]
+fn what_cannot_be_done_is_one_clear_error_and_changes_nothing() {
+    let registry = Registry::start();
+    registry.discovery("registry.example.com", Discovery::WithoutProviders);
+    let check = |files: &[(&str, &str)], expected: &[&str]| {
+        let environment = TestEnvironment::with_registry(&registry);
+        for (path, text) in files {
+            environment.write(path, text);
+        }
+        let before = environment.snapshot();
+        let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+        output.assert_code(2);
+        for text in expected {
+            output.assert_stderr_has(text);
+        }
+        assert_eq!(output.stderr.matches("error[").count(), 1, "{output}");
+        before.assert_same(&environment.snapshot());
+    };
+    check(&[("readme.txt", "no configuration")], &["no-configuration"]);
+    check(&[("main.tf", &requires("acme/nosuch", ""))], &["provider-not-found", "acme/nosuch", "main.tf:4:"]);
+    check(&[("main.tf", &requires("nowhere.example.net/a/b", ""))], &["request-failed", "nowhere.example.net"]);
+    check(
+        &[("main.tf", &requires("registry.example.com/a/b", ""))],
+        &["registry.example.com", "offers no provider registry"],
+    );
+    let two = "provider \"null\" {}\nprovider \"random\" {}\n";
+    registry.fault("registry.opentofu.org/.well-known/*", Times::Always, Fault::Status(404));
+    check(&[("main.tf", two)], &["registry.opentofu.org", "main.tf:1:", "provider \"random\""]);
+    check(&[("main.tf", "terraform {")], &["invalid-configuration", "main.tf:1:"]);
+    let broken = [("main.tf", ""), (".terraform.lock.hcl", "provider \"a.b/c/d\" {\n  version = 1\n}\n")];
+    check(&broken, &[".terraform.lock.hcl:2:13"]);
+    let conflict = [("main.tf", ""), (".terraform.lock.hcl", "<<<<<<< HEAD\n=======\n>>>>>>> x\n")];
+    check(&conflict, &["conflict-markers", ".terraform.lock.hcl:1:1"]);
+}
+
+#[test]
+fn a_lock_file_that_is_a_directory_is_an_error() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", "");
+    environment.write(".terraform.lock.hcl/file", "");
+    let output = environment.provlock(["lock"]);
+    output.assert_code(2).assert_stderr_has(".terraform.lock.hcl");
+}
+
+#[cfg(unix)]
+#[test]
+fn killed_at_any_moment_leaves_the_old_file_or_the_new_one() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let old = lock_file(&[entry(&null, "", &null.hashes(&["linux_amd64"]))]);
+    let new = lock_file(&[entry(&null, "", &[null.hashes(&BOTH), null.all_zh()].concat())]);
+    let whole = std::time::Instant::now();
+    environment.write_lock_file(&old);
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    let whole = whole.elapsed();
+    let mut seen = [0, 0];
+    for attempt in 0..100u32 {
+        environment.write_lock_file(&old);
+        let mut child = environment.command(LOCK_BOTH).spawn();
+        std::thread::sleep(whole * attempt / 90);
+        let _ = child.kill();
+        child.wait().unwrap();
+        let found = environment.lock_file();
+        assert!(found == old || found == new, "attempt {attempt}: {found}");
+        seen[usize::from(found == new)] += 1;
+    }
+    assert!(seen[0] > 0, "every run was over before it was killed");
+}

@@ -1,0 +1,29 @@
+//! What `provlock` does for its users, shown by running it. One binary, so that it links once.
+//!
+//! Those about the CLI configuration use the names that its files have on Unix.
+
+mod authentication;
+mod cache;
+#[cfg(unix)]
+mod credentials_helper;
+mod demo;
+mod diff;
+mod hints;
+#[cfg(unix)]
+mod installation;
+mod json_output;
+mod kept_platforms;
+mod lock;
+mod many_roots;
+mod merge;
+mod min_age;
+mod mirrors;
+mod offline;
+#[cfg(unix)]
+mod policy;
+mod private;
+mod repository;
+mod runs;
+mod upgrade;
+mod upgrade_many;
+mod verify;

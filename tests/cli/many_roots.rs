@@ -1,0 +1,214 @@
+//! `provlock lock --recursive`: many root modules at once.
+
+use super::json_output::validated;
+use super::lock::{entry, lock_file, requires};
+use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, url};
+
+const PROVIDER: &str = "provider \"null\" {}\n";
+const LOCK_ALL: [&str; 4] = ["lock", "-p", "linux_amd64", "--recursive"];
+
+/// Three root modules that require the same provider, one with another beside it, and a module that one calls.
+fn roots(registry: &Registry) -> TestEnvironment {
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry.publish("hashicorp/random", "3.7.2").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(registry);
+    let null = format!("{PROVIDER}{}", requires("hashicorp/null", ""));
+    environment.write("a/main.tf", &null);
+    environment.write("b/main.tf", format!("{null}module \"m\" {{\n  source = \"../modules/m\"\n}}\n"));
+    environment.write("deep/c/main.tf", &null);
+    environment.write("modules/m/main.tf", requires("hashicorp/random", ""));
+    environment
+}
+
+#[test]
+fn all_roots_share_every_request() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+
+    let output = environment.provlock(LOCK_ALL);
+
+    output.assert_code(0).assert_stderr_has("Locked 3 root modules: 3 changed, 0 up to date");
+    assert_eq!(environment.read("a/.terraform.lock.hcl"), environment.read("deep/c/.terraform.lock.hcl"));
+    assert!(environment.read("b/.terraform.lock.hcl").contains("hashicorp/random"));
+    assert!(!environment.project().join("modules/m/.terraform.lock.hcl").exists());
+    for (asked, times) in
+        [(url::DISCOVERY, 1), (url::VERSIONS, 2), (url::DOWNLOAD, 2), (url::SHASUMS, 2), (url::PACKAGE, 2)]
+    {
+        assert_eq!(registry.requests_to(asked), times, "{asked}");
+    }
+    environment.provlock(LOCK_ALL).assert_code(0).assert_stderr_has("0 changed, 3 up to date");
+    environment.provlock(LOCK_ALL.into_iter().chain(["--check"])).assert_code(0);
+}
+
+#[test]
+fn a_failing_root_does_not_stop_the_others() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    environment.write("a/main.tf", format!("{PROVIDER}{}", requires("hashicorp/null", "> 9.0")));
+    environment.write("broken/main.tf", PROVIDER);
+    environment.write("broken/other.tf", "locals {\n");
+
+    let output = environment.provlock(LOCK_ALL.into_iter().chain(["--json"]));
+
+    output.assert_code(2).assert_stderr_has("Locked 2 of 4 root modules: 2 changed, 0 up to date; 2 failed");
+    output.assert_stderr_has("root module: a").assert_stderr_has("root module: broken");
+    let document = validated(&output.stdout);
+    let paths: Vec<_> =
+        document["roots"].as_array().unwrap().iter().map(|root| root["path"].as_str().unwrap()).collect();
+    assert_eq!(paths.iter().map(|path| path.replace('\\', "/")).collect::<Vec<_>>(), ["b", "deep/c"]);
+    assert_eq!(document["errors"].as_array().unwrap().len(), 2);
+    assert!(!environment.project().join("a/.terraform.lock.hcl").exists());
+    assert!(environment.project().join("deep/c/.terraform.lock.hcl").exists());
+}
+
+#[test]
+fn a_package_that_fails_stops_the_roots_that_need_it_only() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    registry.fault("*/random/*.zip", provlock_test::Times::Always, provlock_test::Fault::Status(404));
+    let output = environment.provlock(LOCK_ALL);
+    output.assert_code(2).assert_stderr_has("Locked 2 of 3 root modules").assert_stderr_has("root module: b");
+    assert!(!environment.project().join("b/.terraform.lock.hcl").exists());
+}
+
+#[test]
+fn paths_and_providers_narrow_what_is_locked() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    environment.provlock(["lock", "-p", "linux_amd64", "-r", "deep", "a"]).assert_code(0);
+    assert!(!environment.project().join("b/.terraform.lock.hcl").exists());
+    environment.provlock(["lock", "-p", "linux_amd64", "hashicorp/random", "-r"]).assert_code(0);
+    let text = environment.read("b/.terraform.lock.hcl");
+    assert!(text.contains("hashicorp/random") && !text.contains("hashicorp/null"), "{text}");
+    let unknown = environment.provlock(["lock", "-p", "linux_amd64", "hashicorp/nil", "-r"]);
+    unknown.assert_code(2).assert_stderr_has("no root module requires hashicorp/nil");
+    environment.write("none/readme.md", "");
+    environment.provlock(["lock", "-r", "none"]).assert_code(2).assert_stderr_has("there is no root module in none");
+}
+
+#[test]
+fn check_finds_the_roots_that_would_change() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    environment.provlock(["lock", "-p", "linux_amd64", "-r", "a"]).assert_code(0);
+    let before = environment.snapshot();
+    let output = environment.provlock(LOCK_ALL.into_iter().chain(["--check"]));
+    output.assert_code(1).assert_stderr_has("Would lock 3 root modules: 2 changed, 1 up to date");
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn a_platform_that_is_none_is_said_once_whatever_the_command() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    let before = environment.snapshot();
+    for command in [&["lock", "-r"][..], &["upgrade", "-r"], &["verify", "-r"], &["merge", "a/main.tf"]] {
+        let output = environment.provlock([command, &["-p", "linux_amd64,linux-arm64"]].concat());
+        output.assert_code(2);
+        assert_eq!(output.stderr.matches("\"linux-arm64\" is not a platform").count(), 1, "{output}");
+    }
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn root_modules_of_both_dialects_share_a_module() {
+    let registry = Registry::start();
+    let mut published = Vec::new();
+    for (host, size) in [("registry.opentofu.org", 300), ("registry.terraform.io", 400)] {
+        for version in ["3.1.0", "3.2.4"] {
+            let null = registry.publish(&format!("{host}/hashicorp/null"), version);
+            published.push(null.platforms(["linux_amd64"]).size(size).done());
+        }
+    }
+    let environment = TestEnvironment::with_registry(&registry);
+    for root in ["open", "terra"] {
+        environment.write(format!("{root}/main.tf"), "module \"m\" {\n  source = \"../modules/m\"\n}\n");
+        environment.write(format!("{root}/backend.tf"), "terraform {\n  backend \"local\" {}\n}\n");
+    }
+    environment.write("terra/provlock.toml", "dialect = \"terraform\"\n");
+    // OpenTofu reads versions.tofu in the place of versions.tf.
+    environment.write("modules/m/versions.tf", requires("hashicorp/null", "~> 3.1.0"));
+    environment.write("modules/m/versions.tofu", requires("hashicorp/null", "~> 3.2"));
+
+    let output = environment.provlock(LOCK_ALL.into_iter().chain(["--json"]));
+
+    output.assert_code(0).assert_stderr_has("Locked 2 root modules: 2 changed, 0 up to date");
+    let entries =
+        |published, constraints| lock_file(&[entry(published, constraints, &published.hashes(&["linux_amd64"]))]);
+    assert_eq!(environment.read("open/.terraform.lock.hcl"), entries(&published[1], "~> 3.2"));
+    let terra = entries(&published[2], "~> 3.1.0").replace("\"tofu init\"", "\"terraform init\"");
+    assert_eq!(environment.read("terra/.terraform.lock.hcl"), terra);
+    let document = validated(&output.stdout);
+    let dialects: Vec<_> = document["roots"].as_array().unwrap().iter().map(|root| &root["dialect"]).collect();
+    assert_eq!(dialects, ["tofu", "terraform"]);
+    for asked in [url::DISCOVERY, url::VERSIONS, url::PACKAGE] {
+        assert_eq!(registry.requests_to(asked), 2, "each registry is asked once: {asked}");
+    }
+    environment.provlock(LOCK_ALL.into_iter().chain(["--check"])).assert_code(0);
+    environment.provlock(LOCK_ALL.into_iter().chain(["--offline", "--check"])).assert_code(0);
+    environment.provlock(["verify", "-r", "-p", "linux_amd64"]).assert_code(0);
+    // Both have a name for it, whatever the registry.
+    let named = environment.provlock(["upgrade", "-p", "linux_amd64", "hashicorp/null", "-r"]);
+    named.assert_code(0).assert_stderr_has("0 changed, 2 up to date");
+}
+
+/// Files are being written when the signal comes, if it does not come too late.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_leaves_no_temporary_file() {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    use rustix::process::{Pid, Signal, kill_process};
+
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    let roots: Vec<_> = (0..400).map(|number| environment.project().join(format!("r{number}"))).collect();
+    for root in &roots {
+        environment.write(root.join("main.tf"), format!("{PROVIDER}{}", requires("hashicorp/null", "")));
+    }
+    for signal in [Signal::INT, Signal::TERM, Signal::INT, Signal::TERM, Signal::INT, Signal::TERM] {
+        let mut child = environment.command(LOCK_ALL).spawn();
+        while !roots[0].join(".terraform.lock.hcl").exists() && child.try_wait().unwrap().is_none() {}
+        let _ = kill_process(Pid::from_child(&child), signal);
+        let status = child.wait().unwrap();
+        assert!(status.success() || status.signal() == Some(signal.as_raw()), "{status}");
+        for file in roots.iter().flat_map(|root| std::fs::read_dir(root).unwrap()).map(|file| file.unwrap().path()) {
+            match file.file_name().unwrap().to_str().unwrap() {
+                "main.tf" => {}
+                ".terraform.lock.hcl" => std::fs::remove_file(file).unwrap(),
+                _ => panic!("{} was left by {signal:?}", file.display()),
+            }
+        }
+    }
+}
+
+#[test]
+fn the_settings_select_among_root_modules_and_make_none() {
+    let environment = TestEnvironment::new();
+    environment.write("live/none/main.tf", requires("hashicorp/null", ""));
+    environment.write("provlock.toml", "[roots]\ninclude = [\"live/none\"]\n");
+    for command in [&["lock", "-r"][..], &["upgrade", "-r"], &["verify", "--recursive"]] {
+        let output = environment.provlock(command);
+        output.assert_code(2).assert_stderr_has("there is no root module in . or below");
+        for text in ["a backend, cloud or provider block or a lock file", "can only select among these", "use -C DIR"] {
+            output.assert_stderr_has(text);
+        }
+    }
+}
+
+#[test]
+fn what_several_root_modules_share_counts_as_downloaded_once() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    let alone = environment.provlock(["-C", "a", "lock", "-p", "linux_amd64", "--no-cache", "--dry-run"]);
+    let size = alone.assert_code(0).stderr.split("; ").last().unwrap().trim_end();
+    assert!(size.ends_with(" downloaded"), "{alone}");
+    std::fs::remove_dir_all(environment.project().join("b")).unwrap();
+
+    let many = environment.provlock([&LOCK_ALL[..], &["--no-cache"]].concat());
+
+    many.assert_code(0).assert_stderr_has(&format!("Locked 2 root modules: 2 changed, 0 up to date; {size}\n"));
+    assert_eq!(many.stderr.matches("downloaded").count(), 1, "{many}");
+}

@@ -1,0 +1,293 @@
+//! `provlock merge` as git's merge driver and for files with conflict markers, and `provlock setup git`.
+
+use super::json_output::validated;
+use super::lock::{entry as locked, requires};
+use super::repository::{Repository, entry, lock_file};
+use provlock_test::{Registry, TestEnvironment};
+
+/// A repository whose git merges lock files with provlock.
+fn repository(base: &str) -> Repository {
+    let repository = Repository::new();
+    repository.provlock(["setup", "git", "--write"]).assert_code(0);
+    repository.commit(base);
+    repository
+}
+
+fn null() -> String {
+    entry("hashicorp/null", "3.2.4", &["h1:n"])
+}
+
+#[test]
+fn branches_that_each_add_a_provider_merge_clean() {
+    let repository = repository(&lock_file(&[null()]));
+    let aws = entry("hashicorp/aws", "5.0.0", &["h1:a"]);
+    let archive = entry("hashicorp/archive", "2.4.0", &["h1:b"]);
+    repository.branch("one", &lock_file(&[archive.clone(), null()]));
+    repository.branch("two", &lock_file(&[aws.clone(), null()]));
+    // Without provlock this is a conflict.
+    let without =
+        repository.try_git(["-c", "merge.provlock.driver=git merge-file %A %O %B", "merge", "--quiet", "one"]);
+    without.assert_code(1);
+    repository.git(["merge", "--abort"]);
+    repository.git(["merge", "--quiet", "--no-edit", "one"]);
+    assert_eq!(repository.environment.lock_file(), lock_file(&[archive, aws, null()]));
+    assert_eq!(repository.git(["status", "--porcelain"]).stdout, "");
+}
+
+#[test]
+fn hashes_of_the_same_version_are_united() {
+    let repository = repository(&lock_file(&[null()]));
+    repository.branch("one", &lock_file(&[entry("hashicorp/null", "3.2.4", &["h1:linux", "h1:n"])]));
+    repository.branch("two", &lock_file(&[entry("hashicorp/null", "3.2.4", &["h1:darwin", "h1:n"])]));
+    repository.git(["merge", "--quiet", "--no-edit", "one"]);
+    let expected = lock_file(&[entry("hashicorp/null", "3.2.4", &["h1:darwin", "h1:linux", "h1:n"])]);
+    assert_eq!(repository.environment.lock_file(), expected);
+}
+
+#[test]
+fn different_versions_are_a_conflict_around_their_entries_only() {
+    let locks = |aws: &str, hash: &str| lock_file(&[entry("hashicorp/aws", aws, &[hash]), null()]);
+    let repository = repository(&locks("5.0.0", "h1:a"));
+    let random = entry("hashicorp/random", "3.6.3", &["h1:r"]);
+    repository.branch("one", &format!("{}\n{random}", locks("5.1.0", "h1:b")));
+    repository.branch("two", &locks("5.2.0", "h1:c"));
+    let output = repository.try_git(["merge", "--no-edit", "one"]);
+    output.assert_code(1).assert_stderr_has("we lock hashicorp/aws at 5.2.0, they at 5.1.0");
+    output.assert_stderr_has("locked at 5.0.0 before").assert_stdout_has("CONFLICT");
+    let conflict = format!(
+        "<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n",
+        entry("hashicorp/aws", "5.2.0", &["h1:c"]),
+        entry("hashicorp/aws", "5.1.0", &["h1:b"])
+    );
+    assert_eq!(repository.environment.lock_file(), lock_file(&[conflict, null(), random]));
+    assert_eq!(repository.git(["status", "--porcelain"]).stdout, "UU .terraform.lock.hcl\n");
+    // What is left is for a person: mending finds the same conflict, and changes nothing.
+    let before = repository.environment.snapshot();
+    let output = repository.provlock(["merge", "--json", ".terraform.lock.hcl"]);
+    output.assert_code(1).assert_stderr_has("we lock hashicorp/aws at 5.2.0, they at 5.1.0");
+    assert_eq!(validated(&output.stdout)["errors"][0]["code"], "merge-conflict");
+    before.assert_same(&repository.environment.snapshot());
+}
+
+#[test]
+fn providers_in_conflict_are_locked_again() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.1.0").platforms(["linux_amd64"]).done();
+    let newest = registry.publish("hashicorp/null", "3.2.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    // The versions may be anywhere; the configuration is beside the path.
+    environment.write("infra/main.tf", requires("hashicorp/null", "~> 3.0"));
+    let side = |version: &str, rest: &[String]| {
+        environment.write(version, lock_file(&[&[entry("hashicorp/null", version, &["h1:x"])], rest].concat()));
+    };
+    side("3.0.0", &[entry("hashicorp/old", "1.0.0", &["h1:o"])]);
+    side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
+    side("3.2.0", &[]);
+    let path = "infra/.terraform.lock.hcl";
+    let merge = |arguments: &[&str]| {
+        let first = ["merge", "3.0.0", "3.1.0", "3.2.0", "--path", path, "--resolve"];
+        environment.provlock(first.iter().chain(arguments))
+    };
+    let output = merge(&["-p", "linux_arm64"]);
+    output.assert_code(1).assert_stderr_has("linux_arm64").assert_stderr_has("we lock hashicorp/null at 3.1.0");
+    assert!(environment.read("3.1.0").contains("<<<<<<< ours\n"));
+    side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
+    let errors = validated(&merge(&["-p", "linux_arm64", "--json"]).stdout)["errors"].clone();
+    let codes: Vec<_> = errors.as_array().unwrap().iter().map(|error| error["code"].as_str().unwrap()).collect();
+    assert_eq!(codes, ["platform-not-available", "merge-conflict", "merge-conflict"]);
+    side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
+    let output = merge(&["-p", "linux_amd64"]);
+    output.assert_code(0).assert_stderr_has("the configuration does not require hashicorp/old");
+    let hashes = newest.hashes(&["linux_amd64"]);
+    assert_eq!(environment.read("3.1.0"), lock_file(&[locked(&newest, "~> 3.0", &hashes).trim_start().to_owned()]));
+}
+
+#[test]
+fn removal_against_change_is_a_conflict() {
+    let repository = repository(&lock_file(&[entry("hashicorp/aws", "5.0.0", &["h1:a"]), null()]));
+    repository.branch("one", &lock_file(&[entry("hashicorp/aws", "5.1.0", &["h1:b"]), null()]));
+    repository.branch("two", &lock_file(&[null()]));
+    let output = repository.try_git(["merge", "--no-edit", "one"]);
+    output.assert_code(1).assert_stderr_has("we removed hashicorp/aws, they changed it (now 5.1.0)");
+    let aws = |version, hash| entry("hashicorp/aws", version, &[hash]);
+    let conflict = format!(
+        "<<<<<<< ours\n||||||| base\n\n{}=======\n\n{}>>>>>>> theirs\n",
+        aws("5.0.0", "h1:a"),
+        aws("5.1.0", "h1:b")
+    );
+    assert_eq!(
+        repository.environment.lock_file(),
+        lock_file(&[null()]).replace("\nprovider", &format!("{conflict}\nprovider"))
+    );
+    // The base is shown, so that the conflict is still one when the file is mended.
+    let before = repository.environment.snapshot();
+    repository.provlock(["merge", ".terraform.lock.hcl"]).assert_code(1);
+    before.assert_same(&repository.environment.snapshot());
+}
+
+#[test]
+fn a_conflict_names_the_file_wherever_it_is() {
+    let repository = repository(&lock_file(&[null()]));
+    let path = "-infra/it's a $(test)/.terraform.lock.hcl";
+    let version = |version: &str, hash: &str| {
+        repository.environment.write(path, lock_file(&[entry("hashicorp/aws", version, &[hash])]));
+    };
+    version("5.0.0", "h1:a");
+    repository.commit(&lock_file(&[null()]));
+    version("5.1.0", "h1:b");
+    repository.branch("one", &lock_file(&[null()]));
+    repository.git(["checkout", "--quiet", "-b", "two", "main"]);
+    version("5.2.0", "h1:c");
+    repository.commit(&lock_file(&[null()]));
+    let output = repository.try_git(["merge", "--no-edit", "one"]);
+    output.assert_code(1).assert_stderr_has(&format!("choose a side of each conflict in {path}, or run"));
+    assert!(repository.environment.read(path).contains("\n>>>>>>> theirs\n"));
+}
+
+#[test]
+fn a_marker_size_of_the_attributes_is_used() {
+    let repository = repository(&lock_file(&[]));
+    repository.environment.write(".gitattributes", ".terraform.lock.hcl merge=provlock conflict-marker-size=12\n");
+    repository.commit(&lock_file(&[null()]));
+    repository.branch("one", &lock_file(&[entry("hashicorp/null", "4.0.0", &["h1:a"])]));
+    repository.branch("two", &lock_file(&[entry("hashicorp/null", "5.0.0", &["h1:b"])]));
+    repository.try_git(["merge", "--no-edit", "one"]).assert_code(1);
+    assert!(repository.environment.lock_file().contains("\n<<<<<<<<<<<< ours\n"));
+    repository.provlock(["merge", ".terraform.lock.hcl"]).assert_code(1);
+}
+
+#[test]
+fn our_formatting_stays() {
+    let environment = TestEnvironment::new();
+    let windows = |text: String| text.replace('\n', "\r\n").replace("\r\nprovider", "\r\n# ours\r\nprovider");
+    environment.write("base", lock_file(&[null()]));
+    environment.write("ours", windows(lock_file(&[null()])));
+    environment.write("theirs", lock_file(&[entry("hashicorp/null", "3.2.5", &["h1:m"])]));
+    environment.provlock(["merge", "base", "ours", "theirs", "--path", "-x/.terraform.lock.hcl"]).assert_code(0);
+    assert_eq!(environment.read("ours"), windows(lock_file(&[entry("hashicorp/null", "3.2.5", &["h1:m"])])));
+}
+
+#[test]
+fn what_cannot_be_parsed_is_merged_line_by_line() {
+    let environment = TestEnvironment::new();
+    let broken = "provider {\n";
+    environment.write("base", broken);
+    environment.write("ours", format!("# ours\n\n\n\n{broken}"));
+    environment.write("theirs", format!("{broken}# theirs\n"));
+    let output = environment.provlock(["merge", "base", "ours", "theirs", "--path", "infra/lock.hcl"]);
+    output.assert_code(0).assert_stderr_has("infra/lock.hcl (ours)").assert_stderr_has("line by line");
+    assert_eq!(environment.read("ours"), format!("# ours\n\n\n\n{broken}# theirs\n"));
+    environment.write("theirs", "provider x {\n");
+    environment.write("ours", "provider y {\n");
+    environment.provlock(["merge", "base", "ours", "theirs"]).assert_code(1);
+    assert_eq!(environment.read("ours"), "<<<<<<< ours\nprovider y {\n=======\nprovider x {\n>>>>>>> theirs\n");
+}
+
+#[test]
+fn a_file_with_conflict_markers_is_mended() {
+    let repository = Repository::new();
+    repository.commit(&lock_file(&[null()]));
+    let aws = entry("hashicorp/aws", "5.0.0", &["h1:a"]);
+    let archive = entry("hashicorp/archive", "2.4.0", &["h1:b"]);
+    let more = entry("hashicorp/null", "3.2.4", &["h1:m", "h1:n"]);
+    repository.branch("one", &lock_file(&[archive.clone(), null()]));
+    repository.branch("two", &lock_file(&[aws.clone(), more.clone()]));
+    for style in ["merge", "diff3", "zdiff3"] {
+        let output = repository.try_git(["-c", &format!("merge.conflictStyle={style}"), "merge", "--no-edit", "one"]);
+        output.assert_code(1);
+        assert!(repository.environment.lock_file().contains("<<<<<<< "));
+        let output = repository.provlock(["merge", ".terraform.lock.hcl"]);
+        output.assert_code(0);
+        assert_eq!(
+            repository.environment.lock_file(),
+            lock_file(&[archive.clone(), aws.clone(), more.clone()]),
+            "{style}"
+        );
+        // Only a base tells what was added from what was removed, and zdiff3 does not show all of it.
+        assert_eq!(output.stderr.contains("is on our side only"), style != "diff3", "{style} {output}");
+        let before = repository.environment.snapshot();
+        repository.provlock(["merge", ".terraform.lock.hcl"]).assert_code(0).assert_stderr_has("No conflict");
+        before.assert_same(&repository.environment.snapshot());
+        repository.git(["merge", "--abort"]);
+    }
+}
+
+#[test]
+fn hashes_that_cannot_be_of_one_release_are_pointed_out() {
+    let environment = TestEnvironment::new();
+    let hashes = "<<<<<<< HEAD\n    \"zh:a\",\n=======\n    \"zh:b\",\n>>>>>>> topic\n";
+    let text = lock_file(&[entry("hashicorp/null", "3.2.4", &["zh:x"])]).replace("    \"zh:x\",\n", hashes);
+    environment.write_lock_file(&text);
+    let output = environment.provlock(["merge", ".terraform.lock.hcl"]);
+    output.assert_code(0).assert_stderr_has("different zh hashes of hashicorp/null 3.2.4");
+    assert_eq!(environment.lock_file(), lock_file(&[entry("hashicorp/null", "3.2.4", &["zh:a", "zh:b"])]));
+}
+
+#[test]
+fn what_cannot_be_mended_stays_as_it_is() {
+    let environment = TestEnvironment::new();
+    for text in ["<<<<<<< HEAD\n", "<<<<<<< HEAD\nprovider {\n=======\n>>>>>>> topic\n"] {
+        environment.write_lock_file(text);
+        let before = environment.snapshot();
+        let output = environment.provlock(["merge", ".terraform.lock.hcl"]);
+        output.assert_code(2).assert_stderr_has(".terraform.lock.hcl");
+        before.assert_same(&environment.snapshot());
+    }
+    environment.provlock(["merge", "missing"]).assert_code(2).assert_stderr_has("there is no lock file missing");
+    environment.provlock(["merge", "one", "two"]).assert_code(2).assert_stderr_has("merge BASE OURS THEIRS");
+}
+
+#[test]
+fn branches_with_two_common_ancestors_merge() {
+    let repository = repository(&lock_file(&[null()]));
+    let versions = |aws: &str| lock_file(&[entry("hashicorp/aws", aws, &["h1:a"]), null()]);
+    repository.branch("one", &versions("5.1.0"));
+    repository.branch("two", &versions("5.2.0"));
+    // Each takes the other in, and decides differently.
+    repository.git(["branch", "two-before"]);
+    repository.try_git(["merge", "--no-edit", "one"]).assert_code(1);
+    repository.commit(&versions("5.2.0"));
+    repository.git(["checkout", "--quiet", "one"]);
+    repository.try_git(["merge", "--no-edit", "two-before"]).assert_code(1);
+    repository.commit(&versions("5.1.0"));
+    let output = repository.try_git(["merge", "--no-edit", "two"]);
+    output
+        .assert_code(1)
+        .assert_stderr_has("we lock hashicorp/aws at 5.1.0, they at 5.2.0")
+        .assert_lacks("line by line");
+}
+
+#[test]
+fn setup_prints_what_it_would_write() {
+    let environment = TestEnvironment::new();
+    let output = environment.provlock(["setup", "git"]);
+    output
+        .assert_code(0)
+        .assert_stdout_has(".terraform.lock.hcl merge=provlock diff=provlock\n")
+        .assert_stdout_has("git config merge.provlock.driver \"provlock merge %O %A %B --path %P --marker-size %L\"\n")
+        .assert_stdout_has("git config diff.provlock.textconv \"provlock diff --textconv\"\n");
+    environment.provlock(["setup", "git", "--write"]).assert_code(2).assert_stderr_has("not a git repository");
+}
+
+#[test]
+fn setup_outside_of_a_repository_is_refused() {
+    let output = TestEnvironment::new().provlock(["setup", "git", "--write"]);
+    output.assert_code(2).assert_stderr_has("help: run in a git repository\n").assert_lacks("provlock diff");
+}
+
+#[test]
+fn setup_writes_once() {
+    let repository = Repository::new();
+    repository.environment.write(".gitattributes", "*.png binary");
+    let setup = || repository.environment.command(["setup", "git", "--write"]).run_in("below").run();
+    repository.environment.write("below/main.tf", "");
+    setup().assert_code(0).assert_stderr_has("Added to .gitattributes").assert_stderr_has("merge.provlock.driver");
+    let expected = "*.png binary\n.terraform.lock.hcl merge=provlock diff=provlock\n";
+    assert_eq!(repository.environment.read(".gitattributes"), expected);
+    let before = repository.environment.snapshot();
+    setup().assert_code(0).assert_stderr_has("Up to date");
+    before.assert_same(&repository.environment.snapshot());
+    // A pattern of one's own that says the same will do.
+    repository.environment.write(".gitattributes", "*.hcl diff=provlock merge=provlock\n");
+    setup().assert_code(0).assert_stderr_has("Up to date");
+}

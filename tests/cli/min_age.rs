@@ -1,0 +1,103 @@
+//! `min-age` holds for the versions that `lock` chooses, too.
+
+use super::lock::{entry, lock_file, requires};
+use super::upgrade::document;
+use provlock_test::TestEnvironment;
+use provlock_test::publish::Published;
+use provlock_test::registry::Registry;
+
+const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
+const POLICY: &str = "[policy]\nmin-age = \"7d\"\n";
+
+/// A project without a lock file that requires acme/gamma, of which 1.0.0 is old and 1.1.0 two days old.
+fn project(registry: &Registry) -> (TestEnvironment, [Published; 2]) {
+    let gamma =
+        ["1.0.0", "1.1.0"].map(|version| registry.publish("acme/gamma", version).platforms(["linux_amd64"]).done());
+    registry.add_host("api.opentofu.org");
+    document(registry, "acme/gamma", &[("1.1.0", 2), ("1.0.0", 100)]);
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    environment.write("provlock.toml", POLICY);
+    (environment, gamma)
+}
+
+fn locked(published: &Published) -> String {
+    lock_file(&[entry(published, "", &published.hashes(&["linux_amd64"]))])
+}
+
+#[test]
+fn a_first_version_is_old_enough_and_a_locked_one_is_kept() {
+    let registry = Registry::start();
+    let (environment, gamma) = project(&registry);
+
+    let output = environment.provlock(LOCK);
+    output.assert_code(0).assert_stderr_has("warning[too-young]: acme/gamma 1.1.0 is not chosen: published ");
+    assert_eq!(environment.lock_file(), locked(&gamma[0]));
+
+    environment.write_lock_file(locked(&gamma[1]));
+    registry.reset_statistics();
+    environment.provlock(LOCK).assert_code(0);
+    assert_eq!(environment.lock_file(), locked(&gamma[1]));
+    assert_eq!(registry.requests_to("api.opentofu.org/*"), 0, "what is locked needs no date");
+}
+
+#[test]
+fn without_a_version_that_is_old_enough_nothing_is_locked() {
+    let registry = Registry::start();
+    let (environment, gamma) = project(&registry);
+    environment.write("main.tf", requires("acme/gamma", "~> 1.1"));
+
+    let output = environment.provlock(LOCK);
+    output.assert_code(2).assert_stderr_has("error[too-young]: acme/gamma 1.1.0 is not chosen: published ");
+    output.assert_stderr_has("help: choose it all the same with --min-age 0d");
+    assert!(!environment.has_lock_file());
+
+    environment.write("main.tf", requires("acme/gamma", ""));
+    environment.write("provlock.toml", "");
+    environment.provlock([&LOCK[..], &["--min-age", "200d"]].concat()).assert_code(2).assert_stderr_has("too-young");
+    environment.write("provlock.toml", POLICY);
+    environment.provlock([&LOCK[..], &["--min-age", "0d"]].concat()).assert_code(0);
+    assert_eq!(environment.lock_file(), locked(&gamma[1]));
+}
+
+#[test]
+fn an_exempt_provider_is_locked_at_its_newest_version() {
+    let registry = Registry::start();
+    let (environment, gamma) = project(&registry);
+    environment.write("provlock.toml", format!("{POLICY}min-age-exempt = [\"acme/gamma\"]\n"));
+    environment.provlock(LOCK).assert_code(0);
+    assert_eq!(environment.lock_file(), locked(&gamma[1]));
+    assert_eq!(registry.requests_to("api.opentofu.org/*"), 0);
+}
+
+#[test]
+fn offline_an_age_can_only_be_demanded_where_nothing_is_chosen() {
+    let registry = Registry::start();
+    let (environment, gamma) = project(&registry);
+    environment.provlock([&LOCK[..], &["--min-age", "0d"]].concat()).assert_code(0);
+    let offline = ["lock", "--offline", "-p", "linux_amd64"];
+    environment.provlock(offline).assert_code(0);
+
+    environment.write("new/main.tf", format!("provider \"gamma\" {{}}\n{}", requires("acme/gamma", "")));
+    let output = environment.provlock(["lock", "--offline", "-p", "linux_amd64", "-r"]);
+    output.assert_code(2).assert_stderr_has("min-age is in force, and with --offline nobody can be asked");
+    output.assert_stderr_has("--min-age 0d").assert_stderr_has("1 failed");
+    assert_eq!(output.stderr.matches("error[").count(), 1, "{output}");
+    assert!(!environment.project().join("new/.terraform.lock.hcl").exists());
+    environment.provlock(["-C", "new", "lock", "--offline", "-p", "linux_amd64", "--min-age", "0d"]).assert_code(0);
+    assert!(environment.read("new/.terraform.lock.hcl").contains(gamma[1].h1("linux_amd64")));
+}
+
+#[test]
+fn a_version_that_is_taken_over_is_not_chosen_anew() {
+    let registry = Registry::start();
+    let null =
+        ["3.0.0", "3.1.0"].map(|version| registry.publish("hashicorp/null", version).platforms(["linux_amd64"]).done());
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.write("provlock.toml", format!("dialect = \"tofu\"\n{POLICY}"));
+    let predecessor = locked(&null[0]).replace("registry.opentofu.org", "registry.terraform.io");
+    environment.write_lock_file(predecessor);
+    environment.provlock(LOCK).assert_code(0).assert_stderr_has("taken over");
+    assert_eq!(environment.lock_file().matches(" = \"3.0.0\"").count(), 2);
+}

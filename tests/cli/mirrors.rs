@@ -1,0 +1,203 @@
+//! `provlock lock` from mirrors.
+
+use std::path::Path;
+
+use super::lock::{entry, lock_file, requires};
+use provlock_test::faults::{Fault, Times};
+use provlock_test::registry::{Mirror, MirrorHashes, Registry};
+use provlock_test::{TestEnvironment, url};
+
+const MIRROR: &str = "https://mirror.example.com/providers/";
+const FROM_MIRROR: [&str; 5] = ["lock", "-p", "linux_amd64", "--net-mirror", MIRROR];
+
+fn demo() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/testdata"))
+}
+
+#[test]
+fn the_demo_of_the_readme_locks_two_platforms_without_a_registry() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", std::fs::read(demo().join("demo/main.tf")).unwrap());
+    let mirror = demo().join("mirror");
+    let arguments = ["lock", "--platform", "linux_amd64", "--platform", "darwin_arm64", "--fs-mirror"];
+    let output =
+        environment.command(arguments.iter().map(|text| (*text).into()).chain([mirror.into_os_string()])).run();
+    output.assert_code(0).assert_stderr_has("Locked 2 providers for darwin_arm64 and linux_amd64 (2 added)");
+    let text = environment.lock_file();
+    assert_eq!((text.matches("\"h1:").count(), text.matches("\"zh:").count()), (4, 0));
+}
+
+#[test]
+fn a_filesystem_mirror_gives_the_same_h1_packed_and_unpacked() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let package = &null.packages["linux_amd64"];
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let lock = || {
+        environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]).assert_code(0);
+        environment.lock_file()
+    };
+    let expected = lock_file(&[entry(&null, "", std::slice::from_ref(&package.h1))]);
+
+    let folder = "mirror/registry.opentofu.org/hashicorp/null";
+    environment.write(format!("{folder}/{}", package.filename), &*package.archive);
+    assert_eq!(lock(), expected);
+
+    std::fs::remove_dir_all(environment.project().join("mirror")).unwrap();
+    std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+    let mut archive = zip::ZipArchive::new(std::io::Cursor::new(&**package.archive)).unwrap();
+    archive.extract(environment.project().join(folder).join("3.2.4/linux_amd64")).unwrap();
+    assert_eq!(lock(), expected);
+}
+
+#[test]
+fn a_filesystem_mirror_that_does_not_exist_is_named() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let output = environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "nowhere"]);
+    output.assert_code(2).assert_stderr_has("the mirror directory nowhere does not exist");
+    std::fs::create_dir(environment.project().join("nowhere")).unwrap();
+    let output = environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "nowhere"]);
+    output.assert_code(2).assert_stderr_has("the mirror nowhere has no package of");
+}
+
+/// To open a named pipe would wait for a writer.
+#[cfg(unix)]
+#[test]
+fn only_regular_files_of_a_filesystem_mirror_are_packages() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let package = &null.packages["linux_amd64"];
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let folder = environment.project().join("mirror/registry.opentofu.org/hashicorp/null");
+    std::fs::create_dir_all(&folder).unwrap();
+    let pipe = folder.join("terraform-provider-null_3.2.5_linux_amd64.zip");
+    assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
+    let lock = || environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]);
+    lock().assert_code(2).assert_stderr_has("has no package of");
+
+    let archive = environment.write("elsewhere.zip", &*package.archive);
+    std::os::unix::fs::symlink(archive, folder.join(&package.filename)).unwrap();
+    lock().assert_code(0);
+    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", std::slice::from_ref(&package.h1))]));
+}
+
+#[test]
+fn a_network_mirror_adds_the_zh_that_it_reports_in_the_tofu_dialect() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
+    registry.mirror(MIRROR, Mirror::default());
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+
+    environment.provlock(FROM_MIRROR).assert_code(0);
+
+    let hashes = [null.h1("linux_amd64").to_owned(), null.zh("linux_amd64").to_owned()];
+    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", &hashes)]));
+    assert_eq!(registry.requests_to("registry.opentofu.org/*"), 0);
+    assert_eq!(registry.requests_to(url::PACKAGE), 1);
+}
+
+#[test]
+fn a_mirror_that_reports_other_hashes_is_refused() {
+    let reports = [
+        (MirrorHashes::H1, true),
+        (MirrorHashes::Zh, true),
+        (MirrorHashes::None, true),
+        (MirrorHashes::H1WithDirectories, true),
+        (MirrorHashes::Fixed(vec!["h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]), false),
+        (MirrorHashes::Fixed(vec!["h9:abcdef"]), false),
+        (MirrorHashes::Fixed(vec!["nocolon"]), false),
+    ];
+    for (hashes, accepted) in reports {
+        let registry = Registry::start();
+        registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+        registry.mirror(MIRROR, Mirror { hashes: hashes.clone() });
+        let environment = TestEnvironment::with_registry(&registry);
+        environment.write("main.tf", requires("hashicorp/null", ""));
+        let output = environment.provlock(FROM_MIRROR);
+        assert_eq!(output.code, Some(if accepted { 0 } else { 2 }), "{hashes:?}\n{output}");
+        assert_eq!(environment.has_lock_file(), accepted);
+    }
+}
+
+#[test]
+fn the_token_of_a_mirror_goes_to_its_documents_only() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry.mirror(MIRROR, Mirror::default());
+    let mut environment = TestEnvironment::with_registry(&registry);
+    environment.set("TF_TOKEN_mirror_example_com", "t0ken");
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.provlock(FROM_MIRROR).assert_code(0).assert_lacks("t0ken");
+    let sent = |pattern: &str| {
+        registry.requests_matching(pattern).iter().map(|r| r.authorization.is_some()).collect::<Vec<_>>()
+    };
+    assert_eq!(sent("*.json"), [true, true]);
+    assert_eq!(sent(url::PACKAGE), [false]);
+}
+
+#[test]
+fn the_url_of_a_mirror_is_https() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", "");
+    let output = environment.provlock(["lock", "--net-mirror", "http://mirror.example.com/"]);
+    output.assert_code(2).assert_stderr_has("https");
+}
+
+#[test]
+fn all_platforms_of_a_version_that_has_none_are_an_error() {
+    let registry = Registry::start();
+    registry.add_host("mirror.example.com");
+    let folder = "/providers/registry.opentofu.org/hashicorp/null";
+    registry.serve(&format!("{folder}/index.json"), r#"{ "versions": { "3.2.4": {} } }"#);
+    registry.serve(&format!("{folder}/3.2.4.json"), r#"{ "archives": {} }"#);
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let output = environment.provlock(["lock", "-p", "all", "--net-mirror", MIRROR]);
+    output
+        .assert_code(2)
+        .assert_stderr_has("there is no platform to lock registry.opentofu.org/hashicorp/null 3.2.4 for");
+    assert!(!environment.has_lock_file(), "without a hash any package would be accepted");
+}
+
+#[test]
+fn the_secrets_in_the_url_of_a_mirror_are_not_shown() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry.mirror(MIRROR, Mirror::default());
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let run = |mirror: &str, says: &str| {
+        let output = environment.provlock(["lock", "-p", "linux_amd64", "--net-mirror", mirror]);
+        output.assert_code(2).assert_stderr_has(says).assert_lacks("hunter2");
+        output
+    };
+    run(
+        "http://user:hunter2@mirror.example.com/",
+        "http://redacted@mirror.example.com/ is not the URL of a network mirror",
+    )
+    .assert_stderr_has("does not start with https");
+    run("https://user:hunter2@mirror.exa mple.com/", "invalid international domain name")
+        .assert_stderr_has("help: write it as https://HOST/PATH/");
+    run("user:hunter2@mirror.example.com", "user:[redacted] is not the URL of a network mirror");
+
+    let with_password = MIRROR.replace("https://", "https://user:hunter2@");
+    let nowhere = with_password.replace("/providers/", "/nowhere/");
+    run(&nowhere, "the mirror https://redacted@mirror.example.com/nowhere/ has no package of")
+        .assert_stderr_has("asked for https://redacted@mirror.example.com/nowhere/registry.opentofu.org/");
+    let answer = |url: &str| {
+        let document = format!(r#"{{"archives": {{"linux_amd64": {{"url": "{url}", "hashes": ["h9:abcdef"]}}}}}}"#);
+        registry.fault("*/3.2.4.json", Times::Always, Fault::Body(document.into_bytes()));
+    };
+    answer("https://user:hunter2@:1/a.zip?sig=hunter2");
+    run(MIRROR, "the mirror sent a package's URL that is none: empty host");
+    registry.clear_faults();
+    let package = null.packages["linux_amd64"].archive.to_vec();
+    registry.fault("mirror.example.com/null.zip*", Times::Always, Fault::Body(package));
+    answer("https://mirror.example.com/null.zip?sig=hunter2");
+    run(MIRROR, "the mirror reports only hashes of unknown schemes")
+        .assert_stderr_has("package: https://mirror.example.com/null.zip?[redacted]");
+}

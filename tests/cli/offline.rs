@@ -1,0 +1,202 @@
+//! `--offline`: what `upgrade` and `merge --resolve` do with what is known on this machine. `lock --offline` is told in
+//! [`super::cache`].
+
+use super::json_output::validated;
+use super::lock::{entry, lock_file, requires};
+use provlock_test::TestEnvironment;
+use provlock_test::publish::Published;
+use provlock_test::registry::Registry;
+
+const BOTH: [&str; 2] = ["darwin_arm64", "linux_amd64"];
+const UPGRADE: [&str; 4] = ["upgrade", "--offline", "-p", "linux_amd64,darwin_arm64"];
+
+/// hashicorp/null 3.0.0, 3.1.0, 3.2.0 and 3.2.4, of which the first is locked for both platforms.
+fn project(registry: &Registry) -> (TestEnvironment, [Published; 4]) {
+    let null = ["3.0.0", "3.1.0", "3.2.0", "3.2.4"]
+        .map(|version| registry.publish("hashicorp/null", version).platforms(BOTH).done());
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write_lock_file(locked(&null[0]));
+    (environment, null)
+}
+
+/// The lock file with the hashes that the cache has of a version.
+fn locked(published: &Published) -> String {
+    let hashes = BOTH.iter().flat_map(|platform| [published.h1(platform), published.zh(platform)]);
+    lock_file(&[entry(published, "~> 3.0", &hashes.map(str::to_owned).collect::<Vec<_>>())])
+}
+
+/// Another project on the same machine locks a version, whose packages are then in the cache.
+fn lock_elsewhere(environment: &TestEnvironment, version: &str, platforms: &str) {
+    environment.write("elsewhere/main.tf", requires("hashicorp/null", version));
+    let _ = std::fs::remove_file(environment.project().join("elsewhere/.terraform.lock.hcl"));
+    environment.provlock(["-C", "elsewhere", "lock", "-p", platforms]).assert_code(0);
+}
+
+fn upgrade<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [&UPGRADE[..], arguments].concat()
+}
+
+#[test]
+fn the_newest_version_whose_packages_are_all_known_is_chosen() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    lock_elsewhere(&environment, "3.1.0", "linux_amd64,darwin_arm64");
+    lock_elsewhere(&environment, "3.2.0", "linux_amd64");
+    registry.reset_statistics();
+
+    let table = environment.provlock(upgrade(&["--dry-run"]));
+    let row = "hashicorp/null   3.0.0    3.1.0     3.2.0    packages that are not in the cache\n";
+    table.assert_code(0).assert_stdout_has(row);
+    environment.provlock(upgrade(&["--check"])).assert_code(1);
+    let output = environment.provlock(upgrade(&["--json"]));
+
+    output.assert_code(0).assert_stderr_has("~ hashicorp/null   3.0.0 → 3.1.0");
+    output.assert_stderr_has("hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache");
+    output.assert_stderr_has("help: run the command once without --offline, with the same cache");
+    assert_eq!(validated(&output.stdout)["roots"][0]["versions"][0]["newest"], "3.2.0", "3.2.4 was never seen here");
+    assert_eq!(environment.lock_file(), locked(&null[1]));
+    environment.provlock(upgrade(&["--check"])).assert_code(0);
+    environment.provlock(["upgrade", "--offline", "-p", "linux_amd64"]).assert_code(0);
+    assert!(environment.lock_file().contains("3.2.0"));
+    assert_eq!(registry.statistics().requests, 0);
+}
+
+#[test]
+fn all_platforms_are_those_that_are_known_of_any_version() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    lock_elsewhere(&environment, "3.1.0", "all");
+    lock_elsewhere(&environment, "3.2.0", "linux_amd64");
+    let output = environment.provlock(["upgrade", "--offline", "-p", "all"]);
+    output.assert_code(0).assert_stderr_has("3.2.0 is not chosen: its package for darwin_arm64 is not in the cache");
+    assert_eq!(environment.lock_file(), locked(&null[1]));
+}
+
+#[test]
+fn what_is_missing_stops_the_upgrade_and_changes_nothing() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    lock_elsewhere(&environment, "3.2.0", "linux_amd64");
+    registry.reset_statistics();
+    let before = environment.snapshot();
+
+    let stays = environment.provlock(upgrade(&[]));
+    stays.assert_code(2).assert_stderr_has("null 3.0.0 for darwin_arm64: the package is not in the cache of hashes");
+    let named = environment.provlock(upgrade(&["hashicorp/null@3.2.0"]));
+    named.assert_code(2).assert_stderr_has("error[platform-not-known]: hashicorp/null 3.2.0 is not chosen");
+    let unseen = environment.provlock(upgrade(&["hashicorp/null@3.2.4"]));
+    unseen.assert_code(2).assert_stderr_has("there is no version 3.2.4 of hashicorp/null");
+    before.assert_same(&environment.snapshot());
+
+    // An older version that is complete is no reason to go back.
+    lock_elsewhere(&environment, "3.0.0", "linux_amd64,darwin_arm64");
+    environment.write_lock_file(locked(&null[1]));
+    environment.provlock(upgrade(&[])).assert_code(2).assert_stderr_has("null 3.1.0 for ");
+    assert_eq!(environment.lock_file(), locked(&null[1]));
+    // Without an entry it is the newest.
+    environment.write_lock_file("");
+    environment.provlock(upgrade(&[])).assert_code(0).assert_stderr_has("+ hashicorp/null   3.0.0");
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.2"));
+    let none = environment.provlock(upgrade(&[]));
+    none.assert_code(2).assert_stderr_has("hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64");
+}
+
+#[test]
+fn many_roots_share_what_is_known_and_constraints_are_rewritten_as_far() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    lock_elsewhere(&environment, "3.1.0", "linux_amd64,darwin_arm64");
+    environment.write("a/main.tf", requires("hashicorp/null", "~> 3.0.0"));
+    environment.write("a/.terraform.lock.hcl", locked(&null[0]).replace("~> 3.0\"", "~> 3.0.0\""));
+    registry.reset_statistics();
+
+    environment.provlock(upgrade(&["--constraints", "-r", "a"])).assert_code(0);
+
+    assert_eq!(environment.read("a/main.tf"), requires("hashicorp/null", "~> 3.1.0"));
+    assert_eq!(environment.read("a/.terraform.lock.hcl"), locked(&null[1]).replace("~> 3.0\"", "~> 3.1.0\""));
+    assert_eq!(registry.statistics().requests, 0);
+}
+
+#[test]
+fn an_age_cannot_be_demanded() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    lock_elsewhere(&environment, "3.1.0", "linux_amd64,darwin_arm64");
+    registry.reset_statistics();
+    let before = environment.snapshot();
+    let reason = "min-age is in force, and with --offline nobody can be asked when versions were published";
+
+    environment.provlock(upgrade(&["--min-age", "7d"])).assert_code(2).assert_stderr_has(reason);
+    let many = environment.provlock(upgrade(&["--min-age", "7d", "--check", "-r"]));
+    assert_eq!(many.assert_code(2).stderr.matches(reason).count(), 1, "{many}");
+    before.assert_same(&environment.snapshot());
+    environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\n");
+    let demanded = environment.provlock(upgrade(&[]));
+    demanded.assert_code(2).assert_stderr_has(reason).assert_stderr_has("--min-age 0d");
+    environment.provlock(upgrade(&["--min-age", "0d", "--check"])).assert_code(1);
+
+    environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"hashicorp/null\"]\n");
+    environment.provlock(upgrade(&[])).assert_code(0);
+    assert_eq!(environment.lock_file(), locked(&null[1]));
+    assert_eq!(registry.statistics().requests, 0);
+}
+
+#[test]
+fn a_conflict_is_resolved_with_what_is_known() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    lock_elsewhere(&environment, "3.1.0", "linux_amd64,darwin_arm64");
+    registry.reset_statistics();
+    for (name, published) in ["base", "ours", "theirs"].into_iter().zip(&null) {
+        environment.write(name, locked(published));
+    }
+    let merge = |more: &[&str]| {
+        let arguments = ["merge", "--resolve", "base", "ours", "theirs", "-p", "linux_amd64,darwin_arm64"];
+        environment.provlock([&arguments[..], more].concat())
+    };
+
+    // The newest version that a side has is not in the cache, and a conflict is no reason to go back.
+    let missing = merge(&["--offline"]);
+    missing.assert_code(1).assert_stderr_has("null 3.2.0 for ").assert_stderr_has("the package is not in the cache");
+    assert_eq!(registry.statistics().requests, 0);
+    environment.write("ours", locked(&null[1]));
+    lock_elsewhere(&environment, "3.2.0", "linux_amd64,darwin_arm64");
+    registry.reset_statistics();
+    merge(&["--offline"]).assert_code(0);
+    assert_eq!(environment.read("ours"), locked(&null[2]));
+    assert_eq!(registry.statistics().requests, 0);
+}
+
+#[test]
+fn nothing_that_asks_a_host_goes_with_it() {
+    let environment = TestEnvironment::new();
+    for command in [&["lock"][..], &["upgrade"], &["merge", "x"]] {
+        for flags in [
+            &["--fs-mirror", "m"][..],
+            &["--net-mirror", "https://mirror.example.com/"],
+            &["--oci-mirror", "ghcr.io/acme/{namespace}/{type}"],
+            &["--use-cli-config"],
+            &["--trust-registry"],
+            &["--no-cache"],
+        ] {
+            let output = environment.provlock([command, &["--offline"], flags].concat());
+            output.assert_code(2).assert_stderr_has("cannot be used with");
+        }
+    }
+    environment.provlock(["verify", "--offline"]).assert_code(2).assert_stderr_has("unexpected argument");
+}
+
+#[test]
+fn all_platforms_of_a_version_without_packages_are_not_none() {
+    let registry = Registry::start();
+    let (environment, null) = project(&registry);
+    environment.write("new/main.tf", format!("provider \"null\" {{}}\n{}", requires("hashicorp/null", "")));
+    for command in ["lock", "upgrade"] {
+        let output = environment.provlock([command, "--offline", "-p", "all", "-r"]);
+        output.assert_code(2).assert_stderr_has("in the cache").assert_stderr_has("without --offline");
+        assert!(!environment.project().join("new/.terraform.lock.hcl").exists(), "it would accept any package");
+        assert_eq!(environment.lock_file(), locked(&null[0]));
+    }
+    assert_eq!(registry.statistics().requests, 0);
+}

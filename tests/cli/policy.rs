@@ -1,0 +1,77 @@
+//! The policy of `provlock.toml` holds for what is locked.
+
+use super::lock::requires;
+use provlock_test::publish::Flaw;
+use provlock_test::{Registry, TestEnvironment, keys};
+
+#[test]
+fn what_the_policy_forbids_is_not_locked() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).signed_by(&keys::RSA).done();
+    registry.publish("acme/unsigned", "1.0.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
+    let check = |settings: &str, provider: &str, code: Option<&str>| {
+        let environment = TestEnvironment::with_registry(&registry);
+        environment.write("main.tf", requires(provider, ""));
+        environment.write("provlock.toml", settings);
+        let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+        assert_eq!(output.code, Some(if code.is_some() { 2 } else { 0 }), "{settings}\n{output}");
+        if let Some(code) = code {
+            output.assert_stderr_has(&format!("error[{code}]")).assert_stderr_has("main.tf:4:");
+        }
+        assert_eq!(environment.has_lock_file(), code.is_none());
+    };
+    let trust = |fingerprint: &str| format!("[trust]\n\"acme/*\" = [\"{fingerprint}\"]\n");
+    check("[policy]\nallowed-hosts = [\"registry.example.com\"]\n", "acme/gamma", Some("host-not-allowed"));
+    check("[policy]\nallowed-namespaces = [\"hashicorp\"]\n", "acme/gamma", Some("namespace-not-allowed"));
+    check("[policy]\nallowed-namespaces = [\"acme\"]\nrequire-signed = true\n", "acme/gamma", None);
+    check("[policy]\nrequire-signed = true\n", "acme/unsigned", Some("unsigned-provider"));
+    check(&trust(&keys::RSA.fingerprint()), "acme/gamma", None);
+    check(&trust(&keys::OTHER.fingerprint()), "acme/gamma", Some("key-not-trusted"));
+}
+
+#[test]
+fn a_setting_that_cannot_be_understood_is_shown_where_it_stands() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("acme/gamma", ""));
+    for (settings, place, message) in [
+        ("platforms = [\n  \"linux_amd64\",\n  \"linux-arm64\",\n]", "3:3", "is not a platform; write OS_ARCH"),
+        ("[roots]\ninclude = [\"a\", \"b[\"]", "2:17", "unclosed character class"),
+        ("[policy]\nallowed-hosts = [\"a.test\", \"a b\"]", "2:28", "\"a b\" is not a host name"),
+        ("[policy]\nallowed-namespaces = [\"a/b/c\"]", "2:23", "a namespace is [HOSTNAME/]NAMESPACE"),
+        ("[policy]\nmin-age = \"soon\"", "2:11", "\"soon\" is not a duration"),
+        (
+            "[policy]\nmin-age-exempt = [\n  \"acme/gamma\",\n  \"a/b/c/d\",\n]",
+            "4:3",
+            "min-age-exempt holds \"a/b/c/d\": a provider address is [HOSTNAME/]NAMESPACE/TYPE",
+        ),
+        ("[trust]\n\"acme\" = []", "2:1", "[trust] holds \"acme\": a pattern is [HOSTNAME/]NAMESPACE/TYPE"),
+        ("[trust]\n\"acme/*\" = [\"12\"]", "2:13", "\"12\" is not the fingerprint of a key"),
+    ] {
+        environment.write("provlock.toml", settings);
+        let line = settings.lines().nth(place.split_once(':').unwrap().0.parse::<usize>().unwrap() - 1).unwrap();
+        for command in ["lock", "upgrade", "verify"] {
+            let output = environment.provlock([command]);
+            output.assert_code(2).assert_stderr_has(message).assert_stderr_has(&format!("provlock.toml:{place}\n"));
+            output.assert_stderr_has(line.trim_end());
+        }
+    }
+    assert!(!environment.has_lock_file());
+}
+
+#[test]
+fn many_root_modules_complain_of_their_common_settings_once() {
+    let environment = TestEnvironment::new();
+    for root in ["a", "b"] {
+        environment
+            .write(format!("live/{root}/main.tf"), format!("provider \"gamma\" {{}}\n{}", requires("acme/gamma", "")));
+    }
+    environment.write("provlock.toml", "[policy]\nmin-age-exempt = [\"acme/gamma/\"]\nallowed-namespaces = [\"\"]\n");
+    for arguments in [&["lock", "-r"][..], &["upgrade", "-r", "live"], &["verify", "--recursive", "live"]] {
+        let output = environment.provlock(arguments);
+        output.assert_code(2).assert_stderr_has(" provlock.toml:2:19\n").assert_stderr_has(" provlock.toml:3:23\n");
+        assert_eq!(output.stderr.matches("error[").count(), 2, "{output}");
+    }
+    let one = environment.provlock(["-C", "live/a", "lock"]);
+    one.assert_code(2).assert_stderr_has("provlock.toml:2:19\n");
+    environment.provlock(["verify", "live/a"]).assert_code(2).assert_stderr_has(" provlock.toml:2:19\n");
+}

@@ -1,0 +1,253 @@
+//! Private registries: tokens, where they go and where they do not, `login` and `logout`.
+
+use super::json_output::validated;
+use super::lock::requires;
+use provlock_test::registry::{Discovery, Mirror, Registry};
+use provlock_test::{Fault, TestEnvironment, Times, url};
+
+const HOST: &str = "registry.example.com";
+const TOKEN: &str = "s3cr3t-t0ken";
+const LOCK: [&str; 4] = ["lock", "-p", "linux_amd64", "--no-cache"];
+
+/// A registry that wants a token, and a project that requires a provider from it.
+pub(super) fn private() -> (Registry, TestEnvironment) {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").on_host(HOST).platforms(["linux_amd64"]).done();
+    registry.require_token(HOST, TOKEN);
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
+    (registry, environment)
+}
+
+/// Paths that were asked for, with whether a token came along.
+fn sent(registry: &Registry, pattern: &str) -> Vec<bool> {
+    registry.requests_matching(pattern).iter().map(|request| request.authorization.is_some()).collect()
+}
+
+fn write_configuration(environment: &TestEnvironment, text: &str) {
+    environment.write(environment.home().join(".tofurc"), text);
+}
+
+#[test]
+fn a_token_of_login_is_used_until_logout() {
+    let (_registry, environment) = private();
+    for input in [TOKEN.to_owned(), format!("{TOKEN}\n"), format!("{TOKEN}\r\n")] {
+        let login = environment.command(["login", HOST]).stdin(input).run();
+        login.assert_code(0).assert_stderr_has("credentials.tfrc.json").assert_lacks(TOKEN);
+        environment.provlock(LOCK).assert_code(0).assert_lacks(TOKEN);
+    }
+    let check = environment.provlock(["login", "--check", HOST]);
+    check.assert_code(0).assert_stdout_has("credentials.tfrc.json").assert_lacks(TOKEN);
+
+    environment
+        .provlock(["logout", HOST])
+        .assert_code(0)
+        .assert_stderr_has("Removed the token for registry.example.com from ");
+    let refused = environment.provlock(LOCK);
+    refused.assert_code(2).assert_stderr_has("error[unauthorized]").assert_stderr_has("no credentials were sent");
+    refused.assert_stderr_has(
+        "add credentials: provlock login registry.example.com, or set TF_TOKEN_registry_example_com",
+    );
+    let check = environment.provlock(["login", "--check", HOST]);
+    check.assert_code(1).assert_stdout_has("There is no token for registry.example.com");
+    check.assert_stderr_has("provlock login registry.example.com");
+    let again = environment.provlock(["logout", HOST]);
+    again.assert_code(0).assert_stderr_has("There was no token for registry.example.com in ");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_user_can_read_stored_tokens_and_other_content_stays() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let environment = TestEnvironment::new();
+    let path = environment.home().join(".terraform.d/credentials.tfrc.json");
+    let other = "\"other.test\": {\n      \"token\": \"0ther\",\n      \"note\": [1, 2]\n    }";
+    environment.write(&path, format!("{{\n  \"credentials\": {{\n    {other}\n  }},\n  \"x\": 1.50\n}}\n"));
+    environment.command(["login", HOST]).stdin(TOKEN).run().assert_code(0);
+    let text = environment.read(&path);
+    assert!(text.contains(TOKEN) && text.contains(other) && text.contains("\"x\": 1.50"), "{text}");
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    environment.provlock(["logout", HOST]).assert_code(0);
+    let text = environment.read(&path);
+    assert!(!text.contains(HOST) && text.contains(other), "{text}");
+}
+
+#[test]
+fn what_cannot_be_a_token_or_a_host_is_refused() {
+    let environment = TestEnvironment::new();
+    for (host, input, expected) in [
+        (HOST, "", "there is no token for registry.example.com on stdin"),
+        (HOST, "\n", "there is no token"),
+        (HOST, "s3cr3t\nm0re", "holds characters that cannot be sent"),
+        (HOST, "s3cr3t\u{e9}", "holds characters that cannot be sent"),
+        ("not a host", TOKEN, "\"not a host\" is not a host name"),
+        ("https://registry.example.com", TOKEN, "is not a host name"),
+    ] {
+        let refused = environment.command(["login", host]).stdin(input).run();
+        refused.assert_code(2).assert_stderr_has("error[invalid-argument]").assert_stderr_has(expected);
+        refused.assert_lacks("s3cr3t");
+    }
+    assert!(!environment.home().join(".terraform.d").exists());
+}
+
+#[test]
+fn login_tells_when_another_token_wins() {
+    let mut environment = TestEnvironment::new();
+    write_configuration(&environment, "credentials \"block.test\" {\n  token = \"s3cr3t-block\"\n}\n");
+    environment.set("TF_TOKEN_registry_example_com", "s3cr3t-variable");
+    let login = environment.command(["login", HOST]).stdin(TOKEN).run();
+    login
+        .assert_code(0)
+        .assert_stderr_has("warning[credentials-not-used]: TF_TOKEN_registry_example_com is set")
+        .assert_lacks("s3cr3t");
+    let check = environment.provlock(["login", "--check", HOST]);
+    check.assert_stdout_has("comes from the environment variable TF_TOKEN_registry_example_com");
+
+    let check = environment.provlock(["login", "--check", "block.test"]);
+    check.assert_code(0).assert_stdout_has(".tofurc").assert_lacks("s3cr3t");
+    let login = environment.command(["login", "block.test"]).stdin(TOKEN).run();
+    login.assert_code(2).assert_stderr_has("is written in").assert_stderr_has("credentials \"block.test\"");
+    login.assert_lacks("s3cr3t");
+}
+
+#[test]
+fn login_reports_as_json() {
+    let environment = TestEnvironment::new();
+    let credentials = |arguments: &[&str], code: i32| {
+        let output = environment.command(arguments).stdin(TOKEN).run();
+        output.assert_code(code).assert_lacks(TOKEN);
+        validated(&output.stdout)["credentials"].clone()
+    };
+    assert_eq!(credentials(&["login", HOST, "--json"], 0)["origin"], "file");
+    assert_eq!(credentials(&["login", HOST, "--check", "--json"], 0)["origin"], "file");
+    assert_eq!(credentials(&["logout", HOST, "--json"], 0)["host"], HOST);
+    assert!(credentials(&["login", HOST, "--check", "--json"], 1)["origin"].is_null());
+}
+
+#[test]
+fn hosts_are_compared_after_idna() {
+    let environment = TestEnvironment::new();
+    environment.command(["login", "BÜCHER.example"]).stdin(TOKEN).run().assert_code(0);
+    let check = environment.provlock(["login", "--check", "bücher.example"]);
+    check.assert_code(0).assert_stdout_has("credentials.tfrc.json");
+    let check = environment.command(["login", "--check", "bücher.example"]);
+    let check = check.env("TF_TOKEN_xn____bcher__kva_example", TOKEN).run();
+    check.assert_code(0).assert_stdout_has("environment variable TF_TOKEN_xn____bcher__kva_example");
+}
+
+#[test]
+fn the_token_goes_to_the_registry_only() {
+    let (registry, mut environment) = private();
+    environment.set("TF_TOKEN_registry_example_com", TOKEN);
+    environment.provlock(LOCK).assert_code(0);
+    for (pattern, expected) in [
+        (url::DISCOVERY, vec![true]),
+        (url::VERSIONS, vec![true]),
+        (url::DOWNLOAD, vec![true]),
+        (url::SHASUMS, vec![false]),
+        (url::SIGNATURE, vec![false]),
+        (url::PACKAGE, vec![false]),
+    ] {
+        assert_eq!(sent(&registry, pattern), expected, "{pattern}");
+    }
+}
+
+#[test]
+fn the_token_does_not_follow_a_redirect_to_another_host() {
+    for pattern in [url::DISCOVERY, url::VERSIONS, url::DOWNLOAD] {
+        let (registry, mut environment) = private();
+        environment.set("TF_TOKEN_registry_example_com", TOKEN);
+        registry.fault(
+            &pattern.replacen('*', &format!("{HOST}*"), 1),
+            Times::Always,
+            Fault::RedirectTo("mirror.example.com"),
+        );
+        environment.provlock(LOCK).assert_lacks(TOKEN);
+        let on = |host: &str| sent(&registry, &pattern.replacen('*', &format!("{host}*"), 1));
+        let (first, second) = (on(HOST), on("mirror.example.com"));
+        assert!(first.first().is_some_and(|sent| *sent), "{pattern}: {first:?}");
+        assert!(!second.is_empty() && second.iter().all(|sent| !sent), "{pattern}: {second:?}");
+    }
+}
+
+#[test]
+fn no_output_holds_the_token() {
+    let echo = || Fault::Body(format!("{{\"oops\": \"{TOKEN}\"}}").into_bytes());
+    let faults = [
+        (url::VERSIONS, Fault::Status(500), 2),
+        (url::VERSIONS, Fault::Status(403), 2),
+        (url::VERSIONS, echo(), 2),
+        (url::DISCOVERY, Fault::Status(401), 2),
+        (url::DOWNLOAD, Fault::RedirectTo("mirror.example.com"), 0),
+        (url::PACKAGE, Fault::Status(404), 2),
+    ];
+    for flags in [&[][..], &["--json"], &["-vvv"], &["-vvv", "--json"]] {
+        let arguments = [&LOCK[..], flags].concat();
+        let (registry, mut environment) = private();
+        environment.set("TF_TOKEN_registry_example_com", TOKEN);
+        environment.set("TF_REGISTRY_DISCOVERY_RETRY", "0");
+        environment.provlock(&arguments).assert_code(0).assert_lacks(TOKEN);
+        for (pattern, fault, code) in &faults {
+            registry.clear_faults();
+            registry.fault(pattern, Times::Always, fault.clone());
+            environment.provlock(&arguments).assert_code(*code).assert_lacks(TOKEN);
+        }
+        environment.set("TF_TOKEN_registry_example_com", "wr0ng-t0ken");
+        registry.clear_faults();
+        let refused = environment.provlock(&arguments);
+        refused.assert_code(2).assert_lacks("wr0ng-t0ken");
+        refused.assert_stderr_has("with the credentials that were sent");
+        refused.assert_stderr_has("provlock login --check registry.example.com");
+    }
+}
+
+#[test]
+fn errors_in_a_configuration_with_tokens_do_not_quote_them() {
+    let (_registry, environment) = private();
+    for text in [
+        "credentials \"registry.example.com\" {\n  token = \"s3cr3t-t0ken\"\n",
+        "credentials \"registry.example.com\" {\n  token = s3cr3t-t0ken\"\n}\n",
+        "credentials \"a b\" {\n  token = \"s3cr3t-t0ken\"\n}\n",
+        "credentials \"x.test\" {\n  token = [\"s3cr3t-t0ken\"]\n}\n",
+    ] {
+        write_configuration(&environment, text);
+        let output = environment.provlock([&LOCK[..], &["-vvv", "--json"]].concat());
+        output.assert_code(2).assert_stderr_has(".tofurc:").assert_lacks(TOKEN);
+    }
+}
+
+#[test]
+fn a_host_block_names_the_registry_without_discovery() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").on_host("registry.example.com").platforms(["linux_amd64"]).done();
+    registry.discovery("registry.example.com", Discovery::WithoutProviders);
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
+    environment.provlock(LOCK).assert_code(2).assert_stderr_has("offers no provider registry");
+    write_configuration(
+        &environment,
+        "host \"registry.example.com\" {\n  services = {\n    \"providers.v1\" = \"https://mirror.example.com/via/registry.example.com/v1/providers/\"\n  }\n}\n",
+    );
+    let asked = registry.requests_to(url::DISCOVERY);
+    environment.provlock(LOCK).assert_code(0);
+    assert_eq!(registry.requests_to(url::DISCOVERY), asked);
+    assert_ne!(registry.requests_to("mirror.example.com/via/*"), 0);
+}
+
+#[test]
+fn a_network_mirror_takes_the_token_of_its_own_host() {
+    let (registry, mut environment) = private();
+    registry.mirror("https://mirror.example.com/providers/", Mirror::default());
+    registry.require_token("mirror.example.com", "m1rror-t0ken");
+    environment.set("TF_TOKEN_registry_example_com", TOKEN);
+    let arguments = [&LOCK[..], &["--net-mirror", "https://mirror.example.com/providers/"]].concat();
+    let refused = environment.provlock(&arguments);
+    refused
+        .assert_code(2)
+        .assert_stderr_has("no credentials were sent")
+        .assert_stderr_has("TF_TOKEN_mirror_example_com");
+    environment.command(["login", "mirror.example.com"]).stdin("m1rror-t0ken").run().assert_code(0);
+    environment.provlock(&arguments).assert_code(0).assert_lacks("t0ken");
+    assert_eq!(registry.requests_to("registry.example.com/*"), 0);
+    assert_eq!(sent(&registry, "mirror.example.com/*.zip"), [false]);
+}

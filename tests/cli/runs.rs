@@ -1,0 +1,45 @@
+//! The program runs.
+
+use provlock_test::TestEnvironment;
+
+#[test]
+fn runs_in_an_empty_project_and_leaves_it_alone() {
+    let environment = TestEnvironment::new();
+    let before = environment.snapshot();
+    let output = environment.provlock([] as [&str; 0]);
+    assert!(matches!(output.code, Some(0 | 2)), "{output}");
+    before.assert_same(&environment.snapshot());
+}
+
+/// `/dev/full` is a disk without space.
+#[test]
+#[cfg(target_os = "linux")]
+fn output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none() {
+    use std::process::Stdio;
+
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", "locals {}\n");
+    environment.write("a.hcl", "");
+    environment.write("b.hcl", "provider \"registry.opentofu.org/a/b\" {\n  version = \"1.0.0\"\n}\n");
+    for command in [
+        "diff --json a.hcl b.hcl",
+        "diff --textconv b.hcl",
+        "verify --format sarif",
+        "lock --json --dry-run",
+        "lock --json -C missing",
+        "cache dir",
+        "setup git",
+        "completions bash",
+        "completions zsh",
+    ] {
+        let run = |stdout: Stdio| environment.command(command.split(' ')).run_into(stdout);
+        let whole = run(Stdio::null());
+        let full = run(std::fs::File::create("/dev/full").unwrap().into());
+        full.assert_code(2);
+        assert_eq!(full.stderr.matches("error[io]: cannot write to stdout: ").count(), 1, "{full}");
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let closed = run(writer.into());
+        assert_eq!((closed.code, closed.stderr), (whole.code, whole.stderr), "{command}");
+    }
+}

@@ -1,0 +1,480 @@
+//! `provlock upgrade`: what moves, what is held back, and what stays as it is.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use super::json_output::validated;
+use super::lock::{entry, lock_file, requires};
+use provlock_test::publish::Published;
+use provlock_test::registry::Registry;
+use provlock_test::{Fault, TestEnvironment, Times, url};
+
+const LINUX: [&str; 1] = ["linux_amd64"];
+const UPGRADE: [&str; 3] = ["upgrade", "-p", "linux_amd64"];
+
+fn publish(registry: &Registry, provider: &str, version: &str) -> Published {
+    registry.publish(provider, version).platforms(LINUX).done()
+}
+
+/// The entry of a provider that is locked for Linux.
+fn locked(published: &Published, constraints: &str) -> String {
+    entry(published, constraints, &published.hashes(&LINUX))
+}
+
+fn upgrade<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [&UPGRADE[..], arguments].concat()
+}
+
+/// A configuration that requires two providers.
+fn requires_both(gamma: &str, null: &str) -> String {
+    format!(
+        "terraform {{\n  required_providers {{\n    gamma = {{\n      source  = \"acme/gamma\"\n      version = \"{gamma}\"\n    }}\n    null = {{\n      source  = \"hashicorp/null\"\n      version = \"{null}\"\n    }}\n  }}\n}}\n"
+    )
+}
+
+/// acme/gamma 1.0.0, 1.1.0 and 2.0.0, hashicorp/null 3.1.0 and 3.2.4, of which the oldest are locked.
+fn two_providers(registry: &Registry) -> (TestEnvironment, [Published; 3], [Published; 2]) {
+    let gamma = ["1.0.0", "1.1.0", "2.0.0"].map(|version| publish(registry, "acme/gamma", version));
+    let null = ["3.1.0", "3.2.4"].map(|version| publish(registry, "hashicorp/null", version));
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", requires_both("~> 1.0", "~> 3.0"));
+    environment.write_lock_file(lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+    (environment, gamma, null)
+}
+
+#[test]
+fn every_provider_moves_to_the_newest_version_that_its_constraints_allow() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    let commented = environment.lock_file().replace("  version", "  # ours\n  version");
+    environment.write_lock_file(&commented);
+
+    let output = environment.provlock(UPGRADE);
+
+    output.assert_code(0).assert_stderr_has("~ acme/gamma       1.0.0 → 1.1.0");
+    output.assert_stderr_has("1 provider held back from the newest version; see: provlock upgrade --dry-run");
+    assert_eq!(output.stdout, "");
+    let expected = lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]);
+    assert_eq!(environment.lock_file(), expected.replace("  version", "  # ours\n  version"));
+
+    let before = environment.snapshot();
+    environment.provlock(UPGRADE).assert_code(0).assert_stderr_has("Up to date");
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn only_the_providers_that_are_named_move() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    // Not as it would be written, which must not matter.
+    let other = locked(&gamma[0], "~> 1.0").replace("\n  version", "\n\tversion");
+    environment.write_lock_file(lock_file(&[other.clone(), locked(&null[0], "~> 3.0")]));
+
+    environment.provlock(upgrade(&["hashicorp/null"])).assert_code(0);
+
+    assert_eq!(environment.lock_file(), lock_file(&[other, locked(&null[1], "~> 3.0")]));
+    assert_eq!(registry.requests_to("*/acme/gamma/*"), 0);
+    environment.provlock(upgrade(&["acme/other"])).assert_code(2).assert_stderr_has("does not require acme/other");
+}
+
+#[test]
+fn a_version_that_is_named_is_chosen_up_and_down() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    publish(&registry, "acme/gamma", "1.2.0");
+
+    let dry_run = environment.provlock(upgrade(&["acme/gamma@1.1.0", "--dry-run"]));
+    dry_run.assert_stdout_has("acme/gamma   1.0.0    1.1.0     2.0.0\n");
+    dry_run.assert_stderr_has("1 provider can move within its constraints\n");
+    environment.provlock(upgrade(&["acme/gamma@1.1.0"])).assert_code(0).assert_lacks("held back");
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+    environment.provlock(upgrade(&["acme/gamma@1.0.0"])).assert_code(0);
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+
+    let before = environment.snapshot();
+    let missing = environment.provlock(upgrade(&["acme/gamma@1.9.0"]));
+    missing.assert_code(2).assert_stderr_has("there is no version 1.9.0 of acme/gamma");
+    missing.assert_stderr_has("the newest version there is: 2.0.0");
+    environment.provlock(upgrade(&["acme/gamma@new"])).assert_code(2).assert_stderr_has("\"new\" is no version");
+    environment.provlock(upgrade(&["null@3.2.4", "null@3.1.0"])).assert_code(2).assert_stderr_has("two versions");
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn a_version_against_the_constraints_is_refused_with_every_place_that_holds_one() {
+    let registry = Registry::start();
+    let (environment, ..) = two_providers(&registry);
+    environment
+        .write("main.tf", format!("{}module \"a\" {{\n  source = \"./a\"\n}}\n", requires_both("~> 1.0", "~> 3.0")));
+    environment.write("a/main.tf", requires("acme/gamma", "< 1.5"));
+    let before = environment.snapshot();
+
+    let output = environment.provlock(upgrade(&["acme/gamma@2.0.0"]));
+
+    output
+        .assert_code(2)
+        .assert_stderr_has("acme/gamma cannot be 2.0.0, because the configuration asks for ~> 1.0, < 1.5.0");
+    output.assert_stderr_has("main.tf:5:17").assert_stderr_has("a/main.tf:5:17");
+    output.assert_stderr_has("help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0");
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn a_dry_run_shows_a_table_and_fetches_no_package() {
+    let registry = Registry::start();
+    let (environment, ..) = two_providers(&registry);
+    environment.write(
+        "more.tf",
+        "provider \"null\" {}\nmodule \"a\" {\n  source = \"./a\"\n}\nresource \"random_id\" \"x\" {}\n",
+    );
+    environment.write("a/main.tf", requires("acme/gamma", "< 1.5"));
+    publish(&registry, "hashicorp/random", "3.6.3");
+    let before = environment.snapshot();
+
+    let output = environment.provlock(["upgrade", "--dry-run"]);
+
+    output.assert_code(0);
+    let expected = "\
+provider           locked   allowed   newest   held back by
+acme/gamma         1.0.0    1.1.0     2.0.0    main.tf:5  ~> 1.0
+                                               a/main.tf:5  < 1.5.0
+hashicorp/null     3.1.0    3.2.4     3.2.4
+hashicorp/random            3.6.3     3.6.3
+";
+    assert_eq!(output.stdout, expected);
+    output.assert_stderr_has("3 providers can move within their constraints; 1 held back");
+    assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::DOWNLOAD)), (3, 0));
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn check_finds_what_can_move() {
+    let registry = Registry::start();
+    let (environment, ..) = two_providers(&registry);
+    let before = environment.snapshot();
+    environment.provlock(["upgrade", "--check"]).assert_code(1).assert_stdout_has("acme/gamma");
+    environment.provlock(["upgrade", "--check", "null@3.1.0"]).assert_code(0);
+    before.assert_same(&environment.snapshot());
+    environment.provlock(UPGRADE).assert_code(0);
+    environment.provlock(["upgrade", "--check"]).assert_code(0).assert_stdout_has("main.tf:5  ~> 1.0");
+}
+
+#[test]
+fn entries_that_are_not_required_go_only_when_pruned() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.provlock(UPGRADE).assert_code(0).assert_stderr_has("--prune removes it");
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+    environment.provlock(["upgrade", "--check"]).assert_code(0);
+    environment.provlock(["upgrade", "--check", "--prune"]).assert_code(1).assert_stderr_has("1 entry is not required");
+    environment.provlock(upgrade(&["--prune"])).assert_code(0);
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&null[1], "~> 3.0")]));
+}
+
+#[test]
+fn a_locked_version_that_was_withdrawn_is_left() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    environment.write_lock_file(lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+    registry.withdraw("acme/gamma", "1.1.0");
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("help: provlock upgrade");
+    environment.provlock(UPGRADE).assert_code(0).assert_stderr_has("1.1.0 → 1.0.0");
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+}
+
+#[test]
+fn a_prerelease_alone_is_held_back_by_what_it_is() {
+    let registry = Registry::start();
+    publish(&registry, "acme/gamma", "1.0.0");
+    publish(&registry, "acme/gamma", "2.0.0-rc.1");
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let output = environment.provlock(["upgrade", "--dry-run", "--pre"]);
+    output.assert_code(0).assert_stdout_has("1.0.0     2.0.0-rc.1   a prerelease must be named exactly");
+    let named = environment.provlock(upgrade(&["acme/gamma@2.0.0-rc.1"]));
+    named.assert_code(2).assert_stderr_has("a prerelease is only locked when a constraint names exactly it");
+}
+
+#[test]
+fn after_many_versions_without_a_date_the_locked_one_stays() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    for patch in 0..35 {
+        publish(&registry, "acme/gamma", &format!("1.2.{patch}"));
+    }
+    let output = environment.provlock(upgrade(&["--min-age", "7d", "acme/gamma"]));
+    output.assert_code(0).assert_stderr_has("only the newest 30 versions were asked about");
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+    assert_eq!(registry.requests_to("*1.2.4_SHA256SUMS"), 0);
+}
+
+#[test]
+fn wrong_hashes_of_a_version_that_stays_are_refused() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    let wrong = vec![format!("zh:{}", "0".repeat(64))];
+    environment.write_lock_file(lock_file(&[entry(&gamma[1], "~> 1.0", &wrong), locked(&null[0], "~> 3.0")]));
+    let before = environment.snapshot();
+    environment.provlock(UPGRADE).assert_code(2).assert_stderr_has("error[hashes-changed]");
+    before.assert_same(&environment.snapshot());
+    environment.provlock(upgrade(&["--accept-changed-hashes"])).assert_code(0);
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+}
+
+#[test]
+fn a_prerelease_is_shown_on_demand_and_chosen_where_it_is_named() {
+    let registry = Registry::start();
+    let (environment, _, null) = two_providers(&registry);
+    let beta = publish(&registry, "acme/gamma", "3.0.0-beta.1");
+    let dry_run = environment.provlock(["upgrade", "--dry-run", "acme/gamma"]);
+    assert!(!dry_run.stdout.contains("beta"), "{dry_run}");
+    let dry_run = environment.provlock(["upgrade", "--dry-run", "--pre", "acme/gamma"]);
+    dry_run.assert_stdout_has("acme/gamma   1.0.0    1.1.0     3.0.0-beta.1   main.tf:5  ~> 1.0");
+
+    environment.write("main.tf", requires_both("1.0.0", "~> 3.0"));
+    environment.provlock(upgrade(&["--pre", "--constraints", "acme/gamma"])).assert_code(0);
+    assert_eq!(environment.read("main.tf"), requires_both("3.0.0-beta.1", "~> 3.0"));
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&beta, "3.0.0-beta.1"), locked(&null[0], "~> 3.0")]));
+}
+
+#[test]
+fn json_holds_the_versions_too() {
+    let registry = Registry::start();
+    let (environment, ..) = two_providers(&registry);
+    let root = |arguments: &[&str]| {
+        let output = environment.provlock(arguments);
+        output.assert_code(0);
+        validated(&output.stdout)["roots"][0].clone()
+    };
+    let planned = json!({
+        "address": "registry.opentofu.org/acme/gamma",
+        "locked": "1.0.0",
+        "allowed": "1.1.0",
+        "newest": "2.0.0",
+        "held_back_by": [{ "constraints": "~> 1.0", "file": "main.tf", "line": 5 }],
+        "too_young": false,
+    });
+    let dry_run = root(&["upgrade", "--dry-run", "--json"]);
+    assert_eq!(
+        (&dry_run["versions"][0], &dry_run["written"], &dry_run["changed"]),
+        (&planned, &json!(false), &json!(true))
+    );
+    let edits = root(&["upgrade", "--dry-run", "--json", "--constraints"]);
+    let edit = json!({ "file": "main.tf", "line": 5, "column": 18, "old": "~> 1.0", "new": "~> 2.0" });
+    assert_eq!(edits["constraint_edits"], json!([edit]));
+    let done = root(&upgrade(&["--json"]));
+    assert_eq!((&done["versions"][0], &done["written"]), (&planned, &json!(true)));
+    assert_eq!(done["providers"][0]["version"], json!({ "old": "1.0.0", "new": "1.1.0" }));
+
+    let failed = environment.provlock(["upgrade", "--json", "acme/gamma@9.0.0"]);
+    failed.assert_code(2);
+    assert_eq!(validated(&failed.stdout)["errors"][0]["code"], "no-matching-version");
+}
+
+#[test]
+fn constraints_are_rewritten_in_every_module_of_the_project() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    let main =
+        format!("{}# ~> 1.0\r\nmodule \"a\" {{\n  source = \"./a\"\n}}\n", requires_both("~> 1.0", ">= 3.0, < 4.0"));
+    environment.write("main.tf", &main);
+    environment.write("a/main.tf", requires("acme/gamma", "< 1.5"));
+    let before = environment.snapshot();
+
+    let dry_run = environment.provlock(["upgrade", "--constraints", "--dry-run"]);
+    dry_run.assert_code(0).assert_stdout_has("acme/gamma       1.0.0    2.0.0     2.0.0\n");
+    dry_run.assert_stdout_has("--- a/main.tf\n+++ b/main.tf\n");
+    dry_run.assert_stdout_has("-      version = \"~> 1.0\"\n+      version = \"~> 2.0\"\n");
+    dry_run.assert_stdout_has("+++ b/a/main.tf\n").assert_stdout_has("\"< 2.1\"\n");
+    before.assert_same(&environment.snapshot());
+
+    let output = environment.provlock(upgrade(&["--constraints"]));
+    output.assert_code(0).assert_stderr_has("~ main.tf:5   ~> 1.0 → ~> 2.0");
+    assert_eq!(environment.read("main.tf"), main.replace("\"~> 1.0\"", "\"~> 2.0\""));
+    assert_eq!(environment.read("a/main.tf"), requires("acme/gamma", "< 2.1"));
+    let expected = [locked(&gamma[2], "~> 2.0, < 2.1.0"), locked(&null[1], ">= 3.0.0, < 4.0.0")];
+    assert_eq!(environment.lock_file(), lock_file(&expected));
+    environment.provlock(["lock", "-p", "linux_amd64", "--check"]).assert_code(0);
+}
+
+#[test]
+fn constraints_that_cannot_be_rewritten_hold_back_with_a_reason() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    let main = requires_both("~> 1.0", "~> 3.0").replace("\"~> 1.0\"", "<<EOT\n~> 1.0\nEOT");
+    environment.write("main.tf", &main);
+    let output = environment.provlock(upgrade(&["--constraints"]));
+    output.assert_code(0).assert_stderr_has("cannot be made to allow 2.0.0: it is not a plain string");
+    assert_eq!(environment.read("main.tf"), main);
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+}
+
+#[test]
+fn constraints_are_never_rewritten_for_an_older_version() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    registry.add_host("api.opentofu.org");
+    publish(&registry, "acme/gamma", "1.2.0");
+    document(&registry, "acme/gamma", &[("2.0.0", 1), ("1.2.0", 1), ("1.1.0", 100), ("1.0.0", 200)]);
+    let main = requires_both("~> 1.2", "~> 3.0");
+    environment.write("main.tf", &main);
+    let arguments = upgrade(&["--constraints", "--min-age", "7d", "acme/gamma"]);
+    environment.provlock(arguments).assert_code(2).assert_stderr_has("1.2.0 is not chosen");
+    assert_eq!(environment.read("main.tf"), main);
+    environment.provlock(upgrade(&["--constraints", "acme/gamma@1.0.0"])).assert_code(0);
+    assert_eq!(environment.read("main.tf"), requires_both("~> 1.0", "~> 3.0"));
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+}
+
+#[cfg(unix)]
+#[test]
+fn when_the_lock_file_cannot_be_written_the_configuration_is_restored() {
+    use std::os::unix::fs::symlink;
+    let registry = Registry::start();
+    let (environment, ..) = two_providers(&registry);
+    environment.provlock(UPGRADE).assert_code(0);
+    let lock_file = environment.project().join(".terraform.lock.hcl");
+    std::fs::remove_file(&lock_file).unwrap();
+    symlink("missing/directory/lock", &lock_file).unwrap();
+    let before = environment.read("main.tf");
+    let output = environment.provlock(upgrade(&["--constraints"]));
+    output
+        .assert_code(2)
+        .assert_stderr_has("cannot write .terraform.lock.hcl: No such file or directory (os error 2)\n");
+    output.assert_stderr_has("help: make its directory");
+    assert_eq!(environment.read("main.tf"), before);
+}
+
+/// A time so many days ago, as RFC 3339 and as HTTP write it.
+fn days_ago(days: i64) -> (String, String) {
+    let time = Timestamp::now() - SignedDuration::from_hours(24 * days);
+    (time.to_string(), jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&time).unwrap())
+}
+
+/// The index of the documentation of a provider of registry.opentofu.org.
+pub(super) fn document(registry: &Registry, provider: &str, versions: &[(&str, i64)]) {
+    let version =
+        |(version, days): &(&str, i64)| json!({ "id": format!("v{version}"), "published": days_ago(*days).0 });
+    let versions: Vec<Value> = versions.iter().map(version).collect();
+    let index = json!({ "addr": { "display": provider }, "versions": versions });
+    registry.serve(&format!("/registry/docs/providers/{provider}/index.json"), index.to_string());
+}
+
+#[test]
+fn versions_that_are_too_young_are_skipped() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    registry.add_host("api.opentofu.org");
+    publish(&registry, "acme/gamma", "1.2.0");
+    publish(&registry, "acme/gamma", "1.3.0");
+    document(&registry, "acme/gamma", &[("1.3.0", 1), ("1.2.0", 6), ("1.1.0", 8), ("1.0.0", 100)]);
+    document(&registry, "hashicorp/null", &[("3.2.4", 400)]);
+
+    let table = environment.provlock(["upgrade", "--dry-run", "--min-age", "7d", "acme/gamma"]);
+    table.assert_code(0).assert_stdout_has("acme/gamma   1.0.0    1.1.0     2.0.0    main.tf:5  ~> 1.0");
+    registry.reset_statistics();
+    let output = environment.provlock(upgrade(&["--min-age", "7d"]));
+
+    output.assert_code(0).assert_stderr_has("warning[too-young]: acme/gamma 1.3.0 is not chosen: published ");
+    output.assert_stderr_has("and it must be 7 days old").assert_stderr_has("1.2.0 is not chosen");
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+    assert_eq!(registry.requests_to("api.opentofu.org/registry/docs/*"), 2);
+    assert!(registry.requests_matching("api.opentofu.org/*").iter().all(|request| request.authorization.is_none()));
+}
+
+#[test]
+fn the_age_comes_from_the_settings_unless_the_flag_says_otherwise() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    registry.add_host("api.opentofu.org");
+    document(&registry, "acme/gamma", &[("1.1.0", 1)]);
+    document(&registry, "hashicorp/null", &[("3.2.4", 1)]);
+    environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"hashicorp/null\"]\n");
+
+    environment.provlock(UPGRADE).assert_code(0);
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+    let named = environment.provlock(upgrade(&["acme/gamma@1.1.0"]));
+    named.assert_code(2).assert_stderr_has("error[too-young]").assert_stderr_has("--min-age 0d");
+    environment.provlock(upgrade(&["--min-age", "0d", "acme/gamma@1.1.0"])).assert_code(0);
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+    // What is locked stays locked, however young it is.
+    environment.provlock(["upgrade", "--check"]).assert_code(0);
+    environment.provlock(["upgrade", "--check", "acme/gamma@1.1.0"]).assert_code(0);
+    environment.provlock(["upgrade", "--min-age", "soon"]).assert_code(2).assert_stderr_has("is not a duration");
+}
+
+#[test]
+fn without_a_date_a_version_is_not_chosen() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    registry.add_host("api.opentofu.org");
+    document(&registry, "hashicorp/null", &[("3.2.4", 400)]);
+
+    let output = environment.provlock(upgrade(&["--min-age", "7d"]));
+    output.assert_code(0).assert_stderr_has("acme/gamma 1.1.0 is not chosen: when it was published is not known");
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+
+    environment.write_lock_file("");
+    let nothing_left = environment.provlock(upgrade(&["--min-age", "7d", "acme/gamma"]));
+    nothing_left.assert_code(2).assert_stderr_has("error[too-young]").assert_stderr_has("1.0.0 is not chosen");
+}
+
+#[test]
+fn checksums_have_a_date_where_no_registry_tells() {
+    let registry = Registry::start();
+    let gamma =
+        ["1.0.0", "1.1.0", "1.2.0"].map(|version| publish(&registry, "registry.example.com/acme/gamma", version));
+    registry.last_modified("*1.0.0_SHA256SUMS", &days_ago(90).1);
+    registry.last_modified("*1.1.0_SHA256SUMS", &days_ago(30).1);
+    registry.last_modified("*1.2.0_SHA256SUMS", &days_ago(2).1);
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("registry.example.com/acme/gamma", "~> 1.0"));
+    environment.write_lock_file(lock_file(&[locked(&gamma[0], "~> 1.0")]));
+
+    environment.provlock(upgrade(&["--min-age", "2w"])).assert_code(0).assert_stderr_has("1.2.0 is not chosen");
+
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0")]));
+    for (pattern, expected) in [("*1.1.0_SHA256SUMS", 1), ("*1.0.0_SHA256SUMS", 0), ("*/1.1.0/download/*", 1)] {
+        assert_eq!(registry.requests_to(pattern), expected, "{pattern}");
+    }
+}
+
+#[test]
+fn terraforms_registry_tells_dates_too_and_both_services_can_be_elsewhere() {
+    let registry = Registry::start();
+    let null = ["3.1.0", "3.2.4"].map(|version| publish(&registry, "registry.terraform.io/hashicorp/null", version));
+    let gamma = ["1.0.0", "1.1.0"].map(|version| publish(&registry, "registry.opentofu.org/acme/gamma", version));
+    let version = |version: &str, days| json!({ "type": "provider-versions", "attributes": { "version": version, "published-at": days_ago(days).0 } });
+    let included = json!({ "data": {}, "included": [version("3.2.4", 3), version("3.1.0", 300)] });
+    registry.serve("/v2/providers/hashicorp/null", included.to_string());
+    registry.fault("registry.terraform.io/v2/*", Times::Always, Fault::Status(404));
+    document(&registry, "acme/gamma", &[("1.1.0", 3)]);
+    let mut environment = TestEnvironment::with_registry(&registry);
+    environment.set("PROVLOCK_TERRAFORM_API", "https://mirror.example.com");
+    environment.set("PROVLOCK_OPENTOFU_API", "https://releases.example.com/");
+    environment.set("PROVLOCK_DIALECT", "terraform");
+    environment
+        .write("main.tf", requires_both("~> 1.0", "~> 3.0").replace("acme/gamma", "registry.opentofu.org/acme/gamma"));
+
+    environment.provlock(upgrade(&["--min-age", "1d"])).assert_code(0);
+
+    let written = environment.lock_file();
+    assert!(written.contains(null[1].h1("linux_amd64")) && written.contains(gamma[1].h1("linux_amd64")), "{written}");
+    assert_eq!(registry.requests_to("mirror.example.com/v2/providers/hashicorp/null?include=provider-versions"), 1);
+    assert_eq!(registry.requests_to("releases.example.com/registry/docs/*"), 1);
+}
+
+#[test]
+fn dates_come_over_the_connection_that_the_versions_came_over() {
+    let registry = Registry::start();
+    publish(&registry, "registry.terraform.io/hashicorp/null", "3.2.4");
+    let version = json!({ "attributes": { "version": "3.2.4", "published-at": days_ago(3).0 } });
+    registry.serve("/v2/providers/hashicorp/null", json!({ "included": [version] }).to_string());
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let arguments = ["--dialect", "terraform", "upgrade", "--dry-run", "--min-age", "1d"];
+    environment.provlock(arguments).assert_code(0).assert_stdout_has("hashicorp/null            3.2.4");
+    let statistics = registry.statistics();
+    assert_eq!((statistics.requests, statistics.connections), (3, 1), "discovery, versions, dates");
+}

@@ -1,0 +1,307 @@
+//! `provlock upgrade --recursive`: many root modules at once.
+
+use super::json_output::validated;
+use super::lock::{entry, lock_file, requires};
+use super::upgrade::document;
+use provlock_test::publish::Published;
+use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, url};
+
+const PROVIDER: &str = "provider \"null\" {}\n";
+const UPGRADE_ALL: [&str; 4] = ["upgrade", "-p", "linux_amd64", "--recursive"];
+
+fn upgrade_all<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [&UPGRADE_ALL[..], arguments].concat()
+}
+
+fn publish(registry: &Registry, provider: &str, versions: [&str; 2]) -> [Published; 2] {
+    versions.map(|version| registry.publish(provider, version).platforms(["linux_amd64"]).done())
+}
+
+/// The lock file with one provider, locked for Linux.
+fn locked(published: &Published, constraints: &str) -> String {
+    lock_file(&[entry(published, constraints, &published.hashes(&["linux_amd64"]))])
+}
+
+fn lock_file_of(environment: &TestEnvironment, root: &str) -> String {
+    environment.read(format!("{root}/.terraform.lock.hcl"))
+}
+
+/// The root modules `a` and `b`, which require hashicorp/null and have locked its older version.
+fn two_roots(registry: &Registry) -> (TestEnvironment, [Published; 2]) {
+    let null = publish(registry, "hashicorp/null", ["3.1.0", "3.2.4"]);
+    let environment = TestEnvironment::with_registry(registry);
+    for root in ["a", "b"] {
+        environment.write(format!("{root}/main.tf"), format!("{PROVIDER}{}", requires("hashicorp/null", "~> 3.0")));
+        environment.write(format!("{root}/.terraform.lock.hcl"), locked(&null[0], "~> 3.0"));
+    }
+    (environment, null)
+}
+
+/// The root modules `a` and `b`, which call a module that requires acme/gamma, with what they say of it themselves.
+fn shared_module(registry: &Registry, constraint: &str, own: [&str; 2]) -> (TestEnvironment, [Published; 2]) {
+    let gamma = publish(registry, "acme/gamma", ["1.0.0", "2.0.0"]);
+    let environment = TestEnvironment::with_registry(registry);
+    for (root, own) in ["a", "b"].into_iter().zip(own) {
+        let call = "module \"m\" {\n  source = \"../modules/m\"\n}\n";
+        environment.write(format!("{root}/main.tf"), format!("{own}{call}"));
+        environment.write(format!("{root}/.terraform.lock.hcl"), locked(&gamma[0], constraint));
+    }
+    environment.write("modules/m/main.tf", requires("acme/gamma", constraint));
+    (environment, gamma)
+}
+
+#[test]
+fn all_roots_share_every_request() {
+    let registry = Registry::start();
+    let (environment, null) = two_roots(&registry);
+
+    let output = environment.provlock(UPGRADE_ALL);
+
+    output.assert_code(0).assert_stderr_has("Upgraded 2 root modules: 2 changed, 0 up to date");
+    output.assert_stderr_has("a:\n  ~ hashicorp/null   3.1.0 → 3.2.4");
+    for root in ["a", "b"] {
+        assert_eq!(lock_file_of(&environment, root), locked(&null[1], "~> 3.0"));
+    }
+    for (asked, times) in
+        [(url::DISCOVERY, 1), (url::VERSIONS, 1), (url::DOWNLOAD, 1), (url::SHASUMS, 1), (url::PACKAGE, 1)]
+    {
+        assert_eq!(registry.requests_to(asked), times, "{asked}");
+    }
+    let before = environment.snapshot();
+    environment.provlock(UPGRADE_ALL).assert_code(0).assert_stderr_has("0 changed, 2 up to date");
+    environment.provlock(upgrade_all(&["--check"])).assert_code(0).assert_stderr_has("0 can move, 2 up to date");
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn a_failing_root_does_not_stop_the_others() {
+    let registry = Registry::start();
+    let (environment, null) = two_roots(&registry);
+    environment.write("broken/main.tf", PROVIDER);
+    environment.write("broken/other.tf", "locals {\n");
+    environment.write("never/main.tf", format!("{PROVIDER}{}", requires("hashicorp/null", "> 9.0")));
+
+    let output = environment.provlock(upgrade_all(&["--json"]));
+
+    output.assert_code(2).assert_stderr_has("Upgraded 2 of 4 root modules: 2 changed, 0 up to date; 2 failed");
+    output.assert_stderr_has("root module: broken").assert_stderr_has("root module: never");
+    assert_eq!(lock_file_of(&environment, "a"), locked(&null[1], "~> 3.0"));
+    assert_eq!(lock_file_of(&environment, "b"), locked(&null[1], "~> 3.0"));
+    assert!(!environment.project().join("never/.terraform.lock.hcl").exists());
+    let document = validated(&output.stdout);
+    let paths: Vec<_> =
+        document["roots"].as_array().unwrap().iter().map(|root| root["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["a", "b"]);
+    assert_eq!(document["roots"][1]["versions"][0]["allowed"], "3.2.4");
+    assert_eq!(document["errors"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_package_that_fails_stops_the_roots_that_need_it_only() {
+    let registry = Registry::start();
+    let (environment, null) = two_roots(&registry);
+    registry.publish("hashicorp/random", "3.7.2").platforms(["linux_amd64"]).done();
+    environment.write("b/more.tf", "resource \"random_id\" \"x\" {}\n");
+    registry.fault("*/random/*.zip", provlock_test::Times::Always, provlock_test::Fault::Status(404));
+    let output = environment.provlock(UPGRADE_ALL);
+    output.assert_code(2).assert_stderr_has("Upgraded 1 of 2 root modules").assert_stderr_has("root module: b");
+    assert_eq!(lock_file_of(&environment, "a"), locked(&null[1], "~> 3.0"));
+    assert_eq!(lock_file_of(&environment, "b"), locked(&null[0], "~> 3.0"));
+}
+
+#[test]
+fn check_and_dry_run_print_a_table_for_each_root_and_write_nothing() {
+    let registry = Registry::start();
+    let (environment, null) = two_roots(&registry);
+    environment.write("b/.terraform.lock.hcl", locked(&null[1], "~> 3.0"));
+    let before = environment.snapshot();
+
+    let dry_run = environment.provlock(["upgrade", "--dry-run", "-r"]);
+
+    dry_run.assert_code(0).assert_stderr_has("2 root modules: 1 can move, 1 up to date");
+    let expected = "\
+a:
+provider         locked   allowed   newest   held back by
+hashicorp/null   3.1.0    3.2.4     3.2.4
+
+b:
+provider         locked   allowed   newest   held back by
+hashicorp/null   3.2.4              3.2.4
+";
+    assert_eq!(dry_run.stdout, expected);
+    assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::DOWNLOAD)), (1, 0));
+    environment.provlock(["upgrade", "--check", "-r"]).assert_code(1).assert_stdout_has("a:\nprovider");
+    environment.provlock(["upgrade", "--check", "-r", "b"]).assert_code(0);
+    let json = environment.provlock(["upgrade", "--check", "-r", "--json"]);
+    json.assert_code(1);
+    let changed = validated(&json.stdout)["roots"].as_array().unwrap().iter().map(|r| r["changed"].clone()).collect();
+    assert_eq!(serde_json::Value::Array(changed), serde_json::json!([true, false]));
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn paths_and_providers_narrow_what_moves() {
+    let registry = Registry::start();
+    let (environment, null) = two_roots(&registry);
+    let gamma = publish(&registry, "acme/gamma", ["1.0.0", "2.0.0"]);
+    environment.write("c/main.tf", requires("acme/gamma", ""));
+    environment.write("c/.terraform.lock.hcl", locked(&gamma[0], ""));
+
+    let named = environment.provlock(["upgrade", "-p", "linux_amd64", "hashicorp/null@3.2.4", "-r", "b", "c"]);
+
+    named.assert_code(0).assert_stderr_has("Upgraded 1 root module: 1 changed");
+    assert_eq!(lock_file_of(&environment, "a"), locked(&null[0], "~> 3.0"));
+    assert_eq!(lock_file_of(&environment, "b"), locked(&null[1], "~> 3.0"));
+    assert_eq!(lock_file_of(&environment, "c"), locked(&gamma[0], ""));
+    environment.provlock(["upgrade", "-p", "linux_amd64", "acme/gamma", "-r"]).assert_code(0);
+    assert_eq!(lock_file_of(&environment, "c"), locked(&gamma[1], ""));
+    assert_eq!(lock_file_of(&environment, "a"), locked(&null[0], "~> 3.0"));
+    let unknown = environment.provlock(["upgrade", "hashicorp/nil@1.0.0", "-r"]);
+    unknown.assert_code(2).assert_stderr_has("no root module requires hashicorp/nil");
+    let unreadable = environment.provlock(["upgrade", "acme/gamma@new", "-r", "--json"]);
+    unreadable.assert_code(2);
+    assert_eq!(validated(&unreadable.stdout)["errors"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_shared_module_is_rewritten_once_for_all_roots() {
+    let registry = Registry::start();
+    let (environment, gamma) = shared_module(&registry, "~> 1.0", ["", ""]);
+
+    let dry_run = environment.provlock(["upgrade", "--dry-run", "--constraints", "-r"]);
+    dry_run.assert_code(0);
+    assert_eq!(dry_run.stdout.matches("+++ b/").count(), 1, "{}", dry_run.stdout);
+    let output = environment.provlock(upgrade_all(&["--constraints", "--json"]));
+
+    output.assert_code(0);
+    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 2.0"));
+    for (index, root) in ["a", "b"].into_iter().enumerate() {
+        assert_eq!(lock_file_of(&environment, root), locked(&gamma[1], "~> 2.0"));
+        let edits = &validated(&output.stdout)["roots"][index]["constraint_edits"];
+        assert_eq!(edits[0]["new"], "~> 2.0");
+    }
+}
+
+/// A constraint that cannot be rewritten, and holds a root at the older version.
+fn held_back() -> String {
+    requires("acme/gamma", "").replace("      \n", "      version = <<EOT\n< 2.0\nEOT\n")
+}
+
+#[test]
+fn a_shared_constraint_is_not_rewritten_when_that_would_break_a_root() {
+    let registry = Registry::start();
+    let (environment, _) = shared_module(&registry, "~> 1.0", ["", &held_back()]);
+    let null = publish(&registry, "hashicorp/null", ["3.1.0", "3.2.4"]);
+    environment.write("c/main.tf", format!("{PROVIDER}{}", requires("hashicorp/null", "~> 3.1.0")));
+    let before = lock_file_of(&environment, "a");
+
+    let output = environment.provlock(upgrade_all(&["--constraints", "--json"]));
+
+    output.assert_code(2).assert_stderr_has("Upgraded 1 of 3 root modules: 1 changed, 0 up to date; 2 failed");
+    output.assert_stderr_has("the constraint ~> 1.0 cannot be rewritten for all root modules that share it");
+    output.assert_stderr_has("a is to have 2.0.0, which needs ~> 2.0");
+    output.assert_stderr_has("b can have 1.0.0 at most, which that does not allow");
+    output.assert_stderr_has("provlock upgrade --recursive --constraints acme/gamma@1.0.0");
+    assert_eq!(validated(&output.stdout)["errors"].as_array().unwrap().len(), 1);
+    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 1.0"));
+    assert_eq!((lock_file_of(&environment, "a"), lock_file_of(&environment, "b")), (before.clone(), before));
+    assert_eq!(lock_file_of(&environment, "c"), locked(&null[1], "~> 3.2.4"));
+}
+
+#[test]
+fn a_rewrite_that_a_root_does_not_need_is_its_constraint_too() {
+    let registry = Registry::start();
+    let (environment, gamma) = shared_module(&registry, "< 2.0.0", ["", &held_back()]);
+
+    environment.provlock(upgrade_all(&["--constraints"])).assert_code(0);
+
+    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "< 3.0.0"));
+    assert_eq!(lock_file_of(&environment, "a"), locked(&gamma[1], "< 3.0.0"));
+    assert_eq!(lock_file_of(&environment, "b"), locked(&gamma[0], "< 2.0.0, < 3.0.0"));
+    environment.provlock(["lock", "-p", "linux_amd64", "-r", "--check"]).assert_code(0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_shared_module_is_rewritten_although_a_root_cannot_be_written() {
+    let registry = Registry::start();
+    let (environment, gamma) = shared_module(&registry, "~> 1.0", ["", "provider \"null\" {}\n"]);
+    publish(&registry, "hashicorp/null", ["3.1.0", "3.2.4"]);
+    let lock_file = environment.project().join("b/.terraform.lock.hcl");
+    std::fs::remove_file(&lock_file).unwrap();
+    std::os::unix::fs::symlink("missing/directory/lock", &lock_file).unwrap();
+
+    let output = environment.provlock(upgrade_all(&["--constraints"]));
+
+    output.assert_code(2).assert_stderr_has("cannot write b/.terraform.lock.hcl");
+    output.assert_stderr_has("Upgraded 1 of 2 root modules: 1 changed");
+    assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 2.0"));
+    assert_eq!(lock_file_of(&environment, "a"), locked(&gamma[1], "~> 2.0"));
+}
+
+#[test]
+fn providers_and_directories_are_told_apart() {
+    let registry = Registry::start();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("live/a/main.tf", PROVIDER);
+    environment.write("live/a/.terraform.lock.hcl", "");
+    let output = environment.provlock(["upgrade", "-r", "bench/p1"]);
+    output.assert_code(2).assert_stderr_has("after -r come directories; a provider goes before it");
+    #[cfg(unix)]
+    output.assert_stderr_has("cannot open bench/p1: No such file or directory");
+    for arguments in [&["upgrade", "-r", "--constraints", "live/a"][..], &["lock", "-r", "--check", "live/a"]] {
+        let output = environment.provlock(arguments);
+        output.assert_code(2).assert_stderr_has("no root module requires live/a");
+        output.assert_stderr_has("help: live/a is a directory: put it right after -r\n");
+    }
+    let output = environment.provlock(["lock", "-r", "--check", "./live/a"]);
+    output.assert_code(2).assert_stderr_has("help: ./live/a is a directory: put it right after -r\n");
+}
+
+#[test]
+fn help_is_for_the_root_module_that_is_meant() {
+    let registry = Registry::start();
+    for version in ["1.0.0", "2.0.0"] {
+        registry.publish("acme/gamma", version).platforms(["linux_amd64"]).done();
+    }
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("live/a/main.tf", requires("acme/gamma", "~> 1.0"));
+    environment.write("live/a/.terraform.lock.hcl", "");
+    let help = "provlock -C live/a upgrade --constraints acme/gamma@2.0.0\n";
+    for arguments in [
+        &["upgrade", "acme/gamma@2.0.0", "-r"][..],
+        &["upgrade", "acme/gamma@2.0.0", "-C", "live", "-r"],
+        &["upgrade", "acme/gamma@2.0.0", "-C", "live/a"],
+        &["upgrade", "acme/gamma@2.0.0", "-C", "live/a", "-r"],
+    ] {
+        environment.provlock(arguments).assert_code(2).assert_stderr_has(help);
+    }
+}
+
+#[test]
+fn roots_share_the_dates_and_each_has_the_age_of_its_settings() {
+    let registry = Registry::start();
+    let (environment, null) = two_roots(&registry);
+    registry.add_host("api.opentofu.org");
+    document(&registry, "hashicorp/null", &[("3.2.4", 3), ("3.1.0", 300)]);
+    environment.write("a/provlock.toml", "[policy]\nmin-age = \"7d\"\n");
+    environment.write("c/main.tf", environment.read("a/main.tf"));
+    environment.write("c/.terraform.lock.hcl", locked(&null[0], "~> 3.0"));
+    environment.write("c/provlock.toml", "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"hashicorp/null\"]\n");
+
+    let table = environment.provlock(["upgrade", "--min-age", "7d", "--dry-run", "-r"]);
+    table.assert_code(0).assert_stderr_has("3 root modules: 1 can move, 2 up to date");
+    table.assert_stdout_has("b:\nprovider         locked   allowed   newest   held back by\nhashicorp/null   3.1.0              3.2.4    its age\n");
+    assert_eq!(table.stderr.matches("hashicorp/null 3.2.4 is not chosen: published ").count(), 1, "{table}");
+    assert_eq!(registry.requests_to("api.opentofu.org/registry/docs/*"), 1);
+
+    // Without the flag `b` demands no age.
+    let output = environment.provlock(upgrade_all(&[]));
+    output.assert_code(0).assert_stderr_has("Upgraded 3 root modules: 2 changed, 1 up to date");
+    for (root, version) in [("a", 0), ("b", 1), ("c", 1)] {
+        assert_eq!(lock_file_of(&environment, root), locked(&null[version], "~> 3.0"), "{root}");
+    }
+    let named = environment.provlock(["upgrade", "hashicorp/null@3.2.4", "--min-age", "2d", "-r"]);
+    named.assert_code(0).assert_stderr_has("1 changed, 2 up to date");
+}

@@ -1,0 +1,121 @@
+//! Findings about a change: `--base`.
+
+use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock};
+use crate::lock::requires;
+use provlock_test::TestEnvironment;
+
+const OTHER_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+
+/// A project whose state is committed.
+fn committed() -> TestEnvironment {
+    let environment = good();
+    commit(&environment);
+    environment
+}
+
+fn commit(environment: &TestEnvironment) {
+    let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com"];
+    for arguments in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "--message", "state"]] {
+        environment.program("git", identity.iter().chain(arguments)).run().assert_code(0);
+    }
+}
+
+#[test]
+fn nothing_changed() {
+    assert_eq!(found(&committed(), &["--base", "HEAD"]), NOTHING);
+}
+
+#[test]
+fn hashes_replaced() {
+    let environment = committed();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"]);
+    assert_eq!(found(&environment, &[]), NOTHING, "not asked for");
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, OTHER_H1, ZH])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "a hash was added");
+    lock(&environment, &[entry(NULL, "3.2.5", "~> 3.0", &[OTHER_H1])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "the version is another");
+}
+
+#[test]
+fn one_zh_exchanged_is_as_bad_as_all() {
+    let (one, other) = (&format!("zh:{}", "1".repeat(64)), &format!("zh:{}", "2".repeat(64)));
+    let environment = good();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH, one])]);
+    commit(&environment);
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH, other])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"]);
+    let output = environment.provlock(["verify", "--base", "HEAD"]);
+    output.assert_stderr_has("1 error").assert_stdout_has("1 zh hash of hashicorp/null 3.2.4 was replaced");
+    environment.provlock(["diff"]).assert_stdout_has("1 zh replaced under the same version");
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1, ZH, one])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "an h1 is of one platform");
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "a zh is gone");
+}
+
+#[test]
+fn downgrade() {
+    let environment = committed();
+    lock(&environment, &[entry(NULL, "3.2.3", "~> 3.0", &[OTHER_H1])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning downgrade"]);
+}
+
+#[test]
+fn host_changed() {
+    let environment = committed();
+    environment.write("main.tf", requires("registry.example.com/hashicorp/null", "~> 3.0"));
+    lock(&environment, &[entry("registry.example.com/hashicorp/null", "3.2.4", "~> 3.0", &[OTHER_H1])]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning host-changed"]);
+}
+
+#[test]
+fn a_root_that_is_new_has_no_change_to_judge() {
+    let environment = committed();
+    environment.write("new/main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write("new/.terraform.lock.hcl", environment.lock_file());
+    assert_eq!(found(&environment, &["--base", "HEAD", "new"]), ["warning untracked-lock-file"]);
+}
+
+#[test]
+fn a_lock_file_that_could_not_be_read_before_is_not_taken_for_none() {
+    let environment = good();
+    let right = environment.lock_file();
+    environment.write_lock_file("provider {");
+    commit(&environment);
+    environment.write_lock_file(right);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning lock-file-syntax"]);
+    let output = environment.provlock(["verify", "--base", "HEAD"]);
+    output.assert_code(0).assert_stdout_has("the change of .terraform.lock.hcl is not judged");
+    environment.provlock(["verify", "--base", "HEAD", "--deny", "lock-file-syntax"]).assert_code(1);
+}
+
+#[test]
+fn a_lock_file_that_git_cannot_read_is_an_error() {
+    let environment = committed();
+    let object = environment.program("git", ["rev-parse", "HEAD:.terraform.lock.hcl"]).run().stdout;
+    let (folder, file) = object.trim().split_at(2);
+    std::fs::remove_file(environment.project().join(".git/objects").join(folder).join(file)).unwrap();
+    let output = environment.provlock(["verify", "--base", "HEAD"]);
+    output.assert_code(2).assert_stderr_has("git cat-file failed: it says").assert_stderr_has("missing");
+}
+
+#[test]
+fn a_committed_lock_file_that_is_too_large_is_refused() {
+    let environment = good();
+    let right = environment.lock_file();
+    environment.write_lock_file(format!("{right}{}", "# and so on\n".repeat(400_000)));
+    commit(&environment);
+    environment.write_lock_file(right);
+    for arguments in [&["verify", "--base", "HEAD"][..], &["diff"], &["diff", "-r", "--git", "HEAD"]] {
+        environment.provlock(arguments).assert_code(2).assert_stderr_has("it is larger than 4 MiB");
+    }
+}
+
+#[test]
+fn a_commit_that_is_not_there_is_an_error() {
+    for revision in ["no-such-branch", "--output=x", ""] {
+        let base = format!("--base={revision}");
+        committed().provlock(["verify", &base]).assert_code(2).assert_stderr_has("git knows no such commit");
+    }
+}

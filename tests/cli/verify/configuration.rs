@@ -1,0 +1,90 @@
+//! Findings about what is locked and what is required.
+
+use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages};
+use crate::lock::requires;
+use provlock_test::TestEnvironment;
+
+const OTHER: &str = "registry.opentofu.org/hashicorp/other";
+
+#[test]
+fn provider_not_locked() {
+    let environment = good();
+    environment.write("other.tf", "resource \"random_pet\" \"a\" {}\n");
+    assert_eq!(found(&environment, &[]), ["error provider-not-locked"]);
+    assert!(messages(&environment, &[]).contains("hashicorp/random is required, but not locked"));
+}
+
+#[test]
+fn what_only_tests_require_counts_unless_told_otherwise() {
+    let environment = good();
+    environment.write("tests/a.tftest.hcl", "provider \"random\" {}\n");
+    assert_eq!(found(&environment, &[]), ["error provider-not-locked"]);
+    assert_eq!(found(&environment, &["--no-tests"]), NOTHING);
+}
+
+#[test]
+fn provider_not_required() {
+    let environment = good();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1]), entry(OTHER, "1.0.0", "", &[H1])]);
+    assert_eq!(found(&environment, &[]), ["warning provider-not-required"]);
+    environment.provlock(["verify"]).assert_stdout_has("unless state still holds objects of it");
+}
+
+#[test]
+fn version_outside_constraints() {
+    let environment = good();
+    environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
+    assert_eq!(found(&environment, &[]), ["error version-outside-constraints"]);
+    environment.provlock(["verify"]).assert_stdout_has("asked for here").assert_stdout_has("upgrade hashicorp/null");
+}
+
+#[test]
+fn what_is_wrong_elsewhere_is_counted_there() {
+    let environment = good();
+    environment.write("more.tf", "module \"a\" {\n  source = \"example.com/a/b/c\"\n}\n");
+    let output = environment.provlock(["verify"]);
+    output.assert_code(0).assert_stdout_has("help: install it with tofu get or tofu init\n");
+    assert_eq!(output.stderr, "1 warning in more.tf\n");
+}
+
+#[test]
+fn a_directory_without_a_configuration_is_not_the_one() {
+    let output = TestEnvironment::new().provlock(["verify"]);
+    output.assert_code(2).assert_stderr_has("name the root modules, or find all below: provlock verify --recursive");
+}
+
+#[test]
+fn constraints_differ() {
+    let environment = good();
+    environment.write("main.tf", requires("hashicorp/null", ">= 3.1"));
+    assert_eq!(found(&environment, &[]), ["warning constraints-differ"], "harmless, because the version is right");
+    environment.write("main.tf", requires("hashicorp/null", "~>3.0"));
+    assert_eq!(found(&environment, &[]), NOTHING, "the notation does not count");
+}
+
+#[test]
+fn no_hashes() {
+    let environment = good();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[])]);
+    assert_eq!(found(&environment, &["-p", "linux_amd64"]), ["error no-hashes"]);
+}
+
+#[test]
+fn what_missing_modules_require_is_not_guessed() {
+    let environment = good();
+    let call = "module \"m\" {\n  source = \"example/m/null\"\n}\n";
+    environment.write("call.tf", call);
+    assert_eq!(found(&environment, &[]), ["warning module-not-installed"]);
+    lock(&environment, &[entry(NULL, "3.2.4", ">= 3.1.0, ~> 3.0", &[H1]), entry(OTHER, "1.0.0", "", &[ZH])]);
+    let found = found(&environment, &[]);
+    assert!(!found.iter().any(|finding| finding.contains("not-required")), "the module may require it: {found:?}");
+}
+
+#[test]
+fn files_for_the_other_dialect_are_named() {
+    let environment = good();
+    std::fs::rename(environment.project().join("main.tf"), environment.project().join("main.tofu")).unwrap();
+    assert_eq!(found(&environment, &[]), NOTHING);
+    let found = found(&environment, &["--dialect", "terraform"]);
+    assert_eq!(found, ["warning no-configuration", "warning provider-not-required"]);
+}

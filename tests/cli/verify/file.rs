@@ -1,0 +1,140 @@
+//! Findings about the lock file itself.
+
+use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages};
+use provlock_test::TestEnvironment;
+
+#[test]
+fn lock_file_missing() {
+    let environment = good();
+    std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+    assert_eq!(found(&environment, &[]), ["error lock-file-missing"]);
+    environment.write("main.tf", "locals {}\n");
+    assert_eq!(found(&environment, &[]), NOTHING, "nothing is required, so there is nothing to lock");
+}
+
+#[test]
+fn lock_file_syntax() {
+    for text in ["provider {", "provider \"a\" {}\n", "version = 1\n", "other {}\n"] {
+        let environment = good();
+        environment.write_lock_file(text);
+        assert!(found(&environment, &[]).contains(&"error lock-file-syntax".to_owned()), "{text}");
+    }
+}
+
+#[test]
+fn a_module_block_is_a_warning() {
+    let environment = good();
+    environment.write_lock_file(environment.lock_file() + "module \"a\" {}\n");
+    assert_eq!(found(&environment, &[]), ["warning lock-file-syntax"]);
+}
+
+#[test]
+fn conflict_markers() {
+    let environment = good();
+    let entries = entry(NULL, "3.2.4", "~> 3.0", &[H1]);
+    environment.write_lock_file(format!("<<<<<<< HEAD\n{entries}=======\n{entries}>>>>>>> topic\n"));
+    assert_eq!(found(&environment, &[]), ["error conflict-markers"]);
+    let help = "help: provlock merge .terraform.lock.hcl; to lock anew what is in conflict: \
+                provlock merge --resolve .terraform.lock.hcl\n";
+    environment.provlock(["verify"]).assert_stdout_has(help);
+    environment.provlock(["lock"]).assert_code(2).assert_stderr_has(help);
+    environment.write("live/a/main.tf", "");
+    environment.write("live/a/.terraform.lock.hcl", environment.lock_file());
+    let help = "help: provlock -C live/a merge .terraform.lock.hcl; ";
+    environment.provlock(["verify", "live/a"]).assert_stdout_has(help);
+    environment.provlock(["lock", "-r", "live"]).assert_stderr_has(help);
+}
+
+#[test]
+fn duplicate_provider() {
+    let environment = good();
+    let one = entry(NULL, "3.2.4", "~> 3.0", &[H1]);
+    lock(&environment, &[one.clone(), one]);
+    assert_eq!(found(&environment, &[]), ["error duplicate-provider"]);
+}
+
+#[test]
+fn not_canonical() {
+    for (address, version, constraints) in
+        [("hashicorp/null", "3.2.4", "~> 3.0"), (NULL, "3.2", "~> 3.0"), (NULL, "3.2.4", "~>3.0")]
+    {
+        let environment = good();
+        lock(&environment, &[entry(address, version, constraints, &[H1])]);
+        let found = found(&environment, &[]);
+        assert!(found.iter().any(|finding| finding == "error not-canonical"), "{address} {version}: {found:?}");
+    }
+}
+
+#[test]
+fn malformed_hash() {
+    let upper = ZH.to_uppercase().replace("ZH:", "zh:");
+    for hash in ["h1:AAAA", "h1:!", "zh:12", &upper] {
+        let environment = good();
+        lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[hash])]);
+        assert_eq!(found(&environment, &[]), ["error malformed-hash"], "{hash}");
+    }
+    let environment = good();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &["none"])]);
+    assert_eq!(found(&environment, &[]), ["error malformed-hash"]);
+}
+
+#[test]
+fn unknown_hash_scheme() {
+    let environment = good();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, "h2:anything"])]);
+    assert_eq!(found(&environment, &[]), ["warning unknown-hash-scheme"]);
+    assert!(messages(&environment, &[]).contains("h2:anything"));
+}
+
+#[test]
+fn unsorted_hashes() {
+    let environment = good();
+    for hashes in [[ZH, H1], [H1, H1]] {
+        lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &hashes)]);
+        assert_eq!(found(&environment, &[]), ["warning unsorted-hashes"], "{hashes:?}");
+    }
+}
+
+fn git(environment: &TestEnvironment, arguments: &[&str]) {
+    environment.program("git", arguments).run().assert_code(0);
+}
+
+#[test]
+fn untracked_lock_file() {
+    let environment = good();
+    assert_eq!(found(&environment, &[]), NOTHING, "there is no repository");
+    git(&environment, &["init", "--quiet"]);
+    assert_eq!(found(&environment, &[]), ["warning untracked-lock-file"]);
+    assert!(messages(&environment, &[]).contains("git does not track"));
+    environment.write(".gitignore", ".terraform.lock.hcl\n");
+    assert_eq!(found(&environment, &[]), ["warning untracked-lock-file"]);
+    assert!(messages(&environment, &[]).contains("git ignores"));
+    git(&environment, &["add", "--force", ".terraform.lock.hcl"]);
+    assert_eq!(found(&environment, &[]), NOTHING);
+}
+
+/// Other systems have no such names.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_lock_file_is_tracked_whatever_the_name_of_its_directory() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let environment = good();
+    let directory = std::path::Path::new(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    for file in ["main.tf", ".terraform.lock.hcl"] {
+        environment.write(directory.join(file), environment.read(file));
+    }
+    git(&environment, &["init", "--quiet"]);
+    git(&environment, &["add", "--all"]);
+    let output = environment.provlock(["verify", "--recursive"]);
+    output.assert_code(0);
+    assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn without_git_nothing_is_said_about_it() {
+    let environment = good();
+    git(&environment, &["init", "--quiet"]);
+    let output = environment.command(["verify"]).env("PATH", environment.bin()).run();
+    output.assert_code(0);
+    assert_eq!(output.stdout, "");
+}

@@ -1,0 +1,90 @@
+//! Findings for machines: SARIF and GitHub's annotations. JSON is what the other tests read.
+
+use serde_json::Value;
+
+use super::{NULL, ZH, entry, good, lock};
+use crate::lock::requires;
+use provlock_test::TestEnvironment;
+
+fn with_findings() -> TestEnvironment {
+    let environment = good();
+    environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[ZH, ZH])]);
+    environment.write("terraform.d/plugins/a", "");
+    environment
+}
+
+/// Parses a log and validates it. The schema is OASIS's, as the crate `serde-sarif` 0.8.0 ships it.
+fn sarif(environment: &TestEnvironment, arguments: &[&str], code: i32) -> Value {
+    let output = environment.provlock(["verify", "--format", "sarif"].iter().chain(arguments));
+    output.assert_code(code);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/sarif-2.1.0.schema.json");
+    let mut schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    // The pattern for languages is no regular expression.
+    for definition in ["run", "toolComponent"] {
+        schema["definitions"][definition]["properties"]["language"].as_object_mut().unwrap().remove("pattern");
+    }
+    let value: Value = serde_json::from_str(&output.stdout).unwrap();
+    let validator = jsonschema::validator_for(&schema).unwrap();
+    let errors: Vec<String> = validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}\n{value:#}");
+    value
+}
+
+#[test]
+fn sarif_follows_its_schema_and_names_the_places() {
+    let log = sarif(&with_findings(), &[], 1);
+    let run = &log["runs"][0];
+    let results = run["results"].as_array().unwrap();
+    let ids: Vec<_> = results.iter().map(|result| result["ruleId"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["bundled-plugins", "version-outside-constraints", "unsorted-hashes"]);
+    for result in results {
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(run["tool"]["driver"]["rules"][index]["id"], result["ruleId"]);
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], ".terraform.lock.hcl");
+    }
+    let region = &results[1]["locations"][0]["physicalLocation"]["region"];
+    let expected = serde_json::json!({ "startLine": 5, "startColumn": 13, "endLine": 5, "endColumn": 20 });
+    assert_eq!(*region, expected);
+    let related = &results[1]["relatedLocations"][0];
+    assert_eq!(related["physicalLocation"]["artifactLocation"]["uri"], "main.tf");
+    assert_eq!(run["invocations"][0]["executionSuccessful"], true);
+}
+
+#[test]
+fn sarif_without_findings_is_a_log_too_and_failures_are_in_it() {
+    let environment = good();
+    assert_eq!(sarif(&environment, &[], 0)["runs"][0]["results"], serde_json::json!([]));
+    environment.write("main.tf", "terraform {");
+    let log = sarif(&environment, &[], 2);
+    let invocation = &log["runs"][0]["invocations"][0];
+    assert_eq!(invocation["executionSuccessful"], false);
+    assert_eq!(invocation["toolExecutionNotifications"][0]["level"], "error");
+}
+
+#[test]
+fn paths_are_those_of_the_repository() {
+    let environment = TestEnvironment::new();
+    environment.program("git", ["init", "--quiet"]).run().assert_code(0);
+    environment.write("in fra/a/main.tf", requires("hashicorp/null", ""));
+    let log = sarif(&environment, &["-C", "in fra", "a"], 1);
+    let place = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(place["artifactLocation"]["uri"], "in%20fra/a/main.tf");
+}
+
+#[test]
+fn github_gets_one_command_for_each_finding() {
+    let output = with_findings().provlock(["verify", "--format", "github"]);
+    output.assert_code(1);
+    let lines: Vec<_> = output.stdout.lines().collect();
+    assert_eq!(lines.len(), 3, "{output}");
+    assert!(lines[0].starts_with("::error file=.terraform.lock.hcl,title=bundled-plugins::"), "{output}");
+    let expected = "::error file=.terraform.lock.hcl,line=5,col=13,title=version-outside-constraints::hashicorp/null is \
+                    locked at 3.2.4, but the configuration asks for ~> 2.0%0Ahelp: provlock upgrade hashicorp/null";
+    assert_eq!(lines[1], expected);
+    assert!(
+        lines[2].starts_with("::warning file=.terraform.lock.hcl,line=9,col=5,title=unsorted-hashes::"),
+        "{output}"
+    );
+}

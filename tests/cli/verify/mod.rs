@@ -1,0 +1,124 @@
+//! `provlock verify`: what it finds, and what it does not.
+
+mod change;
+mod configuration;
+mod file;
+mod formats;
+mod guide;
+mod online;
+mod platforms;
+mod policy;
+mod roots;
+mod snapshot;
+
+use super::json_output::validated;
+use super::lock::{lock_file, requires};
+use provlock_test::TestEnvironment;
+use provlock_test::environment::Output;
+
+/// An `h1:` of the right form.
+const H1: &str = "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+/// A `zh:` of the right form.
+const ZH: &str = "zh:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+/// The lock file of [`good`], as entries.
+const NULL: &str = "registry.opentofu.org/hashicorp/null";
+
+/// The text of an entry.
+fn entry(address: &str, version: &str, constraints: &str, hashes: &[&str]) -> String {
+    let constraints =
+        if constraints.is_empty() { String::new() } else { format!("  constraints = \"{constraints}\"\n") };
+    let lines: Vec<String> = hashes.iter().map(|hash| format!("    \"{hash}\",\n")).collect();
+    let hashes = if hashes.is_empty() { String::new() } else { format!("  hashes = [\n{}  ]\n", lines.concat()) };
+    format!("\nprovider \"{address}\" {{\n  version = \"{version}\"\n{constraints}{hashes}}}\n")
+}
+
+/// A project about which there is nothing to say.
+fn good() -> TestEnvironment {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH])]);
+    environment
+}
+
+fn lock(environment: &TestEnvironment, entries: &[String]) {
+    environment.write_lock_file(lock_file(entries));
+}
+
+/// Runs `verify --json` with more arguments.
+fn verify(environment: &TestEnvironment, arguments: &[&str]) -> Output {
+    environment.provlock(["verify", "--json"].iter().chain(arguments))
+}
+
+/// What is found, each as `severity code`. Also checks the exit code, that every finding says how to mend it, and that
+/// nothing was written.
+#[track_caller]
+fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
+    let before = environment.snapshot();
+    let output = verify(environment, arguments);
+    before.assert_same(&environment.snapshot());
+    let report = validated(&output.stdout);
+    assert!(report["errors"].as_array().unwrap().is_empty(), "{output}");
+    let findings: Vec<_> =
+        report["roots"].as_array().unwrap().iter().flat_map(|root| root["findings"].as_array().unwrap()).collect();
+    for finding in &findings {
+        assert!(finding["help"].is_string(), "no help in {finding}");
+    }
+    let text = |finding: &&serde_json::Value, key| finding[key].as_str().unwrap().to_owned();
+    let found: Vec<String> =
+        findings.iter().map(|finding| format!("{} {}", text(finding, "severity"), text(finding, "code"))).collect();
+    output.assert_code(i32::from(found.iter().any(|finding| finding.starts_with("error"))));
+    found
+}
+
+/// The messages of what is found.
+fn messages(environment: &TestEnvironment, arguments: &[&str]) -> String {
+    let report = validated(&verify(environment, arguments).stdout);
+    let findings = report["roots"].as_array().unwrap().iter().flat_map(|root| root["findings"].as_array().unwrap());
+    findings.flat_map(|finding| [finding["message"].as_str().unwrap(), "\n"].map(str::to_owned)).collect()
+}
+
+const NOTHING: [&str; 0] = [];
+
+#[test]
+fn a_good_root_is_passed_over_in_silence() {
+    let environment = good();
+    let output = environment.provlock(["verify"]);
+    output.assert_code(0);
+    assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", ""));
+    assert_eq!(found(&environment, &[]), NOTHING);
+}
+
+#[test]
+fn findings_are_shown_in_the_order_of_the_file_and_then_counted() {
+    let environment = good();
+    environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[ZH, H1]), entry("example.com/a/b", "1.0.0", "", &[H1])]);
+    let output = environment.provlock(["verify"]);
+    output.assert_code(1);
+    let position = |text: &str| output.stdout.find(text).unwrap_or_else(|| panic!("no {text} in {output}"));
+    assert!(position("error[version-outside-constraints]") < position("warning[unsorted-hashes]"), "{output}");
+    assert!(position("warning[unsorted-hashes]") < position("warning[provider-not-required]"), "{output}");
+    output.assert_stdout_has(".terraform.lock.hcl:5:13").assert_stdout_has("main.tf:5:");
+    assert_eq!(output.stderr, "1 error and 2 warnings in .terraform.lock.hcl\n");
+}
+
+#[test]
+fn levels_are_for_the_user_to_set() {
+    let environment = good();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[ZH, H1])]);
+    assert_eq!(found(&environment, &[]), ["warning unsorted-hashes"]);
+    assert_eq!(found(&environment, &["--deny", "unsorted-hashes"]), ["error unsorted-hashes"]);
+    assert_eq!(found(&environment, &["--allow", "unsorted-hashes"]), NOTHING);
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[])]);
+    assert_eq!(found(&environment, &["--warn", "no-hashes"]), ["warning no-hashes"]);
+    environment.provlock(["verify", "--allow", "no-such-code"]).assert_code(2).assert_stderr_has("docs/findings.md");
+}
+
+#[test]
+fn a_configuration_that_cannot_be_read_is_no_finding() {
+    let environment = good();
+    environment.write("main.tf", "terraform {\n");
+    let output = verify(&environment, &[]);
+    output.assert_code(2);
+    assert_eq!(validated(&output.stdout)["errors"][0]["file"], "main.tf");
+}

@@ -1,0 +1,207 @@
+//! Findings about what registries publish: `--online`.
+
+use serde_json::{Map, Value, json};
+
+use super::{H1, NOTHING, ZH, found, messages, verify};
+use crate::lock::requires;
+use provlock_test::publish::{Package, Published};
+use provlock_test::registry::Registry;
+use provlock_test::{Fault, Flaw, PackagesMap, TestEnvironment, Times, keys, url};
+
+const PLATFORMS: [&str; 3] = ["linux_amd64", "darwin_arm64", "windows_amd64"];
+const ONLINE: [&str; 3] = ["--online", "-p", "linux_amd64,darwin_arm64"];
+
+/// A project that is locked for two of three platforms; a release of a namespace without look-alikes.
+fn locked(registry: &Registry) -> (TestEnvironment, Published) {
+    let null = registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).done();
+    let environment = project(registry);
+    registry.reset_statistics();
+    (environment, null)
+}
+
+fn project(registry: &Registry) -> TestEnvironment {
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", requires("acme/null", "~> 3.0"));
+    environment.provlock(["lock", "-p", "linux_amd64,darwin_arm64"]).assert_code(0);
+    environment
+}
+
+/// Adds a hash to its sorted place in the only entry.
+fn add(environment: &TestEnvironment, hash: &str) {
+    let text = environment.lock_file();
+    let mut lines: Vec<String> = text.lines().map(|line| format!("{line}\n")).collect();
+    let first = lines.iter().position(|line| line.contains("h1:")).unwrap();
+    let line = format!("    \"{hash}\",\n");
+    let place = (first..lines.len()).find(|index| lines[*index] > line || lines[*index].contains(']')).unwrap();
+    lines.insert(place, line);
+    environment.write_lock_file(lines.concat());
+}
+
+#[test]
+fn what_was_just_locked_is_as_published() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    assert_eq!(found(&environment, &ONLINE), NOTHING);
+    assert_eq!(registry.requests_to(url::PACKAGE), 0, "their hashes are in the cache");
+    assert_eq!(registry.requests_to(url::VERSIONS), 1);
+    assert_eq!(registry.requests_to(url::SHASUMS), 1);
+}
+
+#[test]
+fn the_pull_request_of_an_attacker_fails_and_both_hashes_are_named() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    add(&environment, H1);
+    add(&environment, ZH);
+    assert_eq!(found(&environment, &[]), NOTHING, "offline there is nothing to see");
+
+    assert_eq!(found(&environment, &ONLINE), ["error hash-not-published", "error hash-not-published"]);
+
+    let output = environment.provlock(["verify", "--online"]);
+    for hash in [H1, ZH] {
+        let (scheme, value) = hash.split_once(':').unwrap();
+        output.assert_stdout_has(&format!("the {scheme} {value} belongs to no published package of acme/null 3.2.4"));
+    }
+    output.assert_stdout_has(".terraform.lock.hcl:8:5");
+}
+
+#[test]
+fn an_h1_of_a_platform_that_is_not_wanted_is_published_all_the_same() {
+    let registry = Registry::start();
+    let (environment, null) = locked(&registry);
+    add(&environment, null.h1("windows_amd64"));
+    assert_eq!(found(&environment, &ONLINE), NOTHING);
+    assert_eq!(registry.requests_to("*windows_amd64.zip"), 1, "it has to be looked at");
+}
+
+#[test]
+fn what_the_registry_reports_need_not_be_fetched() {
+    let registry = Registry::start();
+    registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).packages(PackagesMap::Right).done();
+    let environment = project(&registry);
+    registry.reset_statistics();
+    let arguments = ["--online", "--no-cache", "-p", "linux_amd64,darwin_arm64"];
+    assert_eq!(found(&environment, &arguments), NOTHING);
+    assert_eq!(registry.requests_to(url::PACKAGE), 0);
+}
+
+#[test]
+fn an_h1_that_is_reported_for_one_platform_does_not_cover_another() {
+    let registry = Registry::start();
+    let null = registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).done();
+    let report = |(platform, package): (&String, &Package)| {
+        let h1 = (platform == "linux_amd64").then(|| package.h1.clone());
+        let hashes: Vec<_> = h1.into_iter().chain([package.zh.clone()]).collect();
+        (platform.clone(), json!({ "hashes": hashes, "package_size": package.archive.len() }))
+    };
+    let reports: Map<String, Value> = null.packages.iter().map(report).collect();
+    registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).patch_metadata(json!({ "packages": reports })).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/null", "~> 3.0"));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    assert_eq!(found(&environment, &ONLINE), ["error platform-missing"]);
+}
+
+#[test]
+fn platform_missing() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    assert_eq!(found(&environment, &["--online", "-p", "windows_amd64"]), ["error platform-missing"]);
+    assert_eq!(found(&environment, &["--online", "-p", "solaris_amd64"]), ["error platform-missing"]);
+    assert!(messages(&environment, &["--online", "-p", "solaris_amd64"]).contains("not published for solaris_amd64"));
+    assert_eq!(found(&environment, &["--online", "-p", "all"]), ["error platform-missing"]);
+}
+
+#[test]
+fn version_withdrawn() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    registry.withdraw("acme/null", "3.2.4");
+    assert_eq!(found(&environment, &ONLINE), ["error version-withdrawn"]);
+}
+
+#[test]
+fn signature_invalid() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).flaw(Flaw::BadSignature).done();
+    assert_eq!(found(&environment, &ONLINE), ["error signature-invalid"]);
+}
+
+#[test]
+fn key_expired() {
+    let registry = Registry::start();
+    registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).signed_by(&keys::EXPIRED).done();
+    let environment = project(&registry);
+    assert_eq!(found(&environment, &ONLINE), ["warning key-expired"]);
+}
+
+#[test]
+fn key_not_trusted() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    let trust = |key: &keys::Key| {
+        environment.write("provlock.toml", format!("[trust]\n\"acme/*\" = [\"{}\"]\n", key.fingerprint()));
+    };
+    trust(&keys::ED25519);
+    assert_eq!(found(&environment, &ONLINE), NOTHING);
+    trust(&keys::OTHER);
+    assert_eq!(found(&environment, &ONLINE), ["error key-not-trusted"]);
+    environment.write("provlock.toml", "[trust]\n\"other/*\" = []\n");
+    assert_eq!(found(&environment, &ONLINE), NOTHING, "the rule is for others");
+}
+
+#[test]
+fn unsigned_provider() {
+    let registry = Registry::start();
+    registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).flaw(Flaw::NoKeys).done();
+    let environment = project(&registry);
+    assert_eq!(found(&environment, &ONLINE), NOTHING, "the default registry is taken at its word");
+    environment.write("provlock.toml", "[policy]\nrequire-signed = true\n");
+    assert_eq!(found(&environment, &ONLINE), ["error unsigned-provider"]);
+}
+
+#[test]
+fn package_not_authentic() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).flaw(Flaw::PackageDiffers).done();
+    let arguments = ["--online", "--no-cache", "-p", "linux_amd64"];
+    let found = found(&environment, &arguments);
+    assert!(found.contains(&"error package-not-authentic".to_owned()), "{found:?}");
+}
+
+#[test]
+fn invalid_package() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    registry.publish("acme/null", "3.2.4").platforms(PLATFORMS).flaw(Flaw::NoProgram).done();
+    let found = found(&environment, &["--online", "--no-cache", "-p", "linux_amd64"]);
+    assert!(found.contains(&"error invalid-package".to_owned()), "{found:?}");
+}
+
+#[test]
+fn a_registry_that_cannot_be_asked_is_no_finding() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    registry.fault(url::VERSIONS, Times::Always, Fault::Status(404));
+    assert_eq!(found(&environment, &ONLINE), ["error version-withdrawn"], "404 is an answer");
+    registry.clear_faults();
+    registry.fault(url::SHASUMS, Times::Always, Fault::Status(403));
+    let output = verify(&environment, &ONLINE);
+    output.assert_code(2);
+    let report = super::validated(&output.stdout);
+    assert_eq!(report["roots"][0]["findings"], serde_json::json!([]));
+    assert_eq!(report["errors"].as_array().unwrap().len(), 1, "{report:#}");
+}
+
+#[test]
+fn a_mirror_can_only_say_what_it_holds() {
+    let registry = Registry::start();
+    let (environment, null) = locked(&registry);
+    let folder = "mirror/registry.opentofu.org/acme/null";
+    let package = &null.packages["linux_amd64"];
+    environment.write(format!("{folder}/{}", package.filename), &*package.archive);
+    add(&environment, H1);
+    assert_eq!(found(&environment, &["--online", "--fs-mirror", "mirror", "-p", "linux_amd64"]), NOTHING);
+}

@@ -1,0 +1,113 @@
+//! Findings about platforms and installed packages, without a network.
+
+use super::{H1, NOTHING, NULL, entry, found, good, lock, messages};
+use crate::lock::requires;
+use provlock_test::TestEnvironment;
+use provlock_test::publish::Published;
+use provlock_test::registry::Registry;
+
+/// A project that was locked for `linux_amd64`, so that the cache knows that package and no other.
+fn locked(registry: &Registry) -> (TestEnvironment, Published) {
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    registry.reset_statistics();
+    (environment, null)
+}
+
+fn install(environment: &TestEnvironment, null: &Published, platform: &str) -> std::path::PathBuf {
+    let folder = format!(".terraform/providers/{NULL}/3.2.4/{platform}");
+    let directory = environment.project().join(folder);
+    let archive = std::io::Cursor::new(&**null.packages[platform].archive);
+    zip::ZipArchive::new(archive).unwrap().extract(&directory).unwrap();
+    directory
+}
+
+#[test]
+fn nothing_is_said_about_platforms_that_nobody_asks_for() {
+    assert_eq!(found(&good(), &[]), NOTHING);
+}
+
+#[test]
+fn platform_not_known() {
+    let environment = good();
+    assert_eq!(found(&environment, &["-p", "linux_amd64,darwin_arm64"]), ["warning platform-not-known"]);
+    let expected = "no way to tell offline whether hashicorp/null 3.2.4 is covered for darwin_arm64, linux_amd64: \
+                    1 h1 is recorded, 2 platforms are wanted\n";
+    assert_eq!(messages(&environment, &["-p", "linux_amd64,darwin_arm64"]), expected);
+    assert_eq!(found(&environment, &["-p", "all"]), ["warning platform-not-known"]);
+}
+
+#[test]
+fn help_can_be_run_as_it_is_printed() {
+    let environment = good();
+    let platforms = ["verify", "-p", "linux_amd64,darwin_arm64"];
+    let help = "help: provlock verify --online -p darwin_arm64,linux_amd64\n";
+    environment.provlock(platforms).assert_stdout_has(help);
+    environment.write("live/a/main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write("live/a/.terraform.lock.hcl", environment.lock_file());
+    let help = "help: provlock -C live/a verify --online -p darwin_arm64\n";
+    for arguments in [
+        &["verify", "-p", "darwin_arm64", "live/a"][..],
+        &["verify", "-p", "darwin_arm64", "-C", "live/a"],
+        &["verify", "-p", "darwin_arm64", "-C", "live", "a"],
+    ] {
+        environment.provlock(arguments).assert_stdout_has(help);
+    }
+}
+
+#[test]
+fn platform_missing() {
+    let registry = Registry::start();
+    let (environment, null) = locked(&registry);
+    assert_eq!(found(&environment, &["-p", "linux_amd64"]), NOTHING, "the cache knows the package");
+    assert_eq!(found(&environment, &["-p", "darwin_arm64"]), ["warning platform-not-known"]);
+    let only_zh: Vec<&str> = null.packages.values().map(|package| package.zh.as_str()).collect();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1])]);
+    assert_eq!(found(&environment, &["-p", "linux_amd64"]), ["error platform-missing"], "the cache knows another h1");
+    let mut only_zh = only_zh;
+    only_zh.sort_unstable();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &only_zh)]);
+    assert_eq!(found(&environment, &["-p", "darwin_arm64"]), ["error platform-missing"], "there is no h1 at all");
+}
+
+#[test]
+fn platforms_of_the_settings_are_wanted() {
+    let environment = good();
+    environment.write("provlock.toml", "platforms = [\"linux_amd64\"]\n");
+    assert_eq!(found(&environment, &[]), ["warning platform-not-known"]);
+}
+
+#[test]
+fn an_installed_package_tells_that_its_platform_is_covered() {
+    let registry = Registry::start();
+    let (environment, null) = locked(&registry);
+    environment.provlock(["lock", "-p", "darwin_arm64", "--no-cache"]).assert_code(0);
+    let wanted = ["-p", "darwin_arm64", "--no-cache"];
+    assert_eq!(found(&environment, &wanted), ["warning platform-not-known"]);
+    install(&environment, &null, "darwin_arm64");
+    assert_eq!(found(&environment, &wanted), NOTHING);
+}
+
+#[test]
+fn installed_package_differs() {
+    let registry = Registry::start();
+    let (environment, null) = locked(&registry);
+    let directory = install(&environment, &null, "linux_amd64");
+    assert_eq!(found(&environment, &["--installed"]), NOTHING);
+    std::fs::write(directory.join("terraform-provider-null_v3.2.4"), "other").unwrap();
+    assert_eq!(found(&environment, &["--installed"]), ["error installed-package-differs"]);
+    assert_eq!(found(&environment, &[]), NOTHING, "not asked for");
+}
+
+#[test]
+fn offline_means_offline() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    found(&environment, &["-p", "linux_amd64,darwin_arm64", "--installed", "--recursive"]);
+    assert_eq!(registry.requests(), []);
+    assert_eq!(registry.statistics().connections, 0);
+    found(&environment, &["--online"]);
+    assert!(registry.statistics().connections > 0, "the proxy does see connections");
+}

@@ -1,0 +1,89 @@
+//! Which root modules are checked.
+
+use super::super::json_output::validated;
+use super::{H1, NOTHING, NULL, entry, found, good, verify};
+use crate::lock::{lock_file, requires};
+use provlock_test::TestEnvironment;
+
+/// Two root modules, of which `a` calls a module and `b` has no hashes.
+fn two() -> TestEnvironment {
+    let environment = TestEnvironment::new();
+    let call = "module \"m\" {\n  source = \"../modules/m\"\n}\n";
+    environment.write("a/main.tf", call);
+    environment.write("a/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[H1])]));
+    environment.write("modules/m/main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write("b/main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write("b/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[])]));
+    environment
+}
+
+fn checked(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
+    let report = validated(&verify(environment, arguments).stdout);
+    report["roots"].as_array().unwrap().iter().map(|root| root["path"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn recursive_checks_every_root_below() {
+    let environment = two();
+    assert_eq!(checked(&environment, &["-r"]), ["a", "b"]);
+    assert_eq!(found(&environment, &["-r"]), ["error no-hashes"]);
+    let output = environment.provlock(["verify", "-r"]);
+    output.assert_stdout_has("b/.terraform.lock.hcl:4:10").assert_stdout_has("provlock -C b lock");
+    output.assert_stderr_has("1 error in b/.terraform.lock.hcl");
+    assert_eq!(checked(&environment, &["-r", "a", "./b"]), ["a", "b"]);
+}
+
+#[test]
+fn the_settings_say_which_roots_count() {
+    let environment = two();
+    environment.write("provlock.toml", "[roots]\nexclude = [\"b\"]\n");
+    assert_eq!(checked(&environment, &["-r"]), ["a"]);
+    assert_eq!(checked(&environment, &["b"]), ["b"], "named, so meant");
+}
+
+#[test]
+fn files_stand_for_their_root() {
+    let environment = two();
+    for (file, root) in [("a/main.tf", "a"), ("./b/.terraform.lock.hcl", "b"), ("modules/m/main.tf", "a")] {
+        assert_eq!(checked(&environment, &[file]), [root], "{file}");
+    }
+    assert_eq!(checked(&environment, &["modules/m/main.tf", "b/main.tf", "a/main.tf"]), ["a", "b"]);
+    environment.write("unused/main.tf", "locals {}\n");
+    assert_eq!(checked(&environment, &["unused/main.tf"]), NOTHING);
+    assert_eq!(checked(&good(), &["main.tf"]), ["."]);
+}
+
+#[test]
+fn where_there_is_nothing_to_check_that_is_said() {
+    let environment = TestEnvironment::new();
+    environment.write("docs/readme.md", "text");
+    environment.provlock(["verify", "-r"]).assert_code(2).assert_stderr_has("there is no root module");
+    environment.provlock(["verify", "missing"]).assert_code(2).assert_stderr_has("missing");
+    environment.provlock(["verify", "missing/main.tf"]).assert_code(2).assert_stderr_has("missing/main.tf");
+}
+
+#[test]
+fn one_root_that_cannot_be_read_does_not_stop_the_others() {
+    let environment = two();
+    environment.write("c/main.tf", "provider \"a\" {\n");
+    environment.write("c/.terraform.lock.hcl", "");
+    let output = verify(&environment, &["-r"]);
+    output.assert_code(2);
+    let report = validated(&output.stdout);
+    assert_eq!(report["roots"].as_array().unwrap().len(), 2);
+    assert_eq!(report["errors"][0]["file"], "c/main.tf");
+}
+
+#[test]
+fn on_demand_each_root_tells_what_was_checked() {
+    let environment = good();
+    let output = environment.provlock(["verify", "-v"]);
+    let expected = ".: dialect tofu (the lock file); checked 1 provider for no platform, as none is named\n";
+    assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", expected));
+    environment.write("live/a/provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
+    environment.write("live/a/.terraform.lock.hcl", environment.lock_file());
+    environment.write("live/a/main.tf", environment.read("main.tf"));
+    let output = environment.provlock(["verify", "-r", "-v", "live"]);
+    let expected = "live/a: dialect tofu (the lock file); checked 1 provider for darwin_arm64 and linux_amd64\n";
+    output.assert_stderr_has(expected);
+}

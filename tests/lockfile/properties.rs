@@ -1,0 +1,141 @@
+//! What holds for every edit of a lock file: without a change the file stays the same to the byte, a canonical file stays
+//! canonical, and an edit repeated changes nothing.
+
+use std::path::Path;
+
+use provlock::dialect::Dialect;
+use provlock::lockfile::{Document, Locks, canonical_text, detect_dialect, parse};
+
+use super::changes;
+use super::rng::Rng;
+
+/// What testing the properties on a file showed.
+pub enum Verdict {
+    /// They hold.
+    Kept,
+    /// The file cannot be read, for these reasons.
+    Refused(Vec<String>),
+    /// One does not hold.
+    Broken(String),
+}
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// Tests the properties with the changes that every file is put through and with random ones.
+pub fn check_file(path: &Path, bytes: &[u8], series: u64) -> Verdict {
+    let document = match read(path, bytes) {
+        Ok(document) => document,
+        Err(problems) => return Verdict::Refused(problems),
+    };
+    let mut rng = Rng::new(bytes.len() as u64);
+    let mut wanted: Vec<Locks> = changes::always(&mut rng, document.locks().len())
+        .iter()
+        .map(|change| changes::apply(document.locks().clone(), change))
+        .collect();
+    for _ in 0..series {
+        wanted.push(changes::random(&mut rng, 4).iter().fold(document.locks().clone(), changes::apply));
+    }
+    let checked =
+        check_unchanged(&document).and_then(|()| wanted.iter().try_for_each(|new| check_change(&document, new)));
+    checked.map_or_else(Verdict::Broken, |()| Verdict::Kept)
+}
+
+/// The document, or what is wrong with the file.
+pub fn read(path: &Path, bytes: &[u8]) -> Result<Document, Vec<String>> {
+    let parsed = parse(path, bytes, detect_dialect(bytes).unwrap_or_default());
+    let problems = parsed.diagnostics.iter().map(|diagnostic| {
+        let place = diagnostic.labels.first().map_or((0, 0), |label| label.location.line_column());
+        format!("{}:{}: {}: {diagnostic}", place.0, place.1, diagnostic.code)
+    });
+    parsed.document.ok_or_else(|| problems.collect())
+}
+
+/// Without a change the file is the same to the byte.
+pub fn check_unchanged(document: &Document) -> Result<(), String> {
+    let same = document.edit(document.locks()).map_err(|error| error.to_string())?;
+    require(same == document.bytes(), "an edit without a change changes the file", &same)
+}
+
+/// For one change: a canonical file stays canonical, a second edit changes nothing, and comments and line breaks stay.
+pub fn check_change(document: &Document, new: &Locks) -> Result<(), String> {
+    let old = document.bytes();
+    let edited = document.edit(new).map_err(|error| error.to_string())?;
+    let again = read(Path::new("edited"), &edited).map_err(|problems| format!("edited: {problems:?}"))?;
+    require(again.locks() == new, "the edited file says something else", &edited)?;
+    if let Some(dialect) = canonical_dialect(document) {
+        let canonical = canonical_text(new, dialect);
+        require(edited == canonical.as_bytes(), "a canonical file is no longer canonical", &edited)?;
+    }
+    require(again.edit(new).as_ref() == Ok(&edited), "a second edit changes the file", &edited)?;
+    if document.file().text.trim().is_empty() {
+        return Ok(());
+    }
+    let starts = old.starts_with(BYTE_ORDER_MARK) == edited.starts_with(BYTE_ORDER_MARK);
+    require(starts, "the byte order mark does not stay", &edited)?;
+    let ends = old.ends_with(b"\n") == edited.ends_with(b"\n");
+    let is_empty = again.file().text.is_empty();
+    require(ends || is_empty, "the end of the file does not stay", &edited)?;
+    let (plain, with_return) = line_breaks(old);
+    if plain == 0 && with_return > 0 {
+        require(line_breaks(&edited).0 == 0, "CRLF does not stay", &edited)?;
+    }
+    check_comments(document, new, &edited)
+}
+
+/// Every comment stays but those of entries that are removed.
+fn check_comments(document: &Document, new: &Locks, edited: &[u8]) -> Result<(), String> {
+    if document.locks().keys().any(|address| !new.contains_key(address)) {
+        return Ok(());
+    }
+    let after = comments(std::str::from_utf8(edited).unwrap());
+    for comment in comments(&document.file().text) {
+        require(after.contains(&comment), &format!("the comment {comment:?} is lost"), edited)?;
+    }
+    Ok(())
+}
+
+fn require(holds: bool, property: &str, edited: &[u8]) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(format!("{property}:\n{}", String::from_utf8_lossy(edited))) }
+}
+
+/// The dialect in which the file is canonical, if it is.
+fn canonical_dialect(document: &Document) -> Option<Dialect> {
+    let is_canonical = |dialect: &Dialect| canonical_text(document.locks(), *dialect).as_bytes() == document.bytes();
+    [Dialect::Tofu, Dialect::Terraform].into_iter().find(is_canonical)
+}
+
+/// How many line breaks are `\n` and how many `\r\n`.
+fn line_breaks(bytes: &[u8]) -> (usize, usize) {
+    let with_return = bytes.windows(2).filter(|pair| pair == b"\r\n").count();
+    (bytes.split(|byte| *byte == b'\n').count() - 1 - with_return, with_return)
+}
+
+/// The comments of a file, without white space at their ends. Written apart from the library's own scanner.
+fn comments(text: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(['"', '#', '/']) {
+        rest = &rest[start..];
+        let length = if let Some(inside) = rest.strip_prefix('"') {
+            let mut escaped = false;
+            let end = inside.find(|c| {
+                let ends = c == '"' && !escaped;
+                escaped = c == '\\' && !escaped;
+                ends
+            });
+            end.map_or(rest.len(), |end| end + 2)
+        } else if rest.starts_with("/*") {
+            rest.find("*/").map_or(rest.len(), |end| end + 2)
+        } else if rest.starts_with('#') || rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else {
+            1
+        };
+        let (piece, behind) = rest.split_at(length);
+        if piece.len() > 1 && !piece.starts_with('"') || piece == "#" {
+            found.push(piece.trim_end());
+        }
+        rest = behind;
+    }
+    found
+}
