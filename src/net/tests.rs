@@ -1,5 +1,4 @@
 mod environment;
-mod server;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -7,9 +6,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use provlock_test::{Authority, Request, Response, Server};
 use url::Url;
 
-use self::server::{Authority, Reply, Request, Server};
 use super::*;
 use crate::address::Hostname;
 use crate::cli_config::{CliConfig, Credentials, Environment};
@@ -56,40 +55,40 @@ fn status(status: u16) -> RequestErrorKind {
 
 #[test]
 fn a_request_says_who_asks_and_what_came_back() {
-    let server = Server::plain(|_, _| Reply::ok("data").header("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"));
+    let server = Server::http(|_| Response::ok("data").header("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT"));
     let url = server.url("127.0.0.1", "/a?b=c");
     let document = plain_client().get(&url, Some(&host("h.test")), 4, Purpose::Registry).unwrap();
     assert_eq!((document.bytes.as_slice(), &document.url), (b"data".as_slice(), &url));
     assert_eq!(document.last_modified.unwrap().to_string(), "1994-11-06T08:49:37Z");
     let request = &server.requests()[0];
     assert_eq!(request.header("user-agent"), Some(concat!("provlock/", env!("CARGO_PKG_VERSION"))));
-    assert_eq!((request.path.as_str(), request.token()), ("/a?b=c", Some("Bearer s3cr3t")));
+    assert_eq!((request.target.as_str(), request.authorization()), ("/a?b=c", Some("Bearer s3cr3t")));
 }
 
 #[test]
 fn connections_are_reused() {
-    let server = Server::plain(|_, _| Reply::ok("data"));
+    let server = Server::http(|_| Response::ok("data"));
     let client = plain_client();
     for _ in 0..5 {
         get(&client.clone(), &server.url("127.0.0.1", "/")).unwrap();
     }
-    assert_eq!((server.requests().len(), server.connections()), (5, 1));
+    assert_eq!((server.requests().len(), server.statistics().connections), (5, 1));
 }
 
 #[test]
 fn passing_failures_are_repeated_twice() {
-    type Fault = fn() -> Reply;
+    type Fault = fn() -> Response;
     let faults: [(Fault, Option<RequestErrorKind>); 5] = [
-        (|| Reply::new(503, "no"), Some(status(503))),
-        (|| Reply::new(500, "no"), Some(status(500))),
-        (|| Reply::new(429, "no").header("Retry-After", "0"), Some(status(429))),
-        (Reply::reset, None),
-        (|| Reply::ok("data").truncated(), None),
+        (|| Response::new(503, "no"), Some(status(503))),
+        (|| Response::new(500, "no"), Some(status(500))),
+        (|| Response::new(429, "no").header("Retry-After", "0"), Some(status(429))),
+        (Response::reset, None),
+        (|| Response::ok("data").truncated(), None),
     ];
     for (fault, kind) in faults {
-        let server = Server::plain(move |_, before| if before < 2 { fault() } else { Reply::ok("data") });
+        let server = Server::http(move |request| if request.number < 2 { fault() } else { Response::ok("data") });
         assert_eq!(get(&plain_client(), &server.url("127.0.0.1", "/")).unwrap(), b"data");
-        let server = Server::plain(move |_, _| fault());
+        let server = Server::http(move |_| fault());
         let error = get(&plain_client(), &server.url("127.0.0.1", "/")).unwrap_err();
         assert_eq!(server.requests().len(), 3);
         match kind {
@@ -103,7 +102,7 @@ fn passing_failures_are_repeated_twice() {
 fn lasting_failures_are_not_repeated() {
     for (code, kind) in [(404, RequestErrorKind::NotFound), (400, status(400)), (410, status(410)), (304, status(304))]
     {
-        let server = Server::plain(move |_, _| Reply::new(code, if code == 304 { "" } else { "no" }));
+        let server = Server::http(move |_| Response::new(code, if code == 304 { "" } else { "no" }));
         let error = get(&plain_client(), &server.url("127.0.0.1", "/")).unwrap_err();
         let expected = if code == 304 { RequestErrorKind::Status { status: 304, body: String::new() } } else { kind };
         assert_eq!((error, server.requests().len()), (expected, 1));
@@ -112,10 +111,10 @@ fn lasting_failures_are_not_repeated() {
 
 #[test]
 fn the_server_says_when_to_come_back() {
-    let server = Server::plain(|_, before| match before {
-        0 => Reply::new(429, "").header("Retry-After", "0"),
-        1 => Reply::new(503, "").header("Retry-After", "Sun, 06 Nov 1994 08:49:37 GMT"),
-        _ => Reply::ok("data"),
+    let server = Server::http(|request| match request.number {
+        0 => Response::new(429, "").header("Retry-After", "0"),
+        1 => Response::new(503, "").header("Retry-After", "Sun, 06 Nov 1994 08:49:37 GMT"),
+        _ => Response::ok("data"),
     });
     // Without the header, the test would take an hour.
     let slow = NetSettings { back_off: Duration::from_hours(1), ..settings() };
@@ -124,7 +123,7 @@ fn the_server_says_when_to_come_back() {
 
 #[test]
 fn each_purpose_has_its_number_of_tries() {
-    let server = Server::plain(|_, _| Reply::reset());
+    let server = Server::http(|_| Response::reset());
     let settings = NetSettings { discovery_retries: 0, download_retries: 1, ..settings() };
     let client = client(settings, &plain("http://127.0.0.1/"));
     let url = server.url("127.0.0.1", "/");
@@ -142,7 +141,7 @@ fn each_purpose_has_its_number_of_tries() {
 
 #[test]
 fn a_silent_server_is_not_waited_for() {
-    let server = Server::plain(|_, _| Reply::silent());
+    let server = Server::http(|_| Response::silence());
     let settings = NetSettings { discovery_retries: 0, timeout: Duration::from_millis(300), ..settings() };
     let client = client(settings, &plain("http://127.0.0.1/"));
     assert_eq!(get(&client, &server.url("127.0.0.1", "/")), Err(RequestErrorKind::Timeout));
@@ -150,18 +149,18 @@ fn a_silent_server_is_not_waited_for() {
 
 #[test]
 fn bodies_end_at_the_limit_however_they_are_sent() {
-    let server = Server::plain(|request, _| {
-        let size = request.path.rsplit('/').next().unwrap().parse().unwrap();
+    let server = Server::http(|request| {
+        let size = request.target.rsplit('/').next().unwrap().parse().unwrap();
         let body = vec![b'x'; size];
-        match &request.path[..2] {
+        match &request.target[..2] {
             "/g" => {
                 let mut encoder = flate2::read::GzEncoder::new(body.as_slice(), flate2::Compression::best());
                 let mut zipped = Vec::new();
                 encoder.read_to_end(&mut zipped).unwrap();
-                Reply::ok(zipped).header("Content-Encoding", "gzip")
+                Response::ok(zipped).header("Content-Encoding", "gzip")
             }
-            "/u" => Reply::ok(body).unannounced(),
-            _ => Reply::ok(body),
+            "/u" => Response::ok(body).without_length(),
+            _ => Response::ok(body),
         }
     });
     let client = plain_client();
@@ -178,10 +177,10 @@ fn bodies_end_at_the_limit_however_they_are_sent() {
 fn a_broken_download_starts_afresh() {
     let body = vec![b'x'; 300_000];
     let expected = body.clone();
-    let server = Server::plain(move |_, before| match before {
-        0 => Reply::ok(body.clone()).truncated(),
-        1 => Reply::reset(),
-        _ => Reply::ok(body.clone()),
+    let server = Server::http(move |request| match request.number {
+        0 => Response::ok(body.clone()).truncated(),
+        1 => Response::reset(),
+        _ => Response::ok(body.clone()),
     });
     let mut calls = 0;
     let bytes = plain_client().download(&server.url("127.0.0.1", "/"), None, 1 << 20, |reader, length| {
@@ -196,7 +195,7 @@ fn a_broken_download_starts_afresh() {
 
 #[test]
 fn an_error_of_the_reader_is_final() {
-    let server = Server::plain(|_, _| Reply::ok("data"));
+    let server = Server::http(|_| Response::ok("data"));
     let result: Result<(), _> = plain_client()
         .download(&server.url("127.0.0.1", "/"), None, 10, |_, _| Err(io::Error::other("not what was expected")));
     assert!(matches!(result, Err(DownloadError::Consume(error)) if error.to_string() == "not what was expected"));
@@ -210,17 +209,20 @@ fn an_error_of_the_reader_is_final() {
 
 #[test]
 fn a_token_stays_with_its_host_and_port() {
-    let other = Arc::new(Server::plain(|_, _| Reply::new(401, "")));
-    let port = other.address.port();
-    let server = Server::plain(move |request, _| match request.path.as_str() {
-        "/same" => Reply::redirect("/end"),
-        "/port" => Reply::redirect(format!("http://127.0.0.1:{port}/end")),
-        "/name" => Reply::redirect(request.header("host").unwrap().replace("127.0.0.1", "http://localhost") + "/end"),
-        _ => Reply::new(401, ""),
+    let other = Arc::new(Server::http(|_| Response::new(401, "")));
+    let port = other.address().port();
+    let server = Server::http(move |request| match request.target.as_str() {
+        "/same" => Response::redirect("/end"),
+        "/port" => Response::redirect(format!("http://127.0.0.1:{port}/end")),
+        "/name" => {
+            Response::redirect(request.header("host").unwrap().replace("127.0.0.1", "http://localhost") + "/end")
+        }
+        _ => Response::new(401, ""),
     });
     let client = plain_client();
     let refused = |credentials_sent| Err(RequestErrorKind::Unauthorized { status: 401, credentials_sent });
-    let tokens = |server: &Server| -> Vec<bool> { server.requests().iter().map(|r| r.token().is_some()).collect() };
+    let tokens =
+        |server: &Server| -> Vec<bool> { server.requests().iter().map(|r| r.authorization().is_some()).collect() };
     assert_eq!(get(&client, &server.url("127.0.0.1", "/same")), refused(true));
     assert_eq!(get(&client, &server.url("127.0.0.1", "/name")), refused(false));
     assert_eq!(tokens(&server), [true, true, true, false]);
@@ -239,15 +241,15 @@ fn a_token_stays_with_its_host_and_port() {
 #[cfg(any(target_os = "linux", target_os = "macos"))]
 #[test]
 fn a_token_is_not_sent_in_the_open() {
-    let server = Server::plain(|_, _| Reply::ok(""));
+    let server = Server::http(|_| Response::ok(""));
     get(&plain_client(), &server.url("0.0.0.0", "/")).unwrap();
     get(&plain_client(), &server.url("localhost", "/")).unwrap();
-    assert_eq!(server.requests().iter().map(|r| r.token().is_some()).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(server.requests().iter().map(|r| r.authorization().is_some()).collect::<Vec<_>>(), [false, true]);
 }
 
 #[test]
 fn only_https_is_asked() {
-    let server = Server::plain(|_, _| Reply::ok(""));
+    let server = Server::http(|_| Response::ok(""));
     let client = client(settings(), &CliConfig::default());
     assert_eq!(get(&client, &server.url("127.0.0.1", "/")), Err(RequestErrorKind::Insecure));
     assert_eq!(get(&client, &Url::parse("file:///etc/passwd").unwrap()), Err(RequestErrorKind::Insecure));
@@ -257,14 +259,14 @@ fn only_https_is_asked() {
 #[test]
 fn redirects_end_and_never_leave_https() {
     let authority = Authority::new();
-    let plain_server = Server::plain(|_, _| Reply::ok(""));
+    let plain_server = Server::http(|_| Response::ok(""));
     let target = plain_server.url("127.0.0.1", "/");
-    let server = Server::tls(&authority, move |request, _| match request.path.as_str() {
-        "/down" => Reply::redirect(target.clone()),
-        "/file" => Reply::redirect("file:///etc/passwd"),
-        path => Reply::redirect(format!("{path}x")),
+    let server = Server::https(&authority, move |request| match request.target.as_str() {
+        "/down" => Response::redirect(target.clone()),
+        "/file" => Response::redirect("file:///etc/passwd"),
+        path => Response::redirect(format!("{path}x")),
     });
-    let settings = NetSettings { extra_root_certificates: vec![authority.der], ..settings() };
+    let settings = NetSettings { extra_root_certificates: vec![authority.der()], ..settings() };
     let client = client(settings, &plain("http://127.0.0.1/"));
     for (path, why) in [("/down", "is no https URL"), ("/", "more than 10 redirects"), ("/file", "")] {
         match get(&client, &server.url("localhost", path)).unwrap_err() {
@@ -274,13 +276,13 @@ fn redirects_end_and_never_leave_https() {
         }
     }
     assert!(plain_server.requests().is_empty());
-    let loops = server.requests().iter().filter(|request| request.path.ends_with(['/', 'x'])).count();
+    let loops = server.requests().iter().filter(|request| request.target.ends_with(['/', 'x'])).count();
     assert_eq!(loops, 11);
 }
 
 #[test]
 fn an_unknown_authority_is_an_error_that_says_so() {
-    let server = Server::tls(&Authority::new(), |_, _| Reply::ok(""));
+    let server = Server::https(&Authority::new(), |_| Response::ok(""));
     let settings = NetSettings { discovery_retries: 0, ..settings() };
     match get(&client(settings, &CliConfig::default()), &server.url("localhost", "/")).unwrap_err() {
         RequestErrorKind::Connection(why) => assert!(why.contains("certificate"), "{why}"),
@@ -293,23 +295,23 @@ mod discovery {
 
     /// Discovery on an HTTPS server: the URL of the service, or the error.
     fn discover(
-        handler: impl Fn(&Request, usize) -> Reply + Send + Sync + 'static,
+        handler: impl Fn(&Request) -> Response + Send + Sync + 'static,
     ) -> (Server, Result<String, RequestErrorKind>) {
         let authority = Authority::new();
-        let server = Server::tls(&authority, handler);
-        let settings = NetSettings { extra_root_certificates: vec![authority.der], ..settings() };
+        let server = Server::https(&authority, handler);
+        let settings = NetSettings { extra_root_certificates: vec![authority.der()], ..settings() };
         let client = client(settings, &CliConfig::default());
-        let name = host(&format!("localhost:{}", server.address.port()));
+        let name = host(&format!("localhost:{}", server.address().port()));
         let result = client.providers_service(&name).map(|url| url.to_string()).map_err(|error| error.kind);
         (server, result)
     }
 
     #[test]
     fn a_relative_url_is_relative_to_where_the_document_was() {
-        let (server, result) = discover(|request, _| match request.path.as_str() {
-            "/.well-known/terraform.json" => Reply::redirect("/moved/here/doc.json"),
-            "/moved/here/doc.json" => Reply::ok(r#"{"modules.v1": "/m/", "providers.v1": "../providers/#x"}"#),
-            _ => Reply::new(500, ""),
+        let (server, result) = discover(|request| match request.target.as_str() {
+            "/.well-known/terraform.json" => Response::redirect("/moved/here/doc.json"),
+            "/moved/here/doc.json" => Response::ok(r#"{"modules.v1": "/m/", "providers.v1": "../providers/#x"}"#),
+            _ => Response::new(500, ""),
         });
         assert_eq!(result.unwrap(), server.url("localhost", "/moved/providers/").to_string());
     }
@@ -317,9 +319,9 @@ mod discovery {
     #[test]
     fn a_host_without_the_service_is_told_from_one_that_fails() {
         for body in [r#"{"modules.v1": "/m/"}"#, "{}", r#"{"providers.v1": null}"#] {
-            assert_eq!(discover(move |_, _| Reply::ok(body)).1, Err(RequestErrorKind::NoSuchService), "{body}");
+            assert_eq!(discover(move |_| Response::ok(body)).1, Err(RequestErrorKind::NoSuchService), "{body}");
         }
-        assert_eq!(discover(|_, _| Reply::new(404, "")).1, Err(RequestErrorKind::NoSuchService));
+        assert_eq!(discover(|_| Response::new(404, "")).1, Err(RequestErrorKind::NoSuchService));
         for body in [
             "<html>",
             "[]",
@@ -327,22 +329,22 @@ mod discovery {
             r#"{"providers.v1": "https://"}"#,
             r#"{"providers.v1": "https://u:p@h.test/"}"#,
         ] {
-            let result = discover(move |_, _| Reply::ok(body)).1;
+            let result = discover(move |_| Response::ok(body)).1;
             assert!(matches!(result, Err(RequestErrorKind::InvalidBody(_))), "{body}: {result:?}");
         }
-        let result = discover(|_, _| Reply::ok(r#"{"providers.v1": "http://127.0.0.1/"}"#)).1;
+        let result = discover(|_| Response::ok(r#"{"providers.v1": "http://127.0.0.1/"}"#)).1;
         assert_eq!(result, Err(RequestErrorKind::Insecure));
-        let (server, result) = discover(|_, _| Reply::new(503, "no"));
+        let (server, result) = discover(|_| Response::new(503, "no"));
         assert_eq!((result, server.requests().len()), (Err(status(503)), 3));
     }
 
     #[test]
     fn threads_that_ask_for_the_same_host_share_one_request() {
         let authority = Authority::new();
-        let server = Server::tls(&authority, |_, _| Reply::ok(r#"{"providers.v1": "/v1/"}"#));
-        let settings = NetSettings { extra_root_certificates: vec![authority.der], ..settings() };
+        let server = Server::https(&authority, |_| Response::ok(r#"{"providers.v1": "/v1/"}"#));
+        let settings = NetSettings { extra_root_certificates: vec![authority.der()], ..settings() };
         let client = client(settings, &CliConfig::default());
-        let name = host(&format!("localhost:{}", server.address.port()));
+        let name = host(&format!("localhost:{}", server.address().port()));
         let threads: Vec<_> = (0..8)
             .map(|_| {
                 let (client, name) = (client.clone(), name.clone());
@@ -372,7 +374,7 @@ mod discovery {
 
 #[test]
 fn json_that_is_none_is_an_error_that_names_the_url() {
-    let server = Server::plain(|_, _| Reply::ok("<html>\u{1b}[31m"));
+    let server = Server::http(|_| Response::ok("<html>\u{1b}[31m"));
     let url = server.url("127.0.0.1", "/x?sig=s3cr3t");
     let error = plain_client().get_json::<serde_json::Value>(&url, None, 1000, Purpose::Registry).unwrap_err();
     assert!(matches!(error.kind, RequestErrorKind::InvalidBody(_)));
@@ -382,8 +384,8 @@ fn json_that_is_none_is_an_error_that_names_the_url() {
 
 #[test]
 fn nothing_that_is_shown_holds_the_token() {
-    let server = Server::plain(|request, _| {
-        Reply::new(400, format!("\u{1b}[31mbad\r\n {} {}", request.token().unwrap(), "x".repeat(500)))
+    let server = Server::http(|request| {
+        Response::new(400, format!("\u{1b}[31mbad\r\n {} {}", request.authorization().unwrap(), "x".repeat(500)))
     });
     let client = plain_client();
     let error = client.get(&server.url("127.0.0.1", "/"), Some(&host("h.test")), 10, Purpose::Registry).unwrap_err();
@@ -409,7 +411,7 @@ fn an_answer_that_cannot_be_read_is_not_quoted() {
         ("TOKEN", "it is no JSON (line 1, column 1)"),
         ("{\n\"TOKEN", "its JSON ends too early (line 2, column 14)"),
     ] {
-        let server = Server::plain(|request, _| Reply::ok(answer.replace("TOKEN", request.token().unwrap())));
+        let server = Server::http(|request| Response::ok(answer.replace("TOKEN", request.authorization().unwrap())));
         let url = server.url("127.0.0.1", "/");
         let asked = plain_client().get_json::<Numbers>(&url, Some(&host("h.test")), 1000, Purpose::Registry);
         let error = asked.unwrap_err();

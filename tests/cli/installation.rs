@@ -169,7 +169,7 @@ fn a_mirror_has_its_own_token_and_number_of_retries() {
     configure(&environment, &network_mirror("download_retry_count = 1"));
     environment.provlock(LOCK).assert_code(2).assert_lacks("s3cr3t");
     assert_eq!(registry.requests_to(url::PACKAGE), 3);
-    assert!(registry.requests_matching(url::PACKAGE).iter().all(|request| request.authorization.is_none()));
+    assert!(registry.requests_matching(url::PACKAGE).iter().all(|request| request.authorization().is_none()));
 }
 
 #[test]

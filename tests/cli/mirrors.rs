@@ -133,7 +133,7 @@ fn the_token_of_a_mirror_goes_to_its_documents_only() {
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.provlock(FROM_MIRROR).assert_code(0).assert_lacks("t0ken");
     let sent = |pattern: &str| {
-        registry.requests_matching(pattern).iter().map(|r| r.authorization.is_some()).collect::<Vec<_>>()
+        registry.requests_matching(pattern).iter().map(|r| r.authorization().is_some()).collect::<Vec<_>>()
     };
     assert_eq!(sent("*.json"), [true, true]);
     assert_eq!(sent(url::PACKAGE), [false]);

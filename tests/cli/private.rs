@@ -21,7 +21,7 @@ pub(super) fn private() -> (Registry, TestEnvironment) {
 
 /// Paths that were asked for, with whether a token came along.
 fn sent(registry: &Registry, pattern: &str) -> Vec<bool> {
-    registry.requests_matching(pattern).iter().map(|request| request.authorization.is_some()).collect()
+    registry.requests_matching(pattern).iter().map(|request| request.authorization().is_some()).collect()
 }
 
 fn write_configuration(environment: &TestEnvironment, text: &str) {

@@ -380,7 +380,7 @@ fn versions_that_are_too_young_are_skipped() {
     output.assert_stderr_has("and it must be 7 days old").assert_stderr_has("1.2.0 is not chosen");
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
     assert_eq!(registry.requests_to("api.opentofu.org/registry/docs/*"), 2);
-    assert!(registry.requests_matching("api.opentofu.org/*").iter().all(|request| request.authorization.is_none()));
+    assert!(registry.requests_matching("api.opentofu.org/*").iter().all(|request| request.authorization().is_none()));
 }
 
 #[test]

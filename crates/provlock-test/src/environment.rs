@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::SystemTime;
 
+use regex::Regex;
+use snapbox::{Assert, Data, Redactions};
 use tempfile::TempDir;
 
-use super::registry::Registry;
+use crate::registry::Registry;
 
 const LOCK_FILE: &str = ".terraform.lock.hcl";
 
@@ -27,6 +29,7 @@ pub struct Invocation {
     command: Command,
     shown: String,
     input: Vec<u8>,
+    root: PathBuf,
 }
 
 /// What a run has left.
@@ -37,6 +40,7 @@ pub struct Output {
     pub stdout: String,
     pub stderr: String,
     shown: String,
+    root: PathBuf,
 }
 
 /// Everything in the project directory.
@@ -190,7 +194,7 @@ impl TestEnvironment {
         command.args(arguments).env_clear().envs(&self.variables).current_dir(self.project());
         let words = std::iter::once(command.get_program()).chain(command.get_args());
         let shown = words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
-        Invocation { command, shown, input: Vec::new() }
+        Invocation { command, shown, input: Vec::new(), root: self.root() }
     }
 
     /// Everything in the project directory as it is now.
@@ -241,6 +245,7 @@ impl Invocation {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             shown: self.shown,
+            root: self.root,
         }
     }
 
@@ -253,6 +258,7 @@ impl Invocation {
             stdout: String::new(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             shown: self.shown,
+            root: self.root,
         }
     }
 
@@ -263,6 +269,22 @@ impl Invocation {
 }
 
 impl Output {
+    /// Fails unless the exit code and all that was written are as in the snapshot. What differs from run to run is written
+    /// as `[ROOT]`, `[PORT]` and `[SIZE]`; the pattern `[..]` matches any text within a line.
+    ///
+    /// `SNAPSHOTS=overwrite cargo test` writes the snapshots anew, in the source of the tests; look at the difference.
+    #[track_caller]
+    pub fn matches(&self, snapshot: Data) -> &Self {
+        let mut text = format!("exit code: {}\n", self.code.map_or_else(|| "none".to_owned(), |code| code.to_string()));
+        for (name, content) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            if !content.is_empty() {
+                let _ = write!(text, "----- {name} -----\n{content}");
+            }
+        }
+        Assert::new().action_env("SNAPSHOTS").redact_with(redactions(&self.root)).eq(text, snapshot);
+        self
+    }
+
     /// Fails unless the exit code is this one.
     #[track_caller]
     pub fn assert_code(&self, code: i32) -> &Self {
@@ -294,7 +316,7 @@ impl Output {
 
 impl fmt::Display for Output {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { code, stdout, stderr, shown } = self;
+        let Self { code, stdout, stderr, shown, .. } = self;
         write!(f, "$ {shown}\n--- exit code {code:?}\n--- standard output\n{stdout}\n--- standard error\n{stderr}\n---")
     }
 }
@@ -321,6 +343,16 @@ impl fmt::Debug for Content {
             Self::File(bytes) => write!(f, "{} bytes {:?}", bytes.len(), String::from_utf8_lossy(bytes)),
         }
     }
+}
+
+fn redactions(root: &Path) -> Redactions {
+    let pattern = |pattern| Regex::new(pattern).unwrap();
+    let mut redactions = Redactions::new();
+    redactions.insert("[ROOT]", root.to_owned()).unwrap();
+    redactions.insert("[PORT]", pattern(r"127\.0\.0\.1:(?<redacted>[0-9]+)")).unwrap();
+    // How far packages can be compressed depends on the processor.
+    redactions.insert("[SIZE]", pattern(r"(?<redacted>[0-9.]+ ([KM]i)?B)\b")).unwrap();
+    redactions
 }
 
 fn collect(base: &Path, directory: &Path, entries: &mut BTreeMap<PathBuf, Entry>) {

@@ -11,9 +11,10 @@ use tokio::runtime;
 use tokio::task::{self, LocalSet};
 use tokio_rustls::TlsAcceptor;
 
-use super::registry::{Request, Shared};
+use crate::message::Request;
+use crate::server::{Shared, without_default_port};
 
-/// Answers the requests of a connection side by side. Of the ways in which an answer may be spoilt, there is none.
+/// Answers the requests of a connection side by side. Every response is sent whole, and the bodies of requests are not read.
 pub(crate) fn connection(stream: TcpStream, shared: &Arc<Shared>, tls: Arc<ServerConfig>) -> io::Result<()> {
     stream.set_nonblocking(true)?;
     let runtime = runtime::Builder::new_current_thread().enable_io().build()?;
@@ -31,31 +32,32 @@ pub(crate) fn connection(stream: TcpStream, shared: &Arc<Shared>, tls: Arc<Serve
 /// A client that goes away in the middle is no concern of the server.
 async fn answer(
     request: http::Request<h2::RecvStream>,
-    mut response: SendResponse<Bytes>,
+    mut sender: SendResponse<Bytes>,
     shared: Arc<Shared>,
 ) -> Option<()> {
-    let header = |name: &str| Some(request.headers().get(name)?.to_str().ok()?.to_owned());
-    let request = Request {
-        method: request.method().to_string(),
-        host: request.uri().host().unwrap_or_default().to_lowercase(),
-        path: request.uri().path_and_query().map(ToString::to_string).unwrap_or_default(),
-        authorization: header("authorization"),
-        user_agent: header("user-agent"),
-        status: 0,
-    };
+    let request = parsed(&request);
     // Its delays sleep.
     let answered = task::spawn_blocking({
         let shared = Arc::clone(&shared);
         move || {
-            let _guard = shared.enter();
+            let _active = shared.enter();
             shared.answer(request)
         }
     });
-    let answer = answered.await.ok()?;
-    let head = http::Response::builder().status(answer.status).header("content-type", answer.content_type);
-    let head = head.header("content-length", answer.body.len());
-    let head = answer.headers.iter().fold(head, |head, (name, value)| head.header(*name, value)).body(()).ok()?;
-    let mut body = response.send_response(head, false).ok()?;
-    shared.count_sent(answer.body.len());
-    body.send_data(answer.body.to_vec().into(), true).ok()
+    let response = answered.await.ok()?;
+    let head = http::Response::builder().status(response.status).header("content-length", response.body.len());
+    let head = response.headers.iter().fold(head, |head, (name, value)| head.header(*name, value)).body(()).ok()?;
+    let mut body = sender.send_response(head, false).ok()?;
+    shared.count_sent(response.body.len());
+    body.send_data(response.body.to_vec().into(), true).ok()
+}
+
+fn parsed(request: &http::Request<h2::RecvStream>) -> Request {
+    let header = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+    };
+    let target = request.uri().path_and_query().map_or("", |target| target.as_str());
+    let headers = request.headers().iter().map(header).collect();
+    let host = request.uri().authority().map_or("", |authority| authority.as_str()).to_lowercase();
+    Request { host: without_default_port(&host).to_owned(), ..Request::new(request.method().as_str(), target, headers) }
 }

@@ -1,8 +1,9 @@
 //! What the tests and the benchmarks run provlock against: a registry on loopback and a hermetic environment.
 //!
 //! - [`registry`]: publish providers, order faults, read the request log. Its parts: [`publish`] makes releases,
-//!   [`archive`] their packages, [`keys`] their signatures, [`routes`] answers requests, [`faults`] spoils the answers,
-//!   [`server`], [`http2`] and [`tls`] carry them.
+//!   [`archive`] their packages, [`keys`] their signatures, [`routes`] answers requests, [`faults`] spoils the answers.
+//! - [`server`]: the one web server, for the registry and for tests that make their answers up. Its parts: [`message`] is
+//!   what comes in and goes out, [`http2`] and [`tls`] carry it.
 //! - [`environment`]: a temporary home and project, and the `provlock` program run in it.
 //!
 //! Hashes are computed here from the files that go into a package, without the library under test.
@@ -12,15 +13,20 @@ pub mod environment;
 pub mod faults;
 mod http2;
 pub mod keys;
+mod message;
 pub mod publish;
 pub mod registry;
 mod routes;
-mod server;
+pub mod server;
 #[cfg(test)]
 mod tests;
 mod tls;
 
 pub use environment::TestEnvironment;
 pub use faults::{Fault, Times, url};
+pub use message::{Request, Response};
 pub use publish::{Flaw, PackagesMap};
 pub use registry::{Discovery, Mirror, MirrorHashes, Registry};
+pub use server::Server;
+pub use snapbox::str;
+pub use tls::Authority;

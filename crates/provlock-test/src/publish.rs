@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::archive::{self, File, Packing};
-use super::keys::{self, Form, Key};
-use super::registry::Registry;
+use crate::archive::{self, File, Packing};
+use crate::keys::{self, Form, Key};
+use crate::registry::Registry;
 
 /// Which provider, with its host.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -364,7 +364,7 @@ impl<'a> Publish<'a> {
         let signature = self.signature(shasums);
         let path = |filename: &str| format!("{}{filename}", self.directory());
         let sums = path(&self.filename("SHA256SUMS"));
-        let mut state = self.registry.shared.state();
+        let mut state = self.registry.state();
         state.files.retain(|file, _| !file.starts_with(&path("")));
         if let Some(signature) = signature {
             state.files.insert(format!("{sums}.sig"), Arc::new(signature));

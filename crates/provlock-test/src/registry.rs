@@ -10,21 +10,21 @@
 //! ```
 
 use std::collections::{BTreeMap, HashMap};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::thread::{self, JoinHandle};
+use std::thread;
 
 use globset::GlobMatcher;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::faults::{self, Fault, Rule, Times};
-use super::publish::{Address, Publish, Release};
-use super::routes::{self, Answer};
-use super::server;
-use super::tls::Authority;
+use crate::faults::{self, Fault, Rule, Times};
+use crate::message::{Request, Response};
+use crate::publish::{Address, Publish, Release};
+use crate::routes;
+use crate::server::{Server, Statistics, without_default_port};
+use crate::tls::Authority;
 
 /// Hosts that answer without anything being published on them. Every host that is named later is added; all others are
 /// unreachable: the proxy answers 502.
@@ -38,35 +38,10 @@ const HOSTS: [&str; 5] = [
 
 /// The registry; it ends when it is dropped.
 pub struct Registry {
-    pub(crate) shared: Arc<Shared>,
-    address: SocketAddr,
+    server: Server,
+    state: Arc<Mutex<State>>,
     certificate: PathBuf,
-    acceptor: Option<JoinHandle<()>>,
     _directory: TempDir,
-}
-
-/// A request as it came in, and the status that was answered: 0 for a reset, 502 for an unknown host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Request {
-    pub method: String,
-    /// In lower case, with the port unless it is 443; as it was written if the method is `CONNECT`.
-    pub host: String,
-    /// Path and query; empty if the method is `CONNECT`.
-    pub path: String,
-    pub authorization: Option<String>,
-    pub user_agent: Option<String>,
-    pub status: u16,
-}
-
-/// Sums over all requests since the start or the last [`Registry::reset_statistics`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Statistics {
-    pub requests: usize,
-    pub connections: usize,
-    /// The most requests that were being answered at the same time.
-    pub peak_concurrency: usize,
-    /// Bytes of response bodies.
-    pub bytes_sent: u64,
 }
 
 /// The service discovery document of a host.
@@ -132,18 +107,6 @@ pub(crate) struct State {
     /// `Last-Modified` of what the patterns match.
     last_modified: Vec<(GlobMatcher, String)>,
     rules: Vec<Rule>,
-    log: Vec<Request>,
-}
-
-/// What the connections share with the owner of the registry.
-#[derive(Default)]
-pub(crate) struct Shared {
-    state: Mutex<State>,
-    pub(crate) connections: AtomicUsize,
-    pub(crate) bytes_sent: AtomicU64,
-    pub(crate) closed: AtomicBool,
-    active: AtomicUsize,
-    peak: AtomicUsize,
 }
 
 impl Registry {
@@ -159,23 +122,27 @@ impl Registry {
 
     fn start_with(alpn: &str) -> Self {
         let directory = TempDir::new().unwrap();
-        let authority = Authority::new(alpn);
+        let authority = Authority::new();
         let certificate = directory.path().join("ca.pem");
-        std::fs::write(&certificate, &authority.certificate).unwrap();
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-        let address = listener.local_addr().unwrap();
-        let shared = Arc::new(Shared::default());
-        shared.state().hosts.extend(HOSTS.map(|host| (host.to_owned(), Host::default())));
-        let acceptor = thread::spawn({
-            let shared = Arc::clone(&shared);
-            move || server::serve(&listener, &shared, &authority.config)
-        });
-        Self { shared, address, certificate, acceptor: Some(acceptor), _directory: directory }
+        std::fs::write(&certificate, authority.pem()).unwrap();
+        let hosts = HOSTS.map(|host| (host.to_owned(), Host::default()));
+        let state = Arc::new(Mutex::new(State { hosts: hosts.into(), ..State::default() }));
+        let (known, answering) = (Arc::clone(&state), Arc::clone(&state));
+        let server = Server::start(
+            Some(authority.server(alpn)),
+            move |host| known.lock().unwrap().hosts.contains_key(host),
+            move |request| answer(&answering, request),
+        );
+        Self { server, state, certificate, _directory: directory }
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap()
     }
 
     /// The value for `HTTPS_PROXY`.
     pub fn proxy_url(&self) -> String {
-        format!("http://{}", self.address)
+        format!("http://{}", self.address())
     }
 
     /// The value for `SSL_CERT_FILE`.
@@ -185,7 +152,7 @@ impl Registry {
 
     /// The address for clients that use no proxy.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.server.address()
     }
 
     /// Begins a release of `[HOST/]NAMESPACE/TYPE`, on the default host of OpenTofu unless told otherwise. A release
@@ -196,32 +163,32 @@ impl Registry {
 
     /// Removes a version: no longer listed, no metadata. Its files stay.
     pub fn withdraw(&self, provider: &str, version: &str) {
-        let mut state = self.shared.state();
+        let mut state = self.state();
         let releases = &mut state.providers.get_mut(&Address::parse(provider)).unwrap().releases;
         releases.retain(|release| release.version != version);
     }
 
     /// Shows warnings with the provider's versions.
     pub fn warn(&self, provider: &str, warnings: &[&str]) {
-        let mut state = self.shared.state();
+        let mut state = self.state();
         let provider = state.providers.entry(Address::parse(provider)).or_default();
         provider.warnings = warnings.iter().map(ToString::to_string).collect();
     }
 
     /// Makes a host reachable.
     pub fn add_host(&self, host: &str) {
-        self.shared.state().host(host);
+        self.state().host(host);
     }
 
     /// Changes the service discovery document of a host.
     pub fn discovery(&self, host: &str, discovery: Discovery) {
-        self.shared.state().host(host).discovery = Some(discovery);
+        self.state().host(host).discovery = Some(discovery);
     }
 
     /// From now on the host's versions and download metadata, and the documents of mirrors on it, need this token: 401
     /// without one, 403 with another.
     pub fn require_token(&self, host: &str, token: &str) {
-        self.shared.state().host(host).token = Some(token.to_owned());
+        self.state().host(host).token = Some(token.to_owned());
     }
 
     /// Serves a network mirror of everything that is published, on any host, at an `https` URL that ends in a slash.
@@ -229,7 +196,7 @@ impl Registry {
         let (host, path) = url.strip_prefix("https://").unwrap().split_once('/').unwrap();
         let prefix = format!("/{path}");
         assert!(prefix.ends_with('/'), "{url} must end in a slash");
-        let mut state = self.shared.state();
+        let mut state = self.state();
         state.host(host);
         state.mirrors.retain(|mirror| mirror.host != host || mirror.prefix != prefix);
         state.mirrors.push(MountedMirror { host: host.to_owned(), prefix, options });
@@ -237,17 +204,17 @@ impl Registry {
 
     /// Serves a document under this path of every host.
     pub fn serve(&self, path: &str, content: impl Into<Vec<u8>>) {
-        self.shared.state().files.insert(path.to_owned(), Arc::new(content.into()));
+        self.state().files.insert(path.to_owned(), Arc::new(content.into()));
     }
 
     /// From now on answers to what matches the pattern (see [`faults::url`]) say when they changed last.
     pub fn last_modified(&self, pattern: &str, date: &str) {
-        self.shared.state().last_modified.push((faults::matcher(pattern), date.to_owned()));
+        self.state().last_modified.push((faults::matcher(pattern), date.to_owned()));
     }
 
     /// Orders a fault for the requests that match the pattern (see [`faults::url`]).
     pub fn fault(&self, pattern: &str, times: Times, fault: Fault) {
-        let mut state = self.shared.state();
+        let mut state = self.state();
         if let Fault::RedirectTo(host) = fault {
             state.host(host);
         }
@@ -256,12 +223,12 @@ impl Registry {
 
     /// Takes all faults back.
     pub fn clear_faults(&self) {
-        self.shared.state().rules.clear();
+        self.state().rules.clear();
     }
 
     /// All requests so far, in the order in which they were answered.
     pub fn requests(&self) -> Vec<Request> {
-        self.shared.state().log.clone()
+        self.server.requests()
     }
 
     /// The requests that match the pattern (see [`faults::url`]).
@@ -277,38 +244,12 @@ impl Registry {
 
     /// Requests, connections, concurrency, bytes.
     pub fn statistics(&self) -> Statistics {
-        Statistics {
-            requests: self.shared.state().log.len(),
-            connections: self.shared.connections.load(Ordering::SeqCst),
-            peak_concurrency: self.shared.peak.load(Ordering::SeqCst),
-            bytes_sent: self.shared.bytes_sent.load(Ordering::SeqCst),
-        }
+        self.server.statistics()
     }
 
     /// Forgets requests and counts.
     pub fn reset_statistics(&self) {
-        self.shared.state().log.clear();
-        self.shared.connections.store(0, Ordering::SeqCst);
-        self.shared.peak.store(0, Ordering::SeqCst);
-        self.shared.bytes_sent.store(0, Ordering::SeqCst);
-    }
-}
-
-impl Drop for Registry {
-    fn drop(&mut self) {
-        self.shared.closed.store(true, Ordering::SeqCst);
-        // Wakes the acceptor, which then sees that it is over.
-        drop(TcpStream::connect(self.address));
-        if let Some(acceptor) = self.acceptor.take() {
-            drop(acceptor.join());
-        }
-    }
-}
-
-impl Request {
-    /// `HOST/PATH`, what patterns are matched with.
-    pub fn url(&self) -> String {
-        format!("{}{}", self.host, self.path)
+        self.server.reset_statistics();
     }
 }
 
@@ -318,58 +259,17 @@ impl State {
     }
 }
 
-/// Counts a request as being answered while it lives.
-pub(crate) struct Active<'a>(&'a Shared);
-
-impl Drop for Active<'_> {
-    fn drop(&mut self) {
-        self.0.active.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-impl Shared {
-    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap()
-    }
-
-    pub(crate) fn enter(&self) -> Active<'_> {
-        let active = self.active.fetch_add(1, Ordering::SeqCst) + 1;
-        self.peak.fetch_max(active, Ordering::SeqCst);
-        Active(self)
-    }
-
-    /// Whether the proxy reaches the target of a CONNECT request.
-    pub(crate) fn knows(&self, target: &str) -> bool {
-        self.state().hosts.contains_key(without_default_port(&target.to_lowercase()))
-    }
-
-    pub(crate) fn count_sent(&self, bytes: usize) {
-        self.bytes_sent.fetch_add(bytes as u64, Ordering::SeqCst);
-    }
-
-    pub(crate) fn record(&self, request: Request) {
-        self.state().log.push(request);
-    }
-
-    /// Answers a request, faults included, and logs it.
-    pub(crate) fn answer(&self, mut request: Request) -> Answer {
-        request = Request { host: without_default_port(&request.host).to_owned(), ..request };
-        let (effects, mut answer) = {
-            let mut state = self.state();
-            (faults::effects(&mut state.rules, &request.url()), routes::answer(&state, &request))
-        };
-        let state = self.state();
+/// Answers a request, faults included.
+fn answer(state: &Mutex<State>, request: &Request) -> Response {
+    let (effects, mut response) = {
+        let mut state = state.lock().unwrap();
+        let effects = faults::effects(&mut state.rules, &request.url());
+        let mut response = routes::answer(&state, request);
         let dates = state.last_modified.iter().filter(|(pattern, _)| pattern.is_match(request.url()));
-        answer.headers.extend(dates.map(|(_, date)| ("Last-Modified", date.clone())));
-        drop(state);
-        thread::sleep(effects.delay);
-        let answer = answer.spoil(&request, effects);
-        request.status = answer.logged_status();
-        self.record(request);
-        answer
-    }
-}
-
-fn without_default_port(host: &str) -> &str {
-    host.strip_suffix(":443").unwrap_or(host)
+        response.headers.extend(dates.map(|(_, date)| ("Last-Modified", date.clone())));
+        (effects, response)
+    };
+    thread::sleep(effects.delay);
+    response = routes::spoil(response, request, effects);
+    response
 }

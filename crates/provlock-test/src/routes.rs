@@ -5,75 +5,41 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::faults::{Effects, Fault};
-use super::publish::{Address, Package, Release};
-use super::registry::{Discovery, Host, Mirror, MirrorHashes, Provider, Request, State};
+use crate::faults::{Effects, Fault};
+use crate::message::{Delivery, Request, Response};
+use crate::publish::{Address, Package, Release};
+use crate::registry::{Discovery, Host, Mirror, MirrorHashes, Provider, State};
 
-/// A response before it is sent.
-pub(crate) struct Answer {
-    pub(crate) status: u16,
-    pub(crate) content_type: &'static str,
-    pub(crate) headers: Vec<(&'static str, String)>,
-    pub(crate) body: Arc<Vec<u8>>,
-    pub(crate) delivery: Delivery,
+/// The response after the faults that were ordered for the request.
+pub(crate) fn spoil(mut response: Response, request: &Request, effects: Effects) -> Response {
+    if effects.pause > Duration::ZERO {
+        response.delivery = Delivery::Slow(effects.pause);
+    }
+    match effects.instead {
+        Some(Fault::Status(status)) => error(status),
+        Some(Fault::TooManyRequests { retry_after }) => error(429).header("Retry-After", retry_after.to_string()),
+        Some(Fault::Reset) => Response::reset(),
+        Some(Fault::Truncated) => response.truncated(),
+        Some(Fault::Body(body)) => Response { status: 200, body: Arc::new(body), ..response },
+        // A request that was redirected already is answered, or it would go round for ever.
+        Some(Fault::RedirectTo(host)) if !request.target.starts_with("/via/") => {
+            Response::redirect(format!("https://{host}/via/{}", request.url()))
+        }
+        Some(Fault::RedirectTo(_) | Fault::Delay(_) | Fault::SlowBody { .. }) | None => response,
+    }
 }
 
-/// How a response is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Delivery {
-    Whole,
-    /// Half of the body.
-    Truncated,
-    /// A pause before each piece of the body.
-    Slow(Duration),
-    /// Not at all: the connection is reset.
-    Reset,
+fn error(status: u16) -> Response {
+    Response::json(status, &json!({ "errors": [format!("status {status}")] }))
 }
 
-impl Answer {
-    fn new(status: u16, content_type: &'static str, body: Arc<Vec<u8>>) -> Self {
-        Self { status, content_type, headers: Vec::new(), body, delivery: Delivery::Whole }
-    }
-
-    fn json(document: &Value) -> Self {
-        Self::new(200, "application/json", Arc::new(document.to_string().into_bytes()))
-    }
-
-    fn error(status: u16) -> Self {
-        let document = json!({ "errors": [format!("status {status}")] });
-        Self { status, ..Self::json(&document) }
-    }
-
-    /// The answer after the faults that were ordered for the request.
-    pub(crate) fn spoil(mut self, request: &Request, effects: Effects) -> Self {
-        if effects.pause > Duration::ZERO {
-            self.delivery = Delivery::Slow(effects.pause);
-        }
-        match effects.instead {
-            Some(Fault::Status(status)) => Self::error(status),
-            Some(Fault::TooManyRequests { retry_after }) => {
-                Self { headers: vec![("Retry-After", retry_after.to_string())], ..Self::error(429) }
-            }
-            Some(Fault::Reset) => Self { delivery: Delivery::Reset, ..self },
-            Some(Fault::Truncated) => Self { delivery: Delivery::Truncated, ..self },
-            Some(Fault::Body(body)) => Self { status: 200, body: Arc::new(body), ..self },
-            // A request that was redirected already is answered, or it would go round for ever.
-            Some(Fault::RedirectTo(host)) if !request.path.starts_with("/via/") => {
-                let location = format!("https://{host}/via/{}{}", request.host, request.path);
-                Self { headers: vec![("Location", location)], ..Self::error(302) }
-            }
-            Some(Fault::RedirectTo(_) | Fault::Delay(_) | Fault::SlowBody { .. }) | None => self,
-        }
-    }
-
-    pub(crate) fn logged_status(&self) -> u16 {
-        if self.delivery == Delivery::Reset { 0 } else { self.status }
-    }
+fn served(content_type: &str, bytes: &Arc<Vec<u8>>) -> Response {
+    Response { body: Arc::clone(bytes), ..Response::ok("") }.header("Content-Type", content_type)
 }
 
 /// What a registry without faults answers.
-pub(crate) fn answer(state: &State, request: &Request) -> Answer {
-    let path = request.path.split('?').next().unwrap_or_default();
+pub(crate) fn answer(state: &State, request: &Request) -> Response {
+    let path = request.path();
     if let Some(rest) = path.strip_prefix("/via/") {
         // Another host in the place of the first; tokens are the first host's, so none is asked for.
         let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -93,26 +59,29 @@ pub(crate) fn answer(state: &State, request: &Request) -> Answer {
     }
 }
 
-fn refusal(host: Option<&Host>, request: &Request) -> Option<Answer> {
+fn refusal(host: Option<&Host>, request: &Request) -> Option<Response> {
     let token = host?.token.as_ref()?;
-    match &request.authorization {
-        None => Some(Answer::error(401)),
-        Some(authorization) if *authorization != format!("Bearer {token}") => Some(Answer::error(403)),
+    match request.authorization() {
+        None => Some(error(401)),
+        Some(authorization) if authorization != format!("Bearer {token}") => Some(error(403)),
         Some(_) => None,
     }
 }
 
-fn service(state: &State, host: &str, path: &str, providers: &str) -> Answer {
+fn service(state: &State, host: &str, path: &str, providers: &str) -> Response {
     if path == "/.well-known/terraform.json" {
         let discovery = state.hosts.get(host).and_then(|host| host.discovery.as_ref());
-        return Answer::json(&match discovery.unwrap_or(&Discovery::Standard) {
-            Discovery::Standard => json!({ "modules.v1": "/v1/modules/", "providers.v1": providers }),
-            Discovery::WithoutProviders => json!({ "modules.v1": "/v1/modules/" }),
-            Discovery::Document(document) => document.clone(),
-        });
+        return Response::json(
+            200,
+            &match discovery.unwrap_or(&Discovery::Standard) {
+                Discovery::Standard => json!({ "modules.v1": "/v1/modules/", "providers.v1": providers }),
+                Discovery::WithoutProviders => json!({ "modules.v1": "/v1/modules/" }),
+                Discovery::Document(document) => document.clone(),
+            },
+        );
     }
     if let Some(content) = state.files.get(path) {
-        return Answer::new(200, "application/octet-stream", Arc::clone(content));
+        return served("application/octet-stream", content);
     }
     let parts: Vec<&str> = path.strip_prefix("/v1/providers/").unwrap_or_default().split('/').collect();
     let provider = |namespace, name| state.providers.get(&Address::new(host, namespace, name));
@@ -126,7 +95,7 @@ fn service(state: &State, host: &str, path: &str, providers: &str) -> Answer {
             .map(|package| package.metadata.clone()),
         _ => None,
     };
-    document.map_or_else(|| Answer::error(404), |document| Answer::json(&document))
+    document.map_or_else(|| error(404), |document| Response::json(200, &document))
 }
 
 fn versions(provider: &Provider, id: &str) -> Value {
@@ -145,26 +114,26 @@ fn listed(release: &Release) -> Value {
     json!({ "version": release.version, "protocols": release.protocols, "platforms": platforms })
 }
 
-fn mirrored(state: &State, path: &str, options: &Mirror) -> Answer {
+fn mirrored(state: &State, path: &str, options: &Mirror) -> Response {
     let parts: Vec<&str> = path.split('/').collect();
-    let [host, namespace, name, file] = parts[..] else { return Answer::error(404) };
-    let Some(provider) = state.providers.get(&Address::new(host, namespace, name)) else { return Answer::error(404) };
+    let [host, namespace, name, file] = parts[..] else { return error(404) };
+    let Some(provider) = state.providers.get(&Address::new(host, namespace, name)) else { return error(404) };
     if file == "index.json" {
         let versions = provider.releases.iter().filter(|release| release.listed);
         let versions: serde_json::Map<_, _> = versions.map(|release| (release.version.clone(), json!({}))).collect();
-        return Answer::json(&json!({ "versions": versions }));
+        return Response::json(200, &json!({ "versions": versions }));
     }
     if let Some(version) = file.strip_suffix(".json") {
         let Some(release) = provider.releases.iter().find(|release| release.version == version) else {
-            return Answer::error(404);
+            return error(404);
         };
         let archives = release.packages.iter().map(|(platform, package)| (platform.clone(), archive(package, options)));
-        return Answer::json(&json!({ "archives": archives.collect::<serde_json::Map<_, _>>() }));
+        return Response::json(200, &json!({ "archives": archives.collect::<serde_json::Map<_, _>>() }));
     }
     let mut packages = provider.releases.iter().flat_map(|release| release.packages.values());
     match packages.find(|package| package.filename == file) {
-        Some(package) => Answer::new(200, "application/zip", Arc::clone(&package.archive)),
-        None => Answer::error(404),
+        Some(package) => served("application/zip", &package.archive),
+        None => error(404),
     }
 }
 

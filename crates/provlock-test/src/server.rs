@@ -1,17 +1,18 @@
-//! The connections: a CONNECT proxy and an HTTPS server on the same port.
+//! A web server on loopback that does what a test tells it, faults included: plain HTTP, or HTTPS as version 1.1 or 2.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::thread;
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use url::Url;
 
-use super::http2;
-use super::registry::{Request, Shared};
-use super::routes::{Answer, Delivery};
+use crate::http2;
+use crate::message::{Delivery, Request, Response};
+use crate::tls::Authority;
 
 const IDLE_LIMIT: Duration = Duration::from_mins(2);
 const HEAD_LIMIT: usize = 64 * 1024;
@@ -20,44 +21,199 @@ const SLOW_PIECE: usize = 16 * 1024;
 /// The first byte of a TLS connection: the record type of a handshake.
 const TLS_HANDSHAKE: u8 = 22;
 
-type TlsStream = StreamOwned<ServerConnection, TcpStream>;
+/// A running server; it ends when it is dropped.
+pub struct Server {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    acceptor: Option<JoinHandle<()>>,
+}
 
-/// Accepts connections until the registry is dropped.
-pub(crate) fn serve(listener: &TcpListener, shared: &Arc<Shared>, tls: &Arc<ServerConfig>) {
+/// Sums over all requests since the start or the last [`Server::reset_statistics`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+pub struct Statistics {
+    pub requests: usize,
+    pub connections: usize,
+    /// The most requests that were being answered at the same time.
+    pub peak_concurrency: usize,
+    /// Bytes of response bodies.
+    pub bytes_sent: u64,
+}
+
+/// What the connections share with the owner of the server.
+pub(crate) struct Shared {
+    answer: Box<dyn Fn(&Request) -> Response + Send + Sync>,
+    /// Whether a tunnel to this host, and port unless it is 443, is granted.
+    reaches: Box<dyn Fn(&str) -> bool + Send + Sync>,
+    tls: Option<Arc<ServerConfig>>,
+    log: Mutex<Vec<Request>>,
+    closed: AtomicBool,
+    arrived: AtomicUsize,
+    connections: AtomicUsize,
+    active: AtomicUsize,
+    peak: AtomicUsize,
+    bytes_sent: AtomicU64,
+}
+
+impl Server {
+    /// Starts a server without TLS on a free port. Requests to a proxy are answered like any other.
+    pub fn http(answer: impl Fn(&Request) -> Response + Send + Sync + 'static) -> Self {
+        Self::start(None, |_| true, answer)
+    }
+
+    /// Starts a server with TLS, which is any host, and a CONNECT proxy to itself on the same port.
+    pub fn https(authority: &Authority, answer: impl Fn(&Request) -> Response + Send + Sync + 'static) -> Self {
+        Self::start(Some(authority.server("http/1.1")), |_| true, answer)
+    }
+
+    pub(crate) fn start(
+        tls: Option<Arc<ServerConfig>>,
+        reaches: impl Fn(&str) -> bool + Send + Sync + 'static,
+        answer: impl Fn(&Request) -> Response + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared {
+            answer: Box::new(answer),
+            reaches: Box::new(reaches),
+            tls,
+            log: Mutex::default(),
+            closed: AtomicBool::default(),
+            arrived: AtomicUsize::default(),
+            connections: AtomicUsize::default(),
+            active: AtomicUsize::default(),
+            peak: AtomicUsize::default(),
+            bytes_sent: AtomicU64::default(),
+        });
+        let acceptor = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || accept(&listener, &shared)
+        });
+        Self { address, shared, acceptor: Some(acceptor) }
+    }
+
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// IP address and port, as they are written in a URL.
+    pub fn host(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// A URL on this server, which is to be called by this name.
+    pub fn url(&self, name: &str, target: &str) -> Url {
+        let scheme = if self.shared.tls.is_some() { "https" } else { "http" };
+        Url::parse(&format!("{scheme}://{name}:{}{target}", self.address.port())).unwrap()
+    }
+
+    /// All requests so far, in the order in which they were answered.
+    pub fn requests(&self) -> Vec<Request> {
+        self.shared.log.lock().unwrap().clone()
+    }
+
+    /// The requests for this path, with whatever query.
+    pub fn requests_for(&self, path: &str) -> Vec<Request> {
+        self.requests().into_iter().filter(|request| request.path() == path).collect()
+    }
+
+    /// Requests, connections, concurrency, bytes.
+    pub fn statistics(&self) -> Statistics {
+        Statistics {
+            requests: self.shared.log.lock().unwrap().len(),
+            connections: self.shared.connections.load(Ordering::SeqCst),
+            peak_concurrency: self.shared.peak.load(Ordering::SeqCst),
+            bytes_sent: self.shared.bytes_sent.load(Ordering::SeqCst),
+        }
+    }
+
+    /// Forgets requests and counts.
+    pub fn reset_statistics(&self) {
+        self.shared.log.lock().unwrap().clear();
+        self.shared.connections.store(0, Ordering::SeqCst);
+        self.shared.peak.store(0, Ordering::SeqCst);
+        self.shared.bytes_sent.store(0, Ordering::SeqCst);
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.closed.store(true, Ordering::SeqCst);
+        // Wakes the acceptor, which then sees that it is over.
+        drop(TcpStream::connect(self.address));
+        if let Some(acceptor) = self.acceptor.take() {
+            drop(acceptor.join());
+        }
+    }
+}
+
+/// Counts a request as being answered while it lives.
+pub(crate) struct Active<'a>(&'a Shared);
+
+impl Drop for Active<'_> {
+    fn drop(&mut self) {
+        self.0.active.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+impl Shared {
+    pub(crate) fn enter(&self) -> Active<'_> {
+        let active = self.active.fetch_add(1, Ordering::SeqCst) + 1;
+        self.peak.fetch_max(active, Ordering::SeqCst);
+        Active(self)
+    }
+
+    /// Answers a request and logs it.
+    pub(crate) fn answer(&self, mut request: Request) -> Response {
+        request.number = self.arrived.fetch_add(1, Ordering::SeqCst);
+        let response = (self.answer)(&request);
+        request.status = response.logged_status();
+        self.log.lock().unwrap().push(request);
+        response
+    }
+
+    pub(crate) fn count_sent(&self, bytes: usize) {
+        self.bytes_sent.fetch_add(bytes as u64, Ordering::SeqCst);
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
     for stream in listener.incoming() {
         if shared.closed.load(Ordering::SeqCst) {
             return;
         }
         let Ok(stream) = stream else { continue };
-        let (shared, tls) = (Arc::clone(shared), Arc::clone(tls));
+        let shared = Arc::clone(shared);
         // A client that goes away in the middle is no concern of the server.
-        thread::spawn(move || drop(connection(stream, &shared, tls)));
+        thread::spawn(move || drop(connection(stream, &shared)));
     }
 }
 
-fn connection(mut stream: TcpStream, shared: &Arc<Shared>, tls: Arc<ServerConfig>) -> io::Result<()> {
+fn connection(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
     stream.set_nodelay(true)?;
     stream.set_read_timeout(Some(IDLE_LIMIT))?;
     let mut first = [0];
-    if stream.peek(&mut first)? == 0 || (first[0] != TLS_HANDSHAKE && !accept_tunnel(&mut stream, shared)?) {
+    if stream.peek(&mut first)? == 0 {
+        return Ok(());
+    }
+    let socket = stream.try_clone()?;
+    let Some(tls) = &shared.tls else {
+        shared.connections.fetch_add(1, Ordering::SeqCst);
+        return exchange(&mut stream, &socket, shared).map(|_| ());
+    };
+    if first[0] != TLS_HANDSHAKE && !accept_tunnel(&mut stream, shared)? {
         return Ok(());
     }
     shared.connections.fetch_add(1, Ordering::SeqCst);
     if tls.alpn_protocols == [b"h2"] {
-        return http2::connection(stream, shared, tls);
+        return http2::connection(stream, shared, Arc::clone(tls));
     }
-    let connection = ServerConnection::new(tls).map_err(io::Error::other)?;
+    let connection = ServerConnection::new(Arc::clone(tls)).map_err(io::Error::other)?;
     let mut stream = StreamOwned::new(connection, stream);
-    let mut buffer = Vec::new();
-    while let Some(request) = read_request(&mut stream, &mut buffer)? {
-        let _guard = shared.enter();
-        let answer = shared.answer(request.clone());
-        if !write_answer(&mut stream, &request, &answer, shared)? {
-            return Ok(());
-        }
+    if exchange(&mut stream, &socket, shared)? {
+        stream.conn.send_close_notify();
+        stream.flush()?;
     }
-    stream.conn.send_close_notify();
-    stream.flush()
+    Ok(())
 }
 
 /// Reads the request line and headers of a proxy request, and answers it. The client must wait for the answer before
@@ -71,84 +227,109 @@ fn accept_tunnel(stream: &mut TcpStream, shared: &Shared) -> io::Result<bool> {
         }
         head.push(byte[0]);
     }
-    let head = String::from_utf8_lossy(&head);
-    let mut words = head.split(' ');
-    let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    if method == "CONNECT" && shared.knows(target) {
+    let Some((mut request, _)) = parse_head(&head)? else { return Ok(false) };
+    if request.method == "CONNECT" && (shared.reaches)(without_default_port(&request.target.to_lowercase())) {
         stream.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?;
         return Ok(true);
     }
-    shared.record(Request {
-        method: method.to_owned(),
-        host: target.to_owned(),
-        path: String::new(),
-        authorization: None,
-        user_agent: None,
-        status: 502,
-    });
+    request.status = 502;
+    shared.log.lock().unwrap().push(request);
     let body = "no such host\n";
     let length = body.len();
     write!(stream, "HTTP/1.1 502 Bad Gateway\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n{body}")?;
     Ok(false)
 }
 
+/// Answers the requests of a connection one after the other, and says whether the client was the one to end it.
+fn exchange(stream: &mut (impl Read + Write), socket: &TcpStream, shared: &Shared) -> io::Result<bool> {
+    let mut buffer = Vec::new();
+    while let Some(request) = read_request(stream, &mut buffer)? {
+        let _active = shared.enter();
+        let is_head = request.method == "HEAD";
+        let response = shared.answer(request);
+        if !write_response(stream, socket, &response, is_head, shared)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// Reads the next request; `None` when the client has ended the connection.
-fn read_request(stream: &mut TlsStream, buffer: &mut Vec<u8>) -> io::Result<Option<Request>> {
-    let mut piece = [0; 4096];
+fn read_request(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<Option<Request>> {
     loop {
-        let mut headers = [httparse::EMPTY_HEADER; 64];
-        let mut request = httparse::Request::new(&mut headers);
-        if let httparse::Status::Complete(length) = request.parse(buffer).map_err(io::Error::other)? {
-            let header = |name: &str| {
-                let header = request.headers.iter().find(|header| header.name.eq_ignore_ascii_case(name))?;
-                Some(String::from_utf8_lossy(header.value).into_owned())
-            };
-            let request = Request {
-                method: request.method.unwrap_or_default().to_owned(),
-                host: header("host").unwrap_or_default().to_lowercase(),
-                path: request.path.unwrap_or_default().to_owned(),
-                authorization: header("authorization"),
-                user_agent: header("user-agent"),
-                status: 0,
-            };
-            buffer.drain(..length);
+        if let Some((mut request, head)) = parse_head(buffer)? {
+            let length = request.header("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
+            while buffer.len() < head + length {
+                if !read_more(stream, buffer)? {
+                    return Ok(None);
+                }
+            }
+            request.body = String::from_utf8_lossy(&buffer[head..head + length]).into_owned();
+            buffer.drain(..head + length);
             return Ok(Some(request));
         }
         if buffer.len() > HEAD_LIMIT {
             return Err(io::Error::other("request head too long"));
         }
-        match stream.read(&mut piece)? {
-            0 => return Ok(None),
-            length => buffer.extend_from_slice(&piece[..length]),
+        if !read_more(stream, buffer)? {
+            return Ok(None);
         }
     }
 }
 
-/// Sends the answer, and says whether the connection can be used again.
-fn write_answer(stream: &mut TlsStream, request: &Request, answer: &Answer, shared: &Shared) -> io::Result<bool> {
-    let (body, delivery) = (answer.body.as_slice(), answer.delivery);
+fn read_more(stream: &mut impl Read, buffer: &mut Vec<u8>) -> io::Result<bool> {
+    let mut piece = [0; 4096];
+    let length = stream.read(&mut piece)?;
+    buffer.extend_from_slice(&piece[..length]);
+    Ok(length > 0)
+}
+
+/// The request without its body, and the length of its head, if all of the head is there.
+fn parse_head(bytes: &[u8]) -> io::Result<Option<(Request, usize)>> {
+    let mut headers = [httparse::EMPTY_HEADER; 64];
+    let mut parsed = httparse::Request::new(&mut headers);
+    let httparse::Status::Complete(length) = parsed.parse(bytes).map_err(io::Error::other)? else { return Ok(None) };
+    let headers = parsed.headers.iter();
+    let headers = headers.map(|header| (header.name.to_owned(), String::from_utf8_lossy(header.value).into_owned()));
+    let (method, target) = (parsed.method.unwrap_or_default(), parsed.path.unwrap_or_default());
+    let request = Request::new(method, target, headers.collect());
+    let host = request.header("host").unwrap_or_default().to_lowercase();
+    Ok(Some((Request { host: without_default_port(&host).to_owned(), ..request }, length)))
+}
+
+/// Sends the response, and says whether the connection can be used again.
+fn write_response(
+    stream: &mut (impl Read + Write),
+    socket: &TcpStream,
+    response: &Response,
+    is_head: bool,
+    shared: &Shared,
+) -> io::Result<bool> {
+    let (body, delivery) = (response.body.as_slice(), response.delivery);
     if delivery == Delivery::Reset {
         // Closing a socket that must not linger sends a reset.
-        socket2::SockRef::from(&stream.sock).set_linger(Some(Duration::ZERO))?;
+        socket2::SockRef::from(socket).set_linger(Some(Duration::ZERO))?;
         return Ok(false);
     }
-    let mut head = format!(
-        "HTTP/1.1 {} {}\r\nContent-Type: {}\r\nContent-Length: {}\r\n",
-        answer.status,
-        reason(answer.status),
-        answer.content_type,
-        body.len()
-    );
-    for (name, value) in &answer.headers {
+    if delivery == Delivery::Silent {
+        while read_more(stream, &mut Vec::new())? {}
+        return Ok(false);
+    }
+    let reason = http::StatusCode::from_u16(response.status).ok().and_then(|status| status.canonical_reason());
+    let mut head = format!("HTTP/1.1 {} {}\r\n", response.status, reason.unwrap_or("Status"));
+    if delivery != Delivery::WithoutLength {
+        head.extend(["Content-Length: ", &body.len().to_string(), "\r\n"]);
+    }
+    for (name, value) in &response.headers {
         head.extend([name, ": ", value, "\r\n"]);
     }
     head.push_str("\r\n");
     stream.write_all(head.as_bytes())?;
     let (sent, piece, pause) = match delivery {
-        _ if request.method == "HEAD" => (&body[..0], PIECE, Duration::ZERO),
+        _ if is_head => (&body[..0], PIECE, Duration::ZERO),
         Delivery::Truncated => (&body[..body.len() / 2], PIECE, Duration::ZERO),
         Delivery::Slow(pause) => (body, SLOW_PIECE, pause),
-        Delivery::Whole | Delivery::Reset => (body, PIECE, Duration::ZERO),
+        _ => (body, PIECE, Duration::ZERO),
     };
     for piece in sent.chunks(piece) {
         thread::sleep(pause);
@@ -157,23 +338,13 @@ fn write_answer(stream: &mut TlsStream, request: &Request, answer: &Answer, shar
         shared.count_sent(piece.len());
     }
     stream.flush()?;
-    if delivery == Delivery::Truncated {
-        stream.sock.shutdown(Shutdown::Both)?;
+    if matches!(delivery, Delivery::Truncated | Delivery::WithoutLength) {
+        socket.shutdown(Shutdown::Both)?;
         return Ok(false);
     }
     Ok(true)
 }
 
-fn reason(status: u16) -> &'static str {
-    match status {
-        200 => "OK",
-        302 => "Found",
-        401 => "Unauthorized",
-        403 => "Forbidden",
-        404 => "Not Found",
-        429 => "Too Many Requests",
-        500 => "Internal Server Error",
-        503 => "Service Unavailable",
-        _ => "Status",
-    }
+pub(crate) fn without_default_port(host: &str) -> &str {
+    host.strip_suffix(":443").unwrap_or(host)
 }

@@ -1,4 +1,4 @@
-//! Certificates made at run time: one authority per registry, one certificate per host name that a client asks for.
+//! Certificates made at run time: an authority, and a certificate of its for each host name that a client asks for.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -10,29 +10,41 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
-/// A TLS configuration that can be any host, and the PEM text of the authority to trust.
-pub(crate) struct Authority {
-    pub(crate) config: Arc<ServerConfig>,
-    pub(crate) certificate: String,
+/// A certificate authority whose servers can be any host.
+pub struct Authority {
+    certificates: Arc<Certificates>,
 }
 
 impl Authority {
-    /// Servers offer the application protocol `alpn`, such as `http/1.1` or `h2`.
-    pub(crate) fn new(alpn: &str) -> Self {
+    /// An authority with a key of its own.
+    pub fn new() -> Self {
         let mut parameters = CertificateParams::default();
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         parameters.distinguished_name.push(DnType::CommonName, "provlock test authority");
         let issuer = CertifiedIssuer::self_signed(parameters, KeyPair::generate().unwrap()).unwrap();
-        let certificate = issuer.pem();
-        let certificates = Certificates { issuer, made: Mutex::default() };
+        Self { certificates: Arc::new(Certificates { issuer, made: Mutex::default() }) }
+    }
+
+    /// The certificate to trust, as PEM text.
+    pub fn pem(&self) -> String {
+        self.certificates.issuer.pem()
+    }
+
+    /// The certificate to trust, as DER.
+    pub fn der(&self) -> Vec<u8> {
+        self.certificates.issuer.der().to_vec()
+    }
+
+    /// The configuration of a server that offers the application protocol `alpn`, such as `http/1.1` or `h2`.
+    pub(crate) fn server(&self, alpn: &str) -> Arc<ServerConfig> {
         let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
-            .with_cert_resolver(Arc::new(certificates));
+            .with_cert_resolver(Arc::clone(&self.certificates) as Arc<dyn ResolvesServerCert>);
         config.alpn_protocols = vec![alpn.as_bytes().to_vec()];
-        Self { config: Arc::new(config), certificate }
+        Arc::new(config)
     }
 }
 

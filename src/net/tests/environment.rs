@@ -24,10 +24,10 @@ fn in_a_process_with(variables: &[(&str, &str)], asks: &str) -> Option<String> {
 #[test]
 fn proxy_and_certificate_variables_are_honoured() {
     let authority = Authority::new();
-    let server = Server::tls(&authority, |_, _| Reply::ok(r#"{"providers.v1": "/v1/"}"#));
+    let server = Server::https(&authority, |_| Response::ok(r#"{"providers.v1": "/v1/"}"#));
     let file = tempfile::NamedTempFile::new().unwrap();
-    std::fs::write(file.path(), &authority.pem).unwrap();
-    let (proxy, certificates) = (format!("http://{}", server.address), file.path().to_str().unwrap());
+    std::fs::write(file.path(), authority.pem()).unwrap();
+    let (proxy, certificates) = (format!("http://{}", server.address()), file.path().to_str().unwrap());
     let run = |no_proxy: &str| {
         let variables = [("SSL_CERT_FILE", certificates), ("HTTPS_PROXY", &proxy), ("NO_PROXY", no_proxy)];
         in_a_process_with(&variables, "discovery")
@@ -40,36 +40,40 @@ fn proxy_and_certificate_variables_are_honoured() {
 
 #[test]
 fn a_token_for_this_machine_does_not_go_to_a_proxy() {
-    let proxy = Server::plain(|_, _| Reply::ok(""));
-    let server = Server::plain(|request, _| match request.path.as_str() {
-        "/" => Reply::redirect("/moved"),
-        _ => Reply::ok(""),
+    let proxy = Server::http(|_| Response::ok(""));
+    let server = Server::http(|request| match request.target.as_str() {
+        "/" => Response::redirect("/moved"),
+        _ => Response::ok(""),
     });
-    let through = format!("http://user:pass@{}", proxy.address);
+    let through = format!("http://user:pass@{}", proxy.address());
     let variables = [("HTTP_PROXY", through.as_str()), ("ALL_PROXY", through.as_str())];
     for name in ["127.0.0.1", "localhost"] {
         assert!(in_a_process_with(&variables, server.url(name, "/").as_str()).is_some(), "{name}");
     }
     assert!(proxy.requests().is_empty());
     assert_eq!(server.requests().len(), 4);
-    assert!(server.requests().iter().all(|request| request.token() == Some("Bearer s3cr3t")));
+    assert!(server.requests().iter().all(|request| request.authorization() == Some("Bearer s3cr3t")));
 
     assert!(in_a_process_with(&variables, "http://0.0.0.0/").is_some());
     let request = &proxy.requests()[0];
-    assert_eq!((request.path.as_str(), request.token()), ("http://0.0.0.0/", None), "another host is asked through it");
+    assert_eq!(
+        (request.target.as_str(), request.authorization()),
+        ("http://0.0.0.0/", None),
+        "another host is asked through it"
+    );
     assert_eq!(request.header("proxy-authorization"), Some("Basic dXNlcjpwYXNz"));
 }
 
 #[test]
 fn what_a_proxy_did_is_said_in_plain_words() {
-    let refusing = |status: u16| Server::plain(move |_, _| Reply::new(status, ""));
-    let silent = Server::plain(|_, _| Reply::reset());
+    let refusing = |status: u16| Server::http(move |_| Response::new(status, ""));
+    let silent = Server::http(|_| Response::reset());
     let (forbidden, login) = (refusing(403), refusing(407));
     let url = "https://registry.acme.test/";
     for (proxy, says) in [
-        (forbidden.address, "the proxy refused to connect to registry.acme.test"),
-        (login.address, "the proxy asks for a user name and password"),
-        (silent.address, "the proxy gave no usable answer"),
+        (forbidden.address(), "the proxy refused to connect to registry.acme.test"),
+        (login.address(), "the proxy asks for a user name and password"),
+        (silent.address(), "the proxy gave no usable answer"),
         ("127.0.0.1:1".parse().unwrap(), "the proxy could not be reached: tcp connect error: "),
     ] {
         let proxy = format!("http://{proxy}");
@@ -79,7 +83,7 @@ fn what_a_proxy_did_is_said_in_plain_words() {
         assert!(found.starts_with(&expected), "{found}");
         assert!(found.ends_with("; check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it"), "{found}");
     }
-    assert_eq!(forbidden.requests()[0].path, "registry.acme.test:443");
+    assert_eq!(forbidden.requests()[0].target, "registry.acme.test:443");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 
 fn serve(content: Content) -> Server {
-    Server::start(move |request| content.answer(request))
+    Server::http(move |request| content.answer(request))
 }
 
 fn blob_path() -> String {
@@ -63,7 +63,7 @@ fn manifests_are_checked_against_their_digests() {
     assert_fails(&serve(content.clone()), Code::RequestFailed, "does not have its digest");
 
     let wrong = digest_of(b"something else");
-    let server = Server::start(move |request| content.answer(request).with("Docker-Content-Digest", wrong.clone()));
+    let server = Server::http(move |request| content.answer(request).header("Docker-Content-Digest", wrong.clone()));
     assert_fails(&server, Code::RequestFailed, "another digest than it says");
 }
 
@@ -97,15 +97,16 @@ fn huge_documents_are_not_read() {
 
 #[test]
 fn a_list_of_tags_must_end_and_stay_where_it_is() {
-    let endless = Server::start(|request| {
-        Reply::new(200, r#"{"tags": ["1.0.0"]}"#).with("Link", format!("<{}>; rel=next", request.target))
+    let endless = Server::http(|request| {
+        Response::new(200, r#"{"tags": ["1.0.0"]}"#).header("Link", format!("<{}>; rel=next", request.target))
     });
     let Err(SourceError::Failed(error)) = mirror(&endless).versions(&null()) else { panic!("no error") };
     assert!(error.message.contains("has no end"), "{error}");
-    let elsewhere = Server::start(|_| Reply::new(200, r#"{"tags": []}"#));
+    let elsewhere = Server::http(|_| Response::new(200, r#"{"tags": []}"#));
     let host = elsewhere.host();
-    let server = Server::start(move |_| {
-        Reply::new(200, r#"{"tags": []}"#).with("Link", format!("<http://{host}/v2/m/acme/null/tags/list>; rel=next"))
+    let server = Server::http(move |_| {
+        Response::new(200, r#"{"tags": []}"#)
+            .header("Link", format!("<http://{host}/v2/m/acme/null/tags/list>; rel=next"))
     });
     let Err(SourceError::Failed(error)) = mirror(&server).versions(&null()) else { panic!("no error") };
     assert!(error.message.contains("goes on at another host"), "{error}");
@@ -115,9 +116,9 @@ fn a_list_of_tags_must_end_and_stay_where_it_is() {
 #[test]
 fn a_list_of_tags_is_not_kept_whatever_its_size() {
     let long = "a".repeat(1 << 20);
-    let endless = Server::start(move |request| {
+    let endless = Server::http(move |request| {
         let page = format!(r#"{{"tags": ["1.0.0-{long}"]}}"#);
-        Reply::new(200, page).with("Link", format!("<{}>; rel=next", request.target))
+        Response::new(200, page).header("Link", format!("<{}>; rel=next", request.target))
     });
     let Err(SourceError::Failed(error)) = mirror(&endless).versions(&null()) else { panic!("no error") };
     assert!(error.message.contains("is larger than 33554432 bytes"), "{error}");
@@ -126,7 +127,7 @@ fn a_list_of_tags_is_not_kept_whatever_its_size() {
     // The longest tag that there can be, and one that there cannot.
     let tags = [format!("1.0.0-{}", "a".repeat(122)), format!("1.0.0-{}", "b".repeat(123)), "latest".to_owned()];
     let page = serde_json::json!({ "tags": tags }).to_string();
-    let server = Server::start(move |_| Reply::new(200, page.clone()));
+    let server = Server::http(move |_| Response::new(200, page.clone()));
     let available = mirror(&server).versions(&null()).unwrap();
     assert_eq!(available.versions.keys().map(ToString::to_string).collect::<Vec<_>>(), tags[..1]);
 }
@@ -135,7 +136,7 @@ fn a_list_of_tags_is_not_kept_whatever_its_size() {
 fn a_broken_download_is_done_again() {
     let content = content();
     let attempts = Mutex::new(0);
-    let server = Server::start(move |request| {
+    let server = Server::http(move |request| {
         let reply = content.answer(request);
         if !request.path().contains("/blobs/") {
             return reply;
@@ -156,11 +157,11 @@ fn redirects_end_and_do_not_leave_encryption_or_reach_into_this_machine() {
         ("http://example.invalid/?X-Signature=s3cr3t", "is no https URL"),
         ("https://[/", "redirects where it must not"),
     ] {
-        let server = Server::start(move |_| Reply::new(307, "").with("Location", location));
+        let server = Server::http(move |_| Response::new(307, "").header("Location", location));
         let error = fetch(&mirror(&server)).unwrap_err();
         assert!(error.message.contains(expected), "{location}: {error}");
         assert!(!told(&error).contains("s3cr3t"), "{}", told(&error));
     }
-    let server = Server::start(move |_| Reply::new(302, ""));
+    let server = Server::http(move |_| Response::new(302, ""));
     assert!(fetch(&mirror(&server)).unwrap_err().message.contains("without a location"));
 }

@@ -28,14 +28,14 @@ fn oauth(prefix: &str) -> OciLogins {
 fn token_registry(check: impl Fn(&Request) -> bool + Send + Sync + 'static) -> Server {
     let content = content();
     let given = Mutex::new(0);
-    Server::start(move |request| {
+    Server::http(move |request| {
         let mut given = given.lock().unwrap();
         if request.path() == "/token" {
             if !check(request) {
-                return Reply::new(403, "{}");
+                return Response::new(403, "{}");
             }
             *given += 1;
-            return Reply::new(200, json!({"access_token": format!("good-{given}"), "expires_in": 60}).to_string());
+            return Response::new(200, json!({"access_token": format!("good-{given}"), "expires_in": 60}).to_string());
         }
         if request.authorization() == Some(&format!("Bearer good-{given}")) {
             return content.answer(request);
@@ -43,7 +43,7 @@ fn token_registry(check: impl Fn(&Request) -> bool + Send + Sync + 'static) -> S
         let host = request.header("host").unwrap();
         let challenge =
             format!("Bearer realm=\"http://{host}/token\",service=\"it's\",scope=\"repository:m/acme/null:pull\"");
-        Reply::new(401, "").with("WWW-Authenticate", challenge)
+        Response::new(401, "").header("WWW-Authenticate", challenge)
     })
 }
 
@@ -104,10 +104,10 @@ fn an_access_token_is_used_and_then_refreshed() {
 fn an_expired_token_is_replaced() {
     let expired = Mutex::new(false);
     let content = content();
-    let server = Server::start(move |request| {
+    let server = Server::http(move |request| {
         if request.path() == "/token" {
             let token = if *expired.lock().unwrap() { "new" } else { "old" };
-            return Reply::new(200, json!({"token": token}).to_string());
+            return Response::new(200, json!({"token": token}).to_string());
         }
         let mut expired = expired.lock().unwrap();
         *expired |= request.path().contains("/blobs/");
@@ -115,7 +115,7 @@ fn an_expired_token_is_replaced() {
             return content.answer(request);
         }
         let challenge = format!("Bearer realm=\"http://{}/token\"", request.header("host").unwrap());
-        Reply::new(401, "").with("WWW-Authenticate", challenge)
+        Response::new(401, "").header("WWW-Authenticate", challenge)
     });
     assert!(fetch(&mirror(&server)).is_ok());
     let tokens = server.requests_for("/token");
@@ -126,11 +126,10 @@ fn an_expired_token_is_replaced() {
 #[test]
 fn a_registry_that_is_never_content_gets_an_end() {
     for challenge in ["Basic realm=x", "Bearer realm=\"http://HOST/token\"", "Negotiate", ""] {
-        let server = Server::start(move |request| match request.path() {
-            "/token" => Reply::new(200, r#"{"token": "s3cr3t-token"}"#),
-            _ => {
-                Reply::new(401, "").with("WWW-Authenticate", challenge.replace("HOST", request.header("host").unwrap()))
-            }
+        let server = Server::http(move |request| match request.path() {
+            "/token" => Response::new(200, r#"{"token": "s3cr3t-token"}"#),
+            _ => Response::new(401, "")
+                .header("WWW-Authenticate", challenge.replace("HOST", request.header("host").unwrap())),
         });
         for login in [basic(&server.host()), oauth(&server.host()), OciLogins::anonymous()] {
             let before = server.requests().len();
@@ -144,7 +143,7 @@ fn a_registry_that_is_never_content_gets_an_end() {
 
 #[test]
 fn a_refusal_says_what_was_sent() {
-    let server = Server::start(|_| Reply::new(401, "").with("WWW-Authenticate", "Basic realm=x"));
+    let server = Server::http(|_| Response::new(401, "").header("WWW-Authenticate", "Basic realm=x"));
     let error = fetch(&mirror_with(&server.host(), basic(&server.host()))).unwrap_err();
     assert!(error.notes[0].contains("the oci_credentials block at .tofurc:1"), "{error:?}");
     let error = fetch(&mirror_with(&server.host(), basic("registry.example"))).unwrap_err();
@@ -155,15 +154,15 @@ fn a_refusal_says_what_was_sent() {
 #[test]
 fn credentials_do_not_follow_a_redirect_to_another_host() {
     let content = content();
-    let storage = Server::start({
+    let storage = Server::http({
         let content = content.clone();
         move |request| content.answer(request)
     });
     let storage_host = storage.host();
-    let server = Server::start(move |request| match request.basic().as_deref() {
-        None => Reply::new(401, "").with("WWW-Authenticate", "Basic realm=x"),
+    let server = Server::http(move |request| match request.basic().as_deref() {
+        None => Response::new(401, "").header("WWW-Authenticate", "Basic realm=x"),
         Some(_) if request.path().contains("/blobs/") => {
-            Reply::new(307, "").with("Location", format!("http://{storage_host}{}?sig=x", request.path()))
+            Response::new(307, "").header("Location", format!("http://{storage_host}{}?sig=x", request.path()))
         }
         Some(_) => content.answer(request),
     });
@@ -176,10 +175,11 @@ fn credentials_do_not_follow_a_redirect_to_another_host() {
 
 #[test]
 fn another_host_cannot_ask_for_the_credentials() {
-    let thief = Server::start(|_| Reply::new(401, "").with("WWW-Authenticate", "Basic realm=x"));
+    let thief = Server::http(|_| Response::new(401, "").header("WWW-Authenticate", "Basic realm=x"));
     let host = thief.host();
-    let server =
-        Server::start(move |request| Reply::new(302, "").with("Location", format!("http://{host}{}", request.target)));
+    let server = Server::http(move |request| {
+        Response::new(302, "").header("Location", format!("http://{host}{}", request.target))
+    });
     let error = fetch(&mirror_with(&server.host(), basic(&server.host()))).unwrap_err();
     assert_eq!(error.code, Code::Unauthorized);
     assert_no_secret(&error);
@@ -191,18 +191,19 @@ fn another_host_cannot_ask_for_the_credentials() {
 fn a_token_server_must_be_encrypted_and_keep_what_it_gets() {
     for realm in ["http://registry.example/token", "ftp://127.0.0.1/", "http://user:s3cr3t@127.0.0.1/", "nonsense", ""]
     {
-        let server =
-            Server::start(move |_| Reply::new(401, "").with("WWW-Authenticate", format!("Bearer realm=\"{realm}\"")));
+        let server = Server::http(move |_| {
+            Response::new(401, "").header("WWW-Authenticate", format!("Bearer realm=\"{realm}\""))
+        });
         let error = fetch(&mirror_with(&server.host(), basic(&server.host()))).unwrap_err();
         assert_eq!(error.code, Code::Unauthorized, "{realm}");
         assert_no_secret(&error);
     }
-    let thief = Server::start(|_| Reply::new(200, r#"{"token": "x"}"#));
+    let thief = Server::http(|_| Response::new(200, r#"{"token": "x"}"#));
     let host = thief.host();
-    let server = Server::start(move |request| match request.path() {
-        "/token" => Reply::new(307, "").with("Location", format!("http://{host}/")),
-        _ => Reply::new(401, "")
-            .with("WWW-Authenticate", format!("Bearer realm=\"http://{}/token\"", request.header("host").unwrap())),
+    let server = Server::http(move |request| match request.path() {
+        "/token" => Response::new(307, "").header("Location", format!("http://{host}/")),
+        _ => Response::new(401, "")
+            .header("WWW-Authenticate", format!("Bearer realm=\"http://{}/token\"", request.header("host").unwrap())),
     });
     for login in [basic(&server.host()), oauth(&server.host())] {
         assert_eq!(fetch(&mirror_with(&server.host(), login)).unwrap_err().code, Code::Unauthorized);
@@ -213,10 +214,12 @@ fn a_token_server_must_be_encrypted_and_keep_what_it_gets() {
 #[test]
 fn a_token_server_that_sends_no_token_is_an_error() {
     for body in ["", "[]", "{}", r#"{"token": ""}"#, r#"{"token": "s3cr3t\nX: y"}"#, r#"{"token": 5, "x": "s3cr3t"}"#] {
-        let server = Server::start(move |request| match request.path() {
-            "/token" => Reply::new(200, body),
-            _ => Reply::new(401, "")
-                .with("WWW-Authenticate", format!("Bearer realm=\"http://{}/token\"", request.header("host").unwrap())),
+        let server = Server::http(move |request| match request.path() {
+            "/token" => Response::new(200, body),
+            _ => Response::new(401, "").header(
+                "WWW-Authenticate",
+                format!("Bearer realm=\"http://{}/token\"", request.header("host").unwrap()),
+            ),
         });
         let error = fetch(&mirror(&server)).unwrap_err();
         assert_eq!(error.code, Code::Unauthorized, "{body}: {error}");
@@ -226,7 +229,7 @@ fn a_token_server_that_sends_no_token_is_an_error() {
 
 #[test]
 fn a_registry_of_the_network_cannot_name_a_token_server_of_this_machine() {
-    let thief = Server::start(|_| Reply::new(200, r#"{"token": "x"}"#));
+    let thief = Server::http(|_| Response::new(200, r#"{"token": "x"}"#));
     let found = Found {
         login: Login::Basic { username: USER.to_owned(), password: Token::new(PASSWORD).unwrap() },
         origin: String::new(),

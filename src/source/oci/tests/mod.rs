@@ -2,17 +2,16 @@
 
 mod hostile;
 mod login;
-mod server;
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
+use provlock_test::{Request, Response, Server};
 use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 
-use self::server::{Reply, Request, Server};
 use super::*;
 use crate::cli_config::{CliConfig, Credentials, Environment};
 use crate::diagnostic::{Location, SourceFile};
@@ -28,10 +27,10 @@ const NULL: &str = "/v2/m/acme/null";
 pub(super) struct Content(BTreeMap<String, Vec<u8>>);
 
 impl Content {
-    fn answer(&self, request: &Request) -> Reply {
+    fn answer(&self, request: &Request) -> Response {
         match self.0.get(request.path()) {
-            Some(body) => Reply::new(200, body.clone()),
-            None => Reply::not_found(),
+            Some(body) => Response::new(200, body.clone()),
+            None => Response::not_found(),
         }
     }
 
@@ -143,13 +142,13 @@ fn told(error: &Diagnostic) -> String {
 
 #[test]
 fn versions_are_the_tags_of_all_pages_that_are_versions() {
-    let server = Server::start(|request| match request.target.as_str() {
-        "/v2/m/acme/null/tags/list" => Reply::new(200, r#"{"tags": ["1.0.0", "latest", "v1.1.0", "1.2"]}"#)
-            .with("Link", "</v2/m/acme/null/tags/list?n=4&last=1.2>; rel=\"next\""),
-        "/v2/m/acme/null/tags/list?n=4&last=1.2" => Reply::new(200, r#"{"tags": ["2.0.0-rc.1_build.5", "1.1.0"]}"#)
-            .with("Link", "<list?last=5>; title=x; rel=next"),
-        "/v2/m/acme/null/tags/list?last=5" => Reply::new(200, r#"{"name": "m/acme/null", "tags": null}"#),
-        _ => Reply::not_found(),
+    let server = Server::http(|request| match request.target.as_str() {
+        "/v2/m/acme/null/tags/list" => Response::new(200, r#"{"tags": ["1.0.0", "latest", "v1.1.0", "1.2"]}"#)
+            .header("Link", "</v2/m/acme/null/tags/list?n=4&last=1.2>; rel=\"next\""),
+        "/v2/m/acme/null/tags/list?n=4&last=1.2" => Response::new(200, r#"{"tags": ["2.0.0-rc.1_build.5", "1.1.0"]}"#)
+            .header("Link", "<list?last=5>; title=x; rel=next"),
+        "/v2/m/acme/null/tags/list?last=5" => Response::new(200, r#"{"name": "m/acme/null", "tags": null}"#),
+        _ => Response::not_found(),
     });
     let available = mirror(&server).versions(&null()).unwrap();
     let versions: Vec<_> = available.versions.keys().map(ToString::to_string).collect();
@@ -158,20 +157,20 @@ fn versions_are_the_tags_of_all_pages_that_are_versions() {
 
 #[test]
 fn a_missing_repository_is_told_from_a_host_that_is_no_registry() {
-    let registry = Server::start(|request| match request.path() {
-        "/v2/" => Reply::new(401, "").with("WWW-Authenticate", "Basic"),
-        _ => Reply::new(404, r#"{"errors": [{"code": "NAME_UNKNOWN"}]}"#),
+    let registry = Server::http(|request| match request.path() {
+        "/v2/" => Response::new(401, "").header("WWW-Authenticate", "Basic"),
+        _ => Response::new(404, r#"{"errors": [{"code": "NAME_UNKNOWN"}]}"#),
     });
     let outcome = mirror(&registry).versions(&null());
     assert!(matches!(&outcome, Err(SourceError::NoSuchProvider(error)) if error.code == Code::ProviderNotFound));
-    let refusing = Server::start(|request| match request.path() {
-        "/v2/" => Reply::new(200, ""),
-        _ => Reply::new(400, r#"{"errors": [{"code": "NAME_INVALID", "message": "no"}]}"#),
+    let refusing = Server::http(|request| match request.path() {
+        "/v2/" => Response::new(200, ""),
+        _ => Response::new(400, r#"{"errors": [{"code": "NAME_INVALID", "message": "no"}]}"#),
     });
     assert!(matches!(mirror(&refusing).versions(&null()), Err(SourceError::NoSuchProvider(_))));
-    let other = Server::start(|_| Reply::not_found());
+    let other = Server::http(|_| Response::not_found());
     assert!(matches!(mirror(&other).versions(&null()), Err(SourceError::Failed(_))));
-    let broken = Server::start(|_| Reply::new(500, r#"{"errors": [{"code": "UNKNOWN", "message": "secret"}]}"#));
+    let broken = Server::http(|_| Response::new(500, r#"{"errors": [{"code": "UNKNOWN", "message": "secret"}]}"#));
     let Err(SourceError::Failed(error)) = mirror(&broken).versions(&null()) else { panic!("no error") };
     assert!(error.message.contains("500: UNKNOWN") && !told(&error).contains("secret"), "{error}");
     assert_eq!(broken.requests_for("/v2/m/acme/null/tags/list").len(), 3);
@@ -179,7 +178,7 @@ fn a_missing_repository_is_told_from_a_host_that_is_no_registry() {
 
 #[test]
 fn a_package_yields_its_hashes() {
-    let server = Server::start({
+    let server = Server::http({
         let content = content();
         move |request| content.answer(request)
     });
@@ -212,7 +211,7 @@ fn a_package_yields_its_hashes() {
 
 #[test]
 fn what_a_mirror_holds_is_not_remembered_as_what_the_provider_published() {
-    let server = Server::start({
+    let server = Server::http({
         let content = content();
         move |request| content.answer(request)
     });
@@ -227,7 +226,7 @@ fn what_a_mirror_holds_is_not_remembered_as_what_the_provider_published() {
 
 #[test]
 fn two_providers_cannot_share_a_repository() {
-    let server = Server::start(|_| Reply::new(200, r#"{"tags": []}"#));
+    let server = Server::http(|_| Response::new(200, r#"{"tags": []}"#));
     let registries = Arc::new(OciRegistries::new(settings(), OciLogins::anonymous()).unwrap());
     let template = RepositoryTemplate::parse_flag(&format!("{}/m/{{type}}", server.host())).unwrap();
     let mirror = OciMirror::new(downloader(None), registries, template, Dialect::Tofu);

@@ -1,0 +1,136 @@
+//! Requests as they come in, and responses as a test wants them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde_json::Value;
+
+/// A request as it came in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// How many came before it.
+    pub number: usize,
+    pub method: String,
+    /// The `Host` header in lower case, with the port unless it is 443.
+    pub host: String,
+    /// As it is written in the request line: path and query; host and port for `CONNECT`.
+    pub target: String,
+    pub headers: Vec<(String, String)>,
+    pub body: String,
+    /// What was answered: 0 for a reset or silence, 502 for an unknown host.
+    pub status: u16,
+}
+
+/// A response before it is sent.
+#[must_use]
+#[derive(Clone, Debug)]
+pub struct Response {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(&'static str, String)>,
+    pub(crate) body: Arc<Vec<u8>>,
+    pub(crate) delivery: Delivery,
+}
+
+/// How a response is sent. HTTP/2 knows [`Delivery::Whole`] only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Delivery {
+    Whole,
+    /// Half of the body, then the connection ends.
+    Truncated,
+    /// A pause before each piece of the body.
+    Slow(Duration),
+    /// The body ends with the connection.
+    WithoutLength,
+    /// Not at all: the connection is reset.
+    Reset,
+    /// Not at all: nothing comes until the client gives up.
+    Silent,
+}
+
+impl Request {
+    pub(crate) fn new(method: &str, target: &str, headers: Vec<(String, String)>) -> Self {
+        let (method, target) = (method.to_owned(), target.to_owned());
+        Self { number: 0, method, host: String::new(), target, headers, body: String::new(), status: 0 }
+    }
+
+    /// The target without its query.
+    pub fn path(&self) -> &str {
+        self.target.split('?').next().unwrap_or_default()
+    }
+
+    /// The first header of this name.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(other, _)| other.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
+    }
+
+    /// The `Authorization` header.
+    pub fn authorization(&self) -> Option<&str> {
+        self.header("authorization")
+    }
+
+    /// The user and password of basic authentication, with a colon between them.
+    pub fn basic(&self) -> Option<String> {
+        let encoded = self.authorization()?.strip_prefix("Basic ")?;
+        Some(String::from_utf8(BASE64.decode(encoded).unwrap()).unwrap())
+    }
+
+    /// `HOST/PATH` with the query, what patterns are matched with. Of a `CONNECT` request the host alone.
+    pub fn url(&self) -> String {
+        if self.method == "CONNECT" { self.target.clone() } else { format!("{}{}", self.host, self.target) }
+    }
+}
+
+impl Response {
+    pub fn new(status: u16, body: impl Into<Vec<u8>>) -> Self {
+        Self { status, headers: Vec::new(), body: Arc::new(body.into()), delivery: Delivery::Whole }
+    }
+
+    pub fn ok(body: impl Into<Vec<u8>>) -> Self {
+        Self::new(200, body)
+    }
+
+    pub fn not_found() -> Self {
+        Self::new(404, "<html>not found</html>")
+    }
+
+    /// A redirect with status 302.
+    pub fn redirect(to: impl Into<String>) -> Self {
+        Self::new(302, "").header("Location", to)
+    }
+
+    pub(crate) fn json(status: u16, document: &Value) -> Self {
+        Self::new(status, document.to_string()).header("Content-Type", "application/json")
+    }
+
+    /// The connection is reset instead of an answer.
+    pub fn reset() -> Self {
+        Self { delivery: Delivery::Reset, ..Self::ok("") }
+    }
+
+    /// Nothing comes until the client gives up.
+    pub fn silence() -> Self {
+        Self { delivery: Delivery::Silent, ..Self::ok("") }
+    }
+
+    /// Adds a header.
+    pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// Announces the whole body and sends half of it.
+    pub fn truncated(self) -> Self {
+        Self { delivery: Delivery::Truncated, ..self }
+    }
+
+    /// Does not announce the length of the body, which ends with the connection.
+    pub fn without_length(self) -> Self {
+        Self { delivery: Delivery::WithoutLength, ..self }
+    }
+
+    pub(crate) fn logged_status(&self) -> u16 {
+        if matches!(self.delivery, Delivery::Reset | Delivery::Silent) { 0 } else { self.status }
+    }
+}
