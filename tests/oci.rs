@@ -271,7 +271,7 @@ fn check(registry: &Registry, logins: OciLogins) {
     }
     assert_eq!(h1.len(), 2);
     let wanted = PackageId { address: null, version: versions[0].clone(), platform: "darwin_arm64".parse().unwrap() };
-    assert_eq!(mirror.package(&wanted, &|_, _| ()).unwrap_err().code, Code::PlatformNotAvailable);
+    assert_eq!(mirror.package(&wanted, &|_, _| ()).unwrap_err()[0].code, Code::PlatformNotAvailable);
 
     let missing = mirror.versions(&address("acme/missing"));
     assert!(matches!(missing, Err(SourceError::NoSuchProvider(_))), "{missing:?}");
@@ -294,9 +294,9 @@ fn a_registry_with_passwords() {
         let outcome = mirror(&registry, logins).versions(&address("acme/null"));
         let Err(SourceError::Failed(error)) = outcome else { panic!("{outcome:?}") };
         let told = format!("{error:?}");
-        assert_eq!(error.code, Code::Unauthorized);
+        assert_eq!(error[0].code, Code::Unauthorized);
         assert!(told.contains(expected) && !told.contains("s3cr3t"), "{told}");
-        assert!(error.help.unwrap().contains(&format!("docker login {}", registry.host)));
+        assert!(format!("{:?}", error[0].help).contains(&format!("docker login {}", registry.host)));
     }
 }
 
@@ -321,7 +321,7 @@ fn all_tags_are_listed() {
     let available = mirror.versions(&many).unwrap();
     assert_eq!(available.versions.len(), 120);
     let error = mirror.platforms(&many, available.versions.keys().next().unwrap()).unwrap_err();
-    assert!(error.message.contains("is the manifest of one platform"), "{error}");
+    assert!(error[0].message.contains("is the manifest of one platform"), "{error}");
 }
 
 #[test]

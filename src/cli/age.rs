@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use jiff::Timestamp;
 use provlock::address::ProviderAddress;
+use provlock::diagnostic::Result;
 use provlock::dialect::Dialect;
 use provlock::ops::{LockRequest, MinimumAge};
 use provlock::settings::parse_duration;
@@ -13,7 +14,7 @@ use url::Url;
 
 use super::batch::{Batch, Root};
 use super::connections::Connections;
-use super::{Failure, invalid_argument};
+use super::invalid_argument;
 
 /// How old versions must be, and who knows.
 #[derive(Args)]
@@ -40,12 +41,7 @@ pub(crate) struct Ages {
 
 impl AgeArgs {
     /// The ages that are demanded of the roots. Offline there is nobody who knows when versions were published.
-    pub(crate) fn ages(
-        &self,
-        batch: &Batch<'_>,
-        offline: bool,
-        connections: &Connections<'_>,
-    ) -> Result<Ages, Failure> {
+    pub(crate) fn ages(&self, batch: &Batch<'_>, offline: bool, connections: &Connections<'_>) -> Result<Ages> {
         let mut ages = Ages { minimum: self.min_age, now: Timestamp::now(), dates: Vec::new() };
         for dialect in [Dialect::Tofu, Dialect::Terraform] {
             if !offline && batch.of_dialect(dialect).iter().any(|(_, root)| ages.demanded(root).is_some()) {

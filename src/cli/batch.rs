@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
-use provlock::diagnostic::{self, Diagnostic};
+use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
 use provlock::dialect::Dialect;
 use provlock::lockfile::Document;
 use provlock::lockfile::file::Replacement;
@@ -24,7 +24,7 @@ use super::roots::RootArguments;
 use super::source::SourceArgs;
 use super::ui::{Downloads, Ui};
 use super::what::{Targets, WhatArgs};
-use super::{Failure, GlobalArgs, help, invalid_argument};
+use super::{GlobalArgs, invalid_argument};
 
 /// A root module that is to be locked.
 pub(crate) struct Root {
@@ -54,11 +54,11 @@ pub(crate) struct Batch<'a> {
     chdir: Option<&'a Path>,
     cache: Option<HashCache>,
     /// Each as far as it came: it, or what is wrong with it.
-    roots: Vec<Result<Root, Failure>>,
+    roots: Vec<Result<Root>>,
 }
 
 /// What came of each root of a batch; none for those that had failed before.
-pub(crate) type Results<T> = Vec<Option<Result<T, Failure>>>;
+pub(crate) type Results<T> = Vec<Option<Result<T>>>;
 
 impl<'a> Batch<'a> {
     /// Reads the root modules that the flags mean. Where there are many, those that require none of the `providers` are left
@@ -67,10 +67,10 @@ impl<'a> Batch<'a> {
         what: &'a WhatArgs,
         source: &SourceArgs,
         providers: &[String],
-        targets: fn(&[String], Dialect) -> Result<Targets, Failure>,
+        targets: fn(&[String], Dialect) -> Result<Targets>,
         global: &'a GlobalArgs,
         environment: &Environment,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let modules = ModuleCache::default();
         let dialect = global.dialect;
         let paths = match &what.recursive {
@@ -81,7 +81,7 @@ impl<'a> Batch<'a> {
                 let is_missing = paths.iter().any(|path| !path.exists());
                 let help = "after -r come directories; a provider goes before it";
                 let helpful = |error: Diagnostic| if is_missing { error.help(help) } else { error };
-                roots.map_err(|errors| errors.into_iter().map(helpful).collect::<Failure>())?
+                roots.map_err(|errors| errors.map(helpful))?
             }
             None => vec![PathBuf::from(".")],
         };
@@ -105,8 +105,8 @@ impl<'a> Batch<'a> {
     fn leave_out_others(
         &mut self,
         providers: &[String],
-        targets: fn(&[String], Dialect) -> Result<Targets, Failure>,
-    ) -> Result<(), Failure> {
+        targets: fn(&[String], Dialect) -> Result<Targets>,
+    ) -> Result<()> {
         let required: BTreeSet<_> = self.readable().flat_map(|(_, root)| root.targets.only.iter().cloned()).collect();
         for text in providers {
             let is_required = [Dialect::Tofu, Dialect::Terraform].into_iter().any(|dialect| {
@@ -116,7 +116,7 @@ impl<'a> Batch<'a> {
             if !is_required && self.failed() == 0 {
                 let name = text.split('@').next().unwrap_or_default();
                 let error = invalid_argument(format!("no root module requires {name}"));
-                return Err(about_arguments(std::slice::from_ref(text), vec![error]));
+                return Err(about_arguments(std::slice::from_ref(text), error.into()));
             }
         }
         self.roots.retain(|root| root.as_ref().map_or(true, |root| !root.targets.only.is_empty()));
@@ -160,7 +160,7 @@ impl<'a> Batch<'a> {
         &self,
         arguments: &SourceArgs,
         connections: &Connections<'_>,
-    ) -> Result<Vec<(Dialect, Source)>, Failure> {
+    ) -> Result<Vec<(Dialect, Source)>> {
         let groups = [Dialect::Tofu, Dialect::Terraform].map(|dialect| (dialect, self.of_dialect(dialect)));
         let groups = groups.iter().filter(|(_, group)| !group.is_empty());
         let source = |(dialect, group): &(Dialect, Vec<(usize, &Root)>)| {
@@ -194,7 +194,7 @@ impl<'a> Batch<'a> {
         &'b self,
         sources: &[(Dialect, Source)],
         request: impl Fn(usize, &'b Root) -> LockRequest<'b>,
-        write: &(dyn Fn(usize, Option<Replacement<'_>>) -> diagnostic::Result<()> + Sync),
+        write: &(dyn Fn(usize, Option<Replacement<'_>>) -> Result<()> + Sync),
         downloads: &Downloads,
     ) -> Results<Done> {
         let results = Mutex::new(self.roots.iter().map(|_| None).collect::<Vec<_>>());
@@ -232,7 +232,7 @@ impl<'a> Batch<'a> {
         for index in indices {
             match &mut self.roots[*index] {
                 Err(errors) => errors.push(error.clone()),
-                root => *root = Err(vec![error.clone()]),
+                root => *root = Err(error.clone().into()),
             }
         }
     }
@@ -269,7 +269,7 @@ impl Root {
         what: &WhatArgs,
         environment: &Environment,
         modules: &ModuleCache,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self> {
         let (document, warnings) = project.document()?;
         let platforms = what.platforms.named_or_current(&project.settings);
         let has_default_platform = what.platforms.named(&project.settings).is_none();
@@ -288,23 +288,18 @@ impl Root {
     }
 
     /// Makes the new lock file, and hands it on to be written if it differs.
-    fn conclude(
-        &self,
-        outcome: LockOutcome,
-        write: impl Fn(Option<Replacement<'_>>) -> diagnostic::Result<()>,
-    ) -> Result<Done, Failure> {
-        let one = |error: Box<Diagnostic>| vec![*error];
+    fn conclude(&self, outcome: LockOutcome, write: impl Fn(Option<Replacement<'_>>) -> Result<()>) -> Result<Done> {
         let old = self.project.lock_bytes.as_deref();
-        let new = self.document.edit(&outcome.locks).map_err(one)?;
+        let new = self.document.edit(&outcome.locks)?;
         let changed = old != Some(new.as_slice());
         let lock_file = Replacement { path: &self.project.lock_path, old, new: &new };
-        write(changed.then_some(lock_file)).map_err(one)?;
+        write(changed.then_some(lock_file))?;
         Ok(Done { outcome, new, changed })
     }
 }
 
 /// The errors of a root module; when there may be many roots, with its name and with commands for it.
-fn named(what: &WhatArgs, chdir: Option<&Path>, root: &Path, errors: Failure) -> Failure {
+fn named(what: &WhatArgs, chdir: Option<&Path>, root: &Path, errors: Diagnostics) -> Diagnostics {
     if !what.is_recursive() {
         return errors;
     }
@@ -313,15 +308,14 @@ fn named(what: &WhatArgs, chdir: Option<&Path>, root: &Path, errors: Failure) ->
         Some(chdir) => chdir.to_owned(),
         None => root.to_owned(),
     };
-    let named = |error: Diagnostic| help::run_in(&directory, error).note(format!("root module: {}", root.display()));
-    errors.into_iter().map(named).collect()
+    errors.map(|error| error.in_directory(&directory).note(format!("root module: {}", root.display())))
 }
 
 /// Errors about providers, of which one may be a directory that another argument stands in front of.
-fn about_arguments(providers: &[String], errors: Failure) -> Failure {
+fn about_arguments(providers: &[String], errors: Diagnostics) -> Diagnostics {
     let Some(directory) = providers.iter().find(|text| Path::new(text).is_dir()) else { return errors };
     let help = format!("{directory} is a directory: put it right after -r");
-    errors.into_iter().map(|error| error.help(help.clone())).collect()
+    errors.map(|error| error.help(help.as_str()))
 }
 
 /// Each diagnostic once: the same one comes from every root that has the cause.

@@ -3,7 +3,7 @@
 use std::io;
 
 use clap::{Args, Subcommand};
-use provlock::diagnostic::Diagnostic;
+use provlock::diagnostic::{Diagnostic, Result};
 use provlock::net::DiscoveryCache;
 use provlock::package::cache::HashCache;
 use provlock::source::ReleaseUrls;
@@ -12,7 +12,7 @@ use super::environment::environment;
 use super::render::style::bytes;
 use super::source::CacheDirectory;
 use super::ui::Ui;
-use super::{Failure, Outcome, invalid_argument};
+use super::{Outcome, invalid_argument};
 
 #[derive(Args)]
 #[command(after_help = "Example: provlock cache clean")]
@@ -32,10 +32,10 @@ enum Action {
     Clean,
 }
 
-pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome, Failure> {
+pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome> {
     let Some(directory) = arguments.directory.get(&environment()) else {
         let error = invalid_argument("there is no place for the cache: no home directory".to_owned());
-        return Err(vec![error.help("--cache-dir DIR or PROVLOCK_CACHE_DIR says where it is")]);
+        return Err(error.help("--cache-dir DIR or PROVLOCK_CACHE_DIR says where it is").into());
     };
     match arguments.action {
         Action::Dir => ui.print(&format!("{}\n", directory.display())),
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome, Failure> {
             let discovery = DiscoveryCache::open(&directory).clean();
             let places = ReleaseUrls::open(&directory).clean();
             let freed = [hashes, discovery, places].into_iter().sum::<io::Result<u64>>();
-            let freed = freed.map_err(|error| vec![*Diagnostic::io("clean", &directory, &error)])?;
+            let freed = freed.map_err(|error| Diagnostic::io("clean", &directory, &error))?;
             ui.status(&format!("Removed {} from {}", bytes(freed), directory.display()));
         }
     }

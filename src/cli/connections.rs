@@ -4,13 +4,12 @@ use std::cell::OnceCell;
 use std::sync::{Arc, OnceLock};
 
 use provlock::cli_config::{self, CliConfig, Credentials, Environment};
-use provlock::diagnostic::Diagnostic;
+use provlock::diagnostic::Result;
 use provlock::dialect::Dialect;
 use provlock::net::{Client, DiscoveryCache, NetSettings};
 use provlock::source::oci::RepositoryTemplate;
 use provlock::source::{Downloader, FilesystemMirror, NetworkMirror, ReleaseUrls, Source, SourceKind};
 
-use super::Failure;
 use super::installation::Sources;
 use super::source::OnlineArgs;
 use super::ui::Ui;
@@ -20,8 +19,8 @@ pub(crate) struct Connections<'a> {
     arguments: &'a OnlineArgs,
     pub(crate) environment: &'a Environment,
     ui: &'a Ui,
-    tofu: OnceLock<Result<Connection, Failure>>,
-    terraform: OnceLock<Result<Connection, Failure>>,
+    tofu: OnceLock<Result<Connection>>,
+    terraform: OnceLock<Result<Connection>>,
 }
 
 struct Connection {
@@ -35,12 +34,12 @@ impl<'a> Connections<'a> {
     }
 
     /// The client for all requests on behalf of a dialect.
-    pub(crate) fn client(&self, dialect: Dialect) -> Result<Client, Failure> {
+    pub(crate) fn client(&self, dialect: Dialect) -> Result<Client> {
         Ok(self.connection(dialect)?.client.clone())
     }
 
     /// A source that has not been asked anything yet.
-    pub(crate) fn source(&self, dialect: Dialect) -> Result<Source, Failure> {
+    pub(crate) fn source(&self, dialect: Dialect) -> Result<Source> {
         let kind = match &self.arguments.fs_mirror {
             Some(directory) => SourceKind::FilesystemMirror(FilesystemMirror::new(directory)),
             None => self.kind(self.connection(dialect)?, dialect)?,
@@ -48,7 +47,7 @@ impl<'a> Connections<'a> {
         Ok(Source::new(kind))
     }
 
-    fn connection(&self, dialect: Dialect) -> Result<&Connection, Failure> {
+    fn connection(&self, dialect: Dialect) -> Result<&Connection> {
         let slot = match dialect {
             Dialect::Tofu => &self.tofu,
             Dialect::Terraform => &self.terraform,
@@ -57,7 +56,7 @@ impl<'a> Connections<'a> {
     }
 
     /// Reads the CLI configuration, and tells what is to be told about it.
-    fn connect(&self, dialect: Dialect) -> Result<Connection, Failure> {
+    fn connect(&self, dialect: Dialect) -> Result<Connection> {
         let config = cli_config::load(self.environment, dialect)?;
         self.ui.warn(&config.warnings);
         for line in &config.debug {
@@ -69,12 +68,11 @@ impl<'a> Connections<'a> {
             ..NetSettings::new(self.environment, &config)
         };
         let credentials = Arc::new(Credentials::new(self.environment, &config, dialect));
-        let client = Client::new(settings, credentials, &config).map_err(|error| vec![*error])?;
+        let client = Client::new(settings, credentials, &config)?;
         Ok(Connection { config, client })
     }
 
-    fn kind(&self, Connection { config, client }: &Connection, dialect: Dialect) -> Result<SourceKind, Failure> {
-        let one = |error: Box<Diagnostic>| vec![*error];
+    fn kind(&self, Connection { config, client }: &Connection, dialect: Dialect) -> Result<SourceKind> {
         let Self { arguments, environment, .. } = self;
         let sources = Sources {
             config,
@@ -87,9 +85,9 @@ impl<'a> Connections<'a> {
         };
         let downloader = sources.downloader.clone();
         if let Some(url) = &arguments.net_mirror {
-            NetworkMirror::new(downloader, url, dialect).map(SourceKind::NetworkMirror).map_err(one)
+            NetworkMirror::new(downloader, url, dialect).map(SourceKind::NetworkMirror)
         } else if let Some(template) = &arguments.oci_mirror {
-            RepositoryTemplate::parse_flag(template).and_then(|template| sources.oci_mirror(template)).map_err(one)
+            RepositoryTemplate::parse_flag(template).and_then(|template| sources.oci_mirror(template))
         } else if arguments.use_cli_config {
             sources.configured()
         } else {

@@ -5,14 +5,14 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum, ValueHint};
-use provlock::diagnostic::{Code, Diagnostic, Severity};
+use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, Severity};
 use provlock::dialect::Dialect;
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::lockfile::{self, Document, Locks};
 
 use super::render::{diff as text, diff_json, diff_markdown};
 use super::ui::Ui;
-use super::{Failure, GlobalArgs, Outcome, git, invalid_argument};
+use super::{GlobalArgs, Outcome, git, invalid_argument};
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock diff --git main --format markdown")]
@@ -76,7 +76,7 @@ struct Side {
     bytes: Option<Vec<u8>>,
 }
 
-pub(crate) fn run(arguments: &DiffArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+pub(crate) fn run(arguments: &DiffArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     if let Some(path) = &arguments.what.textconv {
         return textconv(path, global, ui);
     }
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &DiffArgs, global: &GlobalArgs, ui: &Ui) -> Result<
 }
 
 /// Prints the differences. Whether there are any.
-fn show(pairs: &[Pair], format: Format, global: &GlobalArgs, ui: &Ui) -> Result<bool, Failure> {
+fn show(pairs: &[Pair], format: Format, global: &GlobalArgs, ui: &Ui) -> Result<bool> {
     if format == Format::Unified {
         let unified = |pair: &Pair| {
             text::unified(&pair.path, pair.old.bytes.as_deref(), pair.new.bytes.as_deref(), ui.stdout_color)
@@ -113,7 +113,7 @@ fn show(pairs: &[Pair], format: Format, global: &GlobalArgs, ui: &Ui) -> Result<
     }
     ui.warn(&warnings);
     if !errors.is_empty() {
-        return Err(errors);
+        return Err(errors.into());
     }
     let differ = files.iter().any(|file| !file.difference.is_empty());
     match format {
@@ -127,7 +127,7 @@ fn show(pairs: &[Pair], format: Format, global: &GlobalArgs, ui: &Ui) -> Result<
     Ok(differ)
 }
 
-fn compare(pair: &Pair, global: &GlobalArgs, warnings: &mut Vec<Diagnostic>) -> Result<text::FileDiff, Failure> {
+fn compare(pair: &Pair, global: &GlobalArgs, warnings: &mut Vec<Diagnostic>) -> Result<text::FileDiff> {
     let sides = [&pair.new, &pair.old];
     let detected = || sides.into_iter().filter_map(|side| side.bytes.as_deref()).find_map(lockfile::detect_dialect);
     let dialect = global.dialect.or_else(detected).unwrap_or_default();
@@ -136,42 +136,44 @@ fn compare(pair: &Pair, global: &GlobalArgs, warnings: &mut Vec<Diagnostic>) -> 
     Ok(text::FileDiff { path: pair.path.clone(), dialect, difference: lockfile::diff(&old, &new) })
 }
 
-fn locks(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic>) -> Result<Locks, Failure> {
+fn locks(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic>) -> Result<Locks> {
     let Some(bytes) = &side.bytes else { return Ok(Locks::new()) };
     let parsed = lockfile::parse(&side.name, bytes, dialect);
     let (errors, others): (Vec<_>, Vec<_>) =
         parsed.diagnostics.into_iter().partition(|diagnostic| diagnostic.severity == Severity::Error);
     warnings.extend(others);
-    parsed.document.as_ref().map(Document::locks).cloned().ok_or(errors)
+    parsed.document.as_ref().map(Document::locks).cloned().ok_or(errors.into())
 }
 
 /// What the arguments say is to be compared.
-fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>, Failure> {
+fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
     if let Some(old) = &what.old {
         return Ok(vec![pair_of_files(old, what.new.as_deref(), ui)?]);
     }
     let revisions = Revisions::parse(what.git.as_deref().unwrap_or("HEAD"));
-    revisions.and_then(|revisions| revisions.pairs(what.recursive)).map_err(|mut error| {
+    revisions.and_then(|revisions| revisions.pairs(what.recursive)).map_err(|errors| {
         // Without git there is another way.
-        if let Some(help) = error.help.as_mut().filter(|_| error.code == Code::Io) {
-            help.push_str(", or name two files: provlock diff OLD NEW");
-        }
-        vec![*error]
+        let instead = |help: Help| help.and_text(", or name two files: ").and_command(["diff", "OLD", "NEW"]);
+        let helpful = |error: Diagnostic| match error.code {
+            Code::Io => Diagnostic { help: error.help.clone().map(instead), ..error },
+            _ => error,
+        };
+        errors.map(helpful)
     })
 }
 
-fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair, Failure> {
+fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
     let side = |path: &Path| {
         let name = if path.is_dir() { path.join(LOCK_FILE_NAME) } else { path.to_owned() };
-        let bytes = lockfile::file::read(&name).map_err(|error| vec![*error])?;
-        Ok::<_, Failure>(Side { name, bytes })
+        let bytes = lockfile::file::read(&name)?;
+        Ok::<_, Diagnostics>(Side { name, bytes })
     };
     let (old, new) = (side(old)?, side(new.unwrap_or(Path::new(LOCK_FILE_NAME)))?);
     let missing = |side: &Side| format!("there is no lock file {}", side.name.display());
     match (&old.bytes, &new.bytes) {
         (None, None) => {
             let error = |side| Diagnostic::error(Code::LockFileMissing, missing(side));
-            return Err(vec![error(&old), error(&new)]);
+            return Err(vec![error(&old), error(&new)].into());
         }
         (Some(_), Some(_)) => {}
         (before, _) => {
@@ -196,7 +198,7 @@ struct Revision {
 
 impl Revision {
     /// An empty name is `HEAD`, as git reads `..`.
-    fn resolve(name: &str) -> provlock::diagnostic::Result<Self> {
+    fn resolve(name: &str) -> Result<Self> {
         let name = if name.is_empty() { "HEAD" } else { name };
         Ok(Self { name: name.to_owned(), object: git::resolve(name)? })
     }
@@ -207,7 +209,7 @@ impl Revision {
 }
 
 impl Revisions {
-    fn parse(text: &str) -> provlock::diagnostic::Result<Self> {
+    fn parse(text: &str) -> Result<Self> {
         if let Some((old, new)) = text.split_once("...") {
             let (old, new) = (Revision::resolve(old)?, Revision::resolve(new)?);
             let object = git::merge_base(&old.object, &new.object)?;
@@ -217,12 +219,12 @@ impl Revisions {
             return Ok(Self { old: Revision::resolve(old)?, new: Some(Revision::resolve(new)?) });
         }
         if text.is_empty() {
-            return Err(Box::new(invalid_argument("--git is given no revision".to_owned())));
+            return Err(invalid_argument("--git is given no revision".to_owned()).into());
         }
         Ok(Self { old: Revision::resolve(text)?, new: None })
     }
 
-    fn pairs(&self, recursive: bool) -> provlock::diagnostic::Result<Vec<Pair>> {
+    fn pairs(&self, recursive: bool) -> Result<Vec<Pair>> {
         let here = Path::new(".");
         let only = (!recursive).then_some(Path::new(LOCK_FILE_NAME));
         let blobs = |revision: &Revision| git::files_in(here, &revision.object, only, OsStr::new(LOCK_FILE_NAME));
@@ -254,8 +256,8 @@ impl Revisions {
 
 /// Prints a lock file with one line per provider. One that cannot be parsed is printed as it is, because `git diff` has
 /// nothing else to show.
-fn textconv(path: &Path, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
-    let bytes = lockfile::file::read(path).map_err(|error| vec![*error])?.unwrap_or_default();
+fn textconv(path: &Path, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+    let bytes = lockfile::file::read(path)?.unwrap_or_default();
     let dialect = global.dialect.or_else(|| lockfile::detect_dialect(&bytes)).unwrap_or_default();
     match lockfile::parse(path, &bytes, dialect).document {
         Some(document) => ui.print(&text::summary(document.locks())),

@@ -10,7 +10,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use provlock::diagnostic::{Code, Diagnostic, Result};
+use provlock::diagnostic::{Code, Diagnostic, Help, Result};
 use provlock::lockfile::file::SIZE_LIMIT;
 use provlock::lockfile::merge::MarkerStyle;
 
@@ -38,8 +38,8 @@ pub(crate) type Blobs = BTreeMap<PathBuf, String>;
 /// The object name of the commit or tree that a user's revision names.
 pub(crate) fn resolve(revision: &str) -> Result<String> {
     let unknown = |message: String| {
-        let help = "name a commit, branch or tag, as in: provlock diff --git main";
-        Err(Box::new(invalid_argument(message).help(help)))
+        let help = Help::text("name a commit, branch or tag, as in: ").and_command(["diff", "--git", "main"]);
+        Err(invalid_argument(message).help(help).into())
     };
     if revision.starts_with('-') {
         return unknown(format!("{revision:?} is not a revision"));
@@ -48,7 +48,7 @@ pub(crate) fn resolve(revision: &str) -> Result<String> {
     match output.status.code() {
         Some(0) => Ok(first_line(&output.stdout)),
         Some(1) => unknown(format!("git knows no revision {revision:?}")),
-        _ => Err(failed("rev-parse", &output)),
+        _ => Err(failed("rev-parse", &output).into()),
     }
 }
 
@@ -57,8 +57,8 @@ pub(crate) fn merge_base(one: &str, other: &str) -> Result<String> {
     let output = git(["merge-base", "--end-of-options", one, other], b"")?;
     match output.status.code() {
         Some(0) => Ok(first_line(&output.stdout)),
-        Some(1) => Err(Box::new(invalid_argument("the two revisions have no common ancestor".to_owned()))),
-        _ => Err(failed("merge-base", &output)),
+        Some(1) => Err(invalid_argument("the two revisions have no common ancestor".to_owned()).into()),
+        _ => Err(failed("merge-base", &output).into()),
     }
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn contents(directory: &Path, objects: &BTreeMap<&str, &Path>) -> Res
     let input: String = objects.keys().flat_map(|object| [object, "\n"]).collect();
     let output = git_in(directory, ["cat-file", "--batch"], input.as_bytes())?;
     if !output.status.success() {
-        return Err(failed("cat-file", &output));
+        return Err(failed("cat-file", &output).into());
     }
     let mut rest = output.stdout.as_slice();
     let mut contents = BTreeMap::new();
@@ -105,7 +105,7 @@ pub(crate) fn contents(directory: &Path, objects: &BTreeMap<&str, &Path>) -> Res
             let path = objects.get(object.as_str()).unwrap_or(&directory).display();
             let limit = SIZE_LIMIT / (1024 * 1024);
             let message = format!("cannot read {path}, blob {object} of git: it is larger than {limit} MiB");
-            return Err(Box::new(Diagnostic::error(Code::Io, message)));
+            return Err(Diagnostic::error(Code::Io, message).into());
         }
         contents.insert(object, content.to_owned());
         rest = behind;
@@ -124,9 +124,9 @@ fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
 }
 
 /// The error for an object that git knows of, but does not have.
-fn unreadable(answer: &[u8]) -> Box<Diagnostic> {
+fn unreadable(answer: &[u8]) -> Diagnostic {
     let error = Diagnostic::error(Code::Io, format!("git cat-file failed: it says {:?}", first_line(answer)));
-    Box::new(error.help("look at the repository with git fsck; fetch what is missing"))
+    error.help("look at the repository with git fsck; fetch what is missing")
 }
 
 /// Merges `ours` in place, line by line, as git does without a merge driver. Whether that left no conflict.
@@ -140,7 +140,7 @@ pub(crate) fn merge_file(base: &Path, ours: &Path, theirs: &Path, style: &Marker
         Some(0) => Ok(true),
         // The number of conflicts, 127 for more; errors are above that.
         Some(1..=127) => Ok(false),
-        _ => Err(failed("merge-file", &output)),
+        _ => Err(failed("merge-file", &output).into()),
     }
 }
 
@@ -156,7 +156,7 @@ pub(crate) fn configured(variable: &str) -> Result<Option<String>> {
     match output.status.code() {
         Some(0) => Ok(Some(first_line(&output.stdout))),
         Some(1) => Ok(None),
-        _ => Err(failed("config", &output)),
+        _ => Err(failed("config", &output).into()),
     }
 }
 
@@ -184,7 +184,7 @@ fn successful_in<A: AsRef<OsStr>>(
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<Vec<u8>> {
     let output = git_in(directory, arguments, b"")?;
-    if output.status.success() { Ok(output.stdout) } else { Err(failed(command, &output)) }
+    if output.status.success() { Ok(output.stdout) } else { Err(failed(command, &output).into()) }
 }
 
 /// Runs git in the current directory to its end.
@@ -195,8 +195,7 @@ fn git<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>, input: &[u8]) ->
 /// Runs git in a directory to its end.
 fn git_in<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Output> {
     let output = Running::start(directory, arguments).and_then(|running| running.finish(input));
-    output
-        .map_err(|error| Box::new(Diagnostic::error(Code::Io, format!("cannot run git: {error}")).help("install git")))
+    output.map_err(|error| Diagnostic::error(Code::Io, format!("cannot run git: {error}")).help("install git").into())
 }
 
 impl Output {
@@ -248,11 +247,11 @@ impl Running {
     }
 }
 
-fn failed(command: &str, output: &Output) -> Box<Diagnostic> {
+fn failed(command: &str, output: &Output) -> Diagnostic {
     let message = output.stderr.lines().next().unwrap_or("it gave no reason");
     let message = message.strip_prefix("fatal: ").unwrap_or(message);
     let error = Diagnostic::error(Code::Io, format!("git {command} failed: {message}"));
-    Box::new(if message.contains("not a git repository") { error.help("run in a git repository") } else { error })
+    if message.contains("not a git repository") { error.help("run in a git repository") } else { error }
 }
 
 fn first_line(stdout: &[u8]) -> String {

@@ -59,7 +59,7 @@ impl Sources<'_> {
 
     /// The installation methods of the CLI configuration; without any, the directories that both programs look into before
     /// they ask registries.
-    pub(crate) fn configured(&self) -> std::result::Result<SourceKind, Vec<Diagnostic>> {
+    pub(crate) fn configured(&self) -> Result<SourceKind> {
         let Some(installation) = &self.config.provider_installation else {
             return Ok(SourceKind::Multi(MultiSource::new(self.implied_methods(), std::collections::BTreeMap::new())));
         };
@@ -69,11 +69,11 @@ impl Sources<'_> {
                 Ok(kind) => {
                     methods.push(Method { source: Source::new(kind), providers: method.providers.clone() });
                 }
-                Err(error) => errors.push(*error),
+                Err(error) => errors.extend(error),
             }
         }
         if !errors.is_empty() {
-            return Err(errors);
+            return Err(errors.into());
         }
         Ok(SourceKind::Multi(MultiSource::new(methods, installation.dev_overrides.clone())))
     }
@@ -102,7 +102,7 @@ impl Sources<'_> {
             MethodKind::Unknown { name } => {
                 let message = format!("the installation method {name:?} is not known");
                 let error = Diagnostic::error(Code::InvalidCliConfiguration, message).at(method.location.clone(), "");
-                Err(Box::new(error.help("use direct, filesystem_mirror, network_mirror or oci_mirror")))
+                Err(error.help("use direct, filesystem_mirror, network_mirror or oci_mirror").into())
             }
         }
     }

@@ -1,6 +1,7 @@
 //! `lock`: writes the lock file that the configuration asks for.
 
 use clap::Args;
+use provlock::diagnostic::Result;
 use provlock::lockfile::file::{self, Replacement};
 use provlock::ops::LockRequest;
 
@@ -10,7 +11,7 @@ use super::render::{diff, json, lock as text};
 use super::source::SourceArgs;
 use super::ui::Ui;
 use super::what::{Targets, WhatArgs};
-use super::{Failure, GlobalArgs, Outcome, environment::environment};
+use super::{GlobalArgs, Outcome, environment::environment};
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64")]
@@ -35,7 +36,7 @@ pub(crate) struct LockArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let environment = environment();
     let mut batch = Batch::open(
         &arguments.what,
@@ -61,7 +62,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     drop(downloads);
     let done = batch.note(results);
     if batch.failed() > 0 && !batch.is_recursive() {
-        return Err(batch.errors());
+        return Err(batch.errors().into());
     }
     show(&batch, &done, arguments, ui);
     Ok(match batch.failed() {

@@ -5,13 +5,13 @@ use std::io::{IsTerminal as _, Read as _};
 use clap::Args;
 use provlock::address::Hostname;
 use provlock::cli_config::{self, Credentials, CredentialsOrigin, Forgotten, Token, token_variable};
-use provlock::diagnostic::{Code, Diagnostic};
+use provlock::diagnostic::{Code, Diagnostic, Help, Result};
 use provlock::dialect::Dialect;
 
 use super::environment::environment;
 use super::render::json;
 use super::ui::Ui;
-use super::{Failure, GlobalArgs, Outcome, invalid_argument};
+use super::{GlobalArgs, Outcome, invalid_argument};
 
 /// Tokens are a few kilobytes at most.
 const MAXIMUM_TOKEN_BYTES: u64 = 1 << 20;
@@ -36,7 +36,7 @@ pub(crate) struct LogoutArgs {
     host: String,
 }
 
-pub(crate) fn login(arguments: &LoginArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+pub(crate) fn login(arguments: &LoginArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let host = host(&arguments.host)?;
     let credentials = credentials(global, ui)?;
     if arguments.check {
@@ -44,17 +44,17 @@ pub(crate) fn login(arguments: &LoginArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     }
     let token = read_token(&host)?;
     let winner = variable_that_wins(&host, &credentials);
-    let origin = credentials.store(&host, &token).map_err(|error| vec![*error])?;
+    let origin = credentials.store(&host, &token)?;
     ui.status(&format!("Stored the token for {host} in {origin}"));
     report("login", &host, Some(&origin), winner.as_slice(), ui);
     Ok(Outcome::Done)
 }
 
-pub(crate) fn logout(arguments: &LogoutArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+pub(crate) fn logout(arguments: &LogoutArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let host = host(&arguments.host)?;
     let credentials = credentials(global, ui)?;
     let winner = variable_that_wins(&host, &credentials);
-    let Forgotten { origin, was_there } = credentials.forget(&host).map_err(|error| vec![*error])?;
+    let Forgotten { origin, was_there } = credentials.forget(&host)?;
     ui.status(&if was_there {
         format!("Removed the token for {host} from {origin}")
     } else {
@@ -64,8 +64,8 @@ pub(crate) fn logout(arguments: &LogoutArgs, global: &GlobalArgs, ui: &Ui) -> Re
     Ok(Outcome::Done)
 }
 
-fn check(host: &Hostname, credentials: &Credentials, ui: &Ui) -> Result<Outcome, Failure> {
-    let origin = credentials.source(host).map_err(|error| vec![*error])?;
+fn check(host: &Hostname, credentials: &Credentials, ui: &Ui) -> Result<Outcome> {
+    let origin = credentials.source(host)?;
     report("login", host, origin.as_ref(), &[], ui);
     if !ui.json {
         ui.print(&match &origin {
@@ -88,11 +88,11 @@ fn report(command: &str, host: &Hostname, origin: Option<&CredentialsOrigin>, wa
     }
 }
 
-fn host(text: &str) -> Result<Hostname, Failure> {
-    Hostname::parse(text).map_err(|error| vec![invalid_argument(error.to_string())])
+fn host(text: &str) -> Result<Hostname> {
+    Hostname::parse(text).map_err(|error| invalid_argument(error.to_string()).into())
 }
 
-fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<Credentials, Failure> {
+fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<Credentials> {
     let (environment, dialect) = (environment(), global.dialect.unwrap_or(Dialect::Tofu));
     let config = cli_config::load(&environment, dialect)?;
     ui.warn(&config.warnings);
@@ -110,7 +110,7 @@ fn variable_that_wins(host: &Hostname, credentials: &Credentials) -> Option<Diag
 }
 
 /// Reads a token from a terminal, which does not show it, or else from stdin, without the line end.
-fn read_token(host: &Hostname) -> Result<Token, Failure> {
+fn read_token(host: &Hostname) -> Result<Token> {
     let failed = |error: std::io::Error| {
         vec![Diagnostic::error(Code::Io, format!("cannot read the token for {host} from stdin: {error}"))]
     };
@@ -124,6 +124,7 @@ fn read_token(host: &Hostname) -> Result<Token, Failure> {
     let line = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
     Token::new(line).ok_or_else(|| {
         let error = invalid_argument(format!("there is no token for {host} on stdin"));
-        vec![error.help(format!("printf %s \"$TOKEN\" | provlock login {host}"))]
+        let command = ["login", &host.to_string()];
+        error.help(Help::text("pipe it: printf %s \"$TOKEN\" | ").and_command(command)).into()
     })
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use provlock::diagnostic::{Code, Diagnostic, Severity};
+use provlock::diagnostic::{Code, CommandLine, Diagnostic, Diagnostics, Help, Result, Severity};
 use provlock::dialect::Dialect;
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, Document, Locks};
@@ -11,7 +11,7 @@ use provlock::lockfile::{self, Document, Locks};
 use super::render::json;
 use super::resolve::{ResolveArgs, Resolved};
 use super::ui::Ui;
-use super::{Failure, GlobalArgs, Outcome, git, invalid_argument};
+use super::{GlobalArgs, Outcome, git, invalid_argument};
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock merge .terraform.lock.hcl")]
@@ -34,7 +34,7 @@ pub(crate) struct MergeArgs {
     resolve: ResolveArgs,
 }
 
-fn marker_size(text: &str) -> Result<usize, String> {
+fn marker_size(text: &str) -> std::result::Result<usize, String> {
     text.parse().ok().filter(|size| (1..=1000).contains(size)).ok_or_else(|| "not a number from 1 to 1000".to_owned())
 }
 
@@ -53,18 +53,17 @@ struct Merge<'a> {
     warnings: Vec<Diagnostic>,
 }
 
-pub(crate) fn run(arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+pub(crate) fn run(arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     match arguments.files.as_slice() {
         [file] => mend(file, arguments, global, ui),
         [base, ours, theirs] => merge_three([base, ours, theirs], arguments, global, ui),
-        _ => Err(vec![
-            invalid_argument("two files cannot be merged: their common ancestor is missing".to_owned())
-                .help("provlock merge BASE OURS THEIRS"),
-        ]),
+        _ => Err(invalid_argument("two files cannot be merged: their common ancestor is missing".to_owned())
+            .help(Help::command(["merge", "BASE", "OURS", "THEIRS"]))
+            .into()),
     }
 }
 
-fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let [base, ours, theirs] = files;
     let [base_bytes, our_bytes, their_bytes] = [read(base)?, read(ours)?, read(theirs)?];
     let dialect = dialect(global, [&our_bytes, &their_bytes, &base_bytes]);
@@ -74,7 +73,7 @@ fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs,
         .map(|(side, bytes)| document(&side_name(shown, side), bytes, dialect));
     let [Ok(base_document), Ok(our_document), Ok(their_document)] = parsed else {
         let errors: Vec<_> = parsed.into_iter().filter_map(Result::err).flatten().collect();
-        let clean = git::merge_file(base, ours, theirs, &style).map_err(|error| vec![*error])?;
+        let clean = git::merge_file(base, ours, theirs, &style)?;
         return Ok(report_line_by_line(errors, clean, ui));
     };
     let merge = Merge {
@@ -101,7 +100,7 @@ fn mixed_releases(ours: &Locks, theirs: &Locks, dialect: Dialect) -> Vec<Diagnos
         let name = format!("{} {version}", provider.address.short(dialect));
         Diagnostic::warning(Code::HashesReplaced, format!("the two sides have different zh hashes of {name}"))
             .note("both were kept, but a release has one list of them: some may be of another version")
-            .help("provlock verify")
+            .help(Help::command(["verify"]))
     };
     mixed.map(warning).collect()
 }
@@ -120,10 +119,10 @@ fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool, ui: &Ui) -> Outcome
     if clean { Outcome::Done } else { Outcome::Found }
 }
 
-fn mend(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+fn mend(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let bytes = read(file)?;
     let shown = arguments.path.as_deref().unwrap_or(file);
-    let Some(sides) = merge::split_conflicts(shown, &bytes).map_err(|error| vec![*error])? else {
+    let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
         ui.status(&format!("No conflict in {}", shown.display()));
         if ui.json {
             ui.print(&json::merge(&[], &[]));
@@ -153,18 +152,18 @@ fn one_sided(base: &Locks, ours: &Document, theirs: &Document, dialect: Dialect)
         let name = provider.address.short(dialect);
         Diagnostic::warning(Code::MergeConflict, format!("{name} is on {side} side only and was kept"))
             .note("the conflict does not show whether one side added it or the other removed it")
-            .help("if the configuration no longer requires it: provlock lock --prune")
+            .help(Help::text("if the configuration no longer requires it: ").and_command(["lock", "--prune"]))
     };
     one_sided.map(warning).collect()
 }
 
 impl Merge<'_> {
     /// Merges, writes the result and tells about it.
-    fn finish(mut self, resolve: &ResolveArgs, ui: &Ui) -> Result<Outcome, Failure> {
+    fn finish(mut self, resolve: &ResolveArgs, ui: &Ui) -> Result<Outcome> {
         self.warnings.extend(mixed_releases(self.ours.locks(), self.theirs.locks(), self.dialect));
         let mut merged = merge::merge(&self.base, self.ours.locks(), self.theirs.locks());
         // When it fails the conflicts stay: a merge driver must not leave the file as if it had been merged.
-        let mut errors = Vec::new();
+        let mut errors = Diagnostics::default();
         match self.resolve(&merged, resolve, ui) {
             Ok(Some(resolved)) => {
                 merged = Merged { locks: resolved.locks, conflicts: Vec::new() };
@@ -173,13 +172,13 @@ impl Merge<'_> {
             Ok(None) => {}
             Err(failure) => errors = failure,
         }
-        let result =
-            merge::with_markers(&self.ours, &self.theirs, &merged, &self.style).map_err(|error| vec![*error])?;
+        let result = merge::with_markers(&self.ours, &self.theirs, &merged, &self.style)?;
         if result != self.target_bytes {
-            lockfile::file::write(self.target, Some(&self.target_bytes), &result).map_err(|error| vec![*error])?;
+            lockfile::file::write(self.target, Some(&self.target_bytes), &result)?;
         }
         let path = self.shown.display();
-        let help = format!("choose a side of each conflict in {path}, or run: provlock merge --resolve {path}");
+        let help = Help::text(format!("choose a side of each conflict in {path}, or run: "))
+            .and_command(CommandLine::from(["merge", "--resolve"]).path(self.shown));
         let mut conflicts: Vec<_> = merged.conflicts.iter().map(|conflict| conflict.diagnostic(self.dialect)).collect();
         if let Some(last) = conflicts.last_mut() {
             last.help = Some(help);
@@ -199,18 +198,18 @@ impl Merge<'_> {
     }
 
     /// Locks the providers in conflict again, if that was asked for.
-    fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> Result<Option<Resolved>, Failure> {
-        let without_conflicts = self.ours.edit(&merged.locks).map_err(|error| vec![*error])?;
+    fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> Result<Option<Resolved>> {
+        let without_conflicts = self.ours.edit(&merged.locks)?;
         let document = document(self.shown, &without_conflicts, self.dialect)?;
         let sides = [self.ours.locks(), self.theirs.locks()];
         arguments.resolve(self.shown, &document, self.dialect, &merged.conflicts, sides, ui)
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+fn read(path: &Path) -> Result<Vec<u8>> {
     let missing =
-        || vec![Diagnostic::error(Code::LockFileMissing, format!("there is no lock file {}", path.display()))];
-    lockfile::file::read(path).map_err(|error| vec![*error])?.ok_or_else(missing)
+        || Diagnostic::error(Code::LockFileMissing, format!("there is no lock file {}", path.display())).into();
+    lockfile::file::read(path)?.ok_or_else(missing)
 }
 
 fn dialect<const N: usize>(global: &GlobalArgs, files: [&Vec<u8>; N]) -> Dialect {
@@ -223,7 +222,7 @@ fn side_name(path: &Path, side: &str) -> PathBuf {
     PathBuf::from(format!("{} ({side})", path.display()))
 }
 
-fn document(name: &Path, bytes: &[u8], dialect: Dialect) -> Result<Document, Failure> {
+fn document(name: &Path, bytes: &[u8], dialect: Dialect) -> Result<Document> {
     let parsed = lockfile::parse(name, bytes, dialect);
     let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
     parsed.document.ok_or_else(|| parsed.diagnostics.into_iter().filter(is_error).collect())

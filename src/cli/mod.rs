@@ -9,7 +9,6 @@ mod connections;
 mod diff;
 mod environment;
 mod git;
-mod help;
 mod installation;
 mod interrupt;
 mod lock;
@@ -36,7 +35,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueHint};
-use provlock::diagnostic::Diagnostic;
+use provlock::diagnostic::{Diagnostic, Result};
 use provlock::dialect::Dialect;
 
 pub(crate) use arguments::parse;
@@ -120,9 +119,6 @@ pub(crate) enum Outcome {
     Failed,
 }
 
-/// Why a command stopped.
-pub(crate) type Failure = Vec<Diagnostic>;
-
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
         match outcome {
@@ -162,7 +158,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
     };
     let outcome = result.unwrap_or_else(|errors| {
         let directory = cli.global.chdir.as_deref().unwrap_or(Path::new("."));
-        let errors: Failure = errors.into_iter().map(|error| help::run_in(directory, error)).collect();
+        let errors = errors.map(|error| error.in_directory(directory));
         ui.fail(name, &errors);
         Outcome::Failed
     });
@@ -176,10 +172,10 @@ pub(crate) fn run(cli: Cli) -> Outcome {
 }
 
 /// Changes to the directory of `-C`, as git does, so that every other path is relative to it.
-fn enter(global: &GlobalArgs) -> Result<(), Failure> {
+fn enter(global: &GlobalArgs) -> Result<()> {
     match &global.chdir {
         Some(directory) => std::env::set_current_dir(directory)
-            .map_err(|error| vec![*Diagnostic::io("change to the directory", directory, &error)]),
+            .map_err(|error| Diagnostic::io("change to the directory", directory, &error).into()),
         None => Ok(()),
     }
 }

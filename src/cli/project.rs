@@ -3,13 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use provlock::cli_config::Environment;
-use provlock::diagnostic::{Code, Diagnostic, Severity};
+use provlock::diagnostic::{Code, Diagnostic, Help, Result, Severity};
 use provlock::dialect::Dialect;
 use provlock::lockfile::{self, Document};
 use provlock::requirements;
 use provlock::settings::Settings;
-
-use super::Failure;
 
 /// A root module as it is on disk.
 pub(crate) struct Project {
@@ -26,10 +24,10 @@ pub(crate) struct Project {
 
 impl Project {
     /// Reads settings and lock file of a root module. `dialect` is the flag's, or that of `PROVLOCK_DIALECT`.
-    pub(crate) fn open(root: &Path, dialect: Option<Dialect>, environment: &Environment) -> Result<Self, Failure> {
+    pub(crate) fn open(root: &Path, dialect: Option<Dialect>, environment: &Environment) -> Result<Self> {
         let (absolute, settings) = settings(root, environment)?;
         let lock_path = join(root, Path::new(lockfile::LOCK_FILE_NAME));
-        let lock_bytes = lockfile::file::read(&lock_path).map_err(|error| vec![*error])?;
+        let lock_bytes = lockfile::file::read(&lock_path)?;
         let detected = || lock_bytes.as_deref().and_then(lockfile::detect_dialect);
         let (dialect, dialect_reason) = if let Some(dialect) = dialect {
             (dialect, "the flag or PROVLOCK_DIALECT")
@@ -46,7 +44,7 @@ impl Project {
     }
 
     /// Parses the lock file. Its warnings come along; any error is a failure.
-    pub(crate) fn document(&self) -> Result<(Document, Vec<Diagnostic>), Failure> {
+    pub(crate) fn document(&self) -> Result<(Document, Vec<Diagnostic>)> {
         let Some(bytes) = &self.lock_bytes else {
             return Ok((Document::empty(&self.lock_path, self.dialect), Vec::new()));
         };
@@ -82,20 +80,21 @@ fn with_help(error: Diagnostic) -> Diagnostic {
         return error;
     }
     let name = lockfile::LOCK_FILE_NAME;
-    error.help(format!("provlock merge {name}; to lock anew what is in conflict: provlock merge --resolve {name}"))
+    let resolve = ["merge", "--resolve", name];
+    error.help(Help::command(["merge", name]).and_text("; to lock anew what is in conflict: ").and_command(resolve))
 }
 
 /// The absolute path of a directory, and the settings that hold there.
-pub(crate) fn settings(root: &Path, environment: &Environment) -> Result<(PathBuf, Settings), Failure> {
+pub(crate) fn settings(root: &Path, environment: &Environment) -> Result<(PathBuf, Settings)> {
     let absolute = environment.current_directory.join(root);
-    let absolute = absolute.canonicalize().map_err(|error| vec![*Diagnostic::io("open", root, &error)])?;
+    let absolute = absolute.canonicalize().map_err(|error| Diagnostic::io("open", root, &error))?;
     let current = environment.current_directory.canonicalize().ok();
     let shown = |path: &Path| match (path.strip_prefix(&absolute), &current) {
         (Ok(below), _) => join(root, below),
         (Err(_), Some(current)) => path.strip_prefix(current).unwrap_or(path).to_owned(),
         (Err(_), None) => path.to_owned(),
     };
-    let settings = Settings::find(&absolute, shown).map_err(|error| vec![*error])?;
+    let settings = Settings::find(&absolute, shown)?;
     Ok((absolute, settings))
 }
 

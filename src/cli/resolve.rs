@@ -5,14 +5,13 @@ use std::path::Path;
 
 use clap::Args;
 use provlock::address::ProviderAddress;
-use provlock::diagnostic::{Code, Diagnostic};
+use provlock::diagnostic::{Code, Diagnostic, Result};
 use provlock::dialect::Dialect;
 use provlock::lockfile::merge::Conflict;
 use provlock::lockfile::{Document, Locks};
 use provlock::ops::{self, LockRequest, Rules};
 use provlock::requirements;
 
-use super::Failure;
 use super::environment::environment;
 use super::platforms::PlatformArgs;
 use super::project::Project;
@@ -49,7 +48,7 @@ impl ResolveArgs {
         conflicts: &[Conflict],
         sides: [&Locks; 2],
         ui: &Ui,
-    ) -> Result<Option<Resolved>, Failure> {
+    ) -> Result<Option<Resolved>> {
         if !self.resolve || conflicts.is_empty() {
             return Ok(None);
         }

@@ -4,13 +4,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use provlock::cli_config::Environment;
-use provlock::diagnostic::{Code, Diagnostic};
+use provlock::diagnostic::{Code, Diagnostic, Result};
 use provlock::dialect::Dialect;
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::ops::{RootSearch, Rules, find_roots};
 use provlock::requirements::{self, ModuleCache};
 
-use super::Failure;
 use super::project::{self, Project};
 
 /// What paths are turned into root modules with.
@@ -27,7 +26,7 @@ pub(crate) struct RootArguments<'a> {
 impl RootArguments<'_> {
     /// The root modules that the paths mean, sorted, each once. A directory is a root module; a file stands for the root
     /// module that it is in, or for those that call the module it is in. Without paths it is the current directory.
-    pub(crate) fn roots(&self) -> Result<Vec<PathBuf>, Failure> {
+    pub(crate) fn roots(&self) -> Result<Vec<PathBuf>> {
         let current = [PathBuf::from(".")];
         let paths = if self.paths.is_empty() { &current } else { self.paths };
         let mut roots = Vec::new();
@@ -47,7 +46,7 @@ impl RootArguments<'_> {
             if !is_meant {
                 // What the system says, if nothing has come there since.
                 let error = path.metadata().err().unwrap_or_else(|| ErrorKind::NotFound.into());
-                return Err(vec![*Diagnostic::io("open", path, &error)]);
+                return Err(Diagnostic::io("open", path, &error).into());
             }
             if self.is_root(&directory) { roots.push(directory) } else { modules.push(directory) }
         }
@@ -59,19 +58,19 @@ impl RootArguments<'_> {
         Ok(roots)
     }
 
-    fn below(&self, directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    fn below(&self, directory: &Path) -> Result<Vec<PathBuf>> {
         let roots = self.search(directory)?;
         if roots.is_empty() {
             let message = format!("there is no root module in {} or below", directory.display());
             let error = Diagnostic::error(Code::NoConfiguration, message);
             let help = "a root module has a backend, cloud or provider block or a lock file, and no other module calls it; \
                 [roots] in provlock.toml can only select among these; for any other directory, use -C DIR without --recursive";
-            return Err(vec![error.help(help)]);
+            return Err(error.help(help).into());
         }
         Ok(roots)
     }
 
-    fn search(&self, start: &Path) -> Result<Vec<PathBuf>, Failure> {
+    fn search(&self, start: &Path) -> Result<Vec<PathBuf>> {
         let (canonical, settings) = project::settings(start, self.environment)?;
         let base = settings.path.as_deref().and_then(Path::parent).unwrap_or(&canonical);
         let dialect = self.dialect.or(settings.dialect);
@@ -87,7 +86,7 @@ impl RootArguments<'_> {
 
     /// The root modules below the current directory that use one of these modules. One whose configuration cannot be read
     /// counts: that is for the command to report.
-    fn callers(&self, modules: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    fn callers(&self, modules: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let canonical: Vec<_> = modules.iter().filter_map(|module| module.canonicalize().ok()).collect();
         let mut roots = self.search(Path::new("."))?;
         roots.retain(|root| {

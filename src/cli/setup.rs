@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use clap::{Args, Subcommand};
+use provlock::diagnostic::Result;
 use provlock::lockfile;
 use provlock::lockfile::LOCK_FILE_NAME;
 
 use super::ui::Ui;
-use super::{Failure, Outcome, git};
+use super::{Outcome, git};
 
 #[derive(Subcommand)]
 pub(crate) enum SetupCommand {
@@ -40,10 +41,10 @@ const CONFIGURATION: [(&str, &str); 4] = [
     ("diff.provlock.textconv", "provlock diff --textconv"),
 ];
 
-pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome, Failure> {
+pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome> {
     let SetupCommand::Git(arguments) = command;
     if arguments.write {
-        write(ui).map_err(|error| vec![*error])?;
+        write(ui)?;
     } else {
         ui.print(&lines());
     }
@@ -56,7 +57,7 @@ fn lines() -> String {
 }
 
 /// Writes what is not there yet.
-fn write(ui: &Ui) -> provlock::diagnostic::Result<()> {
+fn write(ui: &Ui) -> Result<()> {
     let top = git::top_directory()?;
     let mut changed = false;
     if git::attributes(&top, &["merge", "diff"], LOCK_FILE_NAME)? != ["provlock", "provlock"] {
@@ -78,7 +79,7 @@ fn write(ui: &Ui) -> provlock::diagnostic::Result<()> {
 }
 
 /// Adds the line at the end, where it wins over any before it.
-fn add_line(path: &Path) -> provlock::diagnostic::Result<()> {
+fn add_line(path: &Path) -> Result<()> {
     let old = lockfile::file::read(path)?;
     let mut new = old.clone().unwrap_or_default();
     let line_break: &[u8] = if new.windows(2).any(|pair| pair == b"\r\n") { b"\r\n" } else { b"\n" };

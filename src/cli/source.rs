@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
+use provlock::diagnostic::Result;
 use provlock::dialect::Dialect;
 use provlock::lockfile::Locks;
 use provlock::package::cache::HashCache;
 use provlock::source::{Offline, Source, SourceKind};
 
-use super::Failure;
 use super::connections::Connections;
 use super::environment::cache_directory;
 use super::ui::Ui;
@@ -112,7 +112,7 @@ impl SourceArgs {
         dialect: Dialect,
         locked: impl IntoIterator<Item = &'a Locks>,
         connections: &Connections<'_>,
-    ) -> Result<Source, Failure> {
+    ) -> Result<Source> {
         if !self.offline {
             return connections.source(dialect);
         }
@@ -143,7 +143,7 @@ impl OnlineArgs {
 }
 
 /// Reads a number of jobs.
-fn jobs(text: &str) -> Result<NonZeroUsize, String> {
+fn jobs(text: &str) -> std::result::Result<NonZeroUsize, String> {
     let number: usize = text.parse().map_err(|_| "must be a number".to_owned())?;
     NonZeroUsize::new(number).ok_or_else(|| "must be at least 1".to_owned())
 }

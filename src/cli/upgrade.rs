@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use clap::Args;
+use provlock::diagnostic::Result;
 use provlock::dialect::Dialect;
 use provlock::ops::{self, ConstraintConflict, LockRequest, UpgradePlan, UpgradeRequest};
 use provlock::requirements::rewrite::{self, FileRewrite};
@@ -17,7 +18,7 @@ use super::rewrites::Rewrites;
 use super::source::SourceArgs;
 use super::ui::Ui;
 use super::what::{Targets, WhatArgs};
-use super::{Failure, GlobalArgs, Outcome, environment::environment};
+use super::{GlobalArgs, Outcome, environment::environment};
 
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -50,7 +51,7 @@ pub(crate) struct UpgradeArgs {
 /// What each root could move to; none for those that failed.
 type Surveys = Vec<Option<UpgradePlan>>;
 
-pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let environment = environment();
     let targets = Targets::providers_at_versions;
     let mut batch =
@@ -70,7 +71,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
         agree(&mut batch, &mut plans);
     }
     if batch.failed() > 0 && !batch.is_recursive() {
-        return Err(batch.errors());
+        return Err(batch.errors().into());
     }
     if arguments.check || arguments.dry_run {
         show(&batch, &plans, ui);
@@ -92,7 +93,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     );
     let done = batch.note(results);
     if batch.failed() > 0 && !batch.is_recursive() {
-        return Err(batch.errors());
+        return Err(batch.errors().into());
     }
     tell(&batch, &plans, &done, ui);
     Ok(if batch.failed() == 0 { Outcome::Done } else { Outcome::Failed })

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use clap::{Args, ValueEnum, ValueHint};
 use provlock::cli_config::Environment;
-use provlock::diagnostic::{Code, Diagnostic, Severity};
+use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, Severity};
 use provlock::dialect::Dialect;
 use provlock::ops::Rules;
 use provlock::ops::verify::{self, CODES, Online, Tracking, Verified, VerifyRequest};
@@ -24,7 +24,7 @@ use super::repository::Repository;
 use super::roots::RootArguments;
 use super::source::OnlineArgs;
 use super::ui::{Downloads, Ui};
-use super::{Failure, GlobalArgs, Outcome, help, invalid_argument};
+use super::{GlobalArgs, Outcome, invalid_argument};
 
 /// How many root modules are checked at a time when most of the time is spent waiting for a registry.
 const ROOTS_ONLINE: usize = 8;
@@ -107,12 +107,12 @@ pub(crate) struct CheckedRoot {
     pub(crate) dialect_reason: &'static str,
 }
 
-fn code(text: &str) -> Result<Code, String> {
+fn code(text: &str) -> std::result::Result<Code, String> {
     let code = CODES.iter().find(|code| code.as_str() == text);
     code.copied().ok_or_else(|| "there is no such finding; docs/findings.md lists them".to_owned())
 }
 
-pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome, Failure> {
+pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let environment = &environment();
     let repository = Repository::around(&environment.current_directory);
     let run = Run {
@@ -154,12 +154,12 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> Resul
 }
 
 /// The commit that `--base` names.
-fn base(revision: Option<&str>, repository: Option<&Repository>) -> Result<Option<String>, Failure> {
+fn base(revision: Option<&str>, repository: Option<&Repository>) -> Result<Option<String>> {
     let Some(revision) = revision else { return Ok(None) };
     let commit = repository.and_then(|repository| repository.commit(revision));
     let unknown = || invalid_argument(format!("--base {revision}: git knows no such commit here"));
     let help = "fetch it first; a shallow clone has only the last commit";
-    commit.map(Some).ok_or_else(|| vec![unknown().help(help)])
+    commit.map(Some).ok_or_else(|| unknown().help(help).into())
 }
 
 impl VerifyArgs {
@@ -220,39 +220,38 @@ struct Run<'a> {
 /// One source for each dialect, made when a root module needs it.
 #[derive(Default)]
 struct Sources {
-    tofu: OnceLock<Result<Source, Failure>>,
-    terraform: OnceLock<Result<Source, Failure>>,
+    tofu: OnceLock<Result<Source>>,
+    terraform: OnceLock<Result<Source>>,
 }
 
 impl Run<'_> {
     /// Checks one root module. What could not be checked comes along.
-    fn check(&self, root: &Path) -> (Option<CheckedRoot>, Vec<Diagnostic>) {
+    fn check(&self, root: &Path) -> (Option<CheckedRoot>, Diagnostics) {
         match self.verify(root) {
             Ok((project, verified)) => {
-                let findings = verified.findings.into_iter().map(|finding| help::run_in(self.directory, finding));
+                let findings = verified.findings.into_iter().map(|finding| finding.in_directory(self.directory));
                 let findings = self.arguments.levelled(findings.collect());
                 let platforms = self.arguments.what.platforms.named(&project.settings);
                 let Project { root: path, lock_path, dialect, dialect_reason, .. } = project;
                 let entries = verified.entries;
                 let root = CheckedRoot { path, lock_path, dialect, findings, entries, platforms, dialect_reason };
-                (Some(root), self.could_not(verified.errors))
+                (Some(root), self.could_not(verified.errors.into()))
             }
             Err(errors) => (None, self.could_not(errors)),
         }
     }
 
     /// Errors with help for this command.
-    fn could_not(&self, errors: Failure) -> Failure {
+    fn could_not(&self, errors: Diagnostics) -> Diagnostics {
         let helpful = |error: Diagnostic| match error.code {
-            Code::NoConfiguration => {
-                error.help("name the root modules, or find all below: provlock verify --recursive")
-            }
+            Code::NoConfiguration => error
+                .help(Help::text("name the root modules, or find all below: ").and_command(["verify", "--recursive"])),
             _ => error,
         };
-        errors.into_iter().map(|error| help::run_in(self.directory, helpful(error))).collect()
+        errors.map(|error| helpful(error).in_directory(self.directory))
     }
 
-    fn verify(&self, root: &Path) -> Result<(Project, Verified), Failure> {
+    fn verify(&self, root: &Path) -> Result<(Project, Verified)> {
         let what = &self.arguments.what;
         let project = Project::open(root, self.dialect, self.environment)?;
         let rules = Rules::new(&project.settings, project.dialect)?;
@@ -263,7 +262,7 @@ impl Run<'_> {
         let progress = |wanted: &_, progress| self.downloads.note(wanted, progress);
         let repository = self.repository.as_ref();
         let before = |(commit, repository): (&String, &Repository)| repository.lock_file_in(commit, root);
-        let base = self.base.as_ref().zip(repository).map(before).transpose().map_err(|error| vec![*error])?.flatten();
+        let base = self.base.as_ref().zip(repository).map(before).transpose()?.flatten();
         let verified = verify::verify(&VerifyRequest {
             root,
             dialect: project.dialect,
@@ -282,7 +281,7 @@ impl Run<'_> {
         Ok((project, verified))
     }
 
-    fn source(&self, dialect: Dialect) -> Result<&Source, Failure> {
+    fn source(&self, dialect: Dialect) -> Result<&Source> {
         let slot = match dialect {
             Dialect::Tofu => &self.sources.tofu,
             Dialect::Terraform => &self.sources.terraform,

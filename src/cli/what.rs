@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
+use provlock::diagnostic::{Help, Result};
 use provlock::dialect::Dialect;
 use provlock::requirements::{self, ModuleCache, Requirements};
 use provlock::version::Version;
 
+use super::invalid_argument;
 use super::platforms::PlatformArgs;
 use super::project::Project;
-use super::{Failure, invalid_argument};
 
 /// What is to be locked.
 #[derive(Args)]
@@ -57,7 +58,7 @@ impl WhatArgs {
         project: &Project,
         environment: &Environment,
         modules: &ModuleCache,
-    ) -> Result<Requirements, Failure> {
+    ) -> Result<Requirements> {
         let options = project.requirements_options(environment, !self.no_tests, self.allow_missing_modules);
         requirements::read_with_cache(&project.root, &options, modules)
     }
@@ -65,16 +66,16 @@ impl WhatArgs {
 
 impl Targets {
     /// Reads `PROVIDER` arguments.
-    pub(crate) fn providers(texts: &[String], dialect: Dialect) -> Result<Self, Failure> {
+    pub(crate) fn providers(texts: &[String], dialect: Dialect) -> Result<Self> {
         if let Some(text) = texts.iter().find(|text| text.contains('@')) {
             let error = invalid_argument(format!("{text:?} names a version, and lock takes providers only"));
-            return Err(vec![error.help(format!("move to that version: provlock upgrade {text}"))]);
+            return Err(error.help(Help::text("move to that version: ").and_command(["upgrade", text])).into());
         }
         Ok(Self { only: addresses(texts, dialect)?, versions: BTreeMap::new() })
     }
 
     /// Reads `PROVIDER[@VERSION]` arguments.
-    pub(crate) fn providers_at_versions(texts: &[String], dialect: Dialect) -> Result<Self, Failure> {
+    pub(crate) fn providers_at_versions(texts: &[String], dialect: Dialect) -> Result<Self> {
         let split = |text: &String| match text.rsplit_once('@') {
             Some((name, version)) => (name.to_owned(), Some(version.to_owned())),
             None => (text.clone(), None),
@@ -85,9 +86,9 @@ impl Targets {
         for (address, version) in only.iter().zip(texts) {
             let Some(text) = version else { continue };
             let version =
-                text.parse().map_err(|error| vec![invalid_argument(format!("{text:?} is no version: {error}"))])?;
+                text.parse().map_err(|error| invalid_argument(format!("{text:?} is not a version: {error}")))?;
             if versions.insert(address.clone(), version).is_some_and(|other| other != versions[address]) {
-                return Err(vec![invalid_argument(format!("{address} is given two versions"))]);
+                return Err(invalid_argument(format!("{address} is given two versions")).into());
             }
         }
         Ok(Self { only, versions })
@@ -95,9 +96,9 @@ impl Targets {
 }
 
 /// Reads the addresses of providers.
-fn addresses(texts: &[String], dialect: Dialect) -> Result<Vec<ProviderAddress>, Failure> {
+fn addresses(texts: &[String], dialect: Dialect) -> Result<Vec<ProviderAddress>> {
     let address = |text: &String| {
-        ProviderAddress::parse(text, dialect).map_err(|error| vec![invalid_argument(format!("{text:?}: {error}"))])
+        ProviderAddress::parse(text, dialect).map_err(|error| invalid_argument(format!("{text:?}: {error}")).into())
     };
     texts.iter().map(address).collect()
 }

@@ -102,7 +102,7 @@ impl Credentials {
         match found {
             Some((token, origin)) if !token.is_sendable() => {
                 let message = format!("the token for {host} from {origin} holds characters that cannot be sent");
-                Err(Box::new(Diagnostic::error(Code::InvalidCliConfiguration, message)))
+                Err(Diagnostic::error(Code::InvalidCliConfiguration, message).into())
             }
             found => Ok(found),
         }
@@ -117,7 +117,7 @@ impl Credentials {
         if !token.is_sendable() {
             let message = format!("the token for {host} holds characters that cannot be sent");
             let error = Diagnostic::error(Code::InvalidArgument, message);
-            return Err(Box::new(error.help("a token is one line of ASCII characters")));
+            return Err(error.help("a token is one line of ASCII characters").into());
         }
         match self.place(host)? {
             TokenStore::File(path) => {
@@ -158,22 +158,20 @@ impl Credentials {
             let path = block.path.display();
             let error =
                 invalid(format!("the token for {host} is written in {path}, which is not changed automatically"));
-            return Err(Box::new(error.help(format!("edit the block credentials \"{host}\" in {path}"))));
+            return Err(error.help(format!("edit the block credentials \"{host}\" in {path}")).into());
         }
         if let Some(config) = self.helper_config.as_ref().filter(|_| block.is_none()) {
             return self.installed_helper().map(TokenStore::Helper).ok_or_else(|| {
                 let message = format!("the credentials helper terraform-credentials-{} is not installed", config.name);
-                Box::new(Diagnostic::error(Code::CredentialsHelper, message).at(config.location.clone(), ""))
+                Diagnostic::error(Code::CredentialsHelper, message).at(config.location.clone(), "").into()
             });
         }
         let Some(path) = self.file.clone() else {
-            return Err(Box::new(invalid("there is no home directory to keep credentials in".to_owned())));
+            return Err(invalid("there is no home directory to keep credentials in".to_owned()).into());
         };
         if let Some(variable) = self.overridden_by {
             let error = invalid(format!("{} is not read while {variable} is set", path.display()));
-            return Err(Box::new(
-                error.help(format!("unset {variable}, or write the token into the file that it names")),
-            ));
+            return Err(error.help(format!("unset {variable}, or write the token into the file that it names")).into());
         }
         Ok(TokenStore::File(path))
     }

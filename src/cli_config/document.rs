@@ -41,8 +41,8 @@ impl Document {
         let file = SourceFile::new(path, quotable(text));
         match syntax::parse(text) {
             Ok(Node { value: Value::Object(entries), .. }) => Ok(Self { file, entries }),
-            Ok(root) => Err(invalid("the file must hold blocks", Location::new(&file, root.span))),
-            Err(error) => Err(invalid(error.message, Location::new(&file, error.offset..error.offset))),
+            Ok(root) => Err(invalid("the file must hold blocks", Location::new(&file, root.span)).into()),
+            Err(error) => Err(invalid(error.message, Location::new(&file, error.offset..error.offset)).into()),
         }
     }
 
@@ -52,8 +52,8 @@ impl Document {
 }
 
 /// An error about a place in a CLI configuration file.
-pub(super) fn invalid(message: impl Into<String>, location: Location) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error(Code::InvalidCliConfiguration, message).at(location, ""))
+pub(super) fn invalid(message: impl Into<String>, location: Location) -> Diagnostic {
+    Diagnostic::error(Code::InvalidCliConfiguration, message).at(location, "")
 }
 
 /// Reads a text file of at most [`SIZE_LIMIT`] bytes.
@@ -61,11 +61,12 @@ pub(super) fn read_text(path: &Path) -> Result<String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(SIZE_LIMIT + 1).read_to_string(&mut text));
     match read {
-        Err(error) => Err(Diagnostic::io("read", path, &error)),
-        Ok(_) if text.len() as u64 > SIZE_LIMIT => Err(Box::new(Diagnostic::error(
+        Err(error) => Err(Diagnostic::io("read", path, &error).into()),
+        Ok(_) if text.len() as u64 > SIZE_LIMIT => Err(Diagnostic::error(
             Code::InvalidCliConfiguration,
             format!("{} is too large for a CLI configuration file", path.display()),
-        ))),
+        )
+        .into()),
         Ok(_) => Ok(text),
     }
 }
@@ -113,7 +114,7 @@ impl<'a> Body<'a> {
         };
         for node in nodes {
             let Value::Object(entries) = &node.value else {
-                return Err(self.invalid(format!("\"{}\" must be a block", entry.key), node));
+                return Err(self.invalid(format!("\"{}\" must be a block", entry.key), node).into());
             };
             blocks.push(self.located(Body { file: self.file, entries }, entry));
         }
@@ -133,7 +134,7 @@ impl<'a> Body<'a> {
     pub(super) fn required_string(self, name: &str, block: &Location) -> Result<Located<&'a str>> {
         match self.string(name)? {
             Some(text) if !text.value.is_empty() => Ok(text),
-            _ => Err(invalid(format!("the block needs the argument \"{name}\""), block.clone())),
+            _ => Err(invalid(format!("the block needs the argument \"{name}\""), block.clone()).into()),
         }
     }
 
@@ -153,7 +154,7 @@ impl<'a> Body<'a> {
         match &node.value {
             Value::Bool(value) => Ok(Some(*value)),
             Value::String(text) if text == "true" || text == "false" => Ok(Some(text == "true")),
-            _ => Err(self.invalid(format!("\"{name}\" must be true or false"), node)),
+            _ => Err(self.invalid(format!("\"{name}\" must be true or false"), node).into()),
         }
     }
 
@@ -165,7 +166,7 @@ impl<'a> Body<'a> {
             _ => None,
         }
         .map(Some)
-        .ok_or_else(|| self.invalid(format!("\"{name}\" must be a whole number"), node))
+        .ok_or_else(|| self.invalid(format!("\"{name}\" must be a whole number"), node).into())
     }
 
     /// Every argument that is a text, by name; others are left out.
@@ -181,11 +182,11 @@ impl<'a> Body<'a> {
             Value::String(text) => {
                 Ok(Located { value: text.as_str(), location: Location::new(self.file, node.span.clone()) })
             }
-            _ => Err(self.invalid(format!("\"{name}\" must be text in double quotes"), node)),
+            _ => Err(self.invalid(format!("\"{name}\" must be text in double quotes"), node).into()),
         }
     }
 
-    fn invalid(self, message: String, node: &Node) -> Box<Diagnostic> {
+    fn invalid(self, message: String, node: &Node) -> Diagnostic {
         invalid(message, Location::new(self.file, node.span.clone()))
     }
 

@@ -30,9 +30,9 @@ impl Helper {
             Ok(Value::Object(properties)) if matches!(properties.get("token"), None | Some(Value::String(_))) => {
                 Ok(properties)
             }
-            Ok(Value::Object(_)) => Err(self.failed("get", host, "printed a token that is no string")),
-            Ok(_) => Err(self.failed("get", host, "printed JSON that is no object")),
-            Err(_) => Err(self.failed("get", host, "printed something that is no JSON object")),
+            Ok(Value::Object(_)) => Err(self.failed("get", host, "printed a token that is no string").into()),
+            Ok(_) => Err(self.failed("get", host, "printed JSON that is no object").into()),
+            Err(_) => Err(self.failed("get", host, "printed something that is no JSON object").into()),
         }
     }
 
@@ -64,17 +64,17 @@ impl Helper {
             "" => format!("gave no error message ({})", finished.status),
             message => format!("says: {message}"),
         };
-        Err(self.failed(verb, host, &why))
+        Err(self.failed(verb, host, &why).into())
     }
 
-    fn failed(&self, verb: &str, host: &Hostname, why: &str) -> Box<Diagnostic> {
+    fn failed(&self, verb: &str, host: &Hostname, why: &str) -> Diagnostic {
         let program = self.program.display();
         let message = format!("cannot {verb} the credentials for {host}: the credentials helper {program} {why}");
         let diagnostic = Diagnostic::error(Code::CredentialsHelper, message);
-        Box::new(match token_variable(host) {
+        match token_variable(host) {
             Some(variable) => diagnostic.help(format!("to do without the helper, set {variable}")),
             None => diagnostic,
-        })
+        }
     }
 }
 

@@ -90,7 +90,7 @@ pub(super) fn read(block: &Located<Body<'_>>, base: &Path, dialect: Dialect) -> 
             continue;
         }
         if !methods.is_empty() {
-            return Err(invalid("\"dev_overrides\" must come before all installation methods", method.location));
+            return Err(invalid("\"dev_overrides\" must come before all installation methods", method.location).into());
         }
         for (address, path) in method.value.texts() {
             let address = ProviderAddress::parse(address, dialect)
@@ -132,7 +132,7 @@ fn mirror_url(text: &Located<&str>) -> Result<Url> {
     let refuse = |why: String| invalid(why, text.location.clone());
     let mut url = Url::parse(text.value).map_err(|error| refuse(format!("the mirror's URL is not valid: {error}")))?;
     if url.scheme() != "https" || !url.has_host() {
-        return Err(refuse("a network mirror must have an https URL".to_owned()));
+        return Err(refuse("a network mirror must have an https URL".to_owned()).into());
     }
     if !url.path().ends_with('/') {
         let path = format!("{}/", url.path());
@@ -144,8 +144,9 @@ fn mirror_url(text: &Located<&str>) -> Result<Url> {
 fn patterns(body: Body<'_>, name: &str, dialect: Dialect) -> Result<Vec<ProviderPattern>> {
     let texts = body.strings(name)?.unwrap_or_default();
     let parse = |text: Located<&str>| {
-        ProviderPattern::parse(text.value, dialect)
-            .map_err(|error| invalid(format!("{:?} is no provider pattern: {error}", text.value), text.location))
+        ProviderPattern::parse(text.value, dialect).map_err(|error| {
+            invalid(format!("{:?} is not a provider pattern: {error}", text.value), text.location).into()
+        })
     };
     texts.into_iter().map(parse).collect()
 }

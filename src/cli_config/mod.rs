@@ -31,7 +31,7 @@ pub use token::{Token, shown_url};
 
 use self::document::{Body, Document, Located, invalid};
 use crate::address::Hostname;
-use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result};
 use crate::dialect::Dialect;
 
 /// What the CLI configuration files say.
@@ -93,21 +93,21 @@ impl fmt::Debug for HelperConfig {
 ///
 /// Reads files below the home directory only as `environment` names it. Unknown blocks are no error: the configuration may
 /// be for a newer version.
-pub fn load(environment: &Environment, dialect: Dialect) -> std::result::Result<CliConfig, Vec<Diagnostic>> {
+pub fn load(environment: &Environment, dialect: Dialect) -> Result<CliConfig> {
     let mut loader = Loader { environment, dialect, config: CliConfig::default(), seen: Vec::new() };
-    let mut errors = Vec::new();
+    let mut errors = Diagnostics::default();
     for path in loader.files(&mut errors) {
         loader.config.debug.push(format!("reading the CLI configuration {}", path.display()));
         match Document::read(&path) {
             Ok(document) => loader.add(document.body(), &mut errors),
-            Err(error) => errors.push(*error),
+            Err(more) => errors.extend(more),
         }
     }
     if let Some(directory) = environment.variable("TF_PLUGIN_CACHE_DIR") {
         loader.config.plugin_cache_dir = Some(environment.current_directory.join(directory));
     }
     loader.find_helper();
-    if errors.is_empty() { Ok(loader.config) } else { Err(errors) }
+    errors.into_result(loader.config)
 }
 
 struct Loader<'a> {
@@ -120,7 +120,7 @@ struct Loader<'a> {
 
 impl Loader<'_> {
     /// The files to read, least important first.
-    fn files(&mut self, errors: &mut Vec<Diagnostic>) -> Vec<PathBuf> {
+    fn files(&mut self, errors: &mut Diagnostics) -> Vec<PathBuf> {
         if let Some((variable, path)) = self.environment.configuration_override() {
             if path.exists() {
                 return vec![path];
@@ -134,13 +134,13 @@ impl Loader<'_> {
         if let Some(directory) = self.environment.configuration_directory(self.dialect) {
             match configuration_files_in(&directory) {
                 Ok(more) => files.extend(more),
-                Err(error) => errors.push(*Diagnostic::io("read", &directory, &error)),
+                Err(error) => errors.push(Diagnostic::io("read", &directory, &error)),
             }
         }
         files
     }
 
-    fn add(&mut self, body: Body<'_>, errors: &mut Vec<Diagnostic>) {
+    fn add(&mut self, body: Body<'_>, errors: &mut Diagnostics) {
         let steps: [fn(&mut Self, Body<'_>) -> Result<()>; 7] = [
             Self::add_credentials,
             Self::add_helper,
@@ -150,7 +150,7 @@ impl Loader<'_> {
             Self::add_registry_protocols,
             Self::add_oci,
         ];
-        errors.extend(steps.into_iter().filter_map(|step| step(self, body).err()).map(|error| *error));
+        errors.extend(steps.into_iter().filter_map(|step| step(self, body).err()).flatten());
         for key in body.keys().filter(|key| !KNOWN.contains(&key.value)) {
             let (line, column) = key.location.line_column();
             let place = format!("{}:{line}:{column}", key.location.path().display());
@@ -174,11 +174,13 @@ impl Loader<'_> {
     fn add_helper(&mut self, body: Body<'_>) -> Result<()> {
         for (name, block) in body.labelled_blocks("credentials_helper")? {
             if name.is_empty() || name.contains(['/', '\\']) {
-                return Err(invalid("a helper's name is part of a program's name and holds no slash", block.location));
+                return Err(
+                    invalid("a helper's name is part of a program's name and holds no slash", block.location).into()
+                );
             }
             if let Some(other) = self.config.credentials_helper.as_ref().filter(|other| other.name != name) {
                 let error = invalid("there may be only one credentials_helper block", block.location);
-                return Err(Box::new(error.at(other.location.clone(), "the other one")));
+                return Err(error.at(other.location.clone(), "the other one").into());
             }
             let arguments = block.value.strings("args")?.unwrap_or_default();
             self.config.credentials_helper = Some(HelperConfig {
@@ -235,7 +237,7 @@ impl Loader<'_> {
         for (label, block) in body.labelled_blocks("oci_credentials")? {
             let credentials = oci::read_credentials(label, &block)?;
             if self.config.oci_credentials.iter().any(|other| other.repository_prefix == label) {
-                return Err(invalid(format!("{label:?} has two oci_credentials blocks"), block.location));
+                return Err(invalid(format!("{label:?} has two oci_credentials blocks"), block.location).into());
             }
             self.config.oci_credentials.push(credentials);
         }
@@ -249,7 +251,7 @@ impl Loader<'_> {
     fn only_one(&mut self, name: &'static str, block: &Located<Body<'_>>) -> Result<()> {
         if let Some((_, other)) = self.seen.iter().find(|(other, _)| *other == name) {
             let error = invalid(format!("there may be only one {name} block"), block.location.clone());
-            return Err(Box::new(error.at(other.clone(), "the other one")));
+            return Err(error.at(other.clone(), "the other one").into());
         }
         self.seen.push((name, block.location.clone()));
         Ok(())
@@ -306,7 +308,7 @@ fn configuration_files_in(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
 }
 
 fn hostname(label: &str, location: &Location) -> Result<Hostname> {
-    Hostname::parse(label).map_err(|error| invalid(error.to_string(), location.clone()))
+    Hostname::parse(label).map_err(|error| invalid(error.to_string(), location.clone()).into())
 }
 
 /// Replaces `$NAME` and `${NAME}` by environment variables, as both programs do for `plugin_cache_dir`.

@@ -68,13 +68,13 @@ pub(super) fn read_credentials(prefix: &str, block: &Located<Body<'_>>) -> Resul
             OciLogin::OAuth { access_token, refresh_token }
         }
         ((None, None, None, None), Some(_)) if prefix.contains('/') => {
-            return Err(refuse("\"docker_credentials_helper\" is for whole hosts, not for a path"));
+            return Err(refuse("\"docker_credentials_helper\" is for whole hosts, not for a path").into());
         }
         ((None, None, None, None), Some(name)) => OciLogin::DockerHelper(name),
         _ => {
             return Err(refuse(
                 "the block needs username and password, or access_token and refresh_token, or docker_credentials_helper",
-            ));
+            ).into());
         }
     };
     Ok(OciCredentials { repository_prefix: prefix.to_owned(), login, location: block.location.clone() })
@@ -88,7 +88,7 @@ pub(super) fn read_defaults(block: &Located<Body<'_>>) -> Result<OciDefaultCrede
     let files = body.strings("docker_style_config_files")?;
     if files.is_some() && !discover {
         let message = "\"docker_style_config_files\" has no meaning without \"discover_ambient_credentials\"";
-        return Err(invalid(message, block.location.clone()));
+        return Err(invalid(message, block.location.clone()).into());
     }
     Ok(OciDefaultCredentials {
         discover_ambient_credentials: discover,
@@ -101,7 +101,7 @@ pub(super) fn read_defaults(block: &Located<Body<'_>>) -> Result<OciDefaultCrede
 fn helper(body: Body<'_>) -> Result<Option<String>> {
     let Some(name) = body.string("docker_credentials_helper")? else { return Ok(None) };
     if name.value.is_empty() || name.value.contains(['/', '\\']) {
-        return Err(invalid("the helper's name is part of a program's name and holds no slash", name.location));
+        return Err(invalid("the helper's name is part of a program's name and holds no slash", name.location).into());
     }
     Ok(Some(name.value.to_owned()))
 }

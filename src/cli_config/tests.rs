@@ -142,7 +142,7 @@ mod search {
         assert!(home.load().credentials_helper.unwrap().program.is_none());
         assert_eq!(token_of(&home.credentials(), "h.test"), None, "a helper that is missing stops nothing");
         let error = home.credentials().store(&host("h.test"), &Token::new("t").unwrap()).unwrap_err();
-        assert!(error.message.contains("not installed"));
+        assert!(error[0].message.contains("not installed"));
         let xdg = home.path("data");
         home.set("XDG_DATA_HOME", xdg.to_str().unwrap());
         let platform = crate::platform::Platform::current();
@@ -358,5 +358,5 @@ fn a_token_that_cannot_be_sent_is_an_error_that_does_not_show_it() {
     let mut home = Home::new();
     home.set("TF_TOKEN_h_test", "abc\ndef");
     let error = home.credentials().token(&host("h.test")).unwrap_err();
-    assert!(error.message.contains("TF_TOKEN_h_test") && !format!("{error:?}").contains("abc"));
+    assert!(error[0].message.contains("TF_TOKEN_h_test") && !format!("{error:?}").contains("abc"));
 }

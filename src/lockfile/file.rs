@@ -21,7 +21,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     match regular_file::read(path, SIZE_LIMIT) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Diagnostic::io("read", path, &error)),
+        Err(error) => Err(Diagnostic::io("read", path, &error).into()),
     }
 }
 
@@ -49,7 +49,7 @@ fn replace(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
         return Err(changed(path).into());
     }
     persist(file, &target, expected_old.is_some()).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => changed(path).into(),
+        ErrorKind::AlreadyExists => changed(path),
         _ => failed(&error),
     })?;
     Ok(())
@@ -75,17 +75,17 @@ pub fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
             let unrestored = |done: &&Replacement<'_>| {
                 done.old.is_none_or(|content| replace(done.path, Some(done.new), content).is_err())
             };
-            let unrestored = replacements[..index].iter().filter(unrestored);
+            let unrestored: Vec<_> = replacements[..index].iter().filter(unrestored).collect();
             let note =
-                |file: &Replacement<'_>| format!("{} was written, and could not be restored", file.path.display());
-            return Err(Box::new(unrestored.map(note).fold(*error, Diagnostic::note)));
+                |file: &&Replacement<'_>| format!("{} was written, and could not be restored", file.path.display());
+            return Err(error.map(|error| unrestored.iter().map(note).fold(error, Diagnostic::note)));
         }
     }
     Ok(())
 }
 
 /// Why a file could not be replaced, and what to do about it.
-fn not_written(path: &Path, error: &std::io::Error) -> Box<Diagnostic> {
+fn not_written(path: &Path, error: &std::io::Error) -> Diagnostic {
     let help = match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "make its directory writable: a new file is made there and then takes the place of the old one"
@@ -94,7 +94,7 @@ fn not_written(path: &Path, error: &std::io::Error) -> Box<Diagnostic> {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room on the disk of its directory",
         _ => "check its directory, where a new file is made before it takes the place of the old one",
     };
-    Box::new(Diagnostic::io("write", path, error).help(help))
+    Diagnostic::io("write", path, error).help(help)
 }
 
 fn changed(path: &Path) -> Diagnostic {

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::address::Hostname;
 use crate::cli_config::token_variable;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help};
 
 /// A request that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ pub enum RequestErrorKind {
     /// A plain HTTP URL of a host that no `host` block names so, or a URL of another scheme.
     Insecure,
     /// The token for the host could not be had.
-    Credentials(Box<Diagnostic>),
+    Credentials(Diagnostics),
 }
 
 /// Why a download failed.
@@ -72,32 +72,33 @@ pub enum DownloadError<E> {
 impl RequestError {
     /// The error for the user, with what to do next. `what` says what was wanted, for example
     /// "hashicorp/aws 5.0.0 for `linux_amd64`".
-    pub fn into_diagnostic(self, what: &str) -> Box<Diagnostic> {
-        if let RequestErrorKind::Credentials(diagnostic) = self.kind {
-            return Box::new(diagnostic.note(format!("needed for {what}")));
+    pub fn into_diagnostic(self, what: &str) -> Diagnostics {
+        if let RequestErrorKind::Credentials(diagnostics) = self.kind {
+            return diagnostics.map(|diagnostic| diagnostic.note(format!("needed for {what}")));
         }
         let code = match self.kind {
             RequestErrorKind::Unauthorized { .. } => Code::Unauthorized,
             _ => Code::RequestFailed,
         };
         let diagnostic = Diagnostic::error(code, format!("cannot get {what}: {self}"));
-        Box::new(match self.help() {
-            Some(help) => diagnostic.help(help),
-            None => diagnostic,
-        })
+        Diagnostic { help: self.help(), ..diagnostic }.into()
     }
 
-    fn help(&self) -> Option<String> {
+    fn help(&self) -> Option<Help> {
         match &self.kind {
             RequestErrorKind::Unauthorized { credentials_sent: true, .. } => {
                 let host = self.credentials_of.as_ref()?;
-                Some(format!("check where the token comes from: provlock login --check {host}"))
+                let command = ["login".to_owned(), "--check".to_owned(), host.to_string()];
+                Some(Help::text("check where the token comes from: ").and_command(command))
             }
             RequestErrorKind::Unauthorized { .. } => Some(match &self.credentials_of {
-                Some(host) => match token_variable(host) {
-                    Some(variable) => format!("add credentials: provlock login {host}, or set {variable}"),
-                    None => format!("add credentials: provlock login {host}"),
-                },
+                Some(host) => {
+                    let help = Help::text("add credentials: ").and_command(["login".to_owned(), host.to_string()]);
+                    match token_variable(host) {
+                        Some(variable) => help.and_text(format!(", or set {variable}")),
+                        None => help,
+                    }
+                }
                 None => {
                     "this server must answer without credentials, since registries' tokens are not sent to it".into()
                 }

@@ -12,7 +12,7 @@ use url::Url;
 use super::*;
 use crate::address::Hostname;
 use crate::cli_config::{CliConfig, Credentials, Environment};
-use crate::diagnostic::Code;
+use crate::diagnostic::{Code, Help, HelpPart};
 use crate::dialect::Dialect;
 
 const TOKEN: &str = "s3cr3t";
@@ -378,7 +378,7 @@ fn json_that_is_none_is_an_error_that_names_the_url() {
     let url = server.url("127.0.0.1", "/x?sig=s3cr3t");
     let error = plain_client().get_json::<serde_json::Value>(&url, None, 1000, Purpose::Registry).unwrap_err();
     assert!(matches!(error.kind, RequestErrorKind::InvalidBody(_)));
-    let text = error.into_diagnostic("acme/gamma").message.clone();
+    let text = error.into_diagnostic("acme/gamma")[0].message.clone();
     assert!(text.contains("/x?[redacted]") && !text.contains(TOKEN), "{text}");
 }
 
@@ -416,7 +416,7 @@ fn an_answer_that_cannot_be_read_is_not_quoted() {
         let asked = plain_client().get_json::<Numbers>(&url, Some(&host("h.test")), 1000, Purpose::Registry);
         let error = asked.unwrap_err();
         assert_eq!(error.kind, RequestErrorKind::InvalidBody(why.to_owned()), "{answer}");
-        assert!(!error.into_diagnostic("x").message.contains(TOKEN));
+        assert!(!error.into_diagnostic("x")[0].message.contains(TOKEN));
     }
 }
 
@@ -428,18 +428,28 @@ fn the_user_learns_how_to_add_credentials() {
         credentials_of: credentials_of.map(host),
     };
     let diagnostic = error(false, Some("my-h.test")).into_diagnostic("the versions of my-h.test/a/b");
-    assert_eq!(diagnostic.code, Code::Unauthorized);
+    assert_eq!(diagnostic[0].code, Code::Unauthorized);
     let message =
         "cannot get the versions of my-h.test/a/b: https://h.test/v1/ was refused (401); no credentials were sent";
-    assert_eq!(diagnostic.message, message);
-    let help = diagnostic.help.unwrap();
-    assert_eq!(help, "add credentials: provlock login my-h.test, or set TF_TOKEN_my__h_test");
-    let diagnostic = error(true, Some("h.test:8443")).into_diagnostic("x");
-    assert!(diagnostic.message.ends_with("was refused (401) with the credentials that were sent"));
-    assert!(diagnostic.help.unwrap().contains("provlock login --check h.test:8443"));
+    assert_eq!(diagnostic[0].message, message);
+    let help = diagnostic[0].help.clone().unwrap();
     assert_eq!(
-        error(false, Some("h.test:8443")).into_diagnostic("x").help.unwrap(),
-        "add credentials: provlock login h.test:8443"
+        help,
+        Help::text("add credentials: ").and_command(["login", "my-h.test"]).and_text(", or set TF_TOKEN_my__h_test")
+    );
+    let diagnostic = error(true, Some("h.test:8443")).into_diagnostic("x");
+    assert!(diagnostic[0].message.ends_with("was refused (401) with the credentials that were sent"));
+    assert!(
+        diagnostic[0]
+            .help
+            .as_ref()
+            .unwrap()
+            .parts()
+            .contains(&HelpPart::Command(["login", "--check", "h.test:8443"].into()))
+    );
+    assert_eq!(
+        error(false, Some("h.test:8443")).into_diagnostic("x")[0].help.clone().unwrap(),
+        Help::text("add credentials: ").and_command(["login", "h.test:8443"])
     );
 }
 

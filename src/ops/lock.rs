@@ -9,7 +9,7 @@ use super::policy::Rules;
 use super::record::{Recorded, is_recorded, record};
 use super::select::{Candidate, Selected};
 use crate::address::{Hostname, ProviderAddress};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
 use crate::dialect::Dialect;
 use crate::hash::HashScheme;
 use crate::lockfile::{self, Document, LockedProvider, Locks, ProviderDiff};
@@ -97,13 +97,13 @@ pub(super) struct Supplied<'a> {
 
 impl Plan<'_> {
     /// Why the policy does not allow the packages, with the places that require them.
-    fn against_signatures(&self, packages: &[Arc<Fetched>], rules: &Rules) -> Vec<Diagnostic> {
+    fn against_signatures(&self, packages: &[Arc<Fetched>], rules: &Rules) -> Diagnostics {
         let release = format!("{} {}", self.candidate.address.short(self.candidate.dialect), self.version);
-        let mut errors = Vec::new();
+        let mut errors = Diagnostics::default();
         for package in packages {
             let against = rules.against_signature(self.candidate.address, &release, &package.authentication);
             for error in against {
-                add_error(&mut errors, self.candidate.at_declarations(error));
+                errors.merge(self.candidate.at_declarations(error));
             }
         }
         errors
@@ -129,10 +129,7 @@ pub(super) fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &S
 }
 
 /// The providers to lock, each with its entry and the version that was chosen for it.
-pub(super) fn candidates<'a>(
-    request: &LockRequest<'a>,
-    old: &'a Locks,
-) -> std::result::Result<Vec<Candidate<'a>>, Vec<Diagnostic>> {
+pub(super) fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candidate<'a>>> {
     let required = &request.requirements.providers;
     let unknown: Vec<_> = request.only.iter().filter(|address| !required.contains_key(address)).collect();
     if !unknown.is_empty() {
@@ -152,8 +149,8 @@ pub(super) fn candidates<'a>(
         dialect: request.dialect,
     };
     let candidates: Vec<_> = wanted.map(candidate).collect();
-    let errors: Vec<_> = candidates.iter().flat_map(|candidate| not_allowed(candidate, request.rules)).collect();
-    if errors.is_empty() { Ok(candidates) } else { Err(errors) }
+    let errors: Diagnostics = candidates.iter().flat_map(|candidate| not_allowed(candidate, request.rules)).collect();
+    errors.into_result(candidates)
 }
 
 /// Why the policy does not allow a provider, with the places that require it.
@@ -186,13 +183,13 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
         // Without packages there would be no hashes, and any package would be accepted.
         let message = format!("there is no platform to lock {address} {version} for");
         let error = candidate.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
-        return Err(Box::new(error.help("name the platforms, for example: --platform linux_amd64")));
+        return Err(error.help("name the platforms, for example: --platform linux_amd64").into());
     }
     if let Some(listed) = listed
         && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))
     {
         let wanted = PackageId { address: address.clone(), version, platform: missing.clone() };
-        return Err(wanted.not_available(listed));
+        return Err(wanted.not_available(listed).into());
     }
     let warning = |text: &String| {
         Diagnostic::warning(Code::RequestFailed, format!("{} says about {address}: {text}", address.hostname))
@@ -225,7 +222,11 @@ fn fewer_platforms(candidate: &Candidate<'_>, new: &LockedProvider) -> Option<Di
     let message = format!("{name} had {before} h1 hashes, one for each platform, and {} has {after}", new.version);
     let warning = Diagnostic::warning(Code::PlatformNotKnown, message)
         .note("no platforms are named, and which ones the other hashes were for is not known")
-        .help("name all that your team uses, as in: provlock lock -p linux_amd64,darwin_arm64; or in provlock.toml");
+        .help(
+            Help::text("name all that your team uses, as in: ")
+                .and_command(["lock", "-p", "linux_amd64,darwin_arm64"])
+                .and_text("; or in provlock.toml"),
+        );
     Some(match candidate.document.entry(candidate.address) {
         Some(entry) => warning.at(entry.block.clone(), ""),
         None => warning,
@@ -237,9 +238,9 @@ pub(super) fn assemble(
     request: &LockRequest<'_>,
     (old, carried_over): &(Locks, BTreeMap<ProviderAddress, ProviderAddress>),
     supplied: Vec<Supplied<'_>>,
-) -> std::result::Result<LockOutcome, Vec<Diagnostic>> {
+) -> Result<LockOutcome> {
     let mut warnings = request.requirements.warnings.clone();
-    let mut errors = Vec::new();
+    let mut errors = Diagnostics::default();
     let mut locks = old.clone();
     for Supplied { plan, packages } in &supplied {
         warnings.extend(plan.warnings.iter().cloned());
@@ -252,7 +253,7 @@ pub(super) fn assemble(
                 warnings.extend(fewer_platforms(&plan.candidate, &provider).filter(|_| !request.platforms_are_named));
                 locks.insert(plan.candidate.address.clone(), provider);
             }
-            Err(error) => errors.push(*error),
+            Err(more) => errors.extend(more),
         }
     }
     if !errors.is_empty() {
@@ -298,15 +299,4 @@ pub(super) fn carry_over(request: &LockRequest<'_>) -> (Locks, BTreeMap<Provider
         }
     }
     (new, carried_over)
-}
-
-/// Adds an error. What fails for several providers in the same words is one error with several places.
-pub(super) fn add_error(errors: &mut Vec<Diagnostic>, error: Diagnostic) {
-    match errors.iter_mut().find(|known| known.says_the_same(&error)) {
-        Some(known) => {
-            let new: Vec<_> = error.labels.into_iter().filter(|label| !known.labels.contains(label)).collect();
-            known.labels.extend(new);
-        }
-        None => errors.push(error),
-    }
 }

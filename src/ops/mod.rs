@@ -15,6 +15,6 @@ pub use age::{MinimumAge, Reason};
 pub use lock::{LockOutcome, LockRequest, ProviderReport};
 pub use policy::Rules;
 pub use roots::{RootSearch, find_roots};
-pub use schedule::{Locked, lock, lock_all};
+pub use schedule::{lock, lock_all};
 pub use shared_constraints::{ConstraintConflict, agree};
 pub use upgrade::{PlannedUpgrade, UpgradePlan, UpgradeRequest, plan_upgrades};

@@ -3,7 +3,7 @@
 use crate::address::{Hostname, ProviderAddress};
 use crate::authentication::Authentication;
 use crate::cli_config::{PatternError, ProviderPattern};
-use crate::diagnostic::{self, Code, Diagnostic, Location};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result};
 use crate::dialect::Dialect;
 use crate::settings::Settings;
 
@@ -29,9 +29,9 @@ impl Rules {
     ///
     /// # Errors
     /// Namespaces, patterns and addresses that cannot be understood, each with its place.
-    pub fn new(settings: &Settings, dialect: Dialect) -> Result<Self, Vec<Diagnostic>> {
+    pub fn new(settings: &Settings, dialect: Dialect) -> Result<Self> {
         let policy = &settings.policy;
-        let mut errors = Vec::new();
+        let mut errors = Diagnostics::default();
         let namespace = |text: &str| match ProviderPattern::parse(&format!("{text}/*"), dialect) {
             Err(PatternError::Shape) => Err("a namespace is [HOSTNAME/]NAMESPACE".to_owned()),
             pattern => pattern.map_err(|error| error.to_string()),
@@ -51,7 +51,7 @@ impl Rules {
         let min_age_exempt = understood(exempt, &mut errors);
         let (hosts, require_signed) = (policy.allowed_hosts.clone(), policy.require_signed);
         let rules = Self { hosts, namespaces, require_signed, trust, min_age_exempt };
-        if errors.is_empty() { Ok(rules) } else { Err(errors) }
+        errors.into_result(rules)
     }
 
     /// The providers that no age is demanded of.
@@ -109,8 +109,8 @@ impl Rules {
 }
 
 /// The values that could be read; the errors of the others are collected.
-fn understood<T>(values: impl Iterator<Item = diagnostic::Result<T>>, errors: &mut Vec<Diagnostic>) -> Vec<T> {
-    values.filter_map(|value| value.map_err(|error| errors.push(*error)).ok()).collect()
+fn understood<T>(values: impl Iterator<Item = Result<T>>, errors: &mut Diagnostics) -> Vec<T> {
+    values.filter_map(|value| value.map_err(|error| errors.extend(error)).ok()).collect()
 }
 
 impl Trust {

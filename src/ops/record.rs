@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::select::Candidate;
 use crate::authentication::Authentication;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Result};
 use crate::hash::{Hash, HashScheme};
 use crate::lockfile::LockedProvider;
 use crate::package::cache::CachedPackage;
@@ -43,7 +43,7 @@ pub(crate) fn record(
         let contradicted = !packages.is_empty() && !kept.iter().any(confirmed);
         match (contradicted, has_zh) {
             (true, true) if accept_changed_hashes => {}
-            (true, true) => return Err(Box::new(refusal(candidate, &version, kept, packages))),
+            (true, true) => return Err(refusal(candidate, &version, kept, packages).into()),
             (true, false) => {
                 warning = Some(unconfirmed(candidate, &version, kept));
                 hashes.extend(kept.iter().filter(|hash| stays(hash)).cloned());
@@ -82,9 +82,11 @@ fn refusal(
     };
     error
         .note("the release was replaced after it was locked, or the lock file was changed by hand or by an attacker")
-        .help(format!(
-            "compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes {name}"
-        ))
+        .help(Help::text("compare with the provider's release page; if the new release is right: ").and_command([
+            "lock",
+            "--accept-changed-hashes",
+            &name,
+        ]))
 }
 
 /// A warning about `zh:` hashes that the release does not have, where its SHA256SUMS, which has them all, is known.
@@ -123,7 +125,7 @@ fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Has
     let message = format!("none of the {} recorded hashes of {name} {version} could be confirmed", kept.len());
     let warning = Diagnostic::warning(Code::HashesChanged, message)
         .note("they may belong to platforms that were not asked for, or to another package")
-        .help("lock all platforms that your team uses, then look at: provlock verify --online");
+        .help(Help::text("lock all platforms that your team uses, then look at: ").and_command(["verify", "--online"]));
     match candidate.document.entry(candidate.address) {
         Some(entry) => warning.at(entry.block.clone(), ""),
         None => warning,

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result, Severity};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::parallel;
@@ -40,10 +40,10 @@ pub struct RootSearch<'a> {
 ///
 /// # Errors
 /// Directories that cannot be read.
-pub fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Result<Vec<PathBuf>, Vec<Diagnostic>> {
+pub fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Result<Vec<PathBuf>> {
     let start = search.start;
-    let canonical = start.canonicalize().map_err(|error| vec![*Diagnostic::io("open", start, &error)])?;
-    let filter = Filter::new(search.filter).map_err(|error| vec![*error])?;
+    let canonical = start.canonicalize().map_err(|error| Diagnostic::io("open", start, &error))?;
+    let filter = Filter::new(search.filter)?;
     let directories = module_directories(start, &canonical)?;
     let read = |(canonical, shown): (PathBuf, PathBuf)| {
         let (module, has_lock_file) = read_module(&canonical, &shown, search.dialect, modules);
@@ -86,8 +86,8 @@ fn calls_to_others(module: &Module) -> impl Iterator<Item = PathBuf> {
 }
 
 /// The directories that hold files of a configuration or a lock file: the canonical path of each, and how it is shown.
-fn module_directories(start: &Path, canonical: &Path) -> Result<BTreeMap<PathBuf, PathBuf>, Vec<Diagnostic>> {
-    let found = Mutex::new((BTreeMap::new(), Vec::new()));
+fn module_directories(start: &Path, canonical: &Path) -> Result<BTreeMap<PathBuf, PathBuf>> {
+    let found = Mutex::new((BTreeMap::new(), Diagnostics::default()));
     let walker = WalkBuilder::new(canonical)
         .hidden(false)
         .git_global(false)
@@ -117,7 +117,7 @@ fn module_directories(start: &Path, canonical: &Path) -> Result<BTreeMap<PathBuf
         })
     });
     let (directories, errors) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if errors.is_empty() { Ok(directories) } else { Err(errors) }
+    errors.into_result(directories)
 }
 
 fn is_skipped(entry: &DirEntry) -> bool {
@@ -160,12 +160,12 @@ impl Filter {
     }
 }
 
-fn globs(globs: &[Glob]) -> crate::diagnostic::Result<GlobSet> {
+fn globs(globs: &[Glob]) -> Result<GlobSet> {
     let mut set = GlobSetBuilder::new();
     for glob in globs {
         set.add(glob.clone());
     }
-    let invalid = |error: globset::Error| Box::new(Diagnostic::error(Code::InvalidArgument, error.to_string()));
+    let invalid = |error: globset::Error| Diagnostic::error(Code::InvalidArgument, error.to_string()).into();
     set.build().map_err(invalid)
 }
 

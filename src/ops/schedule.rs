@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use super::lock::{LockOutcome, LockRequest, Plan, Supplied};
-use super::lock::{add_error, assemble, candidates, carry_over, drop_dev_overrides, plan};
+use super::lock::{assemble, candidates, carry_over, drop_dev_overrides, plan};
 use super::select::Candidate;
 use crate::address::{Hostname, ProviderAddress};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::lockfile::Locks;
 use crate::parallel::{self, WAITING_REQUESTS};
 use crate::platform::Platform;
@@ -20,12 +20,9 @@ use crate::settings::PlatformSelection;
 use crate::source::{Fetched, PackageId, ProgressSink, Source};
 use crate::version::Version;
 
-/// What a root module came to: its new lock file, or all that is wrong.
-pub type Locked = std::result::Result<LockOutcome, Vec<Diagnostic>>;
-
 /// Computes the lock file that meets the configuration. Nothing is written; all errors are collected.
-pub fn lock(request: &LockRequest<'_>, source: &Source, progress: ProgressSink<'_>) -> Locked {
-    let outcome = Mutex::new(Err(Vec::new()));
+pub fn lock(request: &LockRequest<'_>, source: &Source, progress: ProgressSink<'_>) -> Result<LockOutcome> {
+    let outcome = Mutex::new(Err(Diagnostics::default()));
     lock_all(std::slice::from_ref(request), source, progress, &|_, locked| {
         *outcome.lock().unwrap_or_else(PoisonError::into_inner) = locked;
     });
@@ -38,7 +35,7 @@ pub fn lock_all(
     requests: &[LockRequest<'_>],
     source: &Source,
     progress: ProgressSink<'_>,
-    finished: &(dyn Fn(usize, Locked) + Sync),
+    finished: &(dyn Fn(usize, Result<LockOutcome>) + Sync),
 ) {
     let old: Vec<_> = requests.iter().map(carry_over).collect();
     let mut overridden = Vec::new();
@@ -189,15 +186,15 @@ impl<'a> Root<'a> {
         self.awaited.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    fn outcome(&self, packages: &[Package<'_>]) -> Locked {
-        let (mut supplied, mut errors) = (Vec::with_capacity(self.plans.len()), Vec::new());
+    fn outcome(&self, packages: &[Package<'_>]) -> Result<LockOutcome> {
+        let (mut supplied, mut errors) = (Vec::with_capacity(self.plans.len()), Diagnostics::default());
         let mut fetched = self.packages.iter().map(|index| packages[*index].fetched.get());
         for plan in self.plans {
             let mut packages = Vec::with_capacity(plan.platforms.len());
             for package in fetched.by_ref().take(plan.platforms.len()) {
                 match package.and_then(Option::as_ref) {
                     Some(Ok(package)) => packages.push(Arc::clone(package)),
-                    Some(Err(error)) => add_error(&mut errors, (**error).clone()),
+                    Some(Err(error)) => error.iter().cloned().for_each(|error| errors.merge(error)),
                     None => {}
                 }
             }
@@ -269,10 +266,10 @@ fn ask_ahead(candidates: &[&Candidate<'_>], requests: &[LockRequest<'_>], source
 
 /// Selects the versions for every root; all its errors, if there are any.
 fn plan_all<'a>(
-    candidates: Vec<std::result::Result<Vec<Candidate<'a>>, Vec<Diagnostic>>>,
+    candidates: Vec<Result<Vec<Candidate<'a>>>>,
     requests: &[LockRequest<'a>],
     source: &Source,
-) -> Vec<std::result::Result<Vec<Plan<'a>>, Vec<Diagnostic>>> {
+) -> Vec<Result<Vec<Plan<'a>>>> {
     let mut planned = Vec::new();
     let mut all = Vec::new();
     for (index, candidates) in candidates.into_iter().enumerate() {
@@ -284,8 +281,8 @@ fn plan_all<'a>(
     for (index, plan) in plans {
         match (&mut planned[index], plan) {
             (Ok(plans), Ok(plan)) => plans.push(plan),
-            (root @ Ok(_), Err(error)) => *root = Err(vec![*error]),
-            (Err(errors), Err(error)) => add_error(errors, *error),
+            (root @ Ok(_), Err(error)) => *root = Err(error),
+            (Err(errors), Err(more)) => more.into_iter().for_each(|error| errors.merge(error)),
             (Err(_), Ok(_)) => {}
         }
     }

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use super::age::{self, MinimumAge};
 use crate::address::ProviderAddress;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
 use crate::dialect::Dialect;
 use crate::lockfile::{Document, LockedProvider};
 use crate::requirements::{DeclarationKind, Requirement};
-use crate::source::{AvailableVersion, AvailableVersions, Source, speaks_supported_protocol, unsupported_protocol};
+use crate::source::{
+    AvailableVersion, AvailableVersions, Source, SourceError, speaks_supported_protocol, unsupported_protocol,
+};
 use crate::version::Version;
 
 /// A provider whose version is to be selected.
@@ -36,10 +38,10 @@ impl Candidate<'_> {
     pub(crate) fn available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
         let available = source.versions(self.address);
         available.map_err(|error| {
-            let error = *error.into_diagnostic();
-            let is_implied = error.code == Code::ProviderNotFound && !self.has_entry();
+            let is_implied = matches!(error, SourceError::NoSuchProvider(_)) && !self.has_entry();
             let why = "no entry of required_providers names its source, so it is taken for a provider of hashicorp";
-            Box::new(self.at_declarations(if is_implied { error.note(why) } else { error }))
+            let place = |error: Diagnostic| self.at_declarations(if is_implied { error.note(why) } else { error });
+            error.into_diagnostic().map(place)
         })
     }
 
@@ -72,7 +74,7 @@ impl Candidate<'_> {
             (Some(chosen), _) => {
                 self.listed(chosen, available)?;
                 if !self.requirement.constraints.allows(chosen) {
-                    return Err(self.chosen_against_constraints(chosen));
+                    return Err(self.chosen_against_constraints(chosen).into());
                 }
                 as_it_is(chosen.clone())
             }
@@ -87,7 +89,7 @@ impl Candidate<'_> {
     pub(crate) fn supported(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
         match available.versions.get(version) {
             Some(offer) if !speaks_supported_protocol(&offer.protocols) => {
-                Err(self.unsupported(version, offer, available))
+                Err(self.unsupported(version, offer, available).into())
             }
             _ => Ok(()),
         }
@@ -106,37 +108,40 @@ impl Candidate<'_> {
         }
         let message = format!("there is no version {chosen} of {}", self.name());
         let error = Diagnostic::error(Code::NoMatchingVersion, message);
-        Err(Box::new(match available.versions.keys().next_back() {
+        Err(Diagnostics::from(match available.versions.keys().next_back() {
             Some(newest) => error.note(format!("the newest version there is: {newest}")),
             None => error,
         }))
     }
 
     /// The error for a version that was chosen although a constraint does not allow it.
-    pub(crate) fn chosen_against_constraints(&self, chosen: &Version) -> Box<Diagnostic> {
+    pub(crate) fn chosen_against_constraints(&self, chosen: &Version) -> Diagnostic {
         let name = self.name();
         let message = format!("{name} cannot be {chosen}, because {}", self.wish());
         let error = self.at_constraints(Diagnostic::error(Code::VersionOutsideConstraints, message), chosen);
-        Box::new(error.help(format!("change the constraints: provlock upgrade --constraints {name}@{chosen}")))
+        {
+            let command = ["upgrade", "--constraints", &format!("{name}@{chosen}")];
+            error.help(Help::text("change the constraints: ").and_command(command))
+        }
     }
 
     fn keep(&self, locked: &LockedProvider, available: &AvailableVersions) -> Result<Version> {
         let LockedProvider { version, .. } = locked;
         if !self.requirement.constraints.allows(version) {
-            return Err(self.violated(version));
+            return Err(self.violated(version).into());
         }
         if !available.versions.contains_key(version) {
             let message = format!("{} {version} is locked, but no longer listed by its source", self.name());
             let error = Diagnostic::error(Code::VersionWithdrawn, message);
-            return Err(Box::new(self.at_locked_version(error).help(format!("provlock upgrade {}", self.name()))));
+            return Err(self.at_locked_version(error).help(Help::command(["upgrade", &self.name()])).into());
         }
         Ok(version.clone())
     }
 
-    fn violated(&self, version: &Version) -> Box<Diagnostic> {
+    fn violated(&self, version: &Version) -> Diagnostic {
         let message = format!("{} is locked at {version}, but {}", self.name(), self.wish());
         let error = self.at_locked_version(Diagnostic::error(Code::VersionOutsideConstraints, message));
-        Box::new(self.at_constraints(error, version).help(format!("provlock upgrade {}", self.name())))
+        self.at_constraints(error, version).help(Help::command(["upgrade", &self.name()]))
     }
 
     /// What the configuration asks for, where a version does not meet it.
@@ -169,12 +174,12 @@ impl Candidate<'_> {
                 Some(objection) => skipped.push(objection),
             }
         }
-        let too_young = age::error(self, &skipped).map(Box::new);
-        Err(too_young.unwrap_or_else(|| self.no_match(available)))
+        let too_young = age::error(self, &skipped);
+        Err(too_young.unwrap_or_else(|| self.no_match(available)).into())
     }
 
     /// Shows every constraint that takes part, each with the newest version that it allows on its own.
-    pub(crate) fn no_match(&self, available: &AvailableVersions) -> Box<Diagnostic> {
+    pub(crate) fn no_match(&self, available: &AvailableVersions) -> Diagnostic {
         let name = self.name();
         let constraints = &self.requirement.constraints;
         let message = match (available.versions.is_empty(), constraints.is_empty()) {
@@ -196,26 +201,21 @@ impl Candidate<'_> {
         if let Some(newest) = available.versions.keys().next_back() {
             error = error.note(format!("the newest version there is: {newest}"));
         }
-        Box::new(error.help(match self.requirement.declarations.len() {
+        error.help(match self.requirement.declarations.len() {
             0 | 1 => "correct the version constraint",
             _ => "relax one of the constraints",
-        }))
+        })
     }
 
-    fn unsupported(
-        &self,
-        version: &Version,
-        offer: &AvailableVersion,
-        available: &AvailableVersions,
-    ) -> Box<Diagnostic> {
+    fn unsupported(&self, version: &Version, offer: &AvailableVersion, available: &AvailableVersions) -> Diagnostic {
         let error = unsupported_protocol(self.address, version, &offer.protocols);
         let supported = |(_, offer): &(&Version, &AvailableVersion)| speaks_supported_protocol(&offer.protocols);
         let older = available.versions.range(..version.clone()).rev().find(supported);
         let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));
-        Box::new(match nearest {
+        match nearest {
             Some((nearest, _)) => error.help(format!("the nearest version that speaks one of them is {nearest}")),
             None => error.help("no version of it speaks one of them"),
-        })
+        }
     }
 
     fn at_locked_version(&self, error: Diagnostic) -> Diagnostic {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::upgrade::UpgradePlan;
 use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::diagnostic::{Code, Diagnostic, Help, Location};
 use crate::requirements::rewrite::ConstraintEdit;
 use crate::version::Version;
 
@@ -140,10 +140,12 @@ fn conflict(
     let error = excluded.iter().fold(error, note);
     let common = excluded.iter().map(|(_, version)| *version).min().unwrap_or(version);
     let name = address.short(plans[*root].1.dialect);
-    let help = format!(
-        "change what holds it back there, or let none of them have a newer version: \
-         provlock upgrade --recursive --constraints {name}@{common}"
-    );
+    let help = Help::text("change what holds it back there, or let none of them have a newer version: ").and_command([
+        "upgrade",
+        "--recursive",
+        "--constraints",
+        &format!("{name}@{common}"),
+    ]);
     let roots: BTreeSet<usize> = readings.iter().map(|reading| reading.root).collect();
     ConstraintConflict { roots: roots.into_iter().collect(), error: error.help(help) }
 }

@@ -124,10 +124,7 @@ impl UpgradePlan {
 
 /// Looks at every provider that is to be upgraded in many root modules; each version list is asked for once. All errors of
 /// a root are collected, and do not stop the others.
-pub fn plan_upgrades(
-    requests: &[UpgradeRequest<'_>],
-    source: &Source,
-) -> Vec<std::result::Result<UpgradePlan, Vec<Diagnostic>>> {
+pub fn plan_upgrades(requests: &[UpgradeRequest<'_>], source: &Source) -> Vec<Result<UpgradePlan>> {
     let old: Vec<_> = requests.iter().map(|request| lock::carry_over(&request.lock)).collect();
     let mut plans = Vec::new();
     let mut all = Vec::new();
@@ -147,8 +144,8 @@ pub fn plan_upgrades(
     for (index, prospect) in prospects {
         match (&mut plans[index], prospect) {
             (Ok(plan), Ok(prospect)) => plan.add(prospect),
-            (plan @ Ok(_), Err(error)) => *plan = Err(vec![*error]),
-            (Err(errors), Err(error)) => lock::add_error(errors, *error),
+            (plan @ Ok(_), Err(error)) => *plan = Err(error),
+            (Err(errors), Err(more)) => more.into_iter().for_each(|error| errors.merge(error)),
             (Err(_), Ok(_)) => {}
         }
     }
@@ -216,17 +213,17 @@ fn exactly(
     let rewrite = if candidate.requirement.constraints.allows(version) {
         None
     } else if request.rewrite_constraints {
-        let refused = |warning: Box<Diagnostic>| {
+        let refused = |warning: Diagnostic| {
             let error = candidate.chosen_against_constraints(version);
-            Box::new(Diagnostic { help: None, ..*error }.note(warning.message))
+            Diagnostic { help: None, ..error }.note(warning.message)
         };
         Some(rewrite::allow(candidate.requirement, version).map_err(refused)?)
     } else {
-        return Err(candidate.chosen_against_constraints(version));
+        return Err(candidate.chosen_against_constraints(version).into());
     };
     let objection = request.objection(candidate, version, available, source);
     if let Some(error) = age::error(candidate, objection.as_slice()) {
-        return Err(Box::new(error));
+        return Err(error.into());
     }
     Ok(Chosen { version: version.clone(), rewrite, skipped: None, warnings: Vec::new() })
 }
@@ -248,7 +245,7 @@ fn newest_allowed(
             match rewrite::allow(candidate.requirement, version) {
                 Ok(rewrite) => Some(rewrite),
                 Err(warning) => {
-                    not_rewritten.get_or_insert(*warning);
+                    not_rewritten.get_or_insert(warning);
                     continue;
                 }
             }
@@ -268,10 +265,10 @@ fn newest_allowed(
         }
     }
     if let Some(error) = age::error(candidate, &skipped) {
-        return Err(Box::new(error));
+        return Err(error.into());
     }
     let notes = not_rewritten.into_iter().map(|warning| warning.message);
-    Err(Box::new(notes.fold(*candidate.no_match(available), Diagnostic::note)))
+    Err(notes.fold(candidate.no_match(available), Diagnostic::note).into())
 }
 
 /// Whether a version is newer than what the constraints allow, so that they may come to allow it. None is rewritten for an

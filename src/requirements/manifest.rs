@@ -94,7 +94,7 @@ impl Manifest {
         let bytes = match regular_file::read(path, MAX_FILE_SIZE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
-            Err(error) => return Err(Diagnostic::io("read", path, &error)),
+            Err(error) => return Err(Diagnostic::io("read", path, &error).into()),
         };
         let document: Document = serde_json::from_slice(&bytes).map_err(|error| {
             let message = format!("{} is not a list of installed modules: {error}", path.display());

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
-use crate::diagnostic::{Diagnostic, Location};
+use crate::diagnostic::{Diagnostic, Location, Result};
 use crate::dialect::Dialect;
 
 mod constant;
@@ -109,7 +109,7 @@ pub enum DeclarationKind {
 ///
 /// # Errors
 /// Everything that is wrong with the configuration, not only the first.
-pub fn read(root: &Path, options: &Options) -> Result<Requirements, Vec<Diagnostic>> {
+pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
     read_with_cache(root, options, &ModuleCache::default())
 }
 
@@ -117,6 +117,6 @@ pub fn read(root: &Path, options: &Options) -> Result<Requirements, Vec<Diagnost
 ///
 /// # Errors
 /// Those of [`read`].
-pub fn read_with_cache(root: &Path, options: &Options, cache: &ModuleCache) -> Result<Requirements, Vec<Diagnostic>> {
+pub fn read_with_cache(root: &Path, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
     tree::read(root, options, cache)
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
-use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::dialect::Dialect;
 
 use super::DeclarationKind;
@@ -75,7 +75,7 @@ impl Module {
     pub fn read(directory: &Path, dialect: Dialect) -> Self {
         let mut builder = Builder { dialect, ..Builder::default() };
         let files = files::module_files(directory, dialect).unwrap_or_else(|error| {
-            builder.diagnostics.push(*Diagnostic::io("read the directory", directory, &error));
+            builder.diagnostics.push(Diagnostic::io("read the directory", directory, &error));
             ModuleFiles::default()
         });
         let mut sources = Vec::new();
@@ -86,7 +86,7 @@ impl Module {
                         builder.add(&source, overriding);
                         sources.push(source);
                     }
-                    Err(error) => builder.diagnostics.push(*error),
+                    Err(errors) => builder.diagnostics.extend(errors),
                 }
             }
         }
@@ -133,13 +133,13 @@ impl Module {
     }
 
     /// The provider that a local name stands for.
-    fn address(&self, local_name: &str, dialect: Dialect, location: &Location) -> Result<ProviderAddress, Diagnostic> {
+    fn address(&self, local_name: &str, dialect: Dialect, location: &Location) -> Result<ProviderAddress> {
         if let Some(address) = self.local_names.get(local_name) {
             return Ok(address.clone());
         }
         ProviderAddress::implied(local_name, dialect).map_err(|error| {
             let message = format!("{local_name:?} cannot be the name of a provider: {error}");
-            Diagnostic::error(Code::InvalidConfiguration, message).at(location.clone(), "")
+            Diagnostic::error(Code::InvalidConfiguration, message).at(location.clone(), "").into()
         })
     }
 }
@@ -150,14 +150,14 @@ pub(super) fn is_local(source: &str) -> bool {
 }
 
 /// Splits a file of either syntax into its top-level arguments and blocks, and hands them to `decode`.
-pub(super) fn with_items<T>(file: &Arc<SourceFile>, decode: impl FnOnce(&Items<'_>) -> T) -> Result<T, Diagnostic> {
+pub(super) fn with_items<T>(file: &Arc<SourceFile>, decode: impl FnOnce(&Items<'_>) -> T) -> Result<T> {
     let is_json = file.path.extension().is_some_and(|extension| extension == "json");
     let decoded = if is_json {
         json::parse(&file.text).and_then(|value| Ok(decode(&super::syntax::Body::Json(&value).items()?)))
     } else {
         native::file_items(&file.text).map(|items| decode(&Items::Native { text: &file.text, items }))
     };
-    decoded.map_err(|fault: Fault| decode::diagnose(file, fault))
+    decoded.map_err(|fault: Fault| decode::diagnose(file, fault).into())
 }
 
 /// The blocks of a module by what names them, in the order of the files.
@@ -194,9 +194,10 @@ impl<T> Table<T> {
         block: T,
         overriding: bool,
         merge: impl FnOnce(&mut T, T),
-    ) -> Result<(), Diagnostic> {
-        let error =
-            |message: String| Err(Diagnostic::error(Code::InvalidConfiguration, message).at(location.clone(), ""));
+    ) -> Result<()> {
+        let error = |message: String| {
+            Err(Diagnostic::error(Code::InvalidConfiguration, message).at(location.clone(), "").into())
+        };
         match (self.names.get(&name), overriding) {
             (Some(_), false) => error(format!("{name} is declared twice in this module")),
             (None, true) => error(format!("{name} is in an override file, but there is nothing that it overrides")),
@@ -217,7 +218,7 @@ impl Builder {
     fn add(&mut self, file: &Arc<SourceFile>, overriding: bool) {
         match with_items(file, |items| decode::decode_configuration(file, items, self.dialect)) {
             Ok(contents) => self.merge(contents, overriding),
-            Err(error) => self.diagnostics.push(error),
+            Err(errors) => self.diagnostics.extend(errors),
         }
     }
 
@@ -265,7 +266,7 @@ impl Builder {
             let location = block.location.clone();
             results.push(self.calls.add((module_name(&block.name), &location), block, overriding, merge_call));
         }
-        self.diagnostics.extend(results.into_iter().filter_map(Result::err));
+        self.diagnostics.extend(results.into_iter().filter_map(Result::err).flatten());
         self.imports.extend(contents.imports);
     }
 
@@ -345,7 +346,7 @@ impl Module {
         for block in blocks {
             match self.address(&block.local_name, dialect, &block.label) {
                 Ok(address) => found.push(provider_found(address, block)),
-                Err(error) => errors.push(error),
+                Err(more) => errors.extend(more),
             }
         }
         (found, errors)
@@ -378,7 +379,7 @@ impl Module {
                     constraints: ConstraintList::default(),
                 }),
                 Ok(_) => {}
-                Err(error) => self.diagnostics.push(error),
+                Err(errors) => self.diagnostics.extend(errors),
             }
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Result};
 
 use super::constant::Deferred;
 use super::decode::{self, Call, CallSource};
@@ -22,7 +22,7 @@ const MAX_DEPTH: usize = 100;
 const MAX_CALLS: usize = 100_000;
 
 /// Reads a configuration, with the modules that others have read already.
-pub(super) fn read(root: &Path, options: &Options, cache: &ModuleCache) -> Result<Requirements, Vec<Diagnostic>> {
+pub(super) fn read(root: &Path, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
     let mut walk = Walk::new(root, options, cache);
     walk.root();
     if walk.errors.is_empty() { Ok(walk.finish()) } else { Err(walk.errors) }
@@ -44,7 +44,7 @@ struct Walk<'a> {
     declarations: Vec<(ProviderAddress, Declaration)>,
     modules: Vec<ModuleDirectory>,
     warnings: Vec<Diagnostic>,
-    errors: Vec<Diagnostic>,
+    errors: Diagnostics,
 }
 
 /// A module that is about to be read.
@@ -89,7 +89,7 @@ impl<'a> Walk<'a> {
             declarations: Vec::new(),
             modules: Vec::new(),
             warnings: Vec::new(),
-            errors: Vec::new(),
+            errors: Diagnostics::default(),
         }
     }
 
@@ -98,7 +98,7 @@ impl<'a> Walk<'a> {
         let shown = files::join(self.root, "");
         let canonical = match shown.canonicalize() {
             Ok(canonical) => canonical,
-            Err(error) => return self.errors.push(*Diagnostic::io("read the directory", self.root, &error)),
+            Err(error) => return self.errors.push(Diagnostic::io("read the directory", self.root, &error)),
         };
         let module = self.cache.canonical_module(&canonical, &shown, dialect);
         if module.is_empty() && module.diagnostics.is_empty() {
@@ -107,7 +107,8 @@ impl<'a> Walk<'a> {
         if module.is_foreign() {
             let message =
                 format!("the files in {} are for OpenTofu; Terraform reads none of them", self.root.display());
-            let warning = Diagnostic::warning(Code::NoConfiguration, message).help("provlock --dialect tofu");
+            let warning =
+                Diagnostic::warning(Code::NoConfiguration, message).help(Help::command(["--dialect", "tofu"]));
             self.warnings.push(warning);
         }
         self.chain.push(canonical.clone());
@@ -148,11 +149,10 @@ impl<'a> Walk<'a> {
         let dialect = self.options.dialect;
         let files = match files::test_files(shown, dialect) {
             Ok(files) => files,
-            Err(error) => return self.errors.push(*Diagnostic::io("read the test files of", shown, &error)),
+            Err(error) => return self.errors.push(Diagnostic::io("read the test files of", shown, &error)),
         };
         for (path, name) in files {
             let contents = files::read_source(&path)
-                .map_err(|error| *error)
                 .and_then(|source| module::with_items(&source, |items| decode::decode_tests(&source, items, dialect)));
             match contents {
                 Ok(contents) => {
@@ -165,7 +165,7 @@ impl<'a> Walk<'a> {
                     self.follow(root, &contents.calls, &format!("test.{name}"), true, &[]);
                     self.chain.push(canonical.to_owned());
                 }
-                Err(error) => self.errors.push(error),
+                Err(errors) => self.errors.extend(errors),
             }
         }
     }
@@ -234,7 +234,7 @@ impl<'a> Walk<'a> {
         let manifest = self.manifest.get_or_insert_with(|| {
             let path = self.options.data_directory.join("modules").join("modules.json");
             Manifest::read(&files::join(self.root, path)).unwrap_or_else(|error| {
-                self.errors.push(*error);
+                self.errors.extend(error);
                 Manifest::default()
             })
         });
@@ -255,11 +255,15 @@ impl<'a> Walk<'a> {
     fn missing(&mut self, call: &Call, message: String) {
         let program = self.options.dialect.name();
         let allowed = self.options.allow_missing_modules;
-        let new = if allowed { Diagnostic::warning } else { Diagnostic::error };
-        let list = if allowed { &mut self.warnings } else { &mut self.errors };
         let install = format!("install it with {program} get or {program} init");
-        let help = if allowed { install } else { format!("{install}, or leave it out with --allow-missing-modules") };
-        list.push(new(Code::ModuleNotInstalled, message).at(call.location.clone(), "called here").help(help));
+        if allowed {
+            let warning = Diagnostic::warning(Code::ModuleNotInstalled, message).help(install);
+            self.warnings.push(warning.at(call.location.clone(), "called here"));
+        } else {
+            let help = format!("{install}, or leave it out with --allow-missing-modules");
+            let error = Diagnostic::error(Code::ModuleNotInstalled, message).help(help);
+            self.errors.push(error.at(call.location.clone(), "called here"));
+        }
     }
 
     /// Reads a called module and all that it calls.

@@ -86,7 +86,7 @@ fn checked<T, E: ToString>(
     text: &Spanned<String>,
     read: impl FnOnce(&str) -> std::result::Result<T, E>,
 ) -> Result<T> {
-    read(text.get_ref()).map_err(|error| error_at(source, text.span(), error.to_string()))
+    read(text.get_ref()).map_err(|error| error_at(source, text.span(), error.to_string()).into())
 }
 
 /// Reads every string of a list.
@@ -111,9 +111,9 @@ fn selection(source: &Arc<SourceFile>, platforms: &Spanned<Platforms>) -> Result
     match platforms.get_ref() {
         Platforms::Word(text) if text == "all" => Ok(PlatformSelection::All),
         Platforms::List(texts) if texts.is_empty() => {
-            Err(error_at(source, platforms.span(), "name at least one platform, or leave the setting out"))
+            Err(error_at(source, platforms.span(), "name at least one platform, or leave the setting out").into())
         }
-        Platforms::Word(_) => Err(error_at(source, platforms.span(), format!("write {PLATFORMS}"))),
+        Platforms::Word(_) => Err(error_at(source, platforms.span(), format!("write {PLATFORMS}")).into()),
         Platforms::List(texts) => Ok(all(source, texts, str::parse::<PlatformSelection>)?.into_iter().collect()),
     }
 }

@@ -129,7 +129,7 @@ impl Unread {
         let Self { text, location } = self;
         read(text).map_err(|error| {
             let message = format!("{key} holds {text:?}: {error}");
-            Box::new(Diagnostic::error(Code::InvalidArgument, message).at(location.clone(), ""))
+            Diagnostic::error(Code::InvalidArgument, message).at(location.clone(), "").into()
         })
     }
 }
@@ -148,7 +148,7 @@ impl Settings {
             match text {
                 Ok(text) => return Self::parse(&SourceFile::new(shown(&path), text), path),
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(Diagnostic::io("read", &shown(&path), &error)),
+                Err(error) => return Err(Diagnostic::io("read", &shown(&path), &error).into()),
             }
             if directory.join(".git").exists() {
                 break;
@@ -176,8 +176,8 @@ pub fn parse_duration(text: &str) -> std::result::Result<Duration, String> {
     Duration::try_from_secs_f64(seconds).map_err(|_| invalid())
 }
 
-fn error_at(source: &Arc<SourceFile>, span: std::ops::Range<usize>, message: impl Into<String>) -> Box<Diagnostic> {
-    Box::new(Diagnostic::error(Code::InvalidArgument, message).at(Location::new(source, span), ""))
+fn error_at(source: &Arc<SourceFile>, span: std::ops::Range<usize>, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::error(Code::InvalidArgument, message).at(Location::new(source, span), "")
 }
 
 #[cfg(test)]

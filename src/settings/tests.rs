@@ -6,7 +6,7 @@ fn parse(text: &str) -> Result<Settings> {
 
 fn complaint(text: &str) -> (String, (usize, usize)) {
     let error = parse(text).unwrap_err();
-    (error.message.clone(), error.labels[0].location.line_column())
+    (error[0].message.clone(), error[0].labels[0].location.line_column())
 }
 
 #[test]
@@ -98,8 +98,8 @@ fn what_cannot_be_a_settings_file_is_not_read() {
     let path = directory.path().join(FILE_NAME);
     let complaint = || {
         let error = Settings::find(directory.path(), Path::to_owned).unwrap_err();
-        assert_eq!(error.code, Code::Io);
-        error.message.split_once("provlock.toml: ").unwrap().1.to_owned()
+        assert_eq!(error[0].code, Code::Io);
+        error[0].message.split_once("provlock.toml: ").unwrap().1.to_owned()
     };
     std::fs::write(&path, "#".repeat((1 << 20) + 1)).unwrap();
     assert_eq!(complaint(), "it is larger than 1 MiB");

@@ -168,7 +168,7 @@ impl Downloader {
         learn_size(archive.size);
         let _permit = download_queue.acquire(archive.host, &wanted.address);
         if !(archive.is_wanted)() {
-            return Err(Box::new(wanted.error(Code::RequestFailed, "it is not wanted any more")));
+            return Err(wanted.error(Code::RequestFailed, "it is not wanted any more").into());
         }
         let limits = Limits::default();
         let pass = |spooled: bool| {
@@ -196,9 +196,9 @@ impl Downloader {
         {
             let problem = format!("the package has the hash {found}, but {by} says {zh}");
             let error = wanted.error(Code::PackageNotAuthentic, problem).note(note);
-            return Err(Box::new(error.help(NOT_AUTHENTIC_HELP)));
+            return Err(error.help(NOT_AUTHENTIC_HELP).into());
         }
-        let invalid = |error| Box::new(wanted.error(Code::InvalidPackage, error).note(note));
+        let invalid = |error| wanted.error(Code::InvalidPackage, error).note(note);
         let PackageDigest { zh, h1, h1_with_directories, size, .. } = digest.map_err(invalid)?;
         Ok(Downloaded { h1, h1_with_directories, zh, size, transferred: size })
     }

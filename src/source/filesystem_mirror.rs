@@ -52,7 +52,7 @@ impl FilesystemMirror {
             available.versions.entry(package.version).or_default().platforms.insert(package.platform);
         }
         if available.versions.is_empty() {
-            return Err(SourceError::NoSuchProvider(Box::new(self.nothing_found(address))));
+            return Err(SourceError::NoSuchProvider(self.nothing_found(address).into()));
         }
         Ok(available)
     }
@@ -61,7 +61,7 @@ impl FilesystemMirror {
         let mut packages = self.packages(&wanted.address)?;
         packages.retain(|package| package.version == wanted.version);
         let Some(package) = packages.iter().find(|package| package.platform == wanted.platform) else {
-            return Err(wanted.not_available(packages.iter().map(|package| &package.platform)));
+            return Err(wanted.not_available(packages.iter().map(|package| &package.platform)).into());
         };
         let invalid = |error: PackageError| {
             wanted.error(Code::InvalidPackage, error).note(format!("read from {}", package.path.display()))
@@ -138,7 +138,7 @@ fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>> {
     let listing = match std::fs::read_dir(directory) {
         Ok(listing) => listing,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error)),
+        Err(error) => return Err(failed(error).into()),
     };
     let mut entries = Vec::new();
     for entry in listing {

@@ -33,7 +33,7 @@ use jiff::Timestamp;
 
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::hash::Hash;
 use crate::once_map::OnceMap;
 use crate::platform::Platform;
@@ -131,9 +131,9 @@ pub struct Published {
 #[derive(Clone, Debug)]
 pub enum SourceError {
     /// The source was asked and has no such provider; another source may have it.
-    NoSuchProvider(Box<Diagnostic>),
+    NoSuchProvider(Diagnostics),
     /// The source could not be asked, or gave no usable answer.
-    Failed(Box<Diagnostic>),
+    Failed(Diagnostics),
 }
 
 /// What happens to a package while it is fetched.
@@ -185,7 +185,7 @@ impl Source {
         if platforms.is_empty() {
             let message = format!("{} does not list the platforms of {address} {version}", address.hostname);
             let error = Diagnostic::error(Code::PlatformNotAvailable, message);
-            return Err(Box::new(error.help("name the platforms, for example: --platform linux_amd64")));
+            return Err(error.help("name the platforms, for example: --platform linux_amd64").into());
         }
         Ok(platforms)
     }
@@ -267,7 +267,7 @@ impl Source {
 
 impl SourceError {
     /// What to tell the user.
-    pub fn into_diagnostic(self) -> Box<Diagnostic> {
+    pub fn into_diagnostic(self) -> Diagnostics {
         match self {
             Self::NoSuchProvider(diagnostic) | Self::Failed(diagnostic) => diagnostic,
         }
@@ -276,7 +276,7 @@ impl SourceError {
 
 impl PackageId {
     /// The error for a version that has no package for the platform.
-    pub(crate) fn not_available(&self, available: impl IntoIterator<Item = impl ToString>) -> Box<Diagnostic> {
+    pub(crate) fn not_available(&self, available: impl IntoIterator<Item = impl ToString>) -> Diagnostic {
         let platforms: Vec<_> = available.into_iter().map(|platform| platform.to_string()).collect();
         let error = Diagnostic::error(
             Code::PlatformNotAvailable,
@@ -287,7 +287,7 @@ impl PackageId {
         } else {
             error.note(format!("there are packages for {}", platforms.join(", ")))
         };
-        Box::new(error.help("leave the platform out, or lock another version"))
+        error.help("leave the platform out, or lock another version")
     }
 
     /// An error about this package.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{AvailableVersion, AvailableVersions, Fetched, PackageId, ProgressSink, Source, SourceError};
 use crate::address::ProviderAddress;
 use crate::cli_config::ProviderSelection;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -62,7 +62,9 @@ impl MultiSource {
         for method in self.methods_with(address, version) {
             match method?.source.platforms(address, version) {
                 Ok(more) => platforms.extend(more),
-                Err(error) if error.code == Code::PlatformNotAvailable => unknown = Some(error),
+                Err(error) if error.iter().all(|error| error.code == Code::PlatformNotAvailable) => {
+                    unknown = Some(error);
+                }
                 Err(error) => return Err(error),
             }
         }
@@ -74,11 +76,13 @@ impl MultiSource {
         let mut refusal = None;
         for method in self.methods_with(&wanted.address, &wanted.version) {
             match method?.source.package(wanted, progress) {
-                Err(error) if error.code == Code::PlatformNotAvailable => refusal = Some(error),
+                Err(error) if error.iter().all(|error| error.code == Code::PlatformNotAvailable) => {
+                    refusal = Some(error);
+                }
                 outcome => return outcome,
             }
         }
-        Err(refusal.unwrap_or_else(|| wanted.not_available(std::iter::empty::<String>())))
+        Err(refusal.unwrap_or_else(|| wanted.not_available(std::iter::empty::<String>()).into()))
     }
 
     /// The first source that lists a version.
@@ -124,7 +128,7 @@ fn merge(known: &mut AvailableVersion, other: &AvailableVersion) {
 }
 
 /// The error when no source has a provider: that of the only one that was asked, or what all of them say.
-fn no_such_provider(address: &ProviderAddress, missing: &[Box<Diagnostic>]) -> Box<Diagnostic> {
+fn no_such_provider(address: &ProviderAddress, missing: &[Diagnostics]) -> Diagnostics {
     if let [only] = missing {
         return only.clone();
     }
@@ -136,5 +140,5 @@ fn no_such_provider(address: &ProviderAddress, missing: &[Box<Diagnostic>]) -> B
         (message, "correct its source in required_providers, or put it into one of the mirrors")
     };
     let error = Diagnostic::error(Code::ProviderNotFound, message).help(help);
-    Box::new(missing.iter().fold(error, |error, missing| error.note(missing.message.clone())))
+    missing.iter().flatten().fold(error, |error, missing| error.note(missing.message.clone())).into()
 }

@@ -69,12 +69,12 @@ impl NetworkMirror {
     pub fn new(downloader: Downloader, url: &str, dialect: Dialect) -> Result<Self> {
         let invalid = |shown: &str, problem: &str| {
             let message = format!("{shown} is not the URL of a network mirror: {problem}");
-            Box::new(Diagnostic::error(Code::InvalidArgument, message).help("write it as https://HOST/PATH/"))
+            Diagnostic::error(Code::InvalidArgument, message).help("write it as https://HOST/PATH/")
         };
         // A text that is no URL may hold a password anywhere.
         let mut base = Url::parse(url).map_err(|error| invalid("the text that was given", &error.to_string()))?;
         if base.scheme() != "https" {
-            return Err(invalid(&shown_url(&base), "it does not start with https"));
+            return Err(invalid(&shown_url(&base), "it does not start with https").into());
         }
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
@@ -112,7 +112,7 @@ impl NetworkMirror {
                 let message = format!("the mirror {} has no package of {address}", shown_url(&self.base));
                 let diagnostic =
                     Diagnostic::error(Code::ProviderNotFound, message).note(format!("asked for {}", shown_url(&url)));
-                Err(SourceError::NoSuchProvider(Box::new(diagnostic)))
+                Err(SourceError::NoSuchProvider(diagnostic.into()))
             }
             Err(error) => Err(SourceError::Failed(error.into_diagnostic(&address.to_string()))),
         }
@@ -121,7 +121,7 @@ impl NetworkMirror {
     pub(super) fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
         let archives = self.archives(&wanted.address, &wanted.version)?;
         let Some(archive) = archives.by_platform.get(&wanted.platform.to_string()) else {
-            return Err(wanted.not_available(archives.by_platform.keys()));
+            return Err(wanted.not_available(archives.by_platform.keys()).into());
         };
         let failed = |problem: String| wanted.error(Code::RequestFailed, problem);
         let url = archives.base.join(&archive.url);
@@ -185,7 +185,7 @@ impl NetworkMirror {
         let path = format!("{}/{}/{}/{name}", address.hostname.as_ascii(), address.namespace, address.name);
         self.base.join(&path).map_err(|error| {
             let message = format!("{address} gives no URL below {}: {error}", shown_url(&self.base));
-            Box::new(Diagnostic::error(Code::RequestFailed, message))
+            Diagnostic::error(Code::RequestFailed, message).into()
         })
     }
 }

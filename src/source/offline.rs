@@ -41,7 +41,7 @@ impl Offline {
             cached.chain(locked).map(|version| (version, AvailableVersion::default())).collect();
         if versions.is_empty() {
             let error = Diagnostic::error(Code::ProviderNotFound, format!("no version of {address} is known offline"));
-            return Err(SourceError::NoSuchProvider(Box::new(error.help(HELP))));
+            return Err(SourceError::NoSuchProvider(error.help(HELP).into()));
         }
         Ok(AvailableVersions { versions, warnings: Vec::new() })
     }
@@ -52,7 +52,7 @@ impl Offline {
         let platforms: BTreeSet<_> = packages.map(|package| package.platform.clone()).collect();
         if platforms.is_empty() {
             let message = format!("no package of {address} {version} is in the cache of hashes");
-            return Err(Box::new(Diagnostic::error(Code::PlatformNotKnown, message).help(HELP)));
+            return Err(Diagnostic::error(Code::PlatformNotKnown, message).help(HELP).into());
         }
         Ok(platforms)
     }
@@ -68,7 +68,7 @@ impl Offline {
         let PackageId { address, version, platform } = wanted;
         let Some(package) = self.cache.as_ref().and_then(|cache| cache.lookup(address, version, platform)) else {
             let error = wanted.error(Code::PlatformNotKnown, "the package is not in the cache of hashes");
-            return Err(Box::new(error.help(HELP)));
+            return Err(error.help(HELP).into());
         };
         let hashes = BTreeSet::from([package.h1.clone(), package.zh]);
         Ok(Fetched {

@@ -1,5 +1,6 @@
 //! Diagnostics as text, in the layout of the Rust compiler's.
 
+use super::help;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -50,7 +51,7 @@ fn render(diagnostic: &Diagnostic, color: bool) -> String {
         diagnostic.labels.iter().map(|label| label.location.path().display().to_string()).collect();
     let texts: Vec<String> = diagnostic.labels.iter().map(|label| printable(&label.text)).collect();
     let notes: Vec<String> = diagnostic.notes.iter().map(|note| printable(note)).collect();
-    let help = diagnostic.help.as_deref().map(printable);
+    let help = diagnostic.help.as_ref().map(|help| printable(&help::text(help)));
 
     let mut group = Group::with_title(level.primary_title(title.as_str()).id(diagnostic.code.as_str()));
     let shown: Vec<_> = diagnostic.labels.iter().zip(&paths).zip(&texts).enumerate().collect();

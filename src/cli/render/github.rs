@@ -1,5 +1,6 @@
 //! Findings as annotations of a GitHub workflow: commands that the runner reads from the output of a step.
 
+use super::help;
 use std::path::Path;
 
 use provlock::diagnostic::{Diagnostic, Severity};
@@ -32,7 +33,7 @@ fn annotation(finding: &Diagnostic, path: Option<&Path>, current_directory: &Pat
     }
     properties.push(("title", finding.code.to_string()));
     let properties: Vec<_> = properties.iter().map(|(key, value)| format!("{key}={}", property(value))).collect();
-    let help = finding.help.iter().map(|help| format!("help: {help}"));
+    let help = finding.help.iter().map(|help| format!("help: {}", help::text(help)));
     let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.notes.clone()).chain(help).collect();
     format!("::{kind} {}::{}\n", properties.join(","), data(&printable(&lines.join("\n"))))
 }

@@ -1,5 +1,6 @@
 //! Reports as JSON, in the schema of `docs/output.schema.json`.
 
+use super::help;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -223,7 +224,7 @@ fn diagnostic(diagnostic: &Diagnostic) -> Value {
         "code": diagnostic.code.as_str(),
         "message": diagnostic.message,
         "notes": diagnostic.notes,
-        "help": diagnostic.help,
+        "help": diagnostic.help.as_ref().map(help::text),
         "file": place.map(|place| shown(place.path())),
         "line": position.map(|(line, _)| line),
         "column": position.map(|(_, column)| column),

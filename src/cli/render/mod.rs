@@ -5,6 +5,7 @@ pub(crate) mod diff;
 pub(crate) mod diff_json;
 pub(crate) mod diff_markdown;
 pub(crate) mod github;
+pub(crate) mod help;
 pub(crate) mod json;
 pub(crate) mod lock;
 pub(crate) mod sarif;

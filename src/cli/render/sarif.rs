@@ -1,5 +1,6 @@
 //! Findings as SARIF 2.1.0, the exchange format of static analysis tools.
 
+use super::help;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -48,7 +49,7 @@ fn result(finding: &Diagnostic, lock_path: &Path, current_directory: &Path) -> V
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    let help = finding.help.iter().map(|help| format!("help: {help}"));
+    let help = finding.help.iter().map(|help| format!("help: {}", help::text(help)));
     let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.notes.clone()).chain(help).collect();
     let file = |path: &Path| json!({ "uri": uri(&repository_path(path, current_directory)) });
     let place = |location: &Location| json!({ "artifactLocation": file(location.path()), "region": region(location) });

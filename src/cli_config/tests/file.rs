@@ -73,7 +73,7 @@ fn a_file_of_another_form_is_left_alone() {
         let path = home.write(&format!("{relative}/credentials.tfrc.json"), text);
         let credentials = Credentials::new(&home.environment, &CliConfig::default(), Dialect::Tofu);
         let error = credentials.store(&host("a.test"), &Token::new("s3cr3t").unwrap()).unwrap_err();
-        assert!(error.message.contains("must be a JSON object"), "{text}");
+        assert!(error[0].message.contains("must be a JSON object"), "{text}");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
 }
@@ -84,10 +84,10 @@ fn a_token_is_not_stored_where_it_would_not_count() {
     let main = if cfg!(windows) { "tofu.rc" } else { ".tofurc" };
     home.write(main, &block("a.test", "main"));
     let error = home.credentials().store(&host("a.test"), &Token::new("t").unwrap()).unwrap_err();
-    assert!(error.message.contains(main), "{error}");
+    assert!(error[0].message.contains(main), "{error}");
     assert!(home.credentials().forget(&host("a.test")).is_err());
     let rc = home.write("rc", "");
     home.set("TF_CLI_CONFIG_FILE", rc.to_str().unwrap());
     let error = home.credentials().store(&host("b.test"), &Token::new("t").unwrap()).unwrap_err();
-    assert!(error.message.contains("not read while TF_CLI_CONFIG_FILE is set"));
+    assert!(error[0].message.contains("not read while TF_CLI_CONFIG_FILE is set"));
 }

@@ -25,10 +25,10 @@ fn failure(script: &str) -> String {
     let home = install(script);
     let credentials = home.credentials().with_helper_time_limit(Duration::from_millis(1500));
     let error = credentials.token(&host("h.test")).unwrap_err();
-    assert_eq!(error.code, Code::CredentialsHelper);
-    assert!(error.message.contains("terraform-credentials-store"), "{error}");
+    assert_eq!(error[0].code, Code::CredentialsHelper);
+    assert!(error[0].message.contains("terraform-credentials-store"), "{error}");
     assert!(!format!("{error:?}").contains("s3cr3t"), "{error:?}");
-    error.message.clone()
+    error[0].message.clone()
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn a_helper_that_does_not_end_is_ended_with_its_children() {
     let home = install("sleep 60 & echo $! >\"$dir/child\"; wait");
     let credentials = home.credentials().with_helper_time_limit(Duration::from_millis(1500));
     let error = credentials.token(&host("h.test")).unwrap_err();
-    assert!(error.message.contains("took more than 1.5 seconds"), "{error}");
+    assert!(error[0].message.contains("took more than 1.5 seconds"), "{error}");
     let child = fs::read_to_string(home.path("child")).unwrap();
     let alive = || Command::new("kill").args(["-0", child.trim()]).output().unwrap().status.success();
     // A killed process is gone once its new parent has noticed.
@@ -155,12 +155,13 @@ fn a_helper_that_cannot_store_says_why_without_the_token() {
     let home = install("case $3 in get) echo '{}';; *) cat >/dev/null; echo \"no room for it\" >&2; exit 1;; esac");
     let error = home.credentials().store(&host("h.test"), &Token::new("s3cr3t").unwrap()).unwrap_err();
     assert!(
-        error.message.contains("cannot store the credentials for h.test") && error.message.ends_with("no room for it")
+        error[0].message.contains("cannot store the credentials for h.test")
+            && error[0].message.ends_with("no room for it")
     );
-    assert!(home.credentials().forget(&host("h.test")).unwrap_err().message.contains("cannot forget"));
+    assert!(home.credentials().forget(&host("h.test")).unwrap_err()[0].message.contains("cannot forget"));
     let home = install("case $3 in get) echo '{}';; *) echo bad: $(cat) >&2; exit 1;; esac");
     let error = home.credentials().store(&host("h.test"), &Token::new("s3cr3t").unwrap()).unwrap_err();
-    assert!(error.message.ends_with("says: [redacted]"), "{error}");
+    assert!(error[0].message.ends_with("says: [redacted]"), "{error}");
     let home = install("case $3 in get) echo '{}';; *) exit 0;; esac");
     home.credentials().store(&host("h.test"), &Token::new(&"x".repeat(300_000)).unwrap()).unwrap();
 }
@@ -170,5 +171,5 @@ fn a_helper_that_cannot_be_started_is_an_error() {
     let home = install("");
     let program = home.path(".terraform.d/plugins/terraform-credentials-store");
     fs::set_permissions(program, std::os::unix::fs::PermissionsExt::from_mode(0o644)).unwrap();
-    assert!(home.credentials().token(&host("h.test")).unwrap_err().message.contains("cannot be started"));
+    assert!(home.credentials().token(&host("h.test")).unwrap_err()[0].message.contains("cannot be started"));
 }

@@ -94,11 +94,11 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
                 style = style.map(|style| MarkerStyle { theirs: marker.label, ..style });
                 Section::Common
             }
-            _ => return Err(misplaced(path, bytes, place, "this marker does not belong here")),
+            _ => return Err(misplaced(path, bytes, place, "this marker does not belong here").into()),
         };
     }
     if section != Section::Common {
-        return Err(misplaced(path, bytes, last_opened.0, "this conflict has no end"));
+        return Err(misplaced(path, bytes, last_opened.0, "this conflict has no end").into());
     }
     Ok(style.map(|style| Sides { ours, base, base_is_complete, theirs, style }))
 }
@@ -119,14 +119,14 @@ fn marker(line: &[u8]) -> Option<Marker> {
     is_marker.then(|| Marker { character, size, label: String::from_utf8_lossy(rest.trim_ascii_start()).into_owned() })
 }
 
-fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Box<Diagnostic> {
+fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Diagnostic {
     // Replacing what is no UTF-8 may move the place by a few bytes; what is shown stays within the text all the same.
     let file = SourceFile::new(path, String::from_utf8_lossy(bytes));
     let line_end = place.start + bytes[place.clone()].trim_ascii_end().len();
-    let diagnostic = Diagnostic::error(Code::ConflictMarkers, "the conflict markers do not belong together")
+
+    Diagnostic::error(Code::ConflictMarkers, "the conflict markers do not belong together")
         .at(Location::new(&file, place.start..line_end), text)
-        .help("take one side with `git checkout --ours` or `--theirs`, then lock again");
-    Box::new(diagnostic)
+        .help("take one side with `git checkout --ours` or `--theirs`, then lock again")
 }
 
 /// The bytes of `ours` with the merge's entries, and markers around each entry in conflict.
@@ -207,9 +207,9 @@ fn conflict_text([ours, base, theirs]: &[String; 3], style: &MarkerStyle, line_b
     lines.iter().flat_map(|line| [line, line_break]).collect()
 }
 
-fn unreadable(document: &Document) -> Box<Diagnostic> {
+fn unreadable(document: &Document) -> Diagnostic {
     let message = format!("the merged {} cannot be read back", document.file.path.display());
-    Box::new(Diagnostic::error(Code::LockFileSyntax, message).help("this is a bug of provlock: please report it"))
+    Diagnostic::error(Code::LockFileSyntax, message).help("this is a bug of provlock: please report it")
 }
 
 /// The whole lines that each provider's block takes, with their line breaks.

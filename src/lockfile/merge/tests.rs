@@ -306,7 +306,7 @@ fn markers_that_do_not_belong_together_are_refused_with_their_place() {
         ("<<<<<<< a\n=======\n>>>>>>>> b\n", 1),
     ] {
         let error = split_conflicts(Path::new("lock.hcl"), text.as_bytes()).unwrap_err();
-        assert_eq!(error.code, Code::ConflictMarkers, "{text}");
-        assert_eq!(error.labels[0].location.line_column(), (line, 1), "{text}");
+        assert_eq!(error[0].code, Code::ConflictMarkers, "{text}");
+        assert_eq!(error[0].labels[0].location.line_column(), (line, 1), "{text}");
     }
 }

@@ -182,5 +182,5 @@ fn a_result_that_could_not_be_read_again_is_refused() {
         locked("1.0.0", "", &hashes.iter().map(String::as_str).collect::<Vec<_>>()),
     )]);
     let error = old.edit(&new).unwrap_err();
-    assert!(error.message.ends_with("would become larger than 4 MiB, so it stays as it is"), "{error:?}");
+    assert!(error[0].message.ends_with("would become larger than 4 MiB, so it stays as it is"), "{error:?}");
 }

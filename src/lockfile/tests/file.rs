@@ -27,16 +27,16 @@ fn missing_file_is_none_and_is_created() {
 fn what_cannot_be_read_is_an_error_with_the_path() {
     let directory = tempdir().unwrap();
     let error = read(directory.path()).unwrap_err();
-    assert_eq!(error.code, Code::Io);
-    assert!(error.message.contains(directory.path().to_str().unwrap()), "{error}");
-    assert!(error.message.contains("directory"), "{error}");
+    assert_eq!(error[0].code, Code::Io);
+    assert!(error[0].message.contains(directory.path().to_str().unwrap()), "{error}");
+    assert!(error[0].message.contains("directory"), "{error}");
     let large = directory.path().join("large");
     fs::File::create(&large).unwrap().set_len(SIZE_LIMIT + 1).unwrap();
-    assert!(read(&large).unwrap_err().message.contains("4 MiB"));
+    assert!(read(&large).unwrap_err()[0].message.contains("4 MiB"));
     fs::File::create(&large).unwrap().set_len(SIZE_LIMIT).unwrap();
     assert!(read(&large).unwrap().is_some());
     let below_file = large.join("x");
-    assert_eq!(read(&below_file).unwrap_err().code, Code::Io);
+    assert_eq!(read(&below_file).unwrap_err()[0].code, Code::Io);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn changed_file_is_not_replaced() {
     let refused = |expected: Option<&[u8]>| {
         let before = (fs::read(&path).ok(), identity(&path));
         let error = write(&path, expected, b"new").unwrap_err();
-        assert_eq!(error.code, Code::FileChanged, "{error}");
+        assert_eq!(error[0].code, Code::FileChanged, "{error}");
         assert_eq!((fs::read(&path).ok(), identity(&path)), before);
         names(directory.path())
     };
@@ -62,11 +62,11 @@ fn changed_file_is_not_replaced() {
 fn failed_write_leaves_nothing_behind() {
     let directory = tempdir().unwrap();
     let path = directory.path().join("missing/lock");
-    assert_eq!(write(&path, None, b"new").unwrap_err().code, Code::Io);
+    assert_eq!(write(&path, None, b"new").unwrap_err()[0].code, Code::Io);
     assert_eq!(names(directory.path()), [""; 0]);
     let folder = directory.path().join("folder");
     fs::create_dir(&folder).unwrap();
-    assert_eq!(write(&folder, None, b"new").unwrap_err().code, Code::Io);
+    assert_eq!(write(&folder, None, b"new").unwrap_err()[0].code, Code::Io);
     assert_eq!(names(directory.path()), ["folder"]);
 }
 
@@ -136,8 +136,8 @@ mod unix {
         assert_eq!(fs::read(at("target")).unwrap(), b"new");
         assert!(fs::symlink_metadata(at("link")).unwrap().is_symlink());
         symlink("circle", at("circle")).unwrap();
-        assert_eq!(read(&at("circle")).unwrap_err().code, Code::Io);
-        assert_eq!(write(&at("circle"), None, b"new").unwrap_err().code, Code::Io);
+        assert_eq!(read(&at("circle")).unwrap_err()[0].code, Code::Io);
+        assert_eq!(write(&at("circle"), None, b"new").unwrap_err()[0].code, Code::Io);
     }
 
     #[test]
@@ -145,6 +145,6 @@ mod unix {
         let directory = tempdir().unwrap();
         let path = directory.path().join("pipe");
         assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
-        assert!(read(&path).unwrap_err().message.contains("regular file"));
+        assert!(read(&path).unwrap_err()[0].message.contains("regular file"));
     }
 }

@@ -97,7 +97,7 @@ fn with_the_variables_of_the_process() {
     } else if let Some(url) = asks.strip_prefix("failure of ") {
         let client = client(settings, &CliConfig::default());
         let error = client.get(&Url::parse(url).unwrap(), None, 10, Purpose::Registry).unwrap_err();
-        println!("\nFAILURE={error}; {}", error.clone().into_diagnostic("x").help.unwrap());
+        println!("\nFAILURE={error}; {:?}", error.clone().into_diagnostic("x")[0].help);
     } else {
         get(&client(settings, &plain("http://127.0.0.1/")), &Url::parse(&asks).unwrap()).unwrap();
     }

@@ -1,6 +1,7 @@
 use std::fs;
 
 use super::*;
+use crate::diagnostic::HelpPart;
 use crate::dialect::Dialect;
 use crate::requirements::{self, Options, rewrite};
 
@@ -120,7 +121,10 @@ fn an_edit_that_excludes_the_version_of_another_root_stops_all_that_share_the_co
     ];
     assert_eq!(error.notes, notes);
     let help = error.help.unwrap();
-    assert!(help.ends_with(": provlock upgrade --recursive --constraints acme/gamma@1.2.0"), "{help}");
+    assert!(
+        help.parts()
+            .contains(&HelpPart::Command(["upgrade", "--recursive", "--constraints", "acme/gamma@1.2.0"].into()))
+    );
     assert_eq!(outcome(&plans[3]), ("~> 2.0".to_owned(), vec!["~> 2.0".to_owned()]));
 }
 
@@ -130,8 +134,8 @@ fn root_modules_of_both_dialects_share_a_constraint() {
     let mut plans = [tree.plan("a", Dialect::Tofu, "1.0.0"), tree.plan("b", Dialect::Terraform, "2.0.0")];
     let conflicts = agreed(&mut plans);
     assert_eq!(conflicts[0].roots, [0, 1]);
-    let help = conflicts[0].error.help.as_deref().unwrap();
-    assert!(help.ends_with(" acme/gamma@1.0.0"), "{help}");
+    let help = format!("{:?}", conflicts[0].error.help);
+    assert!(help.contains("\"acme/gamma@1.0.0\""), "{help}");
 }
 
 #[test]

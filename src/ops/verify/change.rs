@@ -39,13 +39,13 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
         let is_it = |hash: &Hash| new.contains(hash) && (change.hashes_replaced() || hash.scheme() == HashScheme::Zh);
         let location = entry.hashes.iter().find(|(hash, _)| is_it(hash)).map_or(&entry.block, |(_, place)| place);
         let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
-        findings.push(error.help(subject.request.command("verify --online")));
+        findings.push(error.help(subject.request.command(["verify", "--online"])));
     }
     let downgrade = change.version_move().is_some_and(|step| step.direction == Direction::Downgrade);
     if let Some(old) = change.old.as_ref().filter(|_| downgrade) {
         let message = format!("{name} went back from {} to {}", old.version, entry.provider.version);
         let warning = finding(Severity::Warning, Code::Downgrade, message, &entry.version, "");
-        findings.push(warning.help(subject.request.command(&format!("upgrade {name}"))));
+        findings.push(warning.help(subject.request.command(["upgrade", &name])));
     }
     if change.change == Change::Added
         && let Some(previous) = base.keys().find(|previous| moved(subject, previous, &change.address))

@@ -2,7 +2,7 @@
 
 use super::{Subject, finding};
 use crate::address::ProviderAddress;
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, Severity};
 use crate::lockfile::Entry;
 use crate::requirements::Requirement;
 
@@ -51,7 +51,7 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
             .iter()
             .filter(violated)
             .fold(error, |error, declaration| error.at(declaration.location.clone(), "asked for here"));
-        return Some(error.help(subject.request.command(&format!("upgrade {name}"))));
+        return Some(error.help(subject.request.command(["upgrade", &name])));
     }
     // Modules that are not installed may add terms, but take none away.
     let explained = is_incomplete(subject) && wanted.terms().iter().all(|term| recorded.terms().contains(term));
@@ -64,20 +64,21 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
     let location = entry.constraints.as_ref().unwrap_or(&entry.block);
     let warning = finding(Severity::Warning, Code::ConstraintsDiffer, message, location, "");
     let warning = warning.note(format!("the locked version {version} meets the configuration's all the same"));
-    Some(warning.help(subject.request.command("lock")))
+    Some(warning.help(subject.request.command(["lock"])))
 }
 
 fn not_required(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
     let name = subject.name(&entry.address);
     let message = format!("{name} is locked, but the configuration does not require it");
     let warning = finding(Severity::Warning, Code::ProviderNotRequired, message, &entry.block, "");
-    let help = format!("{}, unless state still holds objects of it", subject.request.command("lock --prune"));
+    let prune = subject.request.command(["lock", "--prune"]);
+    let help = Help::command(prune).and_text(", unless state still holds objects of it");
     (!is_incomplete(subject)).then(|| warning.help(help))
 }
 
 fn not_locked(subject: &Subject<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {
     let message = format!("{} is required, but not locked", subject.name(address));
-    let error = Diagnostic::error(Code::ProviderNotLocked, message).help(subject.request.command("lock"));
+    let error = Diagnostic::error(Code::ProviderNotLocked, message).help(subject.request.command(["lock"]));
     let declarations = requirement.declarations.iter();
     declarations.fold(error, |error, declaration| error.at(declaration.location.clone(), "required here"))
 }

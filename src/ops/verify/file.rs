@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{Subject, Tracking, VerifyRequest, finding};
-use crate::diagnostic::{Code, Diagnostic, Location, Severity, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Severity, SourceFile};
 use crate::hash::HashScheme;
 use crate::lockfile::{Entry, LOCK_FILE_NAME};
 
@@ -23,17 +23,18 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
 /// Completes what the parser says with what to do about it.
 pub(super) fn with_help(request: &VerifyRequest<'_>, diagnostic: Diagnostic) -> Diagnostic {
     if diagnostic.code == Code::ConflictMarkers {
-        let merge = request.command(&format!("merge {LOCK_FILE_NAME}"));
-        let resolve = request.command(&format!("merge --resolve {LOCK_FILE_NAME}"));
-        return diagnostic.help(format!("{merge}; to lock anew what is in conflict: {resolve}"));
+        let merge = request.command(["merge", LOCK_FILE_NAME]);
+        let resolve = request.command(["merge", "--resolve", LOCK_FILE_NAME]);
+        let help = Help::command(merge).and_text("; to lock anew what is in conflict: ").and_command(resolve);
+        return diagnostic.help(help);
     }
     if diagnostic.help.is_some() {
         return diagnostic;
     }
     let help = match diagnostic.code {
-        Code::NotCanonical => "write it as the message says; the program refuses any other form".to_owned(),
-        Code::MalformedHash => format!("remove the hash, then run: {}", request.command("lock")),
-        _ => format!("correct the file, or remove it and run: {}", request.command("lock")),
+        Code::NotCanonical => Help::text("write it as the message says; the program refuses any other form"),
+        Code::MalformedHash => Help::text("remove the hash, then run: ").and_command(request.command(["lock"])),
+        _ => Help::text("correct the file, or remove it and run: ").and_command(request.command(["lock"])),
     };
     diagnostic.help(help)
 }
@@ -67,7 +68,10 @@ pub(super) fn hashes(subject: &Subject<'_>) -> Vec<Diagnostic> {
                 };
                 let message = format!("the hash {hash} can match no package: it is not {form}");
                 let error = finding(Severity::Error, Code::MalformedHash, message, location, "");
-                findings.push(error.help(format!("remove the hash, then run: {}", subject.request.command("lock"))));
+                findings
+                    .push(error.help(
+                        Help::text("remove the hash, then run: ").and_command(subject.request.command(["lock"])),
+                    ));
             }
         }
         findings.extend(order(subject, entry));

@@ -17,7 +17,7 @@ use std::path::Path;
 
 use super::policy::Rules;
 use crate::address::ProviderAddress;
-use crate::diagnostic::{Code, Diagnostic, Location, Severity};
+use crate::diagnostic::{Code, CommandLine, Diagnostic, Location, Severity};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, Document, Entry};
 use crate::package::cache::HashCache;
@@ -216,19 +216,15 @@ impl VerifyRequest<'_> {
     }
 
     /// The command that records the hashes for the platforms that are asked for, else for all.
-    fn lock_command(&self) -> String {
+    fn lock_command(&self) -> CommandLine {
         let platforms: Vec<_> = self.named_platforms().iter().map(ToString::to_string).collect();
         let platforms = if platforms.is_empty() { "all".to_owned() } else { platforms.join(",") };
-        self.command(&format!("lock -p {platforms}"))
+        self.command(["lock", "-p", &platforms])
     }
 
-    /// A command that mends something in this root module.
-    fn command(&self, arguments: &str) -> String {
-        if self.root == Path::new(".") {
-            format!("provlock {arguments}")
-        } else {
-            format!("provlock -C {} {arguments}", self.root.display())
-        }
+    /// A command that fixes something in this root module.
+    fn command<const N: usize>(&self, arguments: [&str; N]) -> CommandLine {
+        CommandLine::from(arguments).in_directory(self.root)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::platforms::missing;
 use super::{Online, Subject, Verified, finding, policy};
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::hash::{Hash, HashScheme};
 use crate::lockfile::Entry;
 use crate::parallel::{self, WAITING_REQUESTS};
@@ -56,7 +56,7 @@ impl Question<'_> {
         let platforms = match self.platforms() {
             Ok(platforms) => platforms,
             Err(error) => {
-                self.failed(*error);
+                self.failed(error);
                 return self.verified;
             }
         };
@@ -79,8 +79,8 @@ impl Question<'_> {
         }
         let message = format!("{} is locked, but its source does not list it", self.subject.release(self.entry));
         let error = finding(Severity::Error, Code::VersionWithdrawn, message, &self.entry.version, "");
-        let upgrade = format!("upgrade {}", self.subject.name(address));
-        self.verified.findings.push(error.help(self.subject.request.command(&upgrade)));
+        let upgrade = self.subject.request.command(["upgrade", &self.subject.name(address)]);
+        self.verified.findings.push(error.help(upgrade));
         Ok(None)
     }
 
@@ -88,7 +88,7 @@ impl Question<'_> {
         let wanted = self.asked_for(platforms);
         let published = match self.published(&wanted, platforms) {
             Ok(published) => published,
-            Err(error) => return self.failed(*error),
+            Err(error) => return self.failed(error),
         };
         let mut known = Known::new();
         if let Some(published) = &published {
@@ -160,8 +160,8 @@ impl Question<'_> {
             match answer {
                 Ok(Some(published)) => unexplained.retain(|hash| !published.zh.contains(hash)),
                 Ok(None) => {}
-                Err(error) if error.code == Code::PlatformNotAvailable => {}
-                Err(error) => return self.failed(*error),
+                Err(error) if error.iter().all(|error| error.code == Code::PlatformNotAvailable) => {}
+                Err(error) => return self.failed(error),
             }
         }
         self.not_published(&unexplained, "zh", "SHA256SUMS");
@@ -197,10 +197,10 @@ impl Question<'_> {
                 Ok(fetched) => {
                     known.entry(platform).or_default().insert(fetched.h1.clone());
                 }
-                Err(error) if error.code == Code::PlatformNotAvailable => {}
+                Err(error) if error.iter().all(|error| error.code == Code::PlatformNotAvailable) => {}
                 Err(error) => {
                     complete = false;
-                    self.failed(*error);
+                    self.failed(error);
                 }
             }
         }
@@ -244,9 +244,13 @@ impl Question<'_> {
     }
 
     /// What a source says is a finding, unless it could not be asked at all.
-    fn failed(&mut self, error: Diagnostic) {
+    fn failed(&mut self, errors: Diagnostics) {
+        errors.into_iter().for_each(|error| self.failure(error));
+    }
+
+    fn failure(&mut self, error: Diagnostic) {
         let mut error = self.about_entry(error);
-        error.help.get_or_insert_with(|| "do not install this release; ask its publisher what has happened".to_owned());
+        error.help.get_or_insert_with(|| "do not install this release; ask its publisher what has happened".into());
         let list =
             if NOT_ASKED.contains(&error.code) { &mut self.verified.errors } else { &mut self.verified.findings };
         if !list.contains(&error) {

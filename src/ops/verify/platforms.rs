@@ -34,7 +34,7 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     let release = subject.release(entry);
     let wanted: Vec<_> = subject.named_platforms().iter().map(ToString::to_string).collect();
     let wanted = if wanted.is_empty() { "all".to_owned() } else { wanted.join(",") };
-    let online = subject.request.command(&format!("verify --online -p {wanted}"));
+    let online = subject.request.command(["verify", "--online", "-p", &wanted]);
     let unknown = |platforms: &str, wanted: &str| {
         let message =
             format!("no way to tell offline whether {release} is covered for {platforms}: {hashes}, {wanted} wanted");
@@ -93,7 +93,7 @@ pub(super) fn installed(subject: &Subject<'_>) -> (Vec<Diagnostic>, Vec<Diagnost
         }
         let directory = version_directory(subject, entry);
         let packages = children(&directory).unwrap_or_else(|error| {
-            errors.push(*Diagnostic::io("read", &directory, &error));
+            errors.push(Diagnostic::io("read", &directory, &error));
             Vec::new()
         });
         for package in packages {

@@ -53,7 +53,7 @@ fn agrees_with_the_recorded_outcomes() {
 }
 
 fn check(
-    result: &Result<crate::requirements::Requirements, Vec<crate::diagnostic::Diagnostic>>,
+    result: &crate::diagnostic::Result<crate::requirements::Requirements>,
     outcome: &Outcome,
 ) -> Result<(), String> {
     match (result, outcome) {

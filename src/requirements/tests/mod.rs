@@ -1,5 +1,6 @@
 //! Tests of the whole module on directories; those of its parts are in the files beside this one.
 
+use crate::diagnostic::Result;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +37,7 @@ fn options(dialect: Dialect) -> Options {
     Options { dialect, tests: true, allow_missing_modules: false, data_directory: PathBuf::from(".terraform") }
 }
 
-fn read_files(files: &[(&str, &str)]) -> Result<Requirements, Vec<Diagnostic>> {
+fn read_files(files: &[(&str, &str)]) -> Result<Requirements> {
     read(directory(files).path(), &options(Dialect::Tofu))
 }
 

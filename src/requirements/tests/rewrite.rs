@@ -111,7 +111,7 @@ fn variants(layout: &str) -> [String; 4] {
     [layout.to_owned(), crlf.clone(), format!("\u{feff}{layout}"), format!("\u{feff}# ½ ✓\r\n{crlf}")]
 }
 
-fn allow_newest(directory: &Path, version: &str) -> Result<Vec<(PathBuf, String)>, String> {
+fn allow_newest(directory: &Path, version: &str) -> std::result::Result<Vec<(PathBuf, String)>, String> {
     let requirements = read(directory, &options(Dialect::Tofu)).unwrap_or_else(|errors| panic!("{:?}", texts(&errors)));
     let (_, requirement) = requirements.providers.iter().find(|(address, _)| address.name == "gamma").unwrap();
     let version: Version = version.parse().unwrap();

@@ -182,6 +182,6 @@ impl Applicant<'_> {
             Some(found) => error.note(format!("the login comes from {}", found.origin)),
             None => error.note("there is no login for it, so a token for anybody was asked for"),
         };
-        Failure::lasting(RequestErrorKind::Credentials(Box::new(error.help(super::login_help(self.repository)))))
+        Failure::lasting(RequestErrorKind::Credentials(error.help(super::login_help(self.repository)).into()))
     }
 }

@@ -22,7 +22,7 @@ use super::http::{self, Get};
 use super::manifest::Digest;
 use super::template::Repository;
 use crate::cli_config::shown_url;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{Body, Failure, NetSettings, RequestError, RequestErrorKind, is_loopback, with_retries};
 use crate::once_map::OnceMap;
 
@@ -185,7 +185,7 @@ impl RepositoryClient<'_> {
     }
 
     /// The error for the user. `what` says what was wanted.
-    pub(super) fn diagnostic(&self, error: RequestError, what: &str) -> Box<Diagnostic> {
+    pub(super) fn diagnostic(&self, error: RequestError, what: &str) -> Diagnostics {
         let RequestErrorKind::Unauthorized { status, credentials_sent } = error.kind else {
             return error.into_diagnostic(what);
         };
@@ -207,7 +207,7 @@ impl RepositoryClient<'_> {
                 refusal.notes.extend(self.registries.logins.searched());
             }
         }
-        Box::new(refusal.help(super::login_help(&self.repository)))
+        refusal.help(super::login_help(&self.repository)).into()
     }
 
     /// Whether the host is an OCI registry at all: one that answers nothing but "not found" has another problem than a

@@ -102,7 +102,7 @@ impl OciLogins {
             None => Ok(None),
             Some(Candidate::Ready(Ok(login), origin)) => Ok(Some(Found { login, origin })),
             Some(Candidate::Ready(Err(problem), _)) => {
-                Err(Box::new(Diagnostic::error(Code::InvalidCliConfiguration, problem)))
+                Err(Diagnostic::error(Code::InvalidCliConfiguration, problem).into())
             }
             Some(Candidate::Helper(name, origin)) => {
                 let key = (name.clone(), repository.registry.clone());
@@ -173,7 +173,7 @@ impl OciLogins {
                 .and_then(|config| config.ok_or_else(|| format!("{} does not exist", path.display())));
             files.configs.push(config.map_err(|problem| {
                 let error = Diagnostic::error(Code::InvalidCliConfiguration, problem);
-                Box::new(error.help("correct docker_style_config_files in the block oci_default_credentials"))
+                error.help("correct docker_style_config_files in the block oci_default_credentials")
             })?);
         }
         Ok(files)
@@ -185,13 +185,13 @@ impl OciLogins {
             let message =
                 format!("cannot get the credentials for {registry}: the Docker credential helper {program} {why}");
             let help = format!("see what it does by itself: echo {server} | {program} get");
-            Box::new(Diagnostic::error(Code::CredentialsHelper, message).note(format!("named in {origin}")).help(help))
+            Diagnostic::error(Code::CredentialsHelper, message).note(format!("named in {origin}")).help(help)
         };
         let servers = server_names(registry);
         let Some(program) = credential_helper::find(name, std::env::split_paths(path)) else {
             let program = format!("docker-credential-{name}");
             let why = "is in no directory of PATH";
-            return Err(failed(&program, why, &servers[0]));
+            return Err(failed(&program, why, &servers[0]).into());
         };
         for server in &servers {
             let answer = credential_helper::get(&program, server, self.time_limit);

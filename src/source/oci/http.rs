@@ -35,7 +35,7 @@ pub(super) struct Get<'a> {
 pub(super) fn build(settings: &NetSettings) -> Result<Client> {
     let failed = |error| {
         let error = Diagnostic::error(Code::RequestFailed, format!("cannot set up HTTPS: {}", causes(error)));
-        Box::new(error.help("SSL_CERT_FILE must name a file of certificates in PEM form, if it is set"))
+        error.help("SSL_CERT_FILE must name a file of certificates in PEM form, if it is set")
     };
     let certificates = settings.extra_root_certificates.iter().map(|der| Certificate::from_der(der));
     let builder = Client::builder()
@@ -45,7 +45,7 @@ pub(super) fn build(settings: &NetSettings) -> Result<Client> {
         .redirect(Policy::none())
         .referer(false)
         .tls_certs_merge(certificates.collect::<reqwest::Result<Vec<_>>>().map_err(failed)?);
-    with_proxies(builder, settings).build().map_err(failed)
+    Ok(with_proxies(builder, settings).build().map_err(failed)?)
 }
 
 /// Sends a request and follows its redirects; `authorization` goes to the origin of the URL and nowhere else.

@@ -76,9 +76,7 @@ impl OciMirror {
             Ok(None) => {
                 let message = format!("the OCI registry has no repository {} for {address}", client.repository());
                 let diagnostic = Diagnostic::error(Code::ProviderNotFound, message);
-                Err(SourceError::NoSuchProvider(Box::new(
-                    diagnostic.note(format!("by the template {}", self.template)),
-                )))
+                Err(SourceError::NoSuchProvider(diagnostic.note(format!("by the template {}", self.template)).into()))
             }
             Err(error) => Err(SourceError::Failed(client.diagnostic(error, &address.to_string()))),
         }
@@ -98,7 +96,7 @@ impl OciMirror {
         let manifest = manifest.map_err(|error| client.diagnostic(error, &wanted.to_string()))?;
         let layer = manifest::read_manifest(&manifest).map_err(|problem| {
             let message = format!("{}@{} {problem}", client.repository(), target.digest);
-            Box::new(wanted.error(Code::RequestFailed, message))
+            wanted.error(Code::RequestFailed, message)
         })?;
         let origin = format!("{}@{}", client.repository(), layer.digest);
         let expected = Some(Expected { zh: layer.digest.as_zh(), by: "its manifest" });
@@ -116,7 +114,7 @@ impl OciMirror {
         if package.size != layer.size {
             let problem = format!("the package has {} bytes, but its manifest says {}", package.size, layer.size);
             let error = wanted.error(Code::PackageNotAuthentic, problem);
-            return Err(Box::new(error.note(format!("downloaded from {origin}"))));
+            return Err(error.note(format!("downloaded from {origin}")).into());
         }
         let mut recordable = BTreeSet::from([package.h1.clone()]);
         if self.dialect == Dialect::Tofu {
@@ -140,11 +138,11 @@ impl OciMirror {
         match (fitting.next(), fitting.next()) {
             (Some((_, target)), None) => Ok(target.clone()),
             (None, _) => {
-                Err(wanted.not_available(targets.iter().map(|(platform, _)| platform).collect::<BTreeSet<_>>()))
+                Err(wanted.not_available(targets.iter().map(|(platform, _)| platform).collect::<BTreeSet<_>>()).into())
             }
             (Some(_), Some(_)) => {
                 let problem = "the index in the OCI registry lists several manifests for this platform";
-                Err(Box::new(wanted.error(Code::RequestFailed, problem)))
+                Err(wanted.error(Code::RequestFailed, problem).into())
             }
         }
     }
@@ -159,7 +157,7 @@ impl OciMirror {
             manifest::read_index(&index).map(Arc::new).map_err(|problem| {
                 let message = format!("{address} {version}: {}:{tag} {problem}", client.repository());
                 let error = Diagnostic::error(Code::RequestFailed, message);
-                Box::new(error.help("lay it out as OpenTofu's documentation on OCI registries says"))
+                error.help("lay it out as OpenTofu's documentation on OCI registries says").into()
             })
         })
     }
@@ -173,7 +171,7 @@ impl OciMirror {
                 format!("the OCI mirror's template gives {owner} and {address} the same repository {repository}");
             let error = Diagnostic::error(Code::InvalidArgument, message);
             let help = format!("use hostname, namespace and type in the template {} where they differ", self.template);
-            return Err(Box::new(error.help(help)));
+            return Err(error.help(help).into());
         }
         Ok(self.registries.client(repository))
     }

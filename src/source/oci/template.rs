@@ -103,7 +103,7 @@ impl RepositoryTemplate {
         let invalid = |problem: String| {
             let message = format!("{text:?} is not the template of an OCI mirror: {problem}");
             let help = "write it as in --oci-mirror \"registry.example.com/mirror/{namespace}/{type}\"";
-            Box::new(Diagnostic::error(Code::InvalidArgument, message).help(help))
+            Diagnostic::error(Code::InvalidArgument, message).help(help)
         };
         let template = Self { text: text.to_owned(), form: Form::Uri(parse_uri_template(text).map_err(invalid)?) };
         template.resolve_example().map_err(invalid)?;
@@ -119,13 +119,15 @@ impl RepositoryTemplate {
             let error =
                 Diagnostic::error(Code::InvalidCliConfiguration, format!("invalid repository_template: {problem}"));
             let help = "write it as in repository_template = \"registry.example.com/mirror/${namespace}/${type}\"";
-            Box::new(error.at(location.clone(), text).help(help))
+            error.at(location.clone(), text).help(help)
         };
         let parsed: hcl::Template = text.parse().map_err(|error: hcl::Error| invalid(one_line(&error)))?;
         for variable in Variable::ALL {
             let name = variable.name();
             if !variable.is_fixed_by(include) && !uses(&parsed, variable) {
-                return Err(invalid(format!("it must use ${{{name}}}, since \"include\" allows more than one {name}")));
+                return Err(
+                    invalid(format!("it must use ${{{name}}}, since \"include\" allows more than one {name}")).into()
+                );
             }
         }
         let template = Self { text: text.to_owned(), form: Form::Hcl(parsed) };
@@ -142,7 +144,7 @@ impl RepositoryTemplate {
             .map_err(|problem| {
                 let message =
                     format!("{address} has no repository by the OCI mirror's template {:?}: {problem}", self.text);
-                Box::new(Diagnostic::error(Code::InvalidArgument, message).help("use another source for this provider"))
+                Diagnostic::error(Code::InvalidArgument, message).help("use another source for this provider").into()
             })
     }
 
@@ -315,8 +317,8 @@ mod tests {
             ("h.test//{type}", "lower-case"),
         ] {
             let error = RepositoryTemplate::parse_flag(text).unwrap_err();
-            assert_eq!(error.code, Code::InvalidArgument);
-            assert!(error.message.contains(expected), "{text}: {error}");
+            assert_eq!(error[0].code, Code::InvalidArgument);
+            assert!(error[0].message.contains(expected), "{text}: {error}");
         }
     }
 
@@ -347,8 +349,8 @@ mod tests {
             ("h.test/${upper(hostname)}/${namespace}/${type}", &[], "upper"),
         ] {
             let error = configured(text, include).unwrap_err();
-            assert_eq!((error.code, error.labels.len()), (Code::InvalidCliConfiguration, 1));
-            assert!(error.message.contains(expected), "{text}: {error}");
+            assert_eq!((error[0].code, error[0].labels.len()), (Code::InvalidCliConfiguration, 1));
+            assert!(error[0].message.contains(expected), "{text}: {error}");
         }
     }
 
@@ -357,7 +359,7 @@ mod tests {
         let template = configured("h.test/${hostname}/${namespace}/${type}", &[]).unwrap();
         for provider in ["acme/größe", "h.test:8443/acme/gamma"] {
             let error = template.resolve(&address(provider)).unwrap_err();
-            assert!(error.message.contains(provider), "{error}");
+            assert!(error[0].message.contains(provider), "{error}");
         }
     }
 

@@ -130,7 +130,7 @@ impl Registry {
                 let diagnostic = Diagnostic::error(Code::ProviderNotFound, message)
                     .note(format!("asked for {url}"))
                     .help("correct its source in required_providers");
-                Err(SourceError::NoSuchProvider(Box::new(diagnostic)))
+                Err(SourceError::NoSuchProvider(diagnostic.into()))
             }
             Err(error) => Err(failed(error.into_diagnostic(&address.to_string()))),
         }
@@ -263,7 +263,7 @@ impl Registry {
         let zh: BTreeSet<_> = signed.sums.lines().map(|(_, sum)| Hash::zh(&sum)).collect();
         let reports = self
             .reports(metadata)
-            .map_err(|problem| Box::new(wanted.error(Code::PackageNotAuthentic, problem).help(NOT_AUTHENTIC_HELP)))?;
+            .map_err(|problem| wanted.error(Code::PackageNotAuthentic, problem).help(NOT_AUTHENTIC_HELP))?;
         let of_scheme = |report: &PackageReport, scheme| -> BTreeSet<Hash> {
             report.hashes.iter().filter(|hash| hash.scheme() == scheme).cloned().collect()
         };
@@ -320,16 +320,16 @@ impl Registry {
         let (base, metadata) = match answer {
             Ok(answer) => answer,
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
-                return Err(wanted.not_available(std::iter::empty::<String>()));
+                return Err(wanted.not_available(std::iter::empty::<String>()).into());
             }
             Err(error) => return Err(error.into_diagnostic(&wanted.to_string())),
         };
         if (&metadata.os, &metadata.arch) != (os, arch) {
             let problem = format!("the registry answered for {}_{}", metadata.os, metadata.arch);
-            return Err(Box::new(wanted.error(Code::RequestFailed, problem).note(format!("asked for {url}"))));
+            return Err(wanted.error(Code::RequestFailed, problem).note(format!("asked for {url}")).into());
         }
         if !speaks_supported_protocol(&metadata.protocols) {
-            return Err(Box::new(unsupported_protocol(&wanted.address, &wanted.version, &metadata.protocols)));
+            return Err(unsupported_protocol(&wanted.address, &wanted.version, &metadata.protocols).into());
         }
         Ok((metadata, base))
     }
@@ -415,8 +415,8 @@ impl Registry {
 }
 
 /// The error about a package that is not what its publisher signed.
-fn not_authentic(wanted: &PackageId, problem: &dyn std::fmt::Display) -> Box<Diagnostic> {
-    Box::new(wanted.error(Code::PackageNotAuthentic, problem).help(NOT_AUTHENTIC_HELP))
+fn not_authentic(wanted: &PackageId, problem: &dyn std::fmt::Display) -> Diagnostic {
+    wanted.error(Code::PackageNotAuthentic, problem).help(NOT_AUTHENTIC_HELP)
 }
 
 /// The URL of one of a provider's endpoints.
@@ -425,12 +425,12 @@ fn endpoint(service: &Url, address: &ProviderAddress, path: &str) -> Result<Url>
     let path = format!("{}/{}/{path}", address.namespace, address.name);
     service.join(&path).map_err(|error| {
         let message = format!("{} offers providers at {service}, which gives no URL: {error}", address.hostname);
-        Box::new(Diagnostic::error(Code::RequestFailed, message))
+        Diagnostic::error(Code::RequestFailed, message).into()
     })
 }
 
 fn resolve(wanted: &PackageId, base: &Url, reference: &str) -> Result<Url> {
     base.join(reference).map_err(|error| {
-        Box::new(wanted.error(Code::RequestFailed, format!("the registry sent the URL {reference:?}: {error}")))
+        wanted.error(Code::RequestFailed, format!("the registry sent the URL {reference:?}: {error}")).into()
     })
 }

@@ -137,9 +137,9 @@ fn named_files_replace_the_usual_ones_and_must_be_there() {
     assert_eq!(user(&with(Some(Vec::new()), true), "h.test/a"), "-");
     assert_eq!(user(&with(None, false), "h.test/a"), "-");
     let error = find(&with(Some(vec![named.clone()]), true), "bad.test/a").unwrap_err();
-    assert!(error.message.contains("bad.test") && !format!("{error:?}").contains("s3cr3t"), "{error:?}");
+    assert!(error[0].message.contains("bad.test") && !format!("{error:?}").contains("s3cr3t"), "{error:?}");
     let error = find(&with(Some(vec![named, home.path().join("missing.json")]), true), "h.test/a").unwrap_err();
-    assert!(error.message.contains("missing.json does not exist"), "{error}");
+    assert!(error[0].message.contains("missing.json does not exist"), "{error}");
 }
 
 #[cfg(unix)]
@@ -182,9 +182,9 @@ fn a_helper_that_fails_gives_its_own_words() {
         ("chatty.test", "was ended because it printed too much"),
     ] {
         let error = find(&logins, &format!("{registry}/a")).unwrap_err();
-        assert_eq!(error.code, Code::CredentialsHelper);
-        assert!(error.message.contains(expected) && error.message.contains(registry), "{error}");
-        assert!(error.message.contains("docker-credential-sketch"), "{error}");
+        assert_eq!(error[0].code, Code::CredentialsHelper);
+        assert!(error[0].message.contains(expected) && error[0].message.contains(registry), "{error}");
+        assert!(error[0].message.contains("docker-credential-sketch"), "{error}");
         assert!(!format!("{error:?}").contains("s3cr3t"), "{error:?}");
     }
 }
@@ -196,7 +196,7 @@ fn a_helper_that_hangs_is_ended() {
     let defaults = OciDefaultCredentials { docker_credentials_helper: Some("sketch".to_owned()), ..Default::default() };
     let logins = OciLogins { time_limit: Duration::from_millis(200), ..logins(Vec::new(), defaults, home.path()) };
     let error = find(&logins, "hanging.test/a").unwrap_err();
-    assert!(error.message.contains("was ended because it took more than 0.2 seconds"), "{error}");
+    assert!(error[0].message.contains("was ended because it took more than 0.2 seconds"), "{error}");
 }
 
 #[test]
@@ -205,6 +205,6 @@ fn a_helper_that_is_not_installed_is_an_error() {
     for name in ["missing", "../docker-credential-helpers/docker-credential-sketch"] {
         let defaults = OciDefaultCredentials { docker_credentials_helper: Some(name.to_owned()), ..Default::default() };
         let error = find(&logins(Vec::new(), defaults, home.path()), "known.test/a").unwrap_err();
-        assert!(error.message.contains("is in no directory of PATH"), "{error}");
+        assert!(error[0].message.contains("is in no directory of PATH"), "{error}");
     }
 }

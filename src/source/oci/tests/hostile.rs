@@ -12,7 +12,7 @@ fn blob_path() -> String {
 
 fn assert_fails(server: &Server, code: Code, expected: &str) {
     let error = fetch(&mirror(server)).unwrap_err();
-    assert_eq!(error.code, code, "{error}");
+    assert_eq!(error[0].code, code, "{error}");
     assert!(told(&error).contains(expected), "{}", told(&error));
 }
 
@@ -23,7 +23,7 @@ fn a_package_that_is_not_its_layer_is_refused() {
     bytes.extend(b"PK");
     other.put(blob_path(), bytes.clone());
     let error = fetch(&mirror(&serve(other.clone()))).unwrap_err();
-    assert!(matches!(error.code, Code::PackageNotAuthentic | Code::InvalidPackage), "{error}");
+    assert!(matches!(error[0].code, Code::PackageNotAuthentic | Code::InvalidPackage), "{error}");
 
     let mut writer = zip::ZipWriter::new(Cursor::new(Vec::new()));
     writer.start_file("terraform-provider-null", SimpleFileOptions::default()).unwrap();
@@ -92,7 +92,7 @@ fn huge_documents_are_not_read() {
     let mut tags = content();
     tags.put(format!("{NULL}/tags/list"), huge);
     let Err(SourceError::Failed(error)) = mirror(&serve(tags)).versions(&null()) else { panic!("no error") };
-    assert!(error.message.contains("larger than"), "{error}");
+    assert!(error[0].message.contains("larger than"), "{error}");
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn a_list_of_tags_must_end_and_stay_where_it_is() {
         Response::new(200, r#"{"tags": ["1.0.0"]}"#).header("Link", format!("<{}>; rel=next", request.target))
     });
     let Err(SourceError::Failed(error)) = mirror(&endless).versions(&null()) else { panic!("no error") };
-    assert!(error.message.contains("has no end"), "{error}");
+    assert!(error[0].message.contains("has no end"), "{error}");
     let elsewhere = Server::http(|_| Response::new(200, r#"{"tags": []}"#));
     let host = elsewhere.host();
     let server = Server::http(move |_| {
@@ -109,7 +109,7 @@ fn a_list_of_tags_must_end_and_stay_where_it_is() {
             .header("Link", format!("<http://{host}/v2/m/acme/null/tags/list>; rel=next"))
     });
     let Err(SourceError::Failed(error)) = mirror(&server).versions(&null()) else { panic!("no error") };
-    assert!(error.message.contains("goes on at another host"), "{error}");
+    assert!(error[0].message.contains("goes on at another host"), "{error}");
     assert!(elsewhere.requests().is_empty());
 }
 
@@ -121,7 +121,7 @@ fn a_list_of_tags_is_not_kept_whatever_its_size() {
         Response::new(200, page).header("Link", format!("<{}>; rel=next", request.target))
     });
     let Err(SourceError::Failed(error)) = mirror(&endless).versions(&null()) else { panic!("no error") };
-    assert!(error.message.contains("is larger than 33554432 bytes"), "{error}");
+    assert!(error[0].message.contains("is larger than 33554432 bytes"), "{error}");
     assert_eq!(endless.requests().len(), 32);
 
     // The longest tag that there can be, and one that there cannot.
@@ -159,9 +159,9 @@ fn redirects_end_and_do_not_leave_encryption_or_reach_into_this_machine() {
     ] {
         let server = Server::http(move |_| Response::new(307, "").header("Location", location));
         let error = fetch(&mirror(&server)).unwrap_err();
-        assert!(error.message.contains(expected), "{location}: {error}");
+        assert!(error[0].message.contains(expected), "{location}: {error}");
         assert!(!told(&error).contains("s3cr3t"), "{}", told(&error));
     }
     let server = Server::http(move |_| Response::new(302, ""));
-    assert!(fetch(&mirror(&server)).unwrap_err().message.contains("without a location"));
+    assert!(fetch(&mirror(&server)).unwrap_err()[0].message.contains("without a location"));
 }

@@ -14,6 +14,7 @@ use zip::write::SimpleFileOptions;
 
 use super::*;
 use crate::cli_config::{CliConfig, Credentials, Environment};
+use crate::diagnostic::Diagnostics;
 use crate::diagnostic::{Location, SourceFile};
 use crate::hash::Hash;
 use crate::net::{Client, NetSettings};
@@ -136,7 +137,7 @@ fn fetch(mirror: &OciMirror) -> Result<Fetched> {
 }
 
 /// Everything that an error tells.
-fn told(error: &Diagnostic) -> String {
+fn told(error: &Diagnostics) -> String {
     format!("{error:?}")
 }
 
@@ -162,7 +163,7 @@ fn a_missing_repository_is_told_from_a_host_that_is_no_registry() {
         _ => Response::new(404, r#"{"errors": [{"code": "NAME_UNKNOWN"}]}"#),
     });
     let outcome = mirror(&registry).versions(&null());
-    assert!(matches!(&outcome, Err(SourceError::NoSuchProvider(error)) if error.code == Code::ProviderNotFound));
+    assert!(matches!(&outcome, Err(SourceError::NoSuchProvider(error)) if error[0].code == Code::ProviderNotFound));
     let refusing = Server::http(|request| match request.path() {
         "/v2/" => Response::new(200, ""),
         _ => Response::new(400, r#"{"errors": [{"code": "NAME_INVALID", "message": "no"}]}"#),
@@ -172,7 +173,7 @@ fn a_missing_repository_is_told_from_a_host_that_is_no_registry() {
     assert!(matches!(mirror(&other).versions(&null()), Err(SourceError::Failed(_))));
     let broken = Server::http(|_| Response::new(500, r#"{"errors": [{"code": "UNKNOWN", "message": "secret"}]}"#));
     let Err(SourceError::Failed(error)) = mirror(&broken).versions(&null()) else { panic!("no error") };
-    assert!(error.message.contains("500: UNKNOWN") && !told(&error).contains("secret"), "{error}");
+    assert!(error[0].message.contains("500: UNKNOWN") && !told(&error).contains("secret"), "{error}");
     assert_eq!(broken.requests_for("/v2/m/acme/null/tags/list").len(), 3);
 }
 
@@ -204,8 +205,8 @@ fn a_package_yields_its_hashes() {
     let terraform = OciMirror { dialect: Dialect::Terraform, ..mirror(&server) };
     assert_eq!(fetch(&terraform).unwrap().recordable, BTreeSet::from([h1]));
     let error = tofu.package(&wanted("linux_s390x"), &|_, _| ()).unwrap_err();
-    assert_eq!(error.code, Code::PlatformNotAvailable);
-    assert_eq!(error.notes, ["there are packages for darwin_arm64, linux_amd64"]);
+    assert_eq!(error[0].code, Code::PlatformNotAvailable);
+    assert_eq!(error[0].notes, ["there are packages for darwin_arm64, linux_amd64"]);
     assert_eq!(server.requests_for("/v2/m/acme/null/manifests/1.0.0").len(), 2, "once for each mirror");
 }
 
@@ -234,7 +235,7 @@ fn two_providers_cannot_share_a_repository() {
     assert!(mirror.versions(&null()).is_ok());
     let other = ProviderAddress::parse("emca/null", Dialect::Tofu).unwrap();
     let Err(SourceError::Failed(error)) = mirror.versions(&other) else { panic!("no error") };
-    assert!(error.message.contains("acme/null") && error.message.contains("emca/null"), "{error}");
+    assert!(error[0].message.contains("acme/null") && error[0].message.contains("emca/null"), "{error}");
 }
 
 #[test]

@@ -1,0 +1,109 @@
+//! Help as one line of text: commands quoted so that they can be pasted into the user's shell.
+
+use std::path::Path;
+
+use provlock::diagnostic::{CommandArgument, CommandLine, Help, HelpPart};
+
+/// The shells that commands are quoted for.
+#[derive(Clone, Copy)]
+enum Shell {
+    Posix,
+    PowerShell,
+}
+
+impl Shell {
+    /// The one that users of this system most likely have.
+    const CURRENT: Self = if cfg!(windows) { Self::PowerShell } else { Self::Posix };
+}
+
+/// Help as it is shown. Commands start with the program's name and change to their directory.
+pub(crate) fn text(help: &Help) -> String {
+    text_for(help, Shell::CURRENT)
+}
+
+fn text_for(help: &Help, shell: Shell) -> String {
+    let part = |part: &HelpPart| match part {
+        HelpPart::Text(text) => text.clone(),
+        HelpPart::Command(command) => command_line(command, shell),
+    };
+    help.parts().iter().map(part).collect()
+}
+
+fn command_line(command: &CommandLine, shell: Shell) -> String {
+    let mut words = vec!["provlock".to_owned()];
+    if !command.directory.as_os_str().is_empty() {
+        words.extend(["-C".to_owned(), quoted(&path(&command.directory), shell)]);
+    }
+    words.extend(command.arguments.iter().map(|argument| match argument {
+        CommandArgument::Word(word) => quoted(word, shell),
+        CommandArgument::Path(argument) => quoted(&path(argument), shell),
+    }));
+    words.join(" ")
+}
+
+/// A path that is not taken for a flag.
+fn path(path: &Path) -> String {
+    let text = path.display().to_string();
+    if text.starts_with('-') { format!("./{text}") } else { text }
+}
+
+/// A word as a shell reads it. In PowerShell typographic quotes end a quoted text, too, and are doubled as the plain one is
+/// (see `about_Quoting_Rules`).
+fn quoted(word: &str, shell: Shell) -> String {
+    let is_plain = |c: char| match shell {
+        Shell::Posix => c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c),
+        Shell::PowerShell => c.is_ascii_alphanumeric() || "/\\._-+=:".contains(c),
+    };
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    let inner: String = match shell {
+        Shell::Posix => word.replace('\'', "'\\''"),
+        Shell::PowerShell => word
+            .chars()
+            .flat_map(|c| std::iter::repeat_n(c, if matches!(c, '\'' | '\u{2018}'..='\u{201b}') { 2 } else { 1 }))
+            .collect(),
+    };
+    format!("'{inner}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_stand_among_words() {
+        let help = Help::text("wait: ").and_command(["lock"]).and_text(", or ").and_command(["diff", "--git", "a b"]);
+        assert_eq!(text(&help), "wait: provlock lock, or provlock diff --git 'a b'");
+    }
+
+    #[test]
+    fn a_command_changes_to_its_directory() {
+        let help = Help::command(CommandLine::from(["lock"]).in_directory(Path::new("a")));
+        let joined = Path::new("live").join("a");
+        assert_eq!(
+            text_for(&help.in_directory(Path::new("live")), Shell::Posix),
+            format!("provlock -C {} lock", quoted(&joined.display().to_string(), Shell::Posix))
+        );
+    }
+
+    #[test]
+    fn hostile_names_stay_one_word() {
+        let shown =
+            |directory: &str, shell| text_for(&Help::command(["lock"]).in_directory(Path::new(directory)), shell);
+        for (directory, posix, power_shell) in [
+            ("my dir; x", "'my dir; x'", "'my dir; x'"),
+            ("it's", "'it'\\''s'", "'it''s'"),
+            ("a\u{2019}; b", "'a\u{2019}; b'", "'a\u{2019}\u{2019}; b'"),
+            ("$(id)`id`", "'$(id)`id`'", "'$(id)`id`'"),
+            ("a,b", "a,b", "'a,b'"),
+            ("-rf", "./-rf", "./-rf"),
+            ("-C x", "'./-C x'", "'./-C x'"),
+        ] {
+            assert_eq!(shown(directory, Shell::Posix), format!("provlock -C {posix} lock"));
+            assert_eq!(shown(directory, Shell::PowerShell), format!("provlock -C {power_shell} lock"));
+        }
+        let help = Help::command(CommandLine::from(["merge"]).path("-x"));
+        assert_eq!(text_for(&help, Shell::Posix), "provlock merge ./-x");
+    }
+}

@@ -1,0 +1,114 @@
+//! Several diagnostics as one error.
+
+use std::error::Error;
+use std::fmt;
+use std::ops::Deref;
+use std::slice;
+use std::vec;
+
+use super::message::Diagnostic;
+
+/// The result of something that can fail for a reason that the user must see.
+pub type Result<T> = std::result::Result<T, Diagnostics>;
+
+/// Why something could not be done: everything that is wrong, in the order in which it is to be shown.
+///
+/// An empty list serves to collect errors; [`Diagnostics::into_result`] says whether there were any.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// Adds one.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.0.push(diagnostic);
+    }
+
+    /// Adds one. What is wrong for several reasons in the same words is one diagnostic with several places.
+    pub fn merge(&mut self, diagnostic: Diagnostic) {
+        match self.0.iter_mut().find(|known| known.says_the_same(&diagnostic)) {
+            Some(known) => {
+                let new = diagnostic.labels.into_iter().filter(|label| !known.labels.contains(label));
+                let new: Vec<_> = new.collect();
+                known.labels.extend(new);
+            }
+            None => self.0.push(diagnostic),
+        }
+    }
+
+    /// Changes each.
+    #[must_use]
+    pub fn map(self, change: impl FnMut(Diagnostic) -> Diagnostic) -> Self {
+        self.0.into_iter().map(change).collect()
+    }
+
+    /// `value` if nothing is wrong.
+    ///
+    /// # Errors
+    /// The diagnostics, if there are any.
+    pub fn into_result<T>(self, value: T) -> Result<T> {
+        if self.is_empty() { Ok(value) } else { Err(self) }
+    }
+}
+
+impl Deref for Diagnostics {
+    type Target = [Diagnostic];
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self(vec![diagnostic])
+    }
+}
+
+impl From<Vec<Diagnostic>> for Diagnostics {
+    fn from(diagnostics: Vec<Diagnostic>) -> Self {
+        Self(diagnostics)
+    }
+}
+
+impl FromIterator<Diagnostic> for Diagnostics {
+    fn from_iter<I: IntoIterator<Item = Diagnostic>>(diagnostics: I) -> Self {
+        Self(diagnostics.into_iter().collect())
+    }
+}
+
+impl Extend<Diagnostic> for Diagnostics {
+    fn extend<I: IntoIterator<Item = Diagnostic>>(&mut self, diagnostics: I) {
+        self.0.extend(diagnostics);
+    }
+}
+
+impl IntoIterator for Diagnostics {
+    type Item = Diagnostic;
+    type IntoIter = vec::IntoIter<Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl<'a> IntoIterator for &'a Diagnostics {
+    type Item = &'a Diagnostic;
+    type IntoIter = slice::Iter<'a, Diagnostic>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// The messages, one a line; the places are for a renderer.
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, diagnostic) in self.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}{diagnostic}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for Diagnostics {}
