@@ -3,7 +3,7 @@
 use super::lock::{BOTH, LOCK_BOTH, entry, lock_file, requires};
 use provlock_test::publish::Flaw;
 use provlock_test::registry::Registry;
-use provlock_test::{TestEnvironment, keys, url};
+use provlock_test::{TestEnvironment, keys, str, url};
 
 #[test]
 fn a_release_that_was_replaced_is_refused() {
@@ -45,9 +45,20 @@ fn without_zh_an_unconfirmed_hash_is_a_warning() {
 
     let output = environment.provlock(["lock", "-p", "linux_amd64"]);
 
-    output
-        .assert_code(0)
-        .assert_stderr_has("warning[hashes-changed]: none of the 1 recorded hashes of acme/gamma 1.5.0");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[hashes-changed]: none of the 1 recorded hashes of acme/gamma 1.5.0 could be confirmed
+ --> .terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/acme/gamma" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = they may belong to platforms that were not asked for, or to another package
+help: lock all platforms that your team uses, then look at: provlock verify --online
+  ~ acme/gamma   1.5.0   signed, key ID 558D46FBE8647CB4   h1 for linux_amd64 added, 2 hashes added
+Locked 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
+"#]]);
     let hashes = [gamma.hashes(&["linux_amd64"]), vec![other]].concat();
     assert_eq!(environment.lock_file(), lock_file(&[entry(&gamma, "", &hashes)]));
 }
@@ -65,10 +76,17 @@ fn a_token_goes_to_the_registry_only() {
     environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
 
     let without = environment.provlock(["lock", "-p", "linux_amd64"]);
-    without
-        .assert_code(2)
-        .assert_stderr_has("no credentials were sent")
-        .assert_stderr_has("TF_TOKEN_registry_example_com");
+    without.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[unauthorized]: cannot get registry.example.com/acme/gamma: https://registry.example.com/v1/providers/acme/gamma/versions was refused (401); no credentials were sent
+ --> main.tf:4:16
+  |
+4 |       source = "registry.example.com/acme/gamma"
+  |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ required here
+  |
+help: add credentials: provlock login registry.example.com, or set TF_TOKEN_registry_example_com
+"#]]);
     assert!(!environment.has_lock_file());
 
     environment.set("TF_TOKEN_registry_example_com", "s3cr3t-t0ken");
@@ -118,9 +136,25 @@ fn an_expired_key_is_accepted_with_a_warning_unless_enforced() {
     registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).signed_by(&keys::EXPIRED).done();
     let mut environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", ""));
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_stderr_has("warning[key-expired]");
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[key-expired]: registry.opentofu.org/acme/gamma 1.5.0: signing key 20BC8E7BB4A0346D expired on 2021-01-01
+ |
+help: ask the provider's author for a release with a valid signature
+  + acme/gamma   1.5.0   signed, key ID 20BC8E7BB4A0346D   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+"#]]);
     environment.set("OPENTOFU_ENFORCE_GPG_EXPIRATION", "true");
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("acme/gamma");
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[key-expired]: cannot authenticate registry.opentofu.org/acme/gamma 1.5.0: signing key 20BC8E7BB4A0346D expired on 2021-01-01
+ |
+ = checksums: https://registry.opentofu.org/files/registry.opentofu.org/acme/gamma/1.5.0/terraform-provider-gamma_1.5.0_SHA256SUMS
+ = signature: https://registry.opentofu.org/files/registry.opentofu.org/acme/gamma/1.5.0/terraform-provider-gamma_1.5.0_SHA256SUMS.sig
+help: ask the provider's author for a release with a valid signature
+"#]]);
 }
 
 #[test]
@@ -130,9 +164,22 @@ fn without_keys_signing_is_skipped_on_the_default_host_only() {
     registry.publish("registry.example.com/acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(Flaw::NoKeys).done();
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", ""));
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_stderr_has("signing skipped");
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + acme/gamma   1.5.0   signing skipped   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+"#]]);
     environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("unsigned-provider");
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[unsigned-provider]: cannot authenticate registry.example.com/acme/gamma 1.5.0: the registry reports no signing key
+ |
+ = checksums: https://registry.example.com/files/registry.example.com/acme/gamma/1.5.0/terraform-provider-gamma_1.5.0_SHA256SUMS
+ = signature: https://registry.example.com/files/registry.example.com/acme/gamma/1.5.0/terraform-provider-gamma_1.5.0_SHA256SUMS.sig
+help: ask the provider's author to publish the signing key in the registry
+"#]]);
 }
 
 #[test]
@@ -152,7 +199,15 @@ fn what_is_accepted_without_keys_on_the_default_host_is_not_accepted_elsewhere()
     environment.write("main.tf", "module \"a\" {\n  source = \"./a\"\n}\nmodule \"b\" {\n  source = \"./b\"\n}\n");
     environment.write("a/main.tf", requires("acme/gamma", ""));
     environment.write("b/main.tf", requires("registry.example.com/acme/gamma", ""));
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("registry.example.com");
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[unsigned-provider]: cannot authenticate registry.example.com/acme/gamma 1.5.0: the registry reports no signing key
+ |
+ = checksums: https://registry.opentofu.org/files/registry.opentofu.org/acme/gamma/1.5.0/terraform-provider-gamma_1.5.0_SHA256SUMS
+ = signature: https://registry.opentofu.org/files/registry.opentofu.org/acme/gamma/1.5.0/terraform-provider-gamma_1.5.0_SHA256SUMS.sig
+help: ask the provider's author to publish the signing key in the registry
+"#]]);
 }
 
 #[test]
@@ -170,8 +225,19 @@ fn a_zh_that_the_release_does_not_have_is_pointed_at() {
 
     let output = environment.provlock(["lock", "-p", "linux_amd64"]);
 
-    output.assert_code(0).assert_stderr_has("warning[hash-not-published]");
-    output.assert_stderr_has(&zeros).assert_stderr_has("find out who added it");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[hash-not-published]: a recorded zh: hash belongs to no published package of hashicorp/null 3.2.4
+ --> .terraform.lock.hcl:8:5
+  |
+8 |     "zh:0000000000000000000000000000000000000000000000000000000000000000",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not published
+  |
+  = compared with SHA256SUMS
+help: find out who added it, and remove it
+Up to date: 1 provider for linux_amd64
+"#]]);
     assert_eq!(environment.lock_file(), with_zeros, "hashes of the same version are kept");
 }
 
@@ -185,6 +251,10 @@ fn secrets_in_the_url_of_a_package_are_not_shown() {
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     let output = environment.provlock(["lock", "-p", "linux_amd64"]);
-    output.assert_code(2).assert_stderr_has("releases.example.com/null.zip");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[request-failed]: cannot get registry.opentofu.org/hashicorp/null 3.2.4 for linux_amd64: https://redacted@releases.example.com/null.zip?[redacted] was not found (404)
+"#]]);
     assert!(!output.stderr.contains("PASSWORD") && !output.stderr.contains("SECRET"), "{}", output.stderr);
 }

@@ -8,7 +8,7 @@ use super::json_output::validated;
 use super::lock::requires;
 use provlock_test::publish::{Flaw, PackagesMap};
 use provlock_test::registry::{Discovery, Registry};
-use provlock_test::{Fault, TestEnvironment, Times, url};
+use provlock_test::{Fault, TestEnvironment, Times, str, url};
 
 const LOCK: [&str; 5] = ["lock", "-p", "linux_amd64", "-p", "darwin_arm64"];
 const BOTH: [&str; 2] = ["darwin_arm64", "linux_amd64"];
@@ -50,7 +50,11 @@ fn locking_again_downloads_no_package() {
     assert_eq!(registry.statistics().requests, 8, "discovery, versions, 2 metadata, sums, signature, 2 packages");
     registry.reset_statistics();
 
-    environment.provlock(LOCK).assert_code(0).assert_stderr_has("Up to date");
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: 1 provider for darwin_arm64 and linux_amd64
+"#]]);
     assert_eq!(registry.requests_to(url::PACKAGE), 0);
     for asked in [url::VERSIONS, url::SHASUMS, url::SIGNATURE] {
         assert_eq!(registry.requests_to(asked), 1, "{asked}");
@@ -116,7 +120,18 @@ fn a_cached_hash_does_not_count_for_a_release_that_was_replaced() {
     registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).size(300).done();
     registry.reset_statistics();
 
-    environment.provlock(LOCK).assert_code(2).assert_stderr_has("are not those that registry.opentofu.org publishes");
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[hashes-changed]: the hashes of hashicorp/null 3.2.4 in the lock file are not those that registry.opentofu.org publishes
+ --> .terraform.lock.hcl:7:5
+  |
+7 |     "h1:DtNFvSSFRQfRiy/2IIgxol70KAERtZXn1/Npr/JrVvg=",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 5 recorded hashes is among the published ones (signed, key ID 558D46FBE8647CB4)
+  |
+  = the release was replaced after it was locked, or the lock file was changed by hand or by an attacker
+help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes hashicorp/null
+"#]]);
     assert_eq!(environment.lock_file(), old);
     assert_eq!(registry.requests_to(url::PACKAGE), 2);
 }
@@ -131,7 +146,15 @@ fn a_package_arrives_while_its_signature_is_checked_and_is_dropped_if_that_is_wr
     registry.fault(url::SIGNATURE, Times::Always, Fault::Delay(Duration::from_millis(200)));
     registry.fault(url::PACKAGE, Times::Always, Fault::SlowBody { pause: Duration::from_millis(100) });
 
-    environment.provlock(LOCK).assert_code(2).assert_stderr_has("error[signature-invalid]");
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[signature-invalid]: cannot authenticate registry.opentofu.org/hashicorp/null 3.2.4: the signature does not fit SHA256SUMS, signing key 558D46FBE8647CB4
+ |
+ = checksums: https://registry.opentofu.org/files/registry.opentofu.org/hashicorp/null/3.2.4/terraform-provider-null_3.2.4_SHA256SUMS
+ = signature: https://registry.opentofu.org/files/registry.opentofu.org/hashicorp/null/3.2.4/terraform-provider-null_3.2.4_SHA256SUMS.sig
+help: do not use this release before the provider's author has explained this
+"#]]);
 
     assert_eq!(registry.requests_to(url::PACKAGE), 2);
     assert!(registry.statistics().bytes_sent < SIZE as u64, "neither came whole");
@@ -150,7 +173,11 @@ fn a_host_that_moved_its_service_is_found_again() {
     fs::write(&entries[0], text.replace("/v1/providers/", "/formerly/")).unwrap();
     registry.reset_statistics();
 
-    environment.provlock(LOCK).assert_code(0).assert_stderr_has("Up to date");
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: 1 provider for darwin_arm64 and linux_amd64
+"#]]);
     assert_eq!(registry.requests_to(url::DISCOVERY), 1);
     registry.reset_statistics();
     environment.provlock(LOCK).assert_code(0);
@@ -181,19 +208,51 @@ fn offline_uses_what_is_known_and_says_what_is_missing() {
     registry.reset_statistics();
     let offline = |platform| environment.provlock(["lock", "--offline", "-p", platform]);
 
-    offline("linux_amd64,darwin_arm64").assert_code(0).assert_stderr_has("Up to date");
+    offline("linux_amd64,darwin_arm64").matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: 1 provider for darwin_arm64 and linux_amd64
+"#]]);
     assert_eq!(environment.lock_file(), expected);
     let missing = offline("linux_amd64,windows_amd64");
-    missing.assert_code(2).assert_stderr_has("registry.opentofu.org/hashicorp/null 3.2.4 for windows_amd64");
-    missing.assert_stderr_has("without --offline");
+    missing.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[platform-not-known]: registry.opentofu.org/hashicorp/null 3.2.4 for windows_amd64: the package is not in the cache of hashes
+ |
+help: run the command once without --offline, with the same cache
+"#]]);
     forget_lock_file(&environment);
-    offline("all").assert_code(0).assert_stderr_has("2 h1, 2 zh");
-    environment.provlock(["cache", "clean"]).assert_code(0).assert_stderr_has("Removed");
-    offline("all").assert_code(2).assert_stderr_has("no package of registry.opentofu.org/hashicorp/null 3.2.4 is");
+    offline("all").matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/null   3.2.4   unauthenticated   2 h1, 2 zh
+Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
+"#]]);
+    environment.provlock(["cache", "clean"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Removed [SIZE] from [ROOT]/home/.cache/provlock
+"#]]);
+    offline("all").matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[platform-not-known]: no package of registry.opentofu.org/hashicorp/null 3.2.4 is in the cache of hashes
+ |
+help: run the command once without --offline, with the same cache
+"#]]);
     forget_lock_file(&environment);
-    offline("linux_amd64")
-        .assert_code(2)
-        .assert_stderr_has("no version of registry.opentofu.org/hashicorp/null is known");
+    offline("linux_amd64").matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: no version of registry.opentofu.org/hashicorp/null is known offline
+ --> main.tf:4:16
+  |
+4 |       source = "hashicorp/null"
+  |                ^^^^^^^^^^^^^^^^ required here
+  |
+help: run the command once without --offline, with the same cache
+"#]]);
     assert_eq!(registry.statistics().requests, 0);
     assert!(cached(&environment, "").is_empty());
 }
@@ -227,14 +286,26 @@ fn a_trusted_registry_is_taken_at_its_word_where_it_fits_what_is_signed() {
     registry.reset_statistics();
 
     let output = environment.provlock(LOCK.into_iter().chain(["--trust-registry", "--json"]));
-    output.assert_code(0).assert_stderr_has("2 packages as the registry reports them, not downloaded");
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+(JSON)
+----- stderr -----
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   2 packages as the registry reports them, not downloaded, 2 h1, 3 zh
+Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
+"#]]);
     assert_eq!(validated(&output.stdout)["roots"][0]["providers"][0]["trusted_registry"], true);
     assert_eq!(environment.lock_file(), expected);
     assert_eq!(registry.requests_to(url::PACKAGE), 0);
 
     forget_lock_file(&environment);
     let one = environment.provlock(["lock", "-p", "linux_amd64", "--trust-registry"]);
-    one.assert_code(0).assert_stderr_has("1 package as the registry reports it, not downloaded");
+    one.matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 package as the registry reports it, not downloaded, 2 h1, 3 zh
+Locked 1 provider for linux_amd64 (1 added)
+"#]]);
 
     // Where nothing is reported, the packages are downloaded.
     environment.write("main.tf", requires("hashicorp/random", ""));
@@ -263,5 +334,9 @@ fn the_directory_of_the_cache_may_be_named_before_or_after_what_is_done_with_it(
         let output = environment.provlock(arguments);
         assert_eq!(output.assert_code(0).stdout, format!("{elsewhere}\n"));
     }
-    environment.provlock(["cache", "clean", "--cache-dir", elsewhere]).assert_code(0).assert_stderr_has(elsewhere);
+    environment.provlock(["cache", "clean", "--cache-dir", elsewhere]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Removed [SIZE] from [ROOT]/project/elsewhere
+"#]]);
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::private::private;
-use provlock_test::TestEnvironment;
+use provlock_test::{TestEnvironment, str};
 
 const HOST: &str = "registry.example.com";
 const TOKEN: &str = "s3cr3t-t0ken";
@@ -49,19 +49,39 @@ fn a_helper_gives_stores_and_forgets() {
     std::fs::write(directory.join(HOST), "{\"token\": \"0ld\", \"vault\": {\"path\": \"a\"}}").unwrap();
 
     let login = environment.command(["login", HOST]).stdin(TOKEN).run();
-    login.assert_code(0).assert_stderr_has("terraform-credentials-test").assert_lacks(TOKEN);
+    login.matches(str![[r#"
+exit code: 0
+----- stderr -----
+Stored the token for registry.example.com in the credentials helper [ROOT]/home/.terraform.d/plugins/terraform-credentials-test
+"#]]).assert_lacks(TOKEN);
     let kept: serde_json::Value =
         serde_json::from_str(&std::fs::read_to_string(directory.join(HOST)).unwrap()).unwrap();
     assert_eq!(kept, serde_json::json!({ "token": TOKEN, "vault": { "path": "a" } }));
     environment.provlock(LOCK).assert_code(0).assert_lacks(TOKEN);
     let check = environment.provlock(["login", "--check", HOST]);
-    check.assert_code(0).assert_stdout_has("the credentials helper").assert_lacks(TOKEN);
+    check.matches(str![[r#"
+exit code: 0
+----- stdout -----
+The token for registry.example.com comes from the credentials helper [ROOT]/home/.terraform.d/plugins/terraform-credentials-test
+"#]]).assert_lacks(TOKEN);
 
     for said in ["Removed the token for registry.example.com from", "There was no token for registry.example.com in"] {
         let logout = environment.provlock(["logout", HOST]);
         logout.assert_code(0).assert_stderr_has(said).assert_stderr_has("the credentials helper").assert_lacks(TOKEN);
     }
-    environment.provlock(LOCK).assert_code(2).assert_stderr_has("no credentials were sent");
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+.: dialect tofu (the lock file)
+reading the CLI configuration [ROOT]/home/.tofurc
+error[unauthorized]: cannot get registry.example.com/acme/gamma: https://registry.example.com/v1/providers/acme/gamma/versions was refused (401); no credentials were sent
+ --> main.tf:4:16
+  |
+4 |       source = "registry.example.com/acme/gamma"
+  |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ required here
+  |
+help: add credentials: provlock login registry.example.com, or set TF_TOKEN_registry_example_com
+"#]]);
     let asked = calls(&directory);
     for verb in ["get", "store", "forget"] {
         assert!(asked.contains(&format!("--vault {verb} {HOST}")), "{asked:?}");
@@ -108,9 +128,21 @@ fn a_helper_that_cannot_store_or_forget_is_an_error() {
     let (_registry, environment) = private();
     install(&environment, "case $verb in get) echo '{}' ;; *) echo \"no room: $(cat)\" >&2; exit 1 ;; esac");
     let login = environment.command(["login", HOST]).stdin(TOKEN).run();
-    login.assert_code(2).assert_stderr_has("cannot store the credentials for registry.example.com").assert_lacks(TOKEN);
+    login.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[credentials-helper]: cannot store the credentials for registry.example.com: the credentials helper [ROOT]/home/.terraform.d/plugins/terraform-credentials-test says: [redacted]
+ |
+help: to do without the helper, set TF_TOKEN_registry_example_com
+"#]]).assert_lacks(TOKEN);
     let logout = environment.provlock(["logout", HOST]);
-    logout.assert_code(2).assert_stderr_has("cannot forget the credentials").assert_stderr_has("says: no room");
+    logout.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[credentials-helper]: cannot forget the credentials for registry.example.com: the credentials helper [ROOT]/home/.terraform.d/plugins/terraform-credentials-test says: no room:
+ |
+help: to do without the helper, set TF_TOKEN_registry_example_com
+"#]]);
 }
 
 #[test]
@@ -119,10 +151,39 @@ fn a_helper_that_is_not_installed_is_a_warning_until_it_is_needed() {
     install(&environment, "true");
     std::fs::remove_file(environment.home().join(".terraform.d/plugins/terraform-credentials-test")).unwrap();
     let login = environment.command(["login", HOST]).stdin(TOKEN).run();
-    login.assert_code(2).assert_stderr_has("terraform-credentials-test is not installed").assert_lacks(TOKEN);
+    login.matches(str![[r#"
+exit code: 2
+----- stderr -----
+warning[credentials-helper]: the credentials helper terraform-credentials-test is not installed
+ --> [ROOT]/home/.tofurc:1:20
+  |
+1 | credentials_helper "****" {
+  |                    ^^^^^^
+  |
+  = looked in [ROOT]/home/.terraform.d/plugins, [ROOT]/home/.terraform.d/plugins/linux_amd64, [ROOT]/home/.local/share/opentofu/plugins, [ROOT]/home/.local/share/opentofu/plugins/linux_amd64
+error[credentials-helper]: the credentials helper terraform-credentials-test is not installed
+ --> [ROOT]/home/.tofurc:1:20
+  |
+1 | credentials_helper "****" {
+  |                    ^^^^^^
+"#]]).assert_lacks(TOKEN);
     environment.set("TF_TOKEN_registry_example_com", TOKEN);
     let lock = environment.provlock(LOCK);
-    lock.assert_code(0).assert_stderr_has("warning[credentials-helper]").assert_stderr_has("looked in");
+    lock.matches(str![[r#"
+exit code: 0
+----- stderr -----
+.: dialect tofu (default)
+warning[credentials-helper]: the credentials helper terraform-credentials-test is not installed
+ --> [ROOT]/home/.tofurc:1:20
+  |
+1 | credentials_helper "****" {
+  |                    ^^^^^^
+  |
+  = looked in [ROOT]/home/.terraform.d/plugins, [ROOT]/home/.terraform.d/plugins/linux_amd64, [ROOT]/home/.local/share/opentofu/plugins, [ROOT]/home/.local/share/opentofu/plugins/linux_amd64
+reading the CLI configuration [ROOT]/home/.tofurc
+  + registry.example.com/acme/gamma   1.5.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+"#]]);
 }
 
 #[test]
@@ -147,11 +208,35 @@ fn the_helper_of_the_documentation_works() {
     let pass = "#!/bin/sh\nverb=$1\nfor entry; do :; done\nfile=\"$HOME/.password-store/$entry.gpg\"\nmkdir -p \"$(dirname \"$file\")\"\ncase $verb in show) cat \"$file\";; insert) cat >\"$file\";; rm) rm \"$file\";; esac\n";
     write_program(&environment.bin().join("pass"), pass);
 
-    environment.provlock(LOCK).assert_code(2).assert_stderr_has("no credentials were sent");
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+.: dialect tofu (default)
+reading the CLI configuration [ROOT]/home/.tofurc
+error[unauthorized]: cannot get registry.example.com/acme/gamma: https://registry.example.com/v1/providers/acme/gamma/versions was refused (401); no credentials were sent
+ --> main.tf:4:16
+  |
+4 |       source = "registry.example.com/acme/gamma"
+  |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ required here
+  |
+help: add credentials: provlock login registry.example.com, or set TF_TOKEN_registry_example_com
+"#]]);
     environment.command(["login", HOST]).stdin(TOKEN).run().assert_code(0).assert_lacks(TOKEN);
     assert!(environment.home().join(".password-store/tokens/registry.example.com.gpg").exists());
     environment.provlock(LOCK).assert_code(0).assert_lacks(TOKEN);
     environment.provlock(["logout", HOST]).assert_code(0);
     environment.provlock(["logout", HOST]).assert_code(0);
-    environment.provlock(LOCK).assert_code(2).assert_stderr_has("no credentials were sent");
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+.: dialect tofu (the lock file)
+reading the CLI configuration [ROOT]/home/.tofurc
+error[unauthorized]: cannot get registry.example.com/acme/gamma: https://registry.example.com/v1/providers/acme/gamma/versions was refused (401); no credentials were sent
+ --> main.tf:4:16
+  |
+4 |       source = "registry.example.com/acme/gamma"
+  |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ required here
+  |
+help: add credentials: provlock login registry.example.com, or set TF_TOKEN_registry_example_com
+"#]]);
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::json_output::validated;
 use super::repository::{Repository, constrained, entry, lock_file};
-use provlock_test::TestEnvironment;
+use provlock_test::{TestEnvironment, str};
 
 fn old() -> String {
     lock_file(&[
@@ -54,7 +54,18 @@ fn each_provider_that_differs_has_a_line() {
     environment.provlock(["diff", "--exit-code", "old.hcl", "new.hcl"]).assert_code(1);
     environment.provlock(["diff", "--exit-code", "old.hcl", "old.hcl"]).assert_code(0);
     let all = environment.provlock(["diff", "-v", "old.hcl", "new.hcl"]);
-    all.assert_stdout_has("  = hashicorp/null       3.2.4\n");
+    all.matches(str![[r#"
+exit code: 0
+----- stdout -----
+new.hcl
+  + datadog/datadog      3.44.1            1 h1, 2 zh
+  ~ hashicorp/aws        5.60.0 → 5.82.2   minor             constraints ~> 4.0 → ~> 5.0
+  = hashicorp/null       3.2.4
+  ~ hashicorp/random     3.6.3             h1 1 → 4
+  - hashicorp/template   2.2.0
+  ! hashicorp/tls        4.0.5             hashes replaced under the same version; h1 1 added, 1 removed, zh 1 added, 1 removed
+  ~ hashicorp/vault      4.0.0 → 3.9.0     major downgrade
+"#]]);
 }
 
 #[test]
@@ -73,20 +84,53 @@ fn colour_only_adds() {
 fn markdown_has_a_table_and_folded_hashes() {
     let environment = two_files();
     let output = environment.provlock(["diff", "--format=markdown", "old.hcl", "new.hcl"]);
-    output
-        .assert_code(0)
-        .assert_stdout_has("#### `new.hcl`\n\n| | Provider | Version | Change | Constraints | Hashes |\n|---|")
-        .assert_stdout_has("| **+** | `datadog/datadog` | `3.44.1` | added |  | 1 h1, 2 zh |\n")
-        .assert_stdout_has(
-            "| **~** | `hashicorp/aws` | `5.60.0` → `5.82.2` | minor upgrade | `~> 4.0` → `~> 5.0` |  |\n",
-        )
-        .assert_stdout_has("| **!** | `hashicorp/tls` | `4.0.5` |  |  | **hashes replaced under the same version**;")
-        .assert_stdout_has("| **~** | `hashicorp/vault` | `4.0.0` → `3.9.0` | **major downgrade** |")
-        .assert_stdout_has(
-            "<details>\n<summary>19 hashes added or removed</summary>\n\n```diff\n@@ datadog/datadog @@\n+ h1:d\n",
-        )
-        .assert_stdout_has("@@ hashicorp/tls @@\n- h1:x\n- zh:y\n+ h1:p\n+ zh:q\n")
-        .assert_lacks("hashicorp/null");
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+#### `new.hcl`
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **+** | `datadog/datadog` | `3.44.1` | added |  | 1 h1, 2 zh |
+| **~** | `hashicorp/aws` | `5.60.0` → `5.82.2` | minor upgrade | `~> 4.0` → `~> 5.0` |  |
+| **~** | `hashicorp/random` | `3.6.3` |  |  | h1 1 → 4 |
+| **−** | `hashicorp/template` | `2.2.0` | removed |  |  |
+| **!** | `hashicorp/tls` | `4.0.5` |  |  | **hashes replaced under the same version**; h1 1 added, 1 removed, zh 1 added, 1 removed |
+| **~** | `hashicorp/vault` | `4.0.0` → `3.9.0` | **major downgrade** |  |  |
+
+<details>
+<summary>19 hashes added or removed</summary>
+
+```diff
+@@ datadog/datadog @@
++ h1:d
++ zh:d
++ zh:e
+@@ hashicorp/aws @@
+- h1:a
+- zh:b
++ h1:c
++ zh:d
+@@ hashicorp/random @@
++ h1:1
++ h1:2
++ h1:3
+@@ hashicorp/template @@
+- h1:t
+@@ hashicorp/tls @@
+- h1:x
+- zh:y
++ h1:p
++ zh:q
+@@ hashicorp/vault @@
+- zh:1
+- zh:2
++ zh:3
++ zh:4
+```
+
+</details>
+"#]]);
     let output = environment.provlock(["diff", "--format=markdown", "old.hcl", "old.hcl"]);
     assert_eq!(output.stdout, "No provider differs in 1 lock file.\n");
 }
@@ -99,11 +143,17 @@ fn markdown_fits_into_a_comment() {
     environment.write("old.hcl", "");
     environment.write("new.hcl", lock_file(&[entry("hashicorp/null", "3.2.4", &hashes)]));
     let output = environment.provlock(["diff", "--format=markdown", "old.hcl", "new.hcl"]);
-    output
-        .assert_code(0)
-        .assert_stdout_has("| added |  | 1000 zh |")
-        .assert_stdout_has("too many")
-        .assert_lacks("zh:0");
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+#### `new.hcl`
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **+** | `hashicorp/null` | `3.2.4` | added |  | 1000 zh |
+
+The hashes are too many to be listed here; `provlock diff --format json` has them.
+"#]]);
 }
 
 /// Windows allows no such file names.
@@ -115,8 +165,30 @@ fn text_in_a_lock_file_stays_text() {
     let hostile = ["h9:`|<b>@all</b>\\n```\\n# owned", "h9:\\u001b[31m\\u202e"];
     environment.write("a|`b`<i>.hcl", lock_file(&[entry("hashicorp/null", "3.2.4", &hostile)]));
     let output = environment.provlock(["diff", "--format=markdown", "old.hcl", "a|`b`<i>.hcl"]);
-    output.assert_code(0).assert_stdout_has("#### ``a|`b`<i>.hcl``\n").assert_lacks("\n# owned").assert_lacks("\u{1b}");
-    output.assert_stdout_has("+ h9:`|<b>@all</b>\\u{a}```\\u{a}# owned\n").assert_lacks("\u{202e}");
+    output
+        .matches(str![[r#"
+exit code: 0
+----- stdout -----
+#### ``a|`b`<i>.hcl``
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **+** | `hashicorp/null` | `3.2.4` | added |  | 2 other |
+
+<details>
+<summary>2 hashes added or removed</summary>
+
+```diff
+@@ hashicorp/null @@
++ h9:/u{1b}[31m/u{202e}
++ h9:`|<b>@all</b>/u{a}```/u{a}# owned
+```
+
+</details>
+"#]])
+        .assert_lacks("\n# owned")
+        .assert_lacks("\u{1b}");
+    output.assert_lacks("\u{202e}");
     assert_eq!(output.stdout.lines().filter(|line| line.starts_with("```")).count(), 2, "{output}");
 }
 
@@ -159,7 +231,20 @@ fn unified_needs_no_parsing() {
         "--- a/new.hcl\n+++ b/new.hcl\n@@ -1,2 +1,2 @@\n a\n-<<<<<<< HEAD\n+b\n\\ No newline at end of file\n";
     assert_eq!(output.assert_code(1).stdout, expected);
     let output = environment.provlock(["diff", "--format=unified", "missing.hcl", "new.hcl"]);
-    output.assert_code(0).assert_stdout_has("--- /dev/null\n+++ b/new.hcl\n");
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+--- /dev/null
++++ b/new.hcl
+@@ -0,0 +1,2 @@
++a
++b
+/ No newline at end of file
+----- stderr -----
+warning[lock-file-missing]: there is no lock file missing.hcl
+ |
+ = it counts as an empty one
+"#]]);
 }
 
 #[test]
@@ -167,13 +252,34 @@ fn a_side_that_cannot_be_read_is_an_error_and_a_missing_one_is_empty() {
     let environment = two_files();
     environment.write("broken.hcl", "provider \"x\" {\n");
     let output = environment.provlock(["diff", "broken.hcl", "new.hcl"]);
-    output.assert_code(2).assert_stderr_has("broken.hcl:").assert_stderr_has("lock-file-syntax");
-    assert_eq!(output.stdout, "");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[lock-file-syntax]: the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
+ --> broken.hcl:1:15
+  |
+1 | provider "x" {
+  |               ^
+"#]]);
     let output = environment.provlock(["diff", "--format=json", "broken.hcl", "new.hcl"]);
     output.assert_code(2);
     assert_eq!(validated(&output.stdout)["errors"][0]["code"], "lock-file-syntax");
     let output = environment.provlock(["diff", "missing.hcl", "new.hcl"]);
-    output.assert_code(0).assert_stdout_has("+ hashicorp/aws").assert_stderr_has("there is no lock file missing.hcl");
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+new.hcl
+  + datadog/datadog    3.44.1   1 h1, 2 zh
+  + hashicorp/aws      5.82.2   1 h1, 1 zh
+  + hashicorp/null     3.2.4    1 h1
+  + hashicorp/random   3.6.3    4 h1
+  + hashicorp/tls      4.0.5    1 h1, 1 zh
+  + hashicorp/vault    3.9.0    2 zh
+----- stderr -----
+warning[lock-file-missing]: there is no lock file missing.hcl
+ |
+ = it counts as an empty one
+"#]]);
     environment.provlock(["diff", "missing.hcl", "missing-too.hcl"]).assert_code(2);
 }
 
@@ -181,7 +287,13 @@ fn a_side_that_cannot_be_read_is_an_error_and_a_missing_one_is_empty() {
 fn without_git_two_files_have_to_be_named() {
     let environment = TestEnvironment::new();
     let output = environment.provlock(["diff"]);
-    output.assert_code(2).assert_stderr_has("not a git repository").assert_stderr_has("provlock diff OLD NEW");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: git rev-parse failed: not a git repository (or any of the parent directories): .git
+ |
+help: run in a git repository, or name two files: provlock diff OLD NEW
+"#]]);
 }
 
 #[test]
@@ -189,12 +301,21 @@ fn head_is_compared_with_the_working_tree() {
     let repository = Repository::new();
     repository.commit(&lock_file(&[entry("hashicorp/null", "3.2.3", &["h1:a"])]));
     let output = repository.provlock(["diff", "--exit-code"]);
-    output.assert_code(0).assert_stderr_has("No provider differs");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+No provider differs in 1 lock file
+"#]]);
     repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.4", &["h1:b"])]));
     let output = repository.provlock(["diff", "--exit-code"]);
     assert_eq!(output.assert_code(1).stdout, ".terraform.lock.hcl\n  ~ hashicorp/null   3.2.3 → 3.2.4   patch\n");
     std::fs::remove_file(repository.environment.project().join(".terraform.lock.hcl")).unwrap();
-    repository.provlock(["diff"]).assert_code(0).assert_stdout_has("- hashicorp/null   3.2.3");
+    repository.provlock(["diff"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+.terraform.lock.hcl
+  - hashicorp/null   3.2.3
+"#]]);
 }
 
 #[test]
@@ -221,7 +342,12 @@ fn revisions_are_git_s() {
         output.assert_code(2).assert_stderr_has("invalid-argument");
     }
     repository.git(["branch", "--", "a&b;c$(d)"]);
-    repository.provlock(["diff", "--git", "a&b;c$(d)"]).assert_code(0).assert_stdout_has("4.0.0 → 5.0.0");
+    repository.provlock(["diff", "--git", "a&b;c$(d)"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+.terraform.lock.hcl
+  ~ hashicorp/null   4.0.0 → 5.0.0   major
+"#]]);
 }
 
 #[test]
@@ -229,7 +355,15 @@ fn an_unreadable_side_is_named_with_its_revision() {
     let repository = Repository::new();
     repository.commit("provider {\n");
     let output = repository.provlock(["diff"]);
-    output.assert_code(2).assert_stderr_has("HEAD:.terraform.lock.hcl:");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[lock-file-syntax]: the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
+ --> HEAD:.terraform.lock.hcl:1:11
+  |
+1 | provider {
+  |           ^
+"#]]);
 }
 
 #[test]
@@ -269,7 +403,59 @@ new/.terraform.lock.hcl
     let output = repository.provlock(["-C", "infra", "diff", "-r", "--git", "HEAD~1..HEAD"]);
     assert_eq!(output.assert_code(0).stdout.replace('\\', "/"), expected);
     let output = repository.provlock(["diff", "-r", "--git=HEAD~1..", "--format=markdown"]);
-    output.assert_code(0).assert_stdout_has("#### `other/.terraform.lock.hcl`").assert_lacks("same");
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+#### `infra/a/.terraform.lock.hcl`
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **~** | `hashicorp/null` | `1.0.0` → `1.1.0` | minor upgrade |  |  |
+
+#### `infra/gone/.terraform.lock.hcl`
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **−** | `hashicorp/null` | `1.0.0` | removed |  |  |
+
+<details>
+<summary>1 hash added or removed</summary>
+
+```diff
+@@ hashicorp/null @@
+- h1:a
+```
+
+</details>
+
+#### `infra/new/.terraform.lock.hcl`
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **+** | `hashicorp/null` | `1.0.0` | added |  | 1 h1 |
+
+<details>
+<summary>1 hash added or removed</summary>
+
+```diff
+@@ hashicorp/null @@
++ h1:a
+```
+
+</details>
+
+#### `infra/ü b/.terraform.lock.hcl`
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **~** | `hashicorp/null` | `1.0.0` → `1.0.1` | patch upgrade |  |  |
+
+#### `other/.terraform.lock.hcl`
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **~** | `hashicorp/null` | `1.0.0` → `2.0.0` | major upgrade |  |  |
+"#]]);
 }
 
 #[test]
@@ -285,10 +471,19 @@ fn textconv_has_a_line_per_provider_for_git_diff() {
         entry("hashicorp/null", "3.2.4", &["h1:m"]),
     ]));
     let output = repository.git(["diff"]);
-    output
-        .assert_stdout_has("\n-registry.opentofu.org/hashicorp/aws  5.0.0  ~> 5.0  1 h1, 1 zh  #")
-        .assert_stdout_has("\n+registry.opentofu.org/hashicorp/aws  5.1.0  ~> 5.0  1 h1, 1 zh  #")
-        .assert_stdout_has("\n-registry.opentofu.org/hashicorp/null  3.2.4  1 h1  #");
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+diff --git a/.terraform.lock.hcl b/.terraform.lock.hcl
+index 58fc25d..af8db85 100644
+--- a/.terraform.lock.hcl
++++ b/.terraform.lock.hcl
+@@ -1,2 +1,2 @@
+-registry.opentofu.org/hashicorp/aws  5.0.0  ~> 5.0  1 h1, 1 zh  #2c71701f
+-registry.opentofu.org/hashicorp/null  3.2.4  1 h1  #8b780b9f
++registry.opentofu.org/hashicorp/aws  5.1.0  ~> 5.0  1 h1, 1 zh  #dfbb94ff
++registry.opentofu.org/hashicorp/null  3.2.4  1 h1  #eadb7100
+"#]]);
     // What provlock reads from git has to be the file itself.
     repository.provlock(["diff"]).assert_code(0).assert_stdout_has("5.0.0 → 5.1.0");
 }

@@ -1,7 +1,7 @@
 //! What `lock` tells those who ask for less or for other things than they may want.
 
 use super::lock::requires;
-use provlock_test::{Registry, TestEnvironment};
+use provlock_test::{Registry, TestEnvironment, str};
 
 #[test]
 fn who_names_no_platform_is_told_of_the_others() {
@@ -37,8 +37,25 @@ fn what_lock_does_not_take_is_said_with_what_does() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("acme/gamma", ""));
     let versioned = environment.provlock(["lock", "acme/gamma@1.0.0"]);
-    versioned.assert_code(2).assert_stderr_has("\"acme/gamma@1.0.0\" names a version, and lock takes providers only");
-    versioned.assert_stderr_has("help: move to that version: provlock upgrade acme/gamma@1.0.0");
-    environment.provlock(["lock", "--jobs", "0"]).assert_code(2).assert_stderr_has("must be at least 1");
-    environment.provlock(["lock", "--jobs", "x"]).assert_code(2).assert_stderr_has("must be a number");
+    versioned.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: "acme/gamma@1.0.0" names a version, and lock takes providers only
+ |
+help: move to that version: provlock upgrade acme/gamma@1.0.0
+"#]]);
+    environment.provlock(["lock", "--jobs", "0"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error: invalid value '0' for '--jobs <N>': must be at least 1
+
+For more information, try '--help'.
+"#]]);
+    environment.provlock(["lock", "--jobs", "x"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error: invalid value 'x' for '--jobs <N>': must be a number
+
+For more information, try '--help'.
+"#]]);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::lock::{entry, lock_file, requires};
 use provlock_test::publish::Published;
 use provlock_test::registry::{Mirror, Registry};
-use provlock_test::{Fault, TestEnvironment, Times, url};
+use provlock_test::{Fault, TestEnvironment, Times, str, url};
 
 const LOCK: [&str; 5] = ["lock", "-p", "linux_amd64", "--no-cache", "--use-cli-config"];
 const LINUX: &str = "linux_amd64";
@@ -54,10 +54,15 @@ fn the_block_counts_only_when_it_is_asked_for() {
     let registry = Registry::start();
     let null = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
     let environment = project(&registry, "hashicorp/null", "filesystem_mirror {\n  path = \"mirror\"\n}");
-    environment
-        .provlock(LOCK)
-        .assert_code(2)
-        .assert_stderr_has("has no package of registry.opentofu.org/hashicorp/null");
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: the mirror directory [ROOT]/project/mirror does not exist, so it has no package of registry.opentofu.org/hashicorp/null
+ --> main.tf:4:16
+  |
+4 |       source = "hashicorp/null"
+  |                ^^^^^^^^^^^^^^^^ required here
+"#]]);
     assert!(registry.requests().is_empty());
     environment.provlock(&LOCK[..4]).assert_code(0);
     assert_locked(&environment, &null, &all_hashes(&null));
@@ -80,7 +85,17 @@ fn patterns_say_which_method_is_for_which_provider() {
 
     configure(&environment, "direct {\n  include = [\"hashicorp/*\"]\n}");
     let refused = environment.provlock(LOCK);
-    refused.assert_code(2).assert_stderr_has("no installation method of the CLI configuration is for");
+    refused.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: no installation method of the CLI configuration is for registry.opentofu.org/acme/gamma
+ --> main.tf:4:24
+  |
+4 |     gamma = { source = "acme/gamma" }
+  |                        ^^^^^^^^^^^^ required here
+  |
+help: add it to the include list of a method in the provider_installation block
+"#]]);
 }
 
 #[test]
@@ -119,8 +134,20 @@ fn a_method_without_the_provider_or_platform_gives_way_to_the_next() {
 
     let missing = project(&registry, "hashicorp/missing", &block);
     let refused = missing.provlock(LOCK);
-    refused.assert_code(2).assert_stderr_has("no installation method of the CLI configuration has");
-    refused.assert_stderr_has("the mirror https://mirror.example.com/providers/ has no package of");
+    refused.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: no installation method of the CLI configuration has registry.opentofu.org/hashicorp/missing
+ --> main.tf:4:16
+  |
+4 |       source = "hashicorp/missing"
+  |                ^^^^^^^^^^^^^^^^^^^ required here
+  |
+  = the mirror https://mirror.example.com/providers/ has no package of registry.opentofu.org/hashicorp/missing
+  = the mirror directory [ROOT]/project/mirror does not exist, so it has no package of registry.opentofu.org/hashicorp/missing
+  = registry.opentofu.org has no provider registry.opentofu.org/hashicorp/missing
+help: correct its source in required_providers, or put it into one of the mirrors
+"#]]);
 }
 
 #[test]
@@ -162,9 +189,23 @@ fn a_mirror_has_its_own_token_and_number_of_retries() {
     registry.require_token("mirror.example.com", "s3cr3t-t0ken");
     registry.fault(url::PACKAGE, Times::Always, Fault::Status(500));
     let mut environment = project(&registry, "hashicorp/null", &network_mirror("download_retry_count = 0"));
-    environment.provlock(LOCK).assert_code(2).assert_stderr_has("TF_TOKEN_mirror_example_com");
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[unauthorized]: cannot get registry.opentofu.org/hashicorp/null: https://mirror.example.com/providers/registry.opentofu.org/hashicorp/null/index.json was refused (401); no credentials were sent
+ --> main.tf:4:16
+  |
+4 |       source = "hashicorp/null"
+  |                ^^^^^^^^^^^^^^^^ required here
+  |
+help: add credentials: provlock login mirror.example.com, or set TF_TOKEN_mirror_example_com
+"#]]);
     environment.set("TF_TOKEN_mirror_example_com", "s3cr3t-t0ken");
-    environment.provlock(LOCK).assert_code(2).assert_stderr_has("answered with status 500").assert_lacks("s3cr3t");
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[request-failed]: cannot get registry.opentofu.org/hashicorp/null 3.2.4 for linux_amd64: https://mirror.example.com/providers/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip answered with status 500: {"errors":["status 500"]}
+"#]]).assert_lacks("s3cr3t");
     assert_eq!(registry.requests_to(url::PACKAGE), 1);
     configure(&environment, &network_mirror("download_retry_count = 1"));
     environment.provlock(LOCK).assert_code(2).assert_lacks("s3cr3t");
@@ -180,9 +221,16 @@ fn a_provider_under_development_is_not_locked() {
     let environment = project(&registry, "hashicorp/null", block);
     environment.write("main.tf", requires_all(&["hashicorp/null", "acme/gamma"]));
     let output = environment.provlock(LOCK);
-    output
-        .assert_code(0)
-        .assert_stderr_has("warning[dev-override]: acme/gamma is not locked: dev_overrides take it from /work/gamma");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[dev-override]: acme/gamma is not locked: dev_overrides take it from /work/gamma
+ |
+ = its entry in the lock file, if there is one, stays as it is
+help: to lock it, run without --use-cli-config
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+"#]]);
     assert_locked(&environment, &null, &all_hashes(&null));
     assert_eq!(registry.requests_to("*/acme/*"), 0);
 
@@ -246,7 +294,13 @@ fn there_is_one_source_at_a_time() {
     }
     environment.write("main.tf", "");
     let output = environment.provlock(["lock", "--oci-mirror", "r.test/{name}"]);
-    output.assert_code(2).assert_stderr_has("{name} is not known");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: "r.test/{name}" is not the template of an OCI mirror: {name} is not known; there are {hostname}, {namespace} and {type}
+ |
+help: write it as in --oci-mirror "registry.example.com/mirror/{namespace}/{type}"
+"#]]);
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use provlock::platform::Platform;
 
 use super::lock::requires;
-use provlock_test::TestEnvironment;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str};
 
 const ALL: [&str; 4] = ["darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64"];
 const TERRAFORM: [&str; 2] = ["--dialect", "terraform"];
@@ -61,8 +61,20 @@ fn hashes_that_nobody_can_tell_apart_are_missed_aloud() {
     let (environment, [_, new]) = project(&registry);
     environment.provlock(["cache", "clean"]).assert_code(0);
     let output = environment.provlock([&["upgrade"][..], &TERRAFORM].concat());
-    output.assert_code(0).assert_stderr_has("warning[platform-not-known]: hashicorp/null had 3 h1 hashes");
-    output.assert_stderr_has("and 1.1.0 has 1").assert_stderr_has("provlock lock -p linux_amd64,darwin_arm64");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[platform-not-known]: hashicorp/null had 3 h1 hashes, one for each platform, and 1.1.0 has 1
+ --> .terraform.lock.hcl:4:10
+  |
+4 | provider "registry.terraform.io/hashicorp/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+  = no platforms are named, and which ones the other hashes were for is not known
+help: name all that your team uses, as in: provlock lock -p linux_amd64,darwin_arm64; or in provlock.toml
+  ~ hashicorp/null   1.0.0 → 1.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 5 zh
+Locked 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
+"#]]);
     assert_eq!(
         recorded(&environment, &new).len(),
         usize::from(ALL.contains(&Platform::current().to_string().as_str()))
@@ -81,7 +93,18 @@ fn hashes_that_are_replaced_are_replaced_for_the_platforms_that_are_known() {
     environment.write_lock_file(wrong);
     let again = registry.publish("hashicorp/null", "1.0.0").on_host("registry.terraform.io").platforms(ALL);
     let again = again.package_file("README.md", "released again").done();
-    environment.provlock([&["lock"][..], &TERRAFORM].concat()).assert_code(2).assert_stderr_has("hashes-changed");
+    environment.provlock([&["lock"][..], &TERRAFORM].concat()).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[hashes-changed]: the hashes of hashicorp/null 1.0.0 in the lock file are not those that registry.terraform.io publishes
+ --> .terraform.lock.hcl:8:5
+  |
+8 |     "h1:DaCHaDKtcWf1tDZ4d6xQzbR8SvZplB5aNhIDJze92Ws=",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 4 recorded hashes is among the published ones (signed, key ID 558D46FBE8647CB4)
+  |
+  = the release was replaced after it was locked, or the lock file was changed by hand or by an attacker
+help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes hashicorp/null
+"#]]);
     let lock = ["lock", "--accept-changed-hashes"];
     environment.provlock([&lock[..], &TERRAFORM].concat()).assert_code(0).assert_lacks("h1 hashes, one for each");
     let kept = recorded(&environment, &again);

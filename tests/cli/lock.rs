@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use provlock_test::publish::Published;
 use provlock_test::registry::{Discovery, Registry};
-use provlock_test::{Fault, TestEnvironment, Times, url};
+use provlock_test::{Fault, TestEnvironment, Times, str, url};
 
 pub(super) const BOTH: [&str; 2] = ["darwin_arm64", "linux_amd64"];
 pub(super) const LOCK_BOTH: [&str; 5] = ["lock", "-p", "linux_amd64", "-p", "darwin_arm64"];
@@ -51,11 +51,12 @@ fn writes_what_tofu_providers_lock_would_write() {
 
     let output = environment.provlock(LOCK_BOTH);
 
-    output.assert_code(0);
-    assert_eq!(output.stdout, "");
-    output.assert_stderr_has("+ hashicorp/null   3.2.4   signed, key ID");
-    output.assert_stderr_has("2 h1, 4 zh");
-    output.assert_stderr_has("Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   2 h1, 4 zh
+Locked 1 provider for darwin_arm64 and linux_amd64 (1 added); [SIZE] downloaded
+"#]]);
     let hashes = [null.hashes(&BOTH), null.all_zh()].concat();
     assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "~> 3.0", &hashes)]));
 }
@@ -69,31 +70,73 @@ fn empty_variables_are_unset_and_wrong_ones_are_named() {
     let lock = ["lock", "-p", "linux_amd64"];
     let variables = ["PROVLOCK_PLATFORMS", "PROVLOCK_DIALECT", "PROVLOCK_CACHE_DIR"];
     let empty = variables.iter().fold(environment.command(lock), |command, variable| command.env(variable, ""));
-    empty.run().assert_code(0).assert_stderr_has("Locked 1 provider for linux_amd64");
+    empty.run().matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 3 zh
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+"#]]);
     let output = environment.command(["verify"]).env("PROVLOCK_PLATFORMS", "").run();
     output.assert_code(0).assert_lacks("platform-not-known");
 
     let output = environment.command(["lock"]).env("PROVLOCK_PLATFORMS", "linux").run();
-    output
-        .assert_code(2)
-        .assert_stderr_has("invalid value 'linux' for 'PROVLOCK_PLATFORMS'")
-        .assert_lacks("--platform");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error: invalid value 'linux' for 'PROVLOCK_PLATFORMS': "linux" is not a platform; write OS_ARCH, for example linux_amd64 or darwin_arm64
+
+For more information, try '--help'.
+"#]]);
     let output = environment.command(["verify"]).env("PROVLOCK_DIALECT", "tf").run();
-    output.assert_code(2).assert_stderr_has("invalid value 'tf' for 'PROVLOCK_DIALECT'");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error: invalid value 'tf' for 'PROVLOCK_DIALECT': "tf" is not a dialect; write "tofu" or "terraform"
+
+For more information, try '--help'.
+"#]]);
     let output = environment.command(["lock", "-p", "linux"]).env("PROVLOCK_PLATFORMS", "linux_amd64").run();
-    output.assert_code(2).assert_stderr_has("invalid value 'linux' for '--platform <OS_ARCH>'");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error: invalid value 'linux' for '--platform <OS_ARCH>': "linux" is not a platform; write OS_ARCH, for example linux_amd64 or darwin_arm64
+
+For more information, try '--help'.
+"#]]);
 }
 
 #[test]
 fn only_without_an_entry_a_provider_is_taken_for_one_of_hashicorp() {
     let registry = Registry::start();
     let environment = TestEnvironment::with_registry(&registry);
-    let taken = "is taken for a provider of hashicorp";
     environment.write("main.tf", requires("hashicorp/nosuch", ""));
     let output = environment.provlock(LOCK_BOTH);
-    output.assert_code(2).assert_stderr_has("help: correct its source in required_providers\n").assert_lacks(taken);
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: registry.opentofu.org has no provider registry.opentofu.org/hashicorp/nosuch
+ --> main.tf:4:16
+  |
+4 |       source = "hashicorp/nosuch"
+  |                ^^^^^^^^^^^^^^^^^^ required here
+  |
+  = asked for https://registry.opentofu.org/v1/providers/hashicorp/nosuch/versions
+help: correct its source in required_providers
+"#]]);
     environment.write("main.tf", "resource \"nosuch_thing\" \"a\" {}\n");
-    environment.provlock(LOCK_BOTH).assert_code(2).assert_stderr_has("provider-not-found").assert_stderr_has(taken);
+    environment.provlock(LOCK_BOTH).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: registry.opentofu.org has no provider registry.opentofu.org/hashicorp/nosuch
+ --> main.tf:1:10
+  |
+1 | resource "nosuch_thing" "a" {}
+  |          ^^^^^^^^^^^^^^ required here
+  |
+  = asked for https://registry.opentofu.org/v1/providers/hashicorp/nosuch/versions
+  = no entry of required_providers names its source, so it is taken for a provider of hashicorp
+help: correct its source in required_providers
+"#]]);
 }
 
 #[test]
@@ -108,7 +151,11 @@ fn a_second_run_does_not_touch_the_file() {
 
     let output = environment.provlock(LOCK_BOTH);
 
-    output.assert_code(0).assert_stderr_has("Up to date: 1 provider for darwin_arm64 and linux_amd64");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: 1 provider for darwin_arm64 and linux_amd64
+"#]]);
     before.assert_same(&environment.snapshot());
 }
 
@@ -122,7 +169,12 @@ fn keeps_comments_and_layout_of_the_file_that_is_there() {
     let before = environment.lock_file().replace("  version", "  # pinned by Ada\n  version").replace('\n', "\r\n");
     environment.write_lock_file(&before);
 
-    environment.provlock(LOCK_BOTH).assert_code(0).assert_stderr_has("h1 for darwin_arm64 added");
+    environment.provlock(LOCK_BOTH).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  ~ hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   h1 for darwin_arm64 added
+Locked 1 provider for darwin_arm64 and linux_amd64 (1 changed); [SIZE] downloaded
+"#]]);
 
     let after = environment.lock_file();
     assert!(after.contains("# pinned by Ada\r\n"), "{after}");
@@ -139,10 +191,35 @@ fn check_and_dry_run_write_nothing() {
     let before = environment.snapshot();
 
     let check = environment.provlock(["lock", "-p", "linux_amd64", "--check"]);
-    check.assert_code(1).assert_stderr_has("Would lock 1 provider");
+    check.matches(str![[r#"
+exit code: 1
+----- stderr -----
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 3 zh
+Would lock 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+"#]]);
     let dry_run = environment.provlock(["lock", "-p", "linux_amd64", "--dry-run"]);
-    dry_run.assert_code(0).assert_stdout_has("+++ b/.terraform.lock.hcl");
-    dry_run.assert_stdout_has("+  version = \"3.2.4\"");
+    dry_run.matches(str![[r#"
+exit code: 0
+----- stdout -----
+--- /dev/null
++++ b/.terraform.lock.hcl
+@@ -0,0 +1,12 @@
++# This file is maintained automatically by "tofu init".
++# Manual edits may be lost in future updates.
++
++provider "registry.opentofu.org/hashicorp/null" {
++  version = "3.2.4"
++  hashes = [
++    "h1:DtNFvSSFRQfRiy/2IIgxol70KAERtZXn1/Npr/JrVvg=",
++    "zh:[HASH]",
++    "zh:[HASH]",
++    "zh:[HASH]",
++  ]
++}
+----- stderr -----
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 3 zh
+Would lock 1 provider for linux_amd64 (1 added)
+"#]]);
 
     before.assert_same(&environment.snapshot());
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
@@ -159,10 +236,21 @@ fn entries_that_are_not_required_stay_until_pruned() {
     environment.write_lock_file(lock_file(&[entry(&old, "", &old.all_zh())]));
     let locked = entry(&null, "", &null.hashes(&["linux_amd64"]));
 
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_stderr_has("--prune removes it");
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  = acme/old         1.0.0                                     not required by the configuration; --prune removes it
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
+"#]]);
     assert_eq!(environment.lock_file(), lock_file(&[entry(&old, "", &old.all_zh()), locked.clone()]));
 
-    environment.provlock(["lock", "-p", "linux_amd64", "--prune"]).assert_code(0).assert_stderr_has("- acme/old");
+    environment.provlock(["lock", "-p", "linux_amd64", "--prune"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  - acme/old   1.0.0
+Locked 1 provider for linux_amd64 (1 removed, 1 unchanged)
+"#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked]));
 }
 
@@ -177,7 +265,13 @@ fn only_the_providers_that_are_named_are_locked() {
     assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", &null.hashes(&["linux_amd64"]))]));
 
     let output = environment.provlock(["lock", "-p", "linux_amd64", "acme/gamma"]);
-    output.assert_code(2).assert_stderr_has("the configuration does not require acme/gamma");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: the configuration does not require acme/gamma
+ |
+help: name a provider that required_providers lists
+"#]]);
 }
 
 #[test]
@@ -321,8 +415,14 @@ fn a_platform_that_the_version_lacks_is_named_with_those_there_are() {
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", ""));
     let output = environment.provlock(["lock", "-p", "linux_amd64", "-p", "plan9_386"]);
-    output.assert_code(2).assert_stderr_has("acme/gamma 1.5.0 has no package for plan9_386");
-    output.assert_stderr_has("there are packages for darwin_arm64, linux_amd64");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[platform-not-available]: registry.opentofu.org/acme/gamma 1.5.0 has no package for plan9_386
+ |
+ = there are packages for darwin_arm64, linux_amd64
+help: leave the platform out, or lock another version
+"#]]);
 }
 
 #[test]
@@ -339,7 +439,13 @@ fn an_entry_of_terraforms_registry_gives_its_version_to_that_of_tofu() {
 
     let output = environment.provlock(["--dialect", "tofu", "lock", "-p", "linux_amd64"]);
 
-    output.assert_code(0).assert_stderr_has("version taken over from registry.terraform.io/hashicorp/null");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/null                         3.1.0   signed, key ID 558D46FBE8647CB4   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
+  = registry.terraform.io/hashicorp/null   3.1.0                                     not required by the configuration; --prune removes it
+Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
+"#]]);
     let ours = entry(&ours, ">= 3.0.0", &ours.hashes(&["linux_amd64"]));
     assert_eq!(environment.lock_file(), lock_file(&[ours, theirs.clone()]));
 
@@ -394,7 +500,11 @@ fn a_lock_file_that_is_a_directory_is_an_error() {
     environment.write("main.tf", "");
     environment.write(".terraform.lock.hcl/file", "");
     let output = environment.provlock(["lock"]);
-    output.assert_code(2).assert_stderr_has(".terraform.lock.hcl");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot read .terraform.lock.hcl: it is a directory
+"#]]);
 }
 
 #[cfg(unix)]

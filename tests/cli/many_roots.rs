@@ -3,7 +3,7 @@
 use super::json_output::validated;
 use super::lock::{entry, lock_file, requires};
 use provlock_test::registry::Registry;
-use provlock_test::{TestEnvironment, url};
+use provlock_test::{TestEnvironment, str, url};
 
 const PROVIDER: &str = "provider \"null\" {}\n";
 const LOCK_ALL: [&str; 4] = ["lock", "-p", "linux_amd64", "--recursive"];
@@ -28,7 +28,21 @@ fn all_roots_share_every_request() {
 
     let output = environment.provlock(LOCK_ALL);
 
-    output.assert_code(0).assert_stderr_has("Locked 3 root modules: 3 changed, 0 up to date");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+a:
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added)
+b:
+  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 2 providers for linux_amd64 (2 added)
+deep/c:
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added)
+Locked 3 root modules: 3 changed, 0 up to date; [SIZE] downloaded
+"#]]);
     assert_eq!(environment.read("a/.terraform.lock.hcl"), environment.read("deep/c/.terraform.lock.hcl"));
     assert!(environment.read("b/.terraform.lock.hcl").contains("hashicorp/random"));
     assert!(!environment.project().join("modules/m/.terraform.lock.hcl").exists());
@@ -37,7 +51,11 @@ fn all_roots_share_every_request() {
     {
         assert_eq!(registry.requests_to(asked), times, "{asked}");
     }
-    environment.provlock(LOCK_ALL).assert_code(0).assert_stderr_has("0 changed, 3 up to date");
+    environment.provlock(LOCK_ALL).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Locked 3 root modules: 0 changed, 3 up to date
+"#]]);
     environment.provlock(LOCK_ALL.into_iter().chain(["--check"])).assert_code(0);
 }
 
@@ -51,8 +69,36 @@ fn a_failing_root_does_not_stop_the_others() {
 
     let output = environment.provlock(LOCK_ALL.into_iter().chain(["--json"]));
 
-    output.assert_code(2).assert_stderr_has("Locked 2 of 4 root modules: 2 changed, 0 up to date; 2 failed");
-    output.assert_stderr_has("root module: a").assert_stderr_has("root module: broken");
+    output.matches(str![[r#"
+exit code: 2
+----- stdout -----
+(JSON)
+----- stderr -----
+b:
+  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 2 providers for linux_amd64 (2 added)
+deep/c:
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added)
+error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0
+ --> a/main.tf:6:17
+  |
+6 |       version = "> 9.0"
+  |                 ^^^^^^^ no version meets > 9.0.0
+  |
+  = the newest version there is: 3.2.4
+  = root module: a
+help: relax one of the constraints
+error[invalid-configuration]: this bracket is never closed
+ --> broken/other.tf:1:8
+  |
+1 | locals {
+  |        ^
+  |
+  = root module: broken
+Locked 2 of 4 root modules: 2 changed, 0 up to date; 2 failed; [SIZE] downloaded
+"#]]);
     let document = validated(&output.stdout);
     let paths: Vec<_> =
         document["roots"].as_array().unwrap().iter().map(|root| root["path"].as_str().unwrap()).collect();
@@ -68,7 +114,20 @@ fn a_package_that_fails_stops_the_roots_that_need_it_only() {
     let environment = roots(&registry);
     registry.fault("*/random/*.zip", provlock_test::Times::Always, provlock_test::Fault::Status(404));
     let output = environment.provlock(LOCK_ALL);
-    output.assert_code(2).assert_stderr_has("Locked 2 of 3 root modules").assert_stderr_has("root module: b");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+a:
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added)
+deep/c:
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added)
+error[request-failed]: cannot get registry.opentofu.org/hashicorp/random 3.7.2 for linux_amd64: https://registry.opentofu.org/files/registry.opentofu.org/hashicorp/random/3.7.2/terraform-provider-random_3.7.2_linux_amd64.zip was not found (404)
+ |
+ = root module: b
+Locked 2 of 3 root modules: 2 changed, 0 up to date; 1 failed; [SIZE] downloaded
+"#]]);
     assert!(!environment.project().join("b/.terraform.lock.hcl").exists());
 }
 
@@ -82,9 +141,19 @@ fn paths_and_providers_narrow_what_is_locked() {
     let text = environment.read("b/.terraform.lock.hcl");
     assert!(text.contains("hashicorp/random") && !text.contains("hashicorp/null"), "{text}");
     let unknown = environment.provlock(["lock", "-p", "linux_amd64", "hashicorp/nil", "-r"]);
-    unknown.assert_code(2).assert_stderr_has("no root module requires hashicorp/nil");
+    unknown.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: no root module requires hashicorp/nil
+"#]]);
     environment.write("none/readme.md", "");
-    environment.provlock(["lock", "-r", "none"]).assert_code(2).assert_stderr_has("there is no root module in none");
+    environment.provlock(["lock", "-r", "none"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[no-configuration]: there is no root module in none or below
+ |
+help: a root module has a backend, cloud or provider block or a lock file, and no other module calls it; [roots] in provlock.toml can only select among these; for any other directory, use -C DIR without --recursive
+"#]]);
 }
 
 #[test]
@@ -94,7 +163,18 @@ fn check_finds_the_roots_that_would_change() {
     environment.provlock(["lock", "-p", "linux_amd64", "-r", "a"]).assert_code(0);
     let before = environment.snapshot();
     let output = environment.provlock(LOCK_ALL.into_iter().chain(["--check"]));
-    output.assert_code(1).assert_stderr_has("Would lock 3 root modules: 2 changed, 1 up to date");
+    output.matches(str![[r#"
+exit code: 1
+----- stderr -----
+b:
+  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Would lock 2 providers for linux_amd64 (2 added)
+deep/c:
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Would lock 1 provider for linux_amd64 (1 added)
+Would lock 3 root modules: 2 changed, 1 up to date; [SIZE] downloaded
+"#]]);
     before.assert_same(&environment.snapshot());
 }
 
@@ -133,7 +213,19 @@ fn root_modules_of_both_dialects_share_a_module() {
 
     let output = environment.provlock(LOCK_ALL.into_iter().chain(["--json"]));
 
-    output.assert_code(0).assert_stderr_has("Locked 2 root modules: 2 changed, 0 up to date");
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+(JSON)
+----- stderr -----
+open:
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added)
+terra:
+  + hashicorp/null   3.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added)
+Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
+"#]]);
     let entries =
         |published, constraints| lock_file(&[entry(published, constraints, &published.hashes(&["linux_amd64"]))]);
     assert_eq!(environment.read("open/.terraform.lock.hcl"), entries(&published[1], "~> 3.2"));
@@ -150,7 +242,12 @@ fn root_modules_of_both_dialects_share_a_module() {
     environment.provlock(["verify", "-r", "-p", "linux_amd64"]).assert_code(0);
     // Both have a name for it, whatever the registry.
     let named = environment.provlock(["upgrade", "-p", "linux_amd64", "hashicorp/null", "-r"]);
-    named.assert_code(0).assert_stderr_has("0 changed, 2 up to date");
+    named.matches(str![[r#"
+exit code: 0
+----- stderr -----
+Upgraded 2 root modules: 0 changed, 2 up to date
+1 provider held back from the newest version; see: provlock upgrade --recursive --dry-run
+"#]]);
 }
 
 /// Files are being written when the signal comes, if it does not come too late.
@@ -209,6 +306,16 @@ fn what_several_root_modules_share_counts_as_downloaded_once() {
 
     let many = environment.provlock([&LOCK_ALL[..], &["--no-cache"]].concat());
 
-    many.assert_code(0).assert_stderr_has(&format!("Locked 2 root modules: 2 changed, 0 up to date; {size}\n"));
+    many.matches(str![[r#"
+exit code: 0
+----- stderr -----
+a:
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added)
+deep/c:
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added)
+Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
+"#]]);
     assert_eq!(many.stderr.matches("downloaded").count(), 1, "{many}");
 }

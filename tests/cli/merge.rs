@@ -3,7 +3,7 @@
 use super::json_output::validated;
 use super::lock::{entry as locked, requires};
 use super::repository::{Repository, entry, lock_file};
-use provlock_test::{Registry, TestEnvironment};
+use provlock_test::{Registry, TestEnvironment, str};
 
 /// A repository whose git merges lock files with provlock.
 fn repository(base: &str) -> Repository {
@@ -52,8 +52,18 @@ fn different_versions_are_a_conflict_around_their_entries_only() {
     repository.branch("one", &format!("{}\n{random}", locks("5.1.0", "h1:b")));
     repository.branch("two", &locks("5.2.0", "h1:c"));
     let output = repository.try_git(["merge", "--no-edit", "one"]);
-    output.assert_code(1).assert_stderr_has("we lock hashicorp/aws at 5.2.0, they at 5.1.0");
-    output.assert_stderr_has("locked at 5.0.0 before").assert_stdout_has("CONFLICT");
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+Auto-merging .terraform.lock.hcl
+CONFLICT (content): Merge conflict in .terraform.lock.hcl
+Automatic merge failed; fix conflicts and then commit the result.
+----- stderr -----
+error[merge-conflict]: conflict: we lock hashicorp/aws at 5.2.0, they at 5.1.0
+ |
+ = locked at 5.0.0 before
+help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock merge --resolve .terraform.lock.hcl
+"#]]);
     let conflict = format!(
         "<<<<<<< ours\n{}=======\n{}>>>>>>> theirs\n",
         entry("hashicorp/aws", "5.2.0", &["h1:c"]),
@@ -64,7 +74,15 @@ fn different_versions_are_a_conflict_around_their_entries_only() {
     // What is left is for a person: mending finds the same conflict, and changes nothing.
     let before = repository.environment.snapshot();
     let output = repository.provlock(["merge", "--json", ".terraform.lock.hcl"]);
-    output.assert_code(1).assert_stderr_has("we lock hashicorp/aws at 5.2.0, they at 5.1.0");
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+(JSON)
+----- stderr -----
+error[merge-conflict]: conflict: we lock hashicorp/aws at 5.2.0, they at 5.1.0
+ |
+help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock merge --resolve .terraform.lock.hcl
+"#]]);
     assert_eq!(validated(&output.stdout)["errors"][0]["code"], "merge-conflict");
     before.assert_same(&repository.environment.snapshot());
 }
@@ -89,7 +107,21 @@ fn providers_in_conflict_are_locked_again() {
         environment.provlock(first.iter().chain(arguments))
     };
     let output = merge(&["-p", "linux_arm64"]);
-    output.assert_code(1).assert_stderr_has("linux_arm64").assert_stderr_has("we lock hashicorp/null at 3.1.0");
+    output.matches(str![[r#"
+exit code: 1
+----- stderr -----
+error[platform-not-available]: registry.opentofu.org/hashicorp/null 3.2.0 has no package for linux_arm64
+ |
+ = there are packages for linux_amd64
+help: leave the platform out, or lock another version
+error[merge-conflict]: conflict: we lock hashicorp/null at 3.1.0, they at 3.2.0
+ |
+ = locked at 3.0.0 before
+error[merge-conflict]: conflict: they removed hashicorp/old, we changed it (now 2.0.0)
+ |
+ = locked at 1.0.0 before
+help: choose a side of each conflict in infra/.terraform.lock.hcl, or run: provlock merge --resolve infra/.terraform.lock.hcl
+"#]]);
     assert!(environment.read("3.1.0").contains("<<<<<<< ours\n"));
     side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
     let errors = validated(&merge(&["-p", "linux_arm64", "--json"]).stdout)["errors"].clone();
@@ -97,7 +129,12 @@ fn providers_in_conflict_are_locked_again() {
     assert_eq!(codes, ["platform-not-available", "merge-conflict", "merge-conflict"]);
     side("3.1.0", &[entry("hashicorp/old", "2.0.0", &["h1:p"])]);
     let output = merge(&["-p", "linux_amd64"]);
-    output.assert_code(0).assert_stderr_has("the configuration does not require hashicorp/old");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[provider-not-required]: the configuration does not require hashicorp/old; it has no entry
+Merged infra/.terraform.lock.hcl
+"#]]);
     let hashes = newest.hashes(&["linux_amd64"]);
     assert_eq!(environment.read("3.1.0"), lock_file(&[locked(&newest, "~> 3.0", &hashes).trim_start().to_owned()]));
 }
@@ -108,7 +145,18 @@ fn removal_against_change_is_a_conflict() {
     repository.branch("one", &lock_file(&[entry("hashicorp/aws", "5.1.0", &["h1:b"]), null()]));
     repository.branch("two", &lock_file(&[null()]));
     let output = repository.try_git(["merge", "--no-edit", "one"]);
-    output.assert_code(1).assert_stderr_has("we removed hashicorp/aws, they changed it (now 5.1.0)");
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+Auto-merging .terraform.lock.hcl
+CONFLICT (content): Merge conflict in .terraform.lock.hcl
+Automatic merge failed; fix conflicts and then commit the result.
+----- stderr -----
+error[merge-conflict]: conflict: we removed hashicorp/aws, they changed it (now 5.1.0)
+ |
+ = locked at 5.0.0 before
+help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock merge --resolve .terraform.lock.hcl
+"#]]);
     let aws = |version, hash| entry("hashicorp/aws", version, &[hash]);
     let conflict = format!(
         "<<<<<<< ours\n||||||| base\n\n{}=======\n\n{}>>>>>>> theirs\n",
@@ -140,7 +188,18 @@ fn a_conflict_names_the_file_wherever_it_is() {
     version("5.2.0", "h1:c");
     repository.commit(&lock_file(&[null()]));
     let output = repository.try_git(["merge", "--no-edit", "one"]);
-    output.assert_code(1).assert_stderr_has(&format!("choose a side of each conflict in {path}, or run"));
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+Auto-merging -infra/it's a $(test)/.terraform.lock.hcl
+CONFLICT (content): Merge conflict in -infra/it's a $(test)/.terraform.lock.hcl
+Automatic merge failed; fix conflicts and then commit the result.
+----- stderr -----
+error[merge-conflict]: conflict: we lock hashicorp/aws at 5.2.0, they at 5.1.0
+ |
+ = locked at 5.0.0 before
+help: choose a side of each conflict in -infra/it's a $(test)/.terraform.lock.hcl, or run: provlock merge --resolve -infra/it's a $(test)/.terraform.lock.hcl
+"#]]);
     assert!(repository.environment.read(path).contains("\n>>>>>>> theirs\n"));
 }
 
@@ -175,7 +234,31 @@ fn what_cannot_be_parsed_is_merged_line_by_line() {
     environment.write("ours", format!("# ours\n\n\n\n{broken}"));
     environment.write("theirs", format!("{broken}# theirs\n"));
     let output = environment.provlock(["merge", "base", "ours", "theirs", "--path", "infra/lock.hcl"]);
-    output.assert_code(0).assert_stderr_has("infra/lock.hcl (ours)").assert_stderr_has("line by line");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
+ --> infra/lock.hcl (base):1:11
+  |
+1 | provider {
+  |           ^
+  |
+  = so the file was merged line by line, as git does without provlock
+warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
+ --> infra/lock.hcl (ours):5:11
+  |
+5 | provider {
+  |           ^
+  |
+  = so the file was merged line by line, as git does without provlock
+warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
+ --> infra/lock.hcl (theirs):2:9
+  |
+2 | # theirs
+  |         ^
+  |
+  = so the file was merged line by line, as git does without provlock
+"#]]);
     assert_eq!(environment.read("ours"), format!("# ours\n\n\n\n{broken}# theirs\n"));
     environment.write("theirs", "provider x {\n");
     environment.write("ours", "provider y {\n");
@@ -219,7 +302,15 @@ fn hashes_that_cannot_be_of_one_release_are_pointed_out() {
     let text = lock_file(&[entry("hashicorp/null", "3.2.4", &["zh:x"])]).replace("    \"zh:x\",\n", hashes);
     environment.write_lock_file(&text);
     let output = environment.provlock(["merge", ".terraform.lock.hcl"]);
-    output.assert_code(0).assert_stderr_has("different zh hashes of hashicorp/null 3.2.4");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[hashes-replaced]: the two sides have different zh hashes of hashicorp/null 3.2.4
+ |
+ = both were kept, but a release has one list of them: some may be of another version
+help: provlock verify
+Merged .terraform.lock.hcl
+"#]]);
     assert_eq!(environment.lock_file(), lock_file(&[entry("hashicorp/null", "3.2.4", &["zh:a", "zh:b"])]));
 }
 
@@ -233,8 +324,18 @@ fn what_cannot_be_mended_stays_as_it_is() {
         output.assert_code(2).assert_stderr_has(".terraform.lock.hcl");
         before.assert_same(&environment.snapshot());
     }
-    environment.provlock(["merge", "missing"]).assert_code(2).assert_stderr_has("there is no lock file missing");
-    environment.provlock(["merge", "one", "two"]).assert_code(2).assert_stderr_has("merge BASE OURS THEIRS");
+    environment.provlock(["merge", "missing"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[lock-file-missing]: there is no lock file missing
+"#]]);
+    environment.provlock(["merge", "one", "two"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: two files cannot be merged: their common ancestor is missing
+ |
+help: provlock merge BASE OURS THEIRS
+"#]]);
 }
 
 #[test]
@@ -251,28 +352,54 @@ fn branches_with_two_common_ancestors_merge() {
     repository.try_git(["merge", "--no-edit", "two-before"]).assert_code(1);
     repository.commit(&versions("5.1.0"));
     let output = repository.try_git(["merge", "--no-edit", "two"]);
-    output
-        .assert_code(1)
-        .assert_stderr_has("we lock hashicorp/aws at 5.1.0, they at 5.2.0")
-        .assert_lacks("line by line");
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+Auto-merging .terraform.lock.hcl
+CONFLICT (content): Merge conflict in .terraform.lock.hcl
+Automatic merge failed; fix conflicts and then commit the result.
+----- stderr -----
+error[merge-conflict]: conflict: we lock hashicorp/aws at 5.1.0, they at 5.2.0
+ |
+help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock merge --resolve .terraform.lock.hcl
+"#]]);
 }
 
 #[test]
 fn setup_prints_what_it_would_write() {
     let environment = TestEnvironment::new();
     let output = environment.provlock(["setup", "git"]);
-    output
-        .assert_code(0)
-        .assert_stdout_has(".terraform.lock.hcl merge=provlock diff=provlock\n")
-        .assert_stdout_has("git config merge.provlock.driver \"provlock merge %O %A %B --path %P --marker-size %L\"\n")
-        .assert_stdout_has("git config diff.provlock.textconv \"provlock diff --textconv\"\n");
-    environment.provlock(["setup", "git", "--write"]).assert_code(2).assert_stderr_has("not a git repository");
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+# .gitattributes
+.terraform.lock.hcl merge=provlock diff=provlock
+
+# once in each clone
+git config merge.provlock.name "lock files, provider by provider"
+git config merge.provlock.driver "provlock merge %O %A %B --path %P --marker-size %L"
+git config merge.provlock.recursive "binary"
+git config diff.provlock.textconv "provlock diff --textconv"
+"#]]);
+    environment.provlock(["setup", "git", "--write"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: git rev-parse failed: not a git repository (or any of the parent directories): .git
+ |
+help: run in a git repository
+"#]]);
 }
 
 #[test]
 fn setup_outside_of_a_repository_is_refused() {
     let output = TestEnvironment::new().provlock(["setup", "git", "--write"]);
-    output.assert_code(2).assert_stderr_has("help: run in a git repository\n").assert_lacks("provlock diff");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: git rev-parse failed: not a git repository (or any of the parent directories): .git
+ |
+help: run in a git repository
+"#]]);
 }
 
 #[test]
@@ -281,13 +408,29 @@ fn setup_writes_once() {
     repository.environment.write(".gitattributes", "*.png binary");
     let setup = || repository.environment.command(["setup", "git", "--write"]).run_in("below").run();
     repository.environment.write("below/main.tf", "");
-    setup().assert_code(0).assert_stderr_has("Added to .gitattributes").assert_stderr_has("merge.provlock.driver");
+    setup().matches(str![[r#"
+exit code: 0
+----- stderr -----
+Added to .gitattributes: .terraform.lock.hcl merge=provlock diff=provlock
+Set merge.provlock.name to: lock files, provider by provider
+Set merge.provlock.driver to: provlock merge %O %A %B --path %P --marker-size %L
+Set merge.provlock.recursive to: binary
+Set diff.provlock.textconv to: provlock diff --textconv
+"#]]);
     let expected = "*.png binary\n.terraform.lock.hcl merge=provlock diff=provlock\n";
     assert_eq!(repository.environment.read(".gitattributes"), expected);
     let before = repository.environment.snapshot();
-    setup().assert_code(0).assert_stderr_has("Up to date");
+    setup().matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: git runs provlock for lock files
+"#]]);
     before.assert_same(&repository.environment.snapshot());
     // A pattern of one's own that says the same will do.
     repository.environment.write(".gitattributes", "*.hcl diff=provlock merge=provlock\n");
-    setup().assert_code(0).assert_stderr_has("Up to date");
+    setup().matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: git runs provlock for lock files
+"#]]);
 }

@@ -2,9 +2,9 @@
 
 use super::lock::{entry, lock_file, requires};
 use super::upgrade::document;
-use provlock_test::TestEnvironment;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str};
 
 const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
 const POLICY: &str = "[policy]\nmin-age = \"7d\"\n";
@@ -31,7 +31,13 @@ fn a_first_version_is_old_enough_and_a_locked_one_is_kept() {
     let (environment, gamma) = project(&registry);
 
     let output = environment.provlock(LOCK);
-    output.assert_code(0).assert_stderr_has("warning[too-young]: acme/gamma 1.1.0 is not chosen: published ");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must be 7 days old
+  + acme/gamma   1.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+"#]]);
     assert_eq!(environment.lock_file(), locked(&gamma[0]));
 
     environment.write_lock_file(locked(&gamma[1]));
@@ -48,13 +54,25 @@ fn without_a_version_that_is_old_enough_nothing_is_locked() {
     environment.write("main.tf", requires("acme/gamma", "~> 1.1"));
 
     let output = environment.provlock(LOCK);
-    output.assert_code(2).assert_stderr_has("error[too-young]: acme/gamma 1.1.0 is not chosen: published ");
-    output.assert_stderr_has("help: choose it all the same with --min-age 0d");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must be 7 days old
+ |
+help: choose it all the same with --min-age 0d
+"#]]);
     assert!(!environment.has_lock_file());
 
     environment.write("main.tf", requires("acme/gamma", ""));
     environment.write("provlock.toml", "");
-    environment.provlock([&LOCK[..], &["--min-age", "200d"]].concat()).assert_code(2).assert_stderr_has("too-young");
+    environment.provlock([&LOCK[..], &["--min-age", "200d"]].concat()).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must be 200 days old
+ |
+ = 1.0.0 is not chosen: published [TIME], and it must be 200 days old
+help: choose it all the same with --min-age 0d
+"#]]);
     environment.write("provlock.toml", POLICY);
     environment.provlock([&LOCK[..], &["--min-age", "0d"]].concat()).assert_code(0);
     assert_eq!(environment.lock_file(), locked(&gamma[1]));
@@ -80,8 +98,14 @@ fn offline_an_age_can_only_be_demanded_where_nothing_is_chosen() {
 
     environment.write("new/main.tf", format!("provider \"gamma\" {{}}\n{}", requires("acme/gamma", "")));
     let output = environment.provlock(["lock", "--offline", "-p", "linux_amd64", "-r"]);
-    output.assert_code(2).assert_stderr_has("min-age is in force, and with --offline nobody can be asked");
-    output.assert_stderr_has("--min-age 0d").assert_stderr_has("1 failed");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: min-age is in force, and with --offline nobody can be asked when versions were published
+ |
+help: choose versions whatever their age with --min-age 0d, or leave --offline out
+Locked 1 of 2 root modules: 0 changed, 1 up to date; 1 failed
+"#]]);
     assert_eq!(output.stderr.matches("error[").count(), 1, "{output}");
     assert!(!environment.project().join("new/.terraform.lock.hcl").exists());
     environment.provlock(["-C", "new", "lock", "--offline", "-p", "linux_amd64", "--min-age", "0d"]).assert_code(0);
@@ -98,6 +122,12 @@ fn a_version_that_is_taken_over_is_not_chosen_anew() {
     environment.write("provlock.toml", format!("dialect = \"tofu\"\n{POLICY}"));
     let predecessor = locked(&null[0]).replace("registry.opentofu.org", "registry.terraform.io");
     environment.write_lock_file(predecessor);
-    environment.provlock(LOCK).assert_code(0).assert_stderr_has("taken over");
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/null                         3.0.0   signed, key ID 558D46FBE8647CB4   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
+  = registry.terraform.io/hashicorp/null   3.0.0                                     not required by the configuration; --prune removes it
+Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
+"#]]);
     assert_eq!(environment.lock_file().matches(" = \"3.0.0\"").count(), 2);
 }

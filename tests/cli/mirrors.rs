@@ -5,7 +5,7 @@ use std::path::Path;
 use super::lock::{entry, lock_file, requires};
 use provlock_test::faults::{Fault, Times};
 use provlock_test::registry::{Mirror, MirrorHashes, Registry};
-use provlock_test::{TestEnvironment, url};
+use provlock_test::{TestEnvironment, str, url};
 
 const MIRROR: &str = "https://mirror.example.com/providers/";
 const FROM_MIRROR: [&str; 5] = ["lock", "-p", "linux_amd64", "--net-mirror", MIRROR];
@@ -22,7 +22,13 @@ fn the_demo_of_the_readme_locks_two_platforms_without_a_registry() {
     let arguments = ["lock", "--platform", "linux_amd64", "--platform", "darwin_arm64", "--fs-mirror"];
     let output =
         environment.command(arguments.iter().map(|text| (*text).into()).chain([mirror.into_os_string()])).run();
-    output.assert_code(0).assert_stderr_has("Locked 2 providers for darwin_arm64 and linux_amd64 (2 added)");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/null     3.2.4   unauthenticated   2 h1
+  + hashicorp/random   3.6.3   unauthenticated   2 h1
+Locked 2 providers for darwin_arm64 and linux_amd64 (2 added)
+"#]]);
     let text = environment.lock_file();
     assert_eq!((text.matches("\"h1:").count(), text.matches("\"zh:").count()), (4, 0));
 }
@@ -56,10 +62,28 @@ fn a_filesystem_mirror_that_does_not_exist_is_named() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("hashicorp/null", ""));
     let output = environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "nowhere"]);
-    output.assert_code(2).assert_stderr_has("the mirror directory nowhere does not exist");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: the mirror directory nowhere does not exist, so it has no package of registry.opentofu.org/hashicorp/null
+ --> main.tf:4:16
+  |
+4 |       source = "hashicorp/null"
+  |                ^^^^^^^^^^^^^^^^ required here
+"#]]);
     std::fs::create_dir(environment.project().join("nowhere")).unwrap();
     let output = environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "nowhere"]);
-    output.assert_code(2).assert_stderr_has("the mirror nowhere has no package of");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: the mirror nowhere has no package of registry.opentofu.org/hashicorp/null
+ --> main.tf:4:16
+  |
+4 |       source = "hashicorp/null"
+  |                ^^^^^^^^^^^^^^^^ required here
+  |
+help: expected below nowhere/registry.opentofu.org/hashicorp/null
+"#]]);
 }
 
 /// To open a named pipe would wait for a writer.
@@ -76,7 +100,17 @@ fn only_regular_files_of_a_filesystem_mirror_are_packages() {
     let pipe = folder.join("terraform-provider-null_3.2.5_linux_amd64.zip");
     assert!(std::process::Command::new("mkfifo").arg(pipe).status().unwrap().success());
     let lock = || environment.provlock(["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"]);
-    lock().assert_code(2).assert_stderr_has("has no package of");
+    lock().matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: the mirror mirror has no package of registry.opentofu.org/hashicorp/null
+ --> main.tf:4:16
+  |
+4 |       source = "hashicorp/null"
+  |                ^^^^^^^^^^^^^^^^ required here
+  |
+help: expected below mirror/registry.opentofu.org/hashicorp/null
+"#]]);
 
     let archive = environment.write("elsewhere.zip", &*package.archive);
     std::os::unix::fs::symlink(archive, folder.join(&package.filename)).unwrap();
@@ -144,7 +178,13 @@ fn the_url_of_a_mirror_is_https() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", "");
     let output = environment.provlock(["lock", "--net-mirror", "http://mirror.example.com/"]);
-    output.assert_code(2).assert_stderr_has("https");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: http://mirror.example.com/ is not the URL of a network mirror: it does not start with https
+ |
+help: write it as https://HOST/PATH/
+"#]]);
 }
 
 #[test]
@@ -157,9 +197,17 @@ fn all_platforms_of_a_version_that_has_none_are_an_error() {
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     let output = environment.provlock(["lock", "-p", "all", "--net-mirror", MIRROR]);
-    output
-        .assert_code(2)
-        .assert_stderr_has("there is no platform to lock registry.opentofu.org/hashicorp/null 3.2.4 for");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[platform-not-available]: there is no platform to lock registry.opentofu.org/hashicorp/null 3.2.4 for
+ --> main.tf:4:16
+  |
+4 |       source = "hashicorp/null"
+  |                ^^^^^^^^^^^^^^^^ required here
+  |
+help: name the platforms, for example: --platform linux_amd64
+"#]]);
     assert!(!environment.has_lock_file(), "without a hash any package would be accepted");
 }
 
@@ -179,15 +227,35 @@ fn the_secrets_in_the_url_of_a_mirror_are_not_shown() {
         "http://user:hunter2@mirror.example.com/",
         "http://redacted@mirror.example.com/ is not the URL of a network mirror",
     )
-    .assert_stderr_has("does not start with https");
-    run("https://user:hunter2@mirror.exa mple.com/", "invalid international domain name")
-        .assert_stderr_has("help: write it as https://HOST/PATH/");
+    .matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: http://redacted@mirror.example.com/ is not the URL of a network mirror: it does not start with https
+ |
+help: write it as https://HOST/PATH/
+"#]]);
+    run("https://user:hunter2@mirror.exa mple.com/", "invalid international domain name").matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: the text that was given is not the URL of a network mirror: invalid international domain name
+ |
+help: write it as https://HOST/PATH/
+"#]]);
     run("user:hunter2@mirror.example.com", "user:[redacted] is not the URL of a network mirror");
 
     let with_password = MIRROR.replace("https://", "https://user:hunter2@");
     let nowhere = with_password.replace("/providers/", "/nowhere/");
-    run(&nowhere, "the mirror https://redacted@mirror.example.com/nowhere/ has no package of")
-        .assert_stderr_has("asked for https://redacted@mirror.example.com/nowhere/registry.opentofu.org/");
+    run(&nowhere, "the mirror https://redacted@mirror.example.com/nowhere/ has no package of").matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: the mirror https://redacted@mirror.example.com/nowhere/ has no package of registry.opentofu.org/hashicorp/null
+ --> main.tf:4:16
+  |
+4 |       source = "hashicorp/null"
+  |                ^^^^^^^^^^^^^^^^ required here
+  |
+  = asked for https://redacted@mirror.example.com/nowhere/registry.opentofu.org/hashicorp/null/index.json
+"#]]);
     let answer = |url: &str| {
         let document = format!(r#"{{"archives": {{"linux_amd64": {{"url": "{url}", "hashes": ["h9:abcdef"]}}}}}}"#);
         registry.fault("*/3.2.4.json", Times::Always, Fault::Body(document.into_bytes()));
@@ -198,6 +266,11 @@ fn the_secrets_in_the_url_of_a_mirror_are_not_shown() {
     let package = null.packages["linux_amd64"].archive.to_vec();
     registry.fault("mirror.example.com/null.zip*", Times::Always, Fault::Body(package));
     answer("https://mirror.example.com/null.zip?sig=hunter2");
-    run(MIRROR, "the mirror reports only hashes of unknown schemes")
-        .assert_stderr_has("package: https://mirror.example.com/null.zip?[redacted]");
+    run(MIRROR, "the mirror reports only hashes of unknown schemes").matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[package-not-authentic]: registry.opentofu.org/hashicorp/null 3.2.4 for linux_amd64: the mirror reports only hashes of unknown schemes: h9:abcdef
+ |
+ = package: https://mirror.example.com/null.zip?[redacted]
+"#]]);
 }

@@ -3,9 +3,9 @@
 
 use super::json_output::validated;
 use super::lock::{entry, lock_file, requires};
-use provlock_test::TestEnvironment;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str};
 
 const BOTH: [&str; 2] = ["darwin_arm64", "linux_amd64"];
 const UPGRADE: [&str; 4] = ["upgrade", "--offline", "-p", "linux_amd64,darwin_arm64"];
@@ -46,14 +46,32 @@ fn the_newest_version_whose_packages_are_all_known_is_chosen() {
     registry.reset_statistics();
 
     let table = environment.provlock(upgrade(&["--dry-run"]));
-    let row = "hashicorp/null   3.0.0    3.1.0     3.2.0    packages that are not in the cache\n";
-    table.assert_code(0).assert_stdout_has(row);
+    table.matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider         locked   allowed   newest   held back by
+hashicorp/null   3.0.0    3.1.0     3.2.0    packages that are not in the cache
+----- stderr -----
+warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
+ |
+help: run the command once without --offline, with the same cache
+1 provider can move within its constraints; 1 held back
+"#]]);
     environment.provlock(upgrade(&["--check"])).assert_code(1);
     let output = environment.provlock(upgrade(&["--json"]));
 
-    output.assert_code(0).assert_stderr_has("~ hashicorp/null   3.0.0 → 3.1.0");
-    output.assert_stderr_has("hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache");
-    output.assert_stderr_has("help: run the command once without --offline, with the same cache");
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+(JSON)
+----- stderr -----
+warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
+ |
+help: run the command once without --offline, with the same cache
+  ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
+Locked 1 provider for darwin_arm64 and linux_amd64 (1 changed)
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
     assert_eq!(validated(&output.stdout)["roots"][0]["versions"][0]["newest"], "3.2.0", "3.2.4 was never seen here");
     assert_eq!(environment.lock_file(), locked(&null[1]));
     environment.provlock(upgrade(&["--check"])).assert_code(0);
@@ -69,7 +87,16 @@ fn all_platforms_are_those_that_are_known_of_any_version() {
     lock_elsewhere(&environment, "3.1.0", "all");
     lock_elsewhere(&environment, "3.2.0", "linux_amd64");
     let output = environment.provlock(["upgrade", "--offline", "-p", "all"]);
-    output.assert_code(0).assert_stderr_has("3.2.0 is not chosen: its package for darwin_arm64 is not in the cache");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
+ |
+help: run the command once without --offline, with the same cache
+  ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
+Locked 1 provider for darwin_arm64 and linux_amd64 (1 changed)
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
     assert_eq!(environment.lock_file(), locked(&null[1]));
 }
 
@@ -82,24 +109,63 @@ fn what_is_missing_stops_the_upgrade_and_changes_nothing() {
     let before = environment.snapshot();
 
     let stays = environment.provlock(upgrade(&[]));
-    stays.assert_code(2).assert_stderr_has("null 3.0.0 for darwin_arm64: the package is not in the cache of hashes");
+    stays.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[platform-not-known]: registry.opentofu.org/hashicorp/null 3.0.0 for darwin_arm64: the package is not in the cache of hashes
+ |
+help: run the command once without --offline, with the same cache
+"#]]);
     let named = environment.provlock(upgrade(&["hashicorp/null@3.2.0"]));
-    named.assert_code(2).assert_stderr_has("error[platform-not-known]: hashicorp/null 3.2.0 is not chosen");
+    named.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
+ |
+help: run the command once without --offline, with the same cache
+"#]]);
     let unseen = environment.provlock(upgrade(&["hashicorp/null@3.2.4"]));
-    unseen.assert_code(2).assert_stderr_has("there is no version 3.2.4 of hashicorp/null");
+    unseen.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[no-matching-version]: there is no version 3.2.4 of hashicorp/null
+ |
+ = the newest version there is: 3.2.0
+"#]]);
     before.assert_same(&environment.snapshot());
 
     // An older version that is complete is no reason to go back.
     lock_elsewhere(&environment, "3.0.0", "linux_amd64,darwin_arm64");
     environment.write_lock_file(locked(&null[1]));
-    environment.provlock(upgrade(&[])).assert_code(2).assert_stderr_has("null 3.1.0 for ");
+    environment.provlock(upgrade(&[])).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[platform-not-known]: registry.opentofu.org/hashicorp/null 3.1.0 for darwin_arm64: the package is not in the cache of hashes
+ |
+help: run the command once without --offline, with the same cache
+"#]]);
     assert_eq!(environment.lock_file(), locked(&null[1]));
     // Without an entry it is the newest.
     environment.write_lock_file("");
-    environment.provlock(upgrade(&[])).assert_code(0).assert_stderr_has("+ hashicorp/null   3.0.0");
+    environment.provlock(upgrade(&[])).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
+ |
+help: run the command once without --offline, with the same cache
+  + hashicorp/null   3.0.0   unauthenticated   2 h1, 2 zh
+Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
     environment.write("main.tf", requires("hashicorp/null", "~> 3.2"));
     let none = environment.provlock(upgrade(&[]));
-    none.assert_code(2).assert_stderr_has("hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64");
+    none.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
+ |
+help: run the command once without --offline, with the same cache
+"#]]);
 }
 
 #[test]
@@ -127,13 +193,25 @@ fn an_age_cannot_be_demanded() {
     let before = environment.snapshot();
     let reason = "min-age is in force, and with --offline nobody can be asked when versions were published";
 
-    environment.provlock(upgrade(&["--min-age", "7d"])).assert_code(2).assert_stderr_has(reason);
+    environment.provlock(upgrade(&["--min-age", "7d"])).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: min-age is in force, and with --offline nobody can be asked when versions were published
+ |
+help: choose versions whatever their age with --min-age 0d, or leave --offline out
+"#]]);
     let many = environment.provlock(upgrade(&["--min-age", "7d", "--check", "-r"]));
     assert_eq!(many.assert_code(2).stderr.matches(reason).count(), 1, "{many}");
     before.assert_same(&environment.snapshot());
     environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\n");
     let demanded = environment.provlock(upgrade(&[]));
-    demanded.assert_code(2).assert_stderr_has(reason).assert_stderr_has("--min-age 0d");
+    demanded.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: min-age is in force, and with --offline nobody can be asked when versions were published
+ |
+help: choose versions whatever their age with --min-age 0d, or leave --offline out
+"#]]);
     environment.provlock(upgrade(&["--min-age", "0d", "--check"])).assert_code(1);
 
     environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"hashicorp/null\"]\n");
@@ -158,7 +236,17 @@ fn a_conflict_is_resolved_with_what_is_known() {
 
     // The newest version that a side has is not in the cache, and a conflict is no reason to go back.
     let missing = merge(&["--offline"]);
-    missing.assert_code(1).assert_stderr_has("null 3.2.0 for ").assert_stderr_has("the package is not in the cache");
+    missing.matches(str![[r#"
+exit code: 1
+----- stderr -----
+error[platform-not-known]: registry.opentofu.org/hashicorp/null 3.2.0 for darwin_arm64: the package is not in the cache of hashes
+ |
+help: run the command once without --offline, with the same cache
+error[merge-conflict]: conflict: we lock hashicorp/null at 3.1.0, they at 3.2.0
+ |
+ = locked at 3.0.0 before
+help: choose a side of each conflict in ours, or run: provlock merge --resolve ours
+"#]]);
     assert_eq!(registry.statistics().requests, 0);
     environment.write("ours", locked(&null[1]));
     lock_elsewhere(&environment, "3.2.0", "linux_amd64,darwin_arm64");
@@ -184,7 +272,17 @@ fn nothing_that_asks_a_host_goes_with_it() {
             output.assert_code(2).assert_stderr_has("cannot be used with");
         }
     }
-    environment.provlock(["verify", "--offline"]).assert_code(2).assert_stderr_has("unexpected argument");
+    environment.provlock(["verify", "--offline"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error: unexpected argument '--offline' found
+
+  tip: a similar argument exists: '--online'
+
+Usage: provlock verify --online [PATH]...
+
+For more information, try '--help'.
+"#]]);
 }
 
 #[test]

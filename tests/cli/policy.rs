@@ -2,7 +2,7 @@
 
 use super::lock::requires;
 use provlock_test::publish::Flaw;
-use provlock_test::{Registry, TestEnvironment, keys};
+use provlock_test::{Registry, TestEnvironment, keys, str};
 
 #[test]
 fn what_the_policy_forbids_is_not_locked() {
@@ -72,6 +72,32 @@ fn many_root_modules_complain_of_their_common_settings_once() {
         assert_eq!(output.stderr.matches("error[").count(), 2, "{output}");
     }
     let one = environment.provlock(["-C", "live/a", "lock"]);
-    one.assert_code(2).assert_stderr_has("provlock.toml:2:19\n");
-    environment.provlock(["verify", "live/a"]).assert_code(2).assert_stderr_has(" provlock.toml:2:19\n");
+    one.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: allowed-namespaces holds "": a provider address is [HOSTNAME/]NAMESPACE/TYPE
+ --> [ROOT]/project/provlock.toml:3:23
+  |
+3 | allowed-namespaces = [""]
+  |                       ^^
+error[invalid-argument]: min-age-exempt holds "acme/gamma/": a provider address is [HOSTNAME/]NAMESPACE/TYPE
+ --> [ROOT]/project/provlock.toml:2:19
+  |
+2 | min-age-exempt = ["acme/gamma/"]
+  |                   ^^^^^^^^^^^^^
+"#]]);
+    environment.provlock(["verify", "live/a"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: allowed-namespaces holds "": a provider address is [HOSTNAME/]NAMESPACE/TYPE
+ --> provlock.toml:3:23
+  |
+3 | allowed-namespaces = [""]
+  |                       ^^
+error[invalid-argument]: min-age-exempt holds "acme/gamma/": a provider address is [HOSTNAME/]NAMESPACE/TYPE
+ --> provlock.toml:2:19
+  |
+2 | min-age-exempt = ["acme/gamma/"]
+  |                   ^^^^^^^^^^^^^
+"#]]);
 }

@@ -3,7 +3,7 @@
 use super::json_output::validated;
 use super::lock::requires;
 use provlock_test::registry::{Discovery, Mirror, Registry};
-use provlock_test::{Fault, TestEnvironment, Times, url};
+use provlock_test::{Fault, TestEnvironment, Times, str, url};
 
 const HOST: &str = "registry.example.com";
 const TOKEN: &str = "s3cr3t-t0ken";
@@ -37,22 +37,45 @@ fn a_token_of_login_is_used_until_logout() {
         environment.provlock(LOCK).assert_code(0).assert_lacks(TOKEN);
     }
     let check = environment.provlock(["login", "--check", HOST]);
-    check.assert_code(0).assert_stdout_has("credentials.tfrc.json").assert_lacks(TOKEN);
+    check
+        .matches(str![[r#"
+exit code: 0
+----- stdout -----
+The token for registry.example.com comes from [ROOT]/home/.config/opentofu/credentials.tfrc.json
+"#]])
+        .assert_lacks(TOKEN);
 
-    environment
-        .provlock(["logout", HOST])
-        .assert_code(0)
-        .assert_stderr_has("Removed the token for registry.example.com from ");
+    environment.provlock(["logout", HOST]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Removed the token for registry.example.com from [ROOT]/home/.config/opentofu/credentials.tfrc.json
+"#]]);
     let refused = environment.provlock(LOCK);
-    refused.assert_code(2).assert_stderr_has("error[unauthorized]").assert_stderr_has("no credentials were sent");
-    refused.assert_stderr_has(
-        "add credentials: provlock login registry.example.com, or set TF_TOKEN_registry_example_com",
-    );
+    refused.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[unauthorized]: cannot get registry.example.com/acme/gamma: https://registry.example.com/v1/providers/acme/gamma/versions was refused (401); no credentials were sent
+ --> main.tf:4:16
+  |
+4 |       source = "registry.example.com/acme/gamma"
+  |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ required here
+  |
+help: add credentials: provlock login registry.example.com, or set TF_TOKEN_registry_example_com
+"#]]);
     let check = environment.provlock(["login", "--check", HOST]);
-    check.assert_code(1).assert_stdout_has("There is no token for registry.example.com");
-    check.assert_stderr_has("provlock login registry.example.com");
+    check.matches(str![[r#"
+exit code: 1
+----- stdout -----
+There is no token for registry.example.com
+----- stderr -----
+Add one: provlock login registry.example.com, or set TF_TOKEN_registry_example_com
+"#]]);
     let again = environment.provlock(["logout", HOST]);
-    again.assert_code(0).assert_stderr_has("There was no token for registry.example.com in ");
+    again.matches(str![[r#"
+exit code: 0
+----- stderr -----
+There was no token for registry.example.com in [ROOT]/home/.config/opentofu/credentials.tfrc.json
+"#]]);
 }
 
 #[cfg(unix)]
@@ -96,17 +119,37 @@ fn login_tells_when_another_token_wins() {
     write_configuration(&environment, "credentials \"block.test\" {\n  token = \"s3cr3t-block\"\n}\n");
     environment.set("TF_TOKEN_registry_example_com", "s3cr3t-variable");
     let login = environment.command(["login", HOST]).stdin(TOKEN).run();
-    login
-        .assert_code(0)
-        .assert_stderr_has("warning[credentials-not-used]: TF_TOKEN_registry_example_com is set")
-        .assert_lacks("s3cr3t");
+    login.matches(str![[r#"
+exit code: 0
+----- stderr -----
+Stored the token for registry.example.com in [ROOT]/home/.config/opentofu/credentials.tfrc.json
+warning[credentials-not-used]: TF_TOKEN_registry_example_com is set, and its token is used for registry.example.com whatever is stored
+ |
+help: unset TF_TOKEN_registry_example_com
+"#]]).assert_lacks("s3cr3t");
     let check = environment.provlock(["login", "--check", HOST]);
-    check.assert_stdout_has("comes from the environment variable TF_TOKEN_registry_example_com");
+    check.matches(str![[r#"
+exit code: 0
+----- stdout -----
+The token for registry.example.com comes from the environment variable TF_TOKEN_registry_example_com
+"#]]);
 
     let check = environment.provlock(["login", "--check", "block.test"]);
-    check.assert_code(0).assert_stdout_has(".tofurc").assert_lacks("s3cr3t");
+    check
+        .matches(str![[r#"
+exit code: 0
+----- stdout -----
+The token for block.test comes from [ROOT]/home/.tofurc
+"#]])
+        .assert_lacks("s3cr3t");
     let login = environment.command(["login", "block.test"]).stdin(TOKEN).run();
-    login.assert_code(2).assert_stderr_has("is written in").assert_stderr_has("credentials \"block.test\"");
+    login.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-cli-configuration]: the token for block.test is written in [ROOT]/home/.tofurc, which is not changed automatically
+ |
+help: edit the block credentials "block.test" in [ROOT]/home/.tofurc
+"#]]);
     login.assert_lacks("s3cr3t");
 }
 
@@ -129,10 +172,18 @@ fn hosts_are_compared_after_idna() {
     let environment = TestEnvironment::new();
     environment.command(["login", "BÜCHER.example"]).stdin(TOKEN).run().assert_code(0);
     let check = environment.provlock(["login", "--check", "bücher.example"]);
-    check.assert_code(0).assert_stdout_has("credentials.tfrc.json");
+    check.matches(str![[r#"
+exit code: 0
+----- stdout -----
+The token for bücher.example comes from [ROOT]/home/.config/opentofu/credentials.tfrc.json
+"#]]);
     let check = environment.command(["login", "--check", "bücher.example"]);
     let check = check.env("TF_TOKEN_xn____bcher__kva_example", TOKEN).run();
-    check.assert_code(0).assert_stdout_has("environment variable TF_TOKEN_xn____bcher__kva_example");
+    check.matches(str![[r#"
+exit code: 0
+----- stdout -----
+The token for bücher.example comes from the environment variable TF_TOKEN_xn____bcher__kva_example
+"#]]);
 }
 
 #[test]
@@ -223,7 +274,15 @@ fn a_host_block_names_the_registry_without_discovery() {
     registry.discovery("registry.example.com", Discovery::WithoutProviders);
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("registry.example.com/acme/gamma", ""));
-    environment.provlock(LOCK).assert_code(2).assert_stderr_has("offers no provider registry");
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[request-failed]: cannot get providers from registry.example.com: https://registry.example.com/.well-known/terraform.json offers no provider registry
+ --> main.tf:4:16
+  |
+4 |       source = "registry.example.com/acme/gamma"
+  |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ required here
+"#]]);
     write_configuration(
         &environment,
         "host \"registry.example.com\" {\n  services = {\n    \"providers.v1\" = \"https://mirror.example.com/via/registry.example.com/v1/providers/\"\n  }\n}\n",
@@ -242,10 +301,17 @@ fn a_network_mirror_takes_the_token_of_its_own_host() {
     environment.set("TF_TOKEN_registry_example_com", TOKEN);
     let arguments = [&LOCK[..], &["--net-mirror", "https://mirror.example.com/providers/"]].concat();
     let refused = environment.provlock(&arguments);
-    refused
-        .assert_code(2)
-        .assert_stderr_has("no credentials were sent")
-        .assert_stderr_has("TF_TOKEN_mirror_example_com");
+    refused.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[unauthorized]: cannot get registry.example.com/acme/gamma: https://mirror.example.com/providers/registry.example.com/acme/gamma/index.json was refused (401); no credentials were sent
+ --> main.tf:4:16
+  |
+4 |       source = "registry.example.com/acme/gamma"
+  |                ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ required here
+  |
+help: add credentials: provlock login mirror.example.com, or set TF_TOKEN_mirror_example_com
+"#]]);
     environment.command(["login", "mirror.example.com"]).stdin("m1rror-t0ken").run().assert_code(0);
     environment.provlock(&arguments).assert_code(0).assert_lacks("t0ken");
     assert_eq!(registry.requests_to("registry.example.com/*"), 0);

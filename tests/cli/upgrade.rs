@@ -7,7 +7,7 @@ use super::json_output::validated;
 use super::lock::{entry, lock_file, requires};
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
-use provlock_test::{Fault, TestEnvironment, Times, url};
+use provlock_test::{Fault, TestEnvironment, Times, str, url};
 
 const LINUX: [&str; 1] = ["linux_amd64"];
 const UPGRADE: [&str; 3] = ["upgrade", "-p", "linux_amd64"];
@@ -51,14 +51,24 @@ fn every_provider_moves_to_the_newest_version_that_its_constraints_allow() {
 
     let output = environment.provlock(UPGRADE);
 
-    output.assert_code(0).assert_stderr_has("~ acme/gamma       1.0.0 → 1.1.0");
-    output.assert_stderr_has("1 provider held back from the newest version; see: provlock upgrade --dry-run");
-    assert_eq!(output.stdout, "");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+  ~ acme/gamma       1.0.0 → 1.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
     let expected = lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]);
     assert_eq!(environment.lock_file(), expected.replace("  version", "  # ours\n  version"));
 
     let before = environment.snapshot();
-    environment.provlock(UPGRADE).assert_code(0).assert_stderr_has("Up to date");
+    environment.provlock(UPGRADE).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: 2 providers for linux_amd64
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
     before.assert_same(&environment.snapshot());
 }
 
@@ -74,7 +84,13 @@ fn only_the_providers_that_are_named_move() {
 
     assert_eq!(environment.lock_file(), lock_file(&[other, locked(&null[1], "~> 3.0")]));
     assert_eq!(registry.requests_to("*/acme/gamma/*"), 0);
-    environment.provlock(upgrade(&["acme/other"])).assert_code(2).assert_stderr_has("does not require acme/other");
+    environment.provlock(upgrade(&["acme/other"])).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: the configuration does not require acme/other
+ |
+help: name a provider that required_providers lists
+"#]]);
 }
 
 #[test]
@@ -84,8 +100,14 @@ fn a_version_that_is_named_is_chosen_up_and_down() {
     publish(&registry, "acme/gamma", "1.2.0");
 
     let dry_run = environment.provlock(upgrade(&["acme/gamma@1.1.0", "--dry-run"]));
-    dry_run.assert_stdout_has("acme/gamma   1.0.0    1.1.0     2.0.0\n");
-    dry_run.assert_stderr_has("1 provider can move within its constraints\n");
+    dry_run.matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider     locked   allowed   newest   held back by
+acme/gamma   1.0.0    1.1.0     2.0.0
+----- stderr -----
+1 provider can move within its constraints
+"#]]);
     environment.provlock(upgrade(&["acme/gamma@1.1.0"])).assert_code(0).assert_lacks("held back");
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[0], "~> 3.0")]));
     environment.provlock(upgrade(&["acme/gamma@1.0.0"])).assert_code(0);
@@ -93,10 +115,23 @@ fn a_version_that_is_named_is_chosen_up_and_down() {
 
     let before = environment.snapshot();
     let missing = environment.provlock(upgrade(&["acme/gamma@1.9.0"]));
-    missing.assert_code(2).assert_stderr_has("there is no version 1.9.0 of acme/gamma");
-    missing.assert_stderr_has("the newest version there is: 2.0.0");
-    environment.provlock(upgrade(&["acme/gamma@new"])).assert_code(2).assert_stderr_has("\"new\" is no version");
-    environment.provlock(upgrade(&["null@3.2.4", "null@3.1.0"])).assert_code(2).assert_stderr_has("two versions");
+    missing.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[no-matching-version]: there is no version 1.9.0 of acme/gamma
+ |
+ = the newest version there is: 2.0.0
+"#]]);
+    environment.provlock(upgrade(&["acme/gamma@new"])).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: "new" is no version: "new" is not a number
+"#]]);
+    environment.provlock(upgrade(&["null@3.2.4", "null@3.1.0"])).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: registry.opentofu.org/hashicorp/null is given two versions
+"#]]);
     before.assert_same(&environment.snapshot());
 }
 
@@ -111,11 +146,22 @@ fn a_version_against_the_constraints_is_refused_with_every_place_that_holds_one(
 
     let output = environment.provlock(upgrade(&["acme/gamma@2.0.0"]));
 
-    output
-        .assert_code(2)
-        .assert_stderr_has("acme/gamma cannot be 2.0.0, because the configuration asks for ~> 1.0, < 1.5.0");
-    output.assert_stderr_has("main.tf:5:17").assert_stderr_has("a/main.tf:5:17");
-    output.assert_stderr_has("help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[version-outside-constraints]: acme/gamma cannot be 2.0.0, because the configuration asks for ~> 1.0, < 1.5.0
+ --> main.tf:5:17
+  |
+5 |       version = "~> 1.0"
+  |                 ^^^^^^^^ asked for here
+  |
+ ::: a/main.tf:5:17
+  |
+5 |       version = "< 1.5"
+  |                 ------- asked for here
+  |
+help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0
+"#]]);
     before.assert_same(&environment.snapshot());
 }
 
@@ -133,16 +179,17 @@ fn a_dry_run_shows_a_table_and_fetches_no_package() {
 
     let output = environment.provlock(["upgrade", "--dry-run"]);
 
-    output.assert_code(0);
-    let expected = "\
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
 provider           locked   allowed   newest   held back by
 acme/gamma         1.0.0    1.1.0     2.0.0    main.tf:5  ~> 1.0
                                                a/main.tf:5  < 1.5.0
 hashicorp/null     3.1.0    3.2.4     3.2.4
 hashicorp/random            3.6.3     3.6.3
-";
-    assert_eq!(output.stdout, expected);
-    output.assert_stderr_has("3 providers can move within their constraints; 1 held back");
+----- stderr -----
+3 providers can move within their constraints; 1 held back
+"#]]);
     assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::DOWNLOAD)), (3, 0));
     before.assert_same(&environment.snapshot());
 }
@@ -152,11 +199,27 @@ fn check_finds_what_can_move() {
     let registry = Registry::start();
     let (environment, ..) = two_providers(&registry);
     let before = environment.snapshot();
-    environment.provlock(["upgrade", "--check"]).assert_code(1).assert_stdout_has("acme/gamma");
+    environment.provlock(["upgrade", "--check"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+provider         locked   allowed   newest   held back by
+acme/gamma       1.0.0    1.1.0     2.0.0    main.tf:5  ~> 1.0
+hashicorp/null   3.1.0    3.2.4     3.2.4
+----- stderr -----
+2 providers can move within their constraints; 1 held back
+"#]]);
     environment.provlock(["upgrade", "--check", "null@3.1.0"]).assert_code(0);
     before.assert_same(&environment.snapshot());
     environment.provlock(UPGRADE).assert_code(0);
-    environment.provlock(["upgrade", "--check"]).assert_code(0).assert_stdout_has("main.tf:5  ~> 1.0");
+    environment.provlock(["upgrade", "--check"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider         locked   allowed   newest   held back by
+acme/gamma       1.1.0              2.0.0    main.tf:5  ~> 1.0
+hashicorp/null   3.2.4              3.2.4
+----- stderr -----
+0 providers can move within their constraints; 1 held back
+"#]]);
 }
 
 #[test]
@@ -164,10 +227,24 @@ fn entries_that_are_not_required_go_only_when_pruned() {
     let registry = Registry::start();
     let (environment, gamma, null) = two_providers(&registry);
     environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
-    environment.provlock(UPGRADE).assert_code(0).assert_stderr_has("--prune removes it");
+    environment.provlock(UPGRADE).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  = acme/gamma       1.0.0                                             not required by the configuration; --prune removes it
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
+"#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
     environment.provlock(["upgrade", "--check"]).assert_code(0);
-    environment.provlock(["upgrade", "--check", "--prune"]).assert_code(1).assert_stderr_has("1 entry is not required");
+    environment.provlock(["upgrade", "--check", "--prune"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+provider         locked   allowed   newest   held back by
+hashicorp/null   3.2.4              3.2.4
+----- stderr -----
+Up to date: 1 provider
+1 entry is not required and would go
+"#]]);
     environment.provlock(upgrade(&["--prune"])).assert_code(0);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&null[1], "~> 3.0")]));
 }
@@ -178,8 +255,24 @@ fn a_locked_version_that_was_withdrawn_is_left() {
     let (environment, gamma, null) = two_providers(&registry);
     environment.write_lock_file(lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
     registry.withdraw("acme/gamma", "1.1.0");
-    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("help: provlock upgrade");
-    environment.provlock(UPGRADE).assert_code(0).assert_stderr_has("1.1.0 → 1.0.0");
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[version-withdrawn]: acme/gamma 1.1.0 is locked, but no longer listed by its source
+ --> .terraform.lock.hcl:5:17
+  |
+5 |   version     = "1.1.0"
+  |                 ^^^^^^^ locked here
+  |
+help: provlock upgrade acme/gamma
+"#]]);
+    environment.provlock(UPGRADE).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  ~ acme/gamma   1.1.0 → 1.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
 }
 
@@ -191,9 +284,22 @@ fn a_prerelease_alone_is_held_back_by_what_it_is() {
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("acme/gamma", ""));
     let output = environment.provlock(["upgrade", "--dry-run", "--pre"]);
-    output.assert_code(0).assert_stdout_has("1.0.0     2.0.0-rc.1   a prerelease must be named exactly");
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider     locked   allowed   newest       held back by
+acme/gamma            1.0.0     2.0.0-rc.1   a prerelease must be named exactly
+----- stderr -----
+1 provider can move within its constraints; 1 held back
+"#]]);
     let named = environment.provlock(upgrade(&["acme/gamma@2.0.0-rc.1"]));
-    named.assert_code(2).assert_stderr_has("a prerelease is only locked when a constraint names exactly it");
+    named.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[version-outside-constraints]: acme/gamma cannot be 2.0.0-rc.1, because a prerelease is only locked when a constraint names exactly it
+ |
+help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0-rc.1
+"#]]);
 }
 
 #[test]
@@ -204,7 +310,44 @@ fn after_many_versions_without_a_date_the_locked_one_stays() {
         publish(&registry, "acme/gamma", &format!("1.2.{patch}"));
     }
     let output = environment.provlock(upgrade(&["--min-age", "7d", "acme/gamma"]));
-    output.assert_code(0).assert_stderr_has("only the newest 30 versions were asked about");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[too-young]: acme/gamma 1.2.34 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ |
+ = 1.2.33 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.32 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.31 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.30 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.29 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.28 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.27 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.26 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.25 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.24 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.23 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.22 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.21 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.20 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.19 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.18 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.17 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.16 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.15 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.14 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.13 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.12 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.11 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.10 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.9 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.8 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.7 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.6 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+ = 1.2.5 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json could not be reached: the proxy refused to connect to api.opentofu.org, and SHA256SUMS has no time stamp
+help: only the newest 30 versions were asked about
+Up to date: 2 providers for linux_amd64
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
     assert_eq!(registry.requests_to("*1.2.4_SHA256SUMS"), 0);
 }
@@ -216,7 +359,18 @@ fn wrong_hashes_of_a_version_that_stays_are_refused() {
     let wrong = vec![format!("zh:{}", "0".repeat(64))];
     environment.write_lock_file(lock_file(&[entry(&gamma[1], "~> 1.0", &wrong), locked(&null[0], "~> 3.0")]));
     let before = environment.snapshot();
-    environment.provlock(UPGRADE).assert_code(2).assert_stderr_has("error[hashes-changed]");
+    environment.provlock(UPGRADE).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[hashes-changed]: the hashes of acme/gamma 1.1.0 in the lock file are not those that registry.opentofu.org publishes
+ --> .terraform.lock.hcl:8:5
+  |
+8 |     "zh:0000000000000000000000000000000000000000000000000000000000000000",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 1 recorded hashes is among the published ones (signed, key ID 558D46FBE8647CB4)
+  |
+  = the release was replaced after it was locked, or the lock file was changed by hand or by an attacker
+help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes acme/gamma
+"#]]);
     before.assert_same(&environment.snapshot());
     environment.provlock(upgrade(&["--accept-changed-hashes"])).assert_code(0);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
@@ -230,7 +384,14 @@ fn a_prerelease_is_shown_on_demand_and_chosen_where_it_is_named() {
     let dry_run = environment.provlock(["upgrade", "--dry-run", "acme/gamma"]);
     assert!(!dry_run.stdout.contains("beta"), "{dry_run}");
     let dry_run = environment.provlock(["upgrade", "--dry-run", "--pre", "acme/gamma"]);
-    dry_run.assert_stdout_has("acme/gamma   1.0.0    1.1.0     3.0.0-beta.1   main.tf:5  ~> 1.0");
+    dry_run.matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider     locked   allowed   newest         held back by
+acme/gamma   1.0.0    1.1.0     3.0.0-beta.1   main.tf:5  ~> 1.0
+----- stderr -----
+1 provider can move within its constraints; 1 held back
+"#]]);
 
     environment.write("main.tf", requires_both("1.0.0", "~> 3.0"));
     environment.provlock(upgrade(&["--pre", "--constraints", "acme/gamma"])).assert_code(0);
@@ -283,14 +444,49 @@ fn constraints_are_rewritten_in_every_module_of_the_project() {
     let before = environment.snapshot();
 
     let dry_run = environment.provlock(["upgrade", "--constraints", "--dry-run"]);
-    dry_run.assert_code(0).assert_stdout_has("acme/gamma       1.0.0    2.0.0     2.0.0\n");
-    dry_run.assert_stdout_has("--- a/main.tf\n+++ b/main.tf\n");
-    dry_run.assert_stdout_has("-      version = \"~> 1.0\"\n+      version = \"~> 2.0\"\n");
-    dry_run.assert_stdout_has("+++ b/a/main.tf\n").assert_stdout_has("\"< 2.1\"\n");
+    dry_run.matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider         locked   allowed   newest   held back by
+acme/gamma       1.0.0    2.0.0     2.0.0
+hashicorp/null   3.1.0    3.2.4     3.2.4
+--- a/a/main.tf
++++ b/a/main.tf
+@@ -2,7 +2,7 @@
+   required_providers {
+     gamma = {
+       source = "acme/gamma"
+-      version = "< 1.5"
++      version = "< 2.1"
+     }
+   }
+ }
+--- a/main.tf
++++ b/main.tf
+@@ -2,7 +2,7 @@
+   required_providers {
+     gamma = {
+       source  = "acme/gamma"
+-      version = "~> 1.0"
++      version = "~> 2.0"
+     }
+     null = {
+       source  = "hashicorp/null"
+----- stderr -----
+2 providers can move with new constraints
+"#]]);
     before.assert_same(&environment.snapshot());
 
     let output = environment.provlock(upgrade(&["--constraints"]));
-    output.assert_code(0).assert_stderr_has("~ main.tf:5   ~> 1.0 → ~> 2.0");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+  ~ acme/gamma       1.0.0 → 2.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
+  ~ main.tf:5   ~> 1.0 → ~> 2.0
+  ~ a/main.tf:5   < 1.5 → < 2.1
+"#]]);
     assert_eq!(environment.read("main.tf"), main.replace("\"~> 1.0\"", "\"~> 2.0\""));
     assert_eq!(environment.read("a/main.tf"), requires("acme/gamma", "< 2.1"));
     let expected = [locked(&gamma[2], "~> 2.0, < 2.1.0"), locked(&null[1], ">= 3.0.0, < 4.0.0")];
@@ -305,7 +501,19 @@ fn constraints_that_cannot_be_rewritten_hold_back_with_a_reason() {
     let main = requires_both("~> 1.0", "~> 3.0").replace("\"~> 1.0\"", "<<EOT\n~> 1.0\nEOT");
     environment.write("main.tf", &main);
     let output = environment.provlock(upgrade(&["--constraints"]));
-    output.assert_code(0).assert_stderr_has("cannot be made to allow 2.0.0: it is not a plain string");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[version-outside-constraints]: the constraint ~> 1.0 cannot be made to allow 2.0.0: it is not a plain string
+ --> main.tf:5:17
+  |
+5 |       version = <<EOT
+  |                 ^^^^^
+  ~ acme/gamma       1.0.0 → 1.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
     assert_eq!(environment.read("main.tf"), main);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
 }
@@ -320,7 +528,14 @@ fn constraints_are_never_rewritten_for_an_older_version() {
     let main = requires_both("~> 1.2", "~> 3.0");
     environment.write("main.tf", &main);
     let arguments = upgrade(&["--constraints", "--min-age", "7d", "acme/gamma"]);
-    environment.provlock(arguments).assert_code(2).assert_stderr_has("1.2.0 is not chosen");
+    environment.provlock(arguments).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[too-young]: acme/gamma 2.0.0 is not chosen: published [TIME], and it must be 7 days old
+ |
+ = 1.2.0 is not chosen: published [TIME], and it must be 7 days old
+help: choose it all the same with --min-age 0d
+"#]]);
     assert_eq!(environment.read("main.tf"), main);
     environment.provlock(upgrade(&["--constraints", "acme/gamma@1.0.0"])).assert_code(0);
     assert_eq!(environment.read("main.tf"), requires_both("~> 1.0", "~> 3.0"));
@@ -339,10 +554,13 @@ fn when_the_lock_file_cannot_be_written_the_configuration_is_restored() {
     symlink("missing/directory/lock", &lock_file).unwrap();
     let before = environment.read("main.tf");
     let output = environment.provlock(upgrade(&["--constraints"]));
-    output
-        .assert_code(2)
-        .assert_stderr_has("cannot write .terraform.lock.hcl: No such file or directory (os error 2)\n");
-    output.assert_stderr_has("help: make its directory");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot write .terraform.lock.hcl: No such file or directory (os error 2)
+ |
+help: make its directory; a symbolic link must lead into one
+"#]]);
     assert_eq!(environment.read("main.tf"), before);
 }
 
@@ -372,12 +590,31 @@ fn versions_that_are_too_young_are_skipped() {
     document(&registry, "hashicorp/null", &[("3.2.4", 400)]);
 
     let table = environment.provlock(["upgrade", "--dry-run", "--min-age", "7d", "acme/gamma"]);
-    table.assert_code(0).assert_stdout_has("acme/gamma   1.0.0    1.1.0     2.0.0    main.tf:5  ~> 1.0");
+    table.matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider     locked   allowed   newest   held back by
+acme/gamma   1.0.0    1.1.0     2.0.0    main.tf:5  ~> 1.0
+----- stderr -----
+warning[too-young]: acme/gamma 1.3.0 is not chosen: published [TIME], and it must be 7 days old
+ |
+ = 1.2.0 is not chosen: published [TIME], and it must be 7 days old
+1 provider can move within its constraints; 1 held back
+"#]]);
     registry.reset_statistics();
     let output = environment.provlock(upgrade(&["--min-age", "7d"]));
 
-    output.assert_code(0).assert_stderr_has("warning[too-young]: acme/gamma 1.3.0 is not chosen: published ");
-    output.assert_stderr_has("and it must be 7 days old").assert_stderr_has("1.2.0 is not chosen");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[too-young]: acme/gamma 1.3.0 is not chosen: published [TIME], and it must be 7 days old
+ |
+ = 1.2.0 is not chosen: published [TIME], and it must be 7 days old
+  ~ acme/gamma       1.0.0 → 1.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
     assert_eq!(registry.requests_to("api.opentofu.org/registry/docs/*"), 2);
     assert!(registry.requests_matching("api.opentofu.org/*").iter().all(|request| request.authorization().is_none()));
@@ -395,13 +632,25 @@ fn the_age_comes_from_the_settings_unless_the_flag_says_otherwise() {
     environment.provlock(UPGRADE).assert_code(0);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
     let named = environment.provlock(upgrade(&["acme/gamma@1.1.0"]));
-    named.assert_code(2).assert_stderr_has("error[too-young]").assert_stderr_has("--min-age 0d");
+    named.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must be 7 days old
+ |
+help: choose it all the same with --min-age 0d
+"#]]);
     environment.provlock(upgrade(&["--min-age", "0d", "acme/gamma@1.1.0"])).assert_code(0);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
     // What is locked stays locked, however young it is.
     environment.provlock(["upgrade", "--check"]).assert_code(0);
     environment.provlock(["upgrade", "--check", "acme/gamma@1.1.0"]).assert_code(0);
-    environment.provlock(["upgrade", "--min-age", "soon"]).assert_code(2).assert_stderr_has("is not a duration");
+    environment.provlock(["upgrade", "--min-age", "soon"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error: invalid value 'soon' for '--min-age <DURATION>': "soon" is not a duration; write a number and a unit, for example 7d or 36h
+
+For more information, try '--help'.
+"#]]);
 }
 
 #[test]
@@ -412,12 +661,26 @@ fn without_a_date_a_version_is_not_chosen() {
     document(&registry, "hashicorp/null", &[("3.2.4", 400)]);
 
     let output = environment.provlock(upgrade(&["--min-age", "7d"]));
-    output.assert_code(0).assert_stderr_has("acme/gamma 1.1.0 is not chosen: when it was published is not known");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[too-young]: acme/gamma 1.1.0 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 2 providers for linux_amd64 (1 changed, 1 unchanged); [SIZE] downloaded
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[1], "~> 3.0")]));
 
     environment.write_lock_file("");
     let nothing_left = environment.provlock(upgrade(&["--min-age", "7d", "acme/gamma"]));
-    nothing_left.assert_code(2).assert_stderr_has("error[too-young]").assert_stderr_has("1.0.0 is not chosen");
+    nothing_left.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[too-young]: acme/gamma 1.1.0 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
+ |
+ = 1.0.0 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
+help: choose it all the same with --min-age 0d
+"#]]);
 }
 
 #[test]
@@ -432,7 +695,14 @@ fn checksums_have_a_date_where_no_registry_tells() {
     environment.write("main.tf", requires("registry.example.com/acme/gamma", "~> 1.0"));
     environment.write_lock_file(lock_file(&[locked(&gamma[0], "~> 1.0")]));
 
-    environment.provlock(upgrade(&["--min-age", "2w"])).assert_code(0).assert_stderr_has("1.2.0 is not chosen");
+    environment.provlock(upgrade(&["--min-age", "2w"])).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[too-young]: registry.example.com/acme/gamma 1.2.0 is not chosen: published [TIME], and it must be 14 days old
+  ~ registry.example.com/acme/gamma   1.0.0 → 1.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
 
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0")]));
     for (pattern, expected) in [("*1.1.0_SHA256SUMS", 1), ("*1.0.0_SHA256SUMS", 0), ("*/1.1.0/download/*", 1)] {
@@ -474,7 +744,14 @@ fn dates_come_over_the_connection_that_the_versions_came_over() {
     let environment = TestEnvironment::with_registry(&registry);
     environment.write("main.tf", requires("hashicorp/null", ""));
     let arguments = ["--dialect", "terraform", "upgrade", "--dry-run", "--min-age", "1d"];
-    environment.provlock(arguments).assert_code(0).assert_stdout_has("hashicorp/null            3.2.4");
+    environment.provlock(arguments).matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider         locked   allowed   newest   held back by
+hashicorp/null            3.2.4     3.2.4
+----- stderr -----
+1 provider can move within its constraints
+"#]]);
     let statistics = registry.statistics();
     assert_eq!((statistics.requests, statistics.connections), (3, 1), "discovery, versions, dates");
 }

@@ -5,7 +5,7 @@ use super::lock::{entry, lock_file, requires};
 use super::upgrade::document;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
-use provlock_test::{TestEnvironment, url};
+use provlock_test::{TestEnvironment, str, url};
 
 const PROVIDER: &str = "provider \"null\" {}\n";
 const UPGRADE_ALL: [&str; 4] = ["upgrade", "-p", "linux_amd64", "--recursive"];
@@ -58,8 +58,17 @@ fn all_roots_share_every_request() {
 
     let output = environment.provlock(UPGRADE_ALL);
 
-    output.assert_code(0).assert_stderr_has("Upgraded 2 root modules: 2 changed, 0 up to date");
-    output.assert_stderr_has("a:\n  ~ hashicorp/null   3.1.0 → 3.2.4");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+a:
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 changed)
+b:
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 changed)
+Upgraded 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
+"#]]);
     for root in ["a", "b"] {
         assert_eq!(lock_file_of(&environment, root), locked(&null[1], "~> 3.0"));
     }
@@ -69,8 +78,24 @@ fn all_roots_share_every_request() {
         assert_eq!(registry.requests_to(asked), times, "{asked}");
     }
     let before = environment.snapshot();
-    environment.provlock(UPGRADE_ALL).assert_code(0).assert_stderr_has("0 changed, 2 up to date");
-    environment.provlock(upgrade_all(&["--check"])).assert_code(0).assert_stderr_has("0 can move, 2 up to date");
+    environment.provlock(UPGRADE_ALL).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Upgraded 2 root modules: 0 changed, 2 up to date
+"#]]);
+    environment.provlock(upgrade_all(&["--check"])).matches(str![[r#"
+exit code: 0
+----- stdout -----
+a:
+provider         locked   allowed   newest   held back by
+hashicorp/null   3.2.4              3.2.4
+
+b:
+provider         locked   allowed   newest   held back by
+hashicorp/null   3.2.4              3.2.4
+----- stderr -----
+2 root modules: 0 can move, 2 up to date
+"#]]);
     before.assert_same(&environment.snapshot());
 }
 
@@ -84,8 +109,35 @@ fn a_failing_root_does_not_stop_the_others() {
 
     let output = environment.provlock(upgrade_all(&["--json"]));
 
-    output.assert_code(2).assert_stderr_has("Upgraded 2 of 4 root modules: 2 changed, 0 up to date; 2 failed");
-    output.assert_stderr_has("root module: broken").assert_stderr_has("root module: never");
+    output.matches(str![[r#"
+exit code: 2
+----- stdout -----
+(JSON)
+----- stderr -----
+a:
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 changed)
+b:
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 changed)
+error[invalid-configuration]: this bracket is never closed
+ --> broken/other.tf:1:8
+  |
+1 | locals {
+  |        ^
+  |
+  = root module: broken
+error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0
+ --> never/main.tf:6:17
+  |
+6 |       version = "> 9.0"
+  |                 ^^^^^^^ no version meets > 9.0.0
+  |
+  = the newest version there is: 3.2.4
+  = root module: never
+help: relax one of the constraints
+Upgraded 2 of 4 root modules: 2 changed, 0 up to date; 2 failed; [SIZE] downloaded
+"#]]);
     assert_eq!(lock_file_of(&environment, "a"), locked(&null[1], "~> 3.0"));
     assert_eq!(lock_file_of(&environment, "b"), locked(&null[1], "~> 3.0"));
     assert!(!environment.project().join("never/.terraform.lock.hcl").exists());
@@ -105,7 +157,17 @@ fn a_package_that_fails_stops_the_roots_that_need_it_only() {
     environment.write("b/more.tf", "resource \"random_id\" \"x\" {}\n");
     registry.fault("*/random/*.zip", provlock_test::Times::Always, provlock_test::Fault::Status(404));
     let output = environment.provlock(UPGRADE_ALL);
-    output.assert_code(2).assert_stderr_has("Upgraded 1 of 2 root modules").assert_stderr_has("root module: b");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+a:
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 changed)
+error[request-failed]: cannot get registry.opentofu.org/hashicorp/random 3.7.2 for linux_amd64: https://registry.opentofu.org/files/registry.opentofu.org/hashicorp/random/3.7.2/terraform-provider-random_3.7.2_linux_amd64.zip was not found (404)
+ |
+ = root module: b
+Upgraded 1 of 2 root modules: 1 changed, 0 up to date; 1 failed; [SIZE] downloaded
+"#]]);
     assert_eq!(lock_file_of(&environment, "a"), locked(&null[1], "~> 3.0"));
     assert_eq!(lock_file_of(&environment, "b"), locked(&null[0], "~> 3.0"));
 }
@@ -119,7 +181,19 @@ fn check_and_dry_run_print_a_table_for_each_root_and_write_nothing() {
 
     let dry_run = environment.provlock(["upgrade", "--dry-run", "-r"]);
 
-    dry_run.assert_code(0).assert_stderr_has("2 root modules: 1 can move, 1 up to date");
+    dry_run.matches(str![[r#"
+exit code: 0
+----- stdout -----
+a:
+provider         locked   allowed   newest   held back by
+hashicorp/null   3.1.0    3.2.4     3.2.4
+
+b:
+provider         locked   allowed   newest   held back by
+hashicorp/null   3.2.4              3.2.4
+----- stderr -----
+2 root modules: 1 can move, 1 up to date
+"#]]);
     let expected = "\
 a:
 provider         locked   allowed   newest   held back by
@@ -131,7 +205,19 @@ hashicorp/null   3.2.4              3.2.4
 ";
     assert_eq!(dry_run.stdout, expected);
     assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::DOWNLOAD)), (1, 0));
-    environment.provlock(["upgrade", "--check", "-r"]).assert_code(1).assert_stdout_has("a:\nprovider");
+    environment.provlock(["upgrade", "--check", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+a:
+provider         locked   allowed   newest   held back by
+hashicorp/null   3.1.0    3.2.4     3.2.4
+
+b:
+provider         locked   allowed   newest   held back by
+hashicorp/null   3.2.4              3.2.4
+----- stderr -----
+2 root modules: 1 can move, 1 up to date
+"#]]);
     environment.provlock(["upgrade", "--check", "-r", "b"]).assert_code(0);
     let json = environment.provlock(["upgrade", "--check", "-r", "--json"]);
     json.assert_code(1);
@@ -150,7 +236,14 @@ fn paths_and_providers_narrow_what_moves() {
 
     let named = environment.provlock(["upgrade", "-p", "linux_amd64", "hashicorp/null@3.2.4", "-r", "b", "c"]);
 
-    named.assert_code(0).assert_stderr_has("Upgraded 1 root module: 1 changed");
+    named.matches(str![[r#"
+exit code: 0
+----- stderr -----
+b:
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 changed)
+Upgraded 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
+"#]]);
     assert_eq!(lock_file_of(&environment, "a"), locked(&null[0], "~> 3.0"));
     assert_eq!(lock_file_of(&environment, "b"), locked(&null[1], "~> 3.0"));
     assert_eq!(lock_file_of(&environment, "c"), locked(&gamma[0], ""));
@@ -158,7 +251,11 @@ fn paths_and_providers_narrow_what_moves() {
     assert_eq!(lock_file_of(&environment, "c"), locked(&gamma[1], ""));
     assert_eq!(lock_file_of(&environment, "a"), locked(&null[0], "~> 3.0"));
     let unknown = environment.provlock(["upgrade", "hashicorp/nil@1.0.0", "-r"]);
-    unknown.assert_code(2).assert_stderr_has("no root module requires hashicorp/nil");
+    unknown.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: no root module requires hashicorp/nil
+"#]]);
     let unreadable = environment.provlock(["upgrade", "acme/gamma@new", "-r", "--json"]);
     unreadable.assert_code(2);
     assert_eq!(validated(&unreadable.stdout)["errors"].as_array().unwrap().len(), 1);
@@ -198,11 +295,26 @@ fn a_shared_constraint_is_not_rewritten_when_that_would_break_a_root() {
 
     let output = environment.provlock(upgrade_all(&["--constraints", "--json"]));
 
-    output.assert_code(2).assert_stderr_has("Upgraded 1 of 3 root modules: 1 changed, 0 up to date; 2 failed");
-    output.assert_stderr_has("the constraint ~> 1.0 cannot be rewritten for all root modules that share it");
-    output.assert_stderr_has("a is to have 2.0.0, which needs ~> 2.0");
-    output.assert_stderr_has("b can have 1.0.0 at most, which that does not allow");
-    output.assert_stderr_has("provlock upgrade --recursive --constraints acme/gamma@1.0.0");
+    output.matches(str![[r#"
+exit code: 2
+----- stdout -----
+(JSON)
+----- stderr -----
+c:
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added)
+  ~ c/main.tf:6   ~> 3.1.0 → ~> 3.2.4
+error[version-outside-constraints]: the constraint ~> 1.0 cannot be rewritten for all root modules that share it
+ --> modules/m/main.tf:5:18
+  |
+5 |       version = "~> 1.0"
+  |                  ^^^^^^
+  |
+  = a is to have 2.0.0, which needs ~> 2.0
+  = b can have 1.0.0 at most, which that does not allow
+help: change what holds it back there, or let none of them have a newer version: provlock upgrade --recursive --constraints acme/gamma@1.0.0
+Upgraded 1 of 3 root modules: 1 changed, 0 up to date; 2 failed; [SIZE] downloaded
+"#]]);
     assert_eq!(validated(&output.stdout)["errors"].as_array().unwrap().len(), 1);
     assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 1.0"));
     assert_eq!((lock_file_of(&environment, "a"), lock_file_of(&environment, "b")), (before.clone(), before));
@@ -234,8 +346,19 @@ fn a_shared_module_is_rewritten_although_a_root_cannot_be_written() {
 
     let output = environment.provlock(upgrade_all(&["--constraints"]));
 
-    output.assert_code(2).assert_stderr_has("cannot write b/.terraform.lock.hcl");
-    output.assert_stderr_has("Upgraded 1 of 2 root modules: 1 changed");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+a:
+  ~ acme/gamma   1.0.0 → 2.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 changed)
+  ~ modules/m/main.tf:5   ~> 1.0 → ~> 2.0
+error[io]: cannot write b/.terraform.lock.hcl: No such file or directory (os error 2)
+ |
+ = root module: b
+help: make its directory; a symbolic link must lead into one
+Upgraded 1 of 2 root modules: 1 changed, 0 up to date; 1 failed; [SIZE] downloaded
+"#]]);
     assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 2.0"));
     assert_eq!(lock_file_of(&environment, "a"), locked(&gamma[1], "~> 2.0"));
 }
@@ -247,7 +370,13 @@ fn providers_and_directories_are_told_apart() {
     environment.write("live/a/main.tf", PROVIDER);
     environment.write("live/a/.terraform.lock.hcl", "");
     let output = environment.provlock(["upgrade", "-r", "bench/p1"]);
-    output.assert_code(2).assert_stderr_has("after -r come directories; a provider goes before it");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot open bench/p1: No such file or directory (os error 2)
+ |
+help: after -r come directories; a provider goes before it
+"#]]);
     #[cfg(unix)]
     output.assert_stderr_has("cannot open bench/p1: No such file or directory");
     for arguments in [&["upgrade", "-r", "--constraints", "live/a"][..], &["lock", "-r", "--check", "live/a"]] {
@@ -256,7 +385,13 @@ fn providers_and_directories_are_told_apart() {
         output.assert_stderr_has("help: live/a is a directory: put it right after -r\n");
     }
     let output = environment.provlock(["lock", "-r", "--check", "./live/a"]);
-    output.assert_code(2).assert_stderr_has("help: ./live/a is a directory: put it right after -r\n");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: "./live/a": "." is not a host name
+ |
+help: ./live/a is a directory: put it right after -r
+"#]]);
 }
 
 #[test]
@@ -291,17 +426,52 @@ fn roots_share_the_dates_and_each_has_the_age_of_its_settings() {
     environment.write("c/provlock.toml", "[policy]\nmin-age = \"7d\"\nmin-age-exempt = [\"hashicorp/null\"]\n");
 
     let table = environment.provlock(["upgrade", "--min-age", "7d", "--dry-run", "-r"]);
-    table.assert_code(0).assert_stderr_has("3 root modules: 1 can move, 2 up to date");
-    table.assert_stdout_has("b:\nprovider         locked   allowed   newest   held back by\nhashicorp/null   3.1.0              3.2.4    its age\n");
+    table.matches(str![[r#"
+exit code: 0
+----- stdout -----
+a:
+provider         locked   allowed   newest   held back by
+hashicorp/null   3.1.0              3.2.4    its age
+
+b:
+provider         locked   allowed   newest   held back by
+hashicorp/null   3.1.0              3.2.4    its age
+
+c:
+provider         locked   allowed   newest   held back by
+hashicorp/null   3.1.0    3.2.4     3.2.4
+----- stderr -----
+warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it must be 7 days old
+3 root modules: 1 can move, 2 up to date
+"#]]);
     assert_eq!(table.stderr.matches("hashicorp/null 3.2.4 is not chosen: published ").count(), 1, "{table}");
     assert_eq!(registry.requests_to("api.opentofu.org/registry/docs/*"), 1);
 
     // Without the flag `b` demands no age.
     let output = environment.provlock(upgrade_all(&[]));
-    output.assert_code(0).assert_stderr_has("Upgraded 3 root modules: 2 changed, 1 up to date");
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it must be 7 days old
+b:
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 changed)
+c:
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 changed)
+Upgraded 3 root modules: 2 changed, 1 up to date; [SIZE] downloaded
+1 provider held back from the newest version; see: provlock upgrade --recursive --dry-run
+"#]]);
     for (root, version) in [("a", 0), ("b", 1), ("c", 1)] {
         assert_eq!(lock_file_of(&environment, root), locked(&null[version], "~> 3.0"), "{root}");
     }
     let named = environment.provlock(["upgrade", "hashicorp/null@3.2.4", "--min-age", "2d", "-r"]);
-    named.assert_code(0).assert_stderr_has("1 changed, 2 up to date");
+    named.matches(str![[r#"
+exit code: 0
+----- stderr -----
+a:
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 changed)
+Upgraded 3 root modules: 1 changed, 2 up to date
+"#]]);
 }

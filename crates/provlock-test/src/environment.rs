@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::SystemTime;
 
 use regex::Regex;
-use snapbox::{Assert, Data, Redactions};
+use snapbox::{Assert, IntoData, Redactions};
 use tempfile::TempDir;
 
 use crate::registry::Registry;
@@ -270,17 +270,21 @@ impl Invocation {
 
 impl Output {
     /// Fails unless the exit code and all that was written are as in the snapshot. What differs from run to run is written
-    /// as `[ROOT]`, `[PORT]` and `[SIZE]`; the pattern `[..]` matches any text within a line.
+    /// as `[ROOT]`, `[PORT]`, `[SIZE]`, `[TIME]` and `[HASH]`; the pattern `[..]` matches any text within a line.
+    /// Of JSON there is only that it is there: look at its values instead.
     ///
     /// `SNAPSHOTS=overwrite cargo test` writes the snapshots anew, in the source of the tests; look at the difference.
     #[track_caller]
-    pub fn matches(&self, snapshot: Data) -> &Self {
+    pub fn matches(&self, snapshot: impl IntoData) -> &Self {
         let mut text = format!("exit code: {}\n", self.code.map_or_else(|| "none".to_owned(), |code| code.to_string()));
-        for (name, content) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+        let stdout = if self.stdout.starts_with('{') { "(JSON)\n" } else { &self.stdout };
+        for (name, content) in [("stdout", stdout), ("stderr", &self.stderr)] {
             if !content.is_empty() {
-                let _ = write!(text, "----- {name} -----\n{content}");
+                let end = if content.ends_with('\n') { "" } else { "(no newline)\n" };
+                let _ = write!(text, "----- {name} -----\n{content}{end}");
             }
         }
+        text.truncate(text.trim_end().len());
         Assert::new().action_env("SNAPSHOTS").redact_with(redactions(&self.root)).eq(text, snapshot);
         self
     }
@@ -350,8 +354,10 @@ fn redactions(root: &Path) -> Redactions {
     let mut redactions = Redactions::new();
     redactions.insert("[ROOT]", root.to_owned()).unwrap();
     redactions.insert("[PORT]", pattern(r"127\.0\.0\.1:(?<redacted>[0-9]+)")).unwrap();
+    redactions.insert("[TIME]", pattern(r"(?<redacted>20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z)")).unwrap();
     // How far packages can be compressed depends on the processor.
     redactions.insert("[SIZE]", pattern(r"(?<redacted>[0-9.]+ ([KM]i)?B)\b")).unwrap();
+    redactions.insert("[HASH]", pattern(r"zh:(?<redacted>[0-9]*[a-f][0-9a-f]{20,})")).unwrap();
     redactions
 }
 

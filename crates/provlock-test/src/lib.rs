@@ -28,5 +28,5 @@ pub use message::{Request, Response};
 pub use publish::{Flaw, PackagesMap};
 pub use registry::{Discovery, Mirror, MirrorHashes, Registry};
 pub use server::Server;
-pub use snapbox::str;
+pub use snapbox::{self, str};
 pub use tls::Authority;

@@ -2,7 +2,7 @@
 
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock};
 use crate::lock::requires;
-use provlock_test::TestEnvironment;
+use provlock_test::{TestEnvironment, str};
 
 const OTHER_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 
@@ -46,8 +46,26 @@ fn one_zh_exchanged_is_as_bad_as_all() {
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH, other])]);
     assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"]);
     let output = environment.provlock(["verify", "--base", "HEAD"]);
-    output.assert_stderr_has("1 error").assert_stdout_has("1 zh hash of hashicorp/null 3.2.4 was replaced");
-    environment.provlock(["diff"]).assert_stdout_has("1 zh replaced under the same version");
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[hashes-replaced]: 1 zh hash of hashicorp/null 3.2.4 was replaced, and its version stayed
+  --> .terraform.lock.hcl:10:5
+   |
+10 |     "zh:2222222222222222222222222222222222222222222222222222222222222222",
+   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+help: provlock verify --online
+
+----- stderr -----
+1 error in .terraform.lock.hcl
+"#]]);
+    environment.provlock(["diff"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+.terraform.lock.hcl
+  ! hashicorp/null   3.2.4   1 zh replaced under the same version; zh 1 added, 1 removed
+"#]]);
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1, ZH, one])]);
     assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "an h1 is of one platform");
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH])]);
@@ -86,7 +104,17 @@ fn a_lock_file_that_could_not_be_read_before_is_not_taken_for_none() {
     environment.write_lock_file(right);
     assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning lock-file-syntax"]);
     let output = environment.provlock(["verify", "--base", "HEAD"]);
-    output.assert_code(0).assert_stdout_has("the change of .terraform.lock.hcl is not judged");
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[lock-file-syntax]: the change of .terraform.lock.hcl is not judged: it could not be read before
+ |
+ = the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
+help: look at the change yourself
+
+----- stderr -----
+1 warning in .terraform.lock.hcl
+"#]]);
     environment.provlock(["verify", "--base", "HEAD", "--deny", "lock-file-syntax"]).assert_code(1);
 }
 
@@ -97,7 +125,13 @@ fn a_lock_file_that_git_cannot_read_is_an_error() {
     let (folder, file) = object.trim().split_at(2);
     std::fs::remove_file(environment.project().join(".git/objects").join(folder).join(file)).unwrap();
     let output = environment.provlock(["verify", "--base", "HEAD"]);
-    output.assert_code(2).assert_stderr_has("git cat-file failed: it says").assert_stderr_has("missing");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: git cat-file failed: it says "17fc3c3c5a35adcd5825250d40e1b6b0ab9c40fe missing"
+ |
+help: look at the repository with git fsck; fetch what is missing
+"#]]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages};
 use crate::lock::requires;
-use provlock_test::TestEnvironment;
+use provlock_test::{TestEnvironment, str};
 
 const OTHER: &str = "registry.opentofu.org/hashicorp/other";
 
@@ -27,7 +27,20 @@ fn provider_not_required() {
     let environment = good();
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1]), entry(OTHER, "1.0.0", "", &[H1])]);
     assert_eq!(found(&environment, &[]), ["warning provider-not-required"]);
-    environment.provlock(["verify"]).assert_stdout_has("unless state still holds objects of it");
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[provider-not-required]: hashicorp/other is locked, but the configuration does not require it
+  --> .terraform.lock.hcl:12:10
+   |
+12 | provider "registry.opentofu.org/hashicorp/other" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+help: provlock lock --prune, unless state still holds objects of it
+
+----- stderr -----
+1 warning in .terraform.lock.hcl
+"#]]);
 }
 
 #[test]
@@ -35,7 +48,25 @@ fn version_outside_constraints() {
     let environment = good();
     environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
     assert_eq!(found(&environment, &[]), ["error version-outside-constraints"]);
-    environment.provlock(["verify"]).assert_stdout_has("asked for here").assert_stdout_has("upgrade hashicorp/null");
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the configuration asks for ~> 2.0
+ --> .terraform.lock.hcl:5:13
+  |
+5 |   version = "3.2.4"
+  |             ^^^^^^^
+  |
+ ::: main.tf:5:17
+  |
+5 |       version = "~> 2.0"
+  |                 -------- asked for here
+  |
+help: provlock upgrade hashicorp/null
+
+----- stderr -----
+1 error in .terraform.lock.hcl
+"#]]);
 }
 
 #[test]
@@ -43,14 +74,33 @@ fn what_is_wrong_elsewhere_is_counted_there() {
     let environment = good();
     environment.write("more.tf", "module \"a\" {\n  source = \"example.com/a/b/c\"\n}\n");
     let output = environment.provlock(["verify"]);
-    output.assert_code(0).assert_stdout_has("help: install it with tofu get or tofu init\n");
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[module-not-installed]: module "a" from "example.com/a/b/c" is not installed
+ --> more.tf:2:12
+  |
+2 |   source = "example.com/a/b/c"
+  |            ^^^^^^^^^^^^^^^^^^^ called here
+  |
+help: install it with tofu get or tofu init
+
+----- stderr -----
+1 warning in more.tf
+"#]]);
     assert_eq!(output.stderr, "1 warning in more.tf\n");
 }
 
 #[test]
 fn a_directory_without_a_configuration_is_not_the_one() {
     let output = TestEnvironment::new().provlock(["verify"]);
-    output.assert_code(2).assert_stderr_has("name the root modules, or find all below: provlock verify --recursive");
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[no-configuration]: . holds no configuration (.tf, .tofu, .tf.json or .tofu.json file)
+ |
+help: name the root modules, or find all below: provlock verify --recursive
+"#]]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Findings about the lock file itself.
 
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages};
-use provlock_test::TestEnvironment;
+use provlock_test::{TestEnvironment, str};
 
 #[test]
 fn lock_file_missing() {
@@ -34,15 +34,64 @@ fn conflict_markers() {
     let entries = entry(NULL, "3.2.4", "~> 3.0", &[H1]);
     environment.write_lock_file(format!("<<<<<<< HEAD\n{entries}=======\n{entries}>>>>>>> topic\n"));
     assert_eq!(found(&environment, &[]), ["error conflict-markers"]);
-    let help = "help: provlock merge .terraform.lock.hcl; to lock anew what is in conflict: \
-                provlock merge --resolve .terraform.lock.hcl\n";
-    environment.provlock(["verify"]).assert_stdout_has(help);
-    environment.provlock(["lock"]).assert_code(2).assert_stderr_has(help);
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[conflict-markers]: the lock file holds git conflict markers
+ --> .terraform.lock.hcl:1:1
+  |
+1 | <<<<<<< HEAD
+  | ^^^^^^^^^^^^ the first of them
+  |
+  = conflicts in the file: 1
+help: provlock merge .terraform.lock.hcl; to lock anew what is in conflict: provlock merge --resolve .terraform.lock.hcl
+
+----- stderr -----
+1 error in .terraform.lock.hcl
+"#]]);
+    environment.provlock(["lock"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[conflict-markers]: the lock file holds git conflict markers
+ --> .terraform.lock.hcl:1:1
+  |
+1 | <<<<<<< HEAD
+  | ^^^^^^^^^^^^ the first of them
+  |
+  = conflicts in the file: 1
+help: provlock merge .terraform.lock.hcl; to lock anew what is in conflict: provlock merge --resolve .terraform.lock.hcl
+"#]]);
     environment.write("live/a/main.tf", "");
     environment.write("live/a/.terraform.lock.hcl", environment.lock_file());
-    let help = "help: provlock -C live/a merge .terraform.lock.hcl; ";
-    environment.provlock(["verify", "live/a"]).assert_stdout_has(help);
-    environment.provlock(["lock", "-r", "live"]).assert_stderr_has(help);
+    environment.provlock(["verify", "live/a"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[conflict-markers]: the lock file holds git conflict markers
+ --> live/a/.terraform.lock.hcl:1:1
+  |
+1 | <<<<<<< HEAD
+  | ^^^^^^^^^^^^ the first of them
+  |
+  = conflicts in the file: 1
+help: provlock -C live/a merge .terraform.lock.hcl; to lock anew what is in conflict: provlock -C live/a merge --resolve .terraform.lock.hcl
+
+----- stderr -----
+1 error in live/a/.terraform.lock.hcl
+"#]]);
+    environment.provlock(["lock", "-r", "live"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[conflict-markers]: the lock file holds git conflict markers
+ --> live/a/.terraform.lock.hcl:1:1
+  |
+1 | <<<<<<< HEAD
+  | ^^^^^^^^^^^^ the first of them
+  |
+  = conflicts in the file: 1
+  = root module: live/a
+help: provlock -C live/a merge .terraform.lock.hcl; to lock anew what is in conflict: provlock -C live/a merge --resolve .terraform.lock.hcl
+Locked 0 of 1 root module: 0 changed, 0 up to date; 1 failed
+"#]]);
 }
 
 #[test]

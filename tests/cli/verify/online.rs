@@ -6,7 +6,7 @@ use super::{H1, NOTHING, ZH, found, messages, verify};
 use crate::lock::requires;
 use provlock_test::publish::{Package, Published};
 use provlock_test::registry::Registry;
-use provlock_test::{Fault, Flaw, PackagesMap, TestEnvironment, Times, keys, url};
+use provlock_test::{Fault, Flaw, PackagesMap, TestEnvironment, Times, keys, str, url};
 
 const PLATFORMS: [&str; 3] = ["linux_amd64", "darwin_arm64", "windows_amd64"];
 const ONLINE: [&str; 3] = ["--online", "-p", "linux_amd64,darwin_arm64"];
@@ -62,7 +62,30 @@ fn the_pull_request_of_an_attacker_fails_and_both_hashes_are_named() {
         let (scheme, value) = hash.split_once(':').unwrap();
         output.assert_stdout_has(&format!("the {scheme} {value} belongs to no published package of acme/null 3.2.4"));
     }
-    output.assert_stdout_has(".terraform.lock.hcl:8:5");
+    output.matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[hash-not-published]: the h1 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA= belongs to no published package of acme/null 3.2.4
+ --> .terraform.lock.hcl:8:5
+  |
+8 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not published
+  |
+  = compared with the packages of all its platforms
+help: find out who added the hash, and remove it
+
+error[hash-not-published]: the zh 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef belongs to no published package of acme/null 3.2.4
+  --> .terraform.lock.hcl:11:5
+   |
+11 |     "zh:[HASH]",
+   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not published
+   |
+   = compared with SHA256SUMS
+help: find out who added the hash, and remove it
+
+----- stderr -----
+2 errors in .terraform.lock.hcl
+"#]]);
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use super::{H1, NOTHING, NULL, entry, found, good, lock, messages};
 use crate::lock::requires;
-use provlock_test::TestEnvironment;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str};
 
 /// A project that was locked for `linux_amd64`, so that the cache knows that package and no other.
 fn locked(registry: &Registry) -> (TestEnvironment, Published) {
@@ -43,8 +43,20 @@ fn platform_not_known() {
 fn help_can_be_run_as_it_is_printed() {
     let environment = good();
     let platforms = ["verify", "-p", "linux_amd64,darwin_arm64"];
-    let help = "help: provlock verify --online -p darwin_arm64,linux_amd64\n";
-    environment.provlock(platforms).assert_stdout_has(help);
+    environment.provlock(platforms).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[platform-not-known]: no way to tell offline whether hashicorp/null 3.2.4 is covered for darwin_arm64, linux_amd64: 1 h1 is recorded, 2 platforms are wanted
+ --> .terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/hashicorp/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: provlock verify --online -p darwin_arm64,linux_amd64
+
+----- stderr -----
+1 warning in .terraform.lock.hcl
+"#]]);
     environment.write("live/a/main.tf", requires("hashicorp/null", "~> 3.0"));
     environment.write("live/a/.terraform.lock.hcl", environment.lock_file());
     let help = "help: provlock -C live/a verify --online -p darwin_arm64\n";

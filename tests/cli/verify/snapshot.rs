@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use provlock_test::TestEnvironment;
+use provlock_test::{TestEnvironment, snapbox};
 
 fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")
@@ -50,10 +50,5 @@ fn the_roots_of_testdata_are_judged_as_recorded() {
         let _ =
             writeln!(text, "{name}: exit code {}\n{}", output.code.unwrap(), output.stdout.replace("%0A", "\n    "));
     }
-    let path = testdata().join("verify.snapshot.txt");
-    if std::env::var_os("PROVLOCK_UPDATE").is_some() {
-        fs::write(&path, &text).unwrap();
-    }
-    let recorded = fs::read_to_string(&path).unwrap_or_default();
-    assert!(recorded == text, "{} differs; look at the change with: PROVLOCK_UPDATE=1 cargo test", path.display());
+    snapbox::assert_data_eq!(text, snapbox::file!["../../../testdata/verify.snapshot.txt"].raw());
 }
