@@ -2,6 +2,8 @@
 //!
 //! Those about the CLI configuration use the names that its files have on Unix.
 
+#![allow(clippy::needless_raw_string_hashes, reason = "snapbox writes them into snapshots")]
+
 mod authentication;
 mod cache;
 #[cfg(unix)]

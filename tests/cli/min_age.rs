@@ -1,7 +1,7 @@
 //! `min-age` holds for the versions that `lock` chooses, too.
 
 use super::lock::{entry, lock_file, requires};
-use super::upgrade::document;
+use super::upgrade::age::document;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};

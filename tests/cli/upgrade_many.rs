@@ -2,7 +2,7 @@
 
 use super::json_output::validated;
 use super::lock::{entry, lock_file, requires};
-use super::upgrade::document;
+use super::upgrade::age::document;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str, url};

@@ -1,0 +1,210 @@
+//! Differences between revisions, and `diff` as git's textconv.
+
+use super::*;
+
+#[test]
+fn head_is_compared_with_the_working_tree() {
+    let repository = Repository::new();
+    repository.commit(&lock_file(&[entry("hashicorp/null", "3.2.3", &["h1:a"])]));
+    let output = repository.provlock(["diff", "--exit-code"]);
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+No provider differs in 1 lock file
+"#]]);
+    repository.environment.write_lock_file(lock_file(&[entry("hashicorp/null", "3.2.4", &["h1:b"])]));
+    let output = repository.provlock(["diff", "--exit-code"]);
+    assert_eq!(output.assert_code(1).stdout, ".terraform.lock.hcl\n  ~ hashicorp/null   3.2.3 → 3.2.4   patch\n");
+    std::fs::remove_file(repository.environment.project().join(".terraform.lock.hcl")).unwrap();
+    repository.provlock(["diff"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+.terraform.lock.hcl
+  - hashicorp/null   3.2.3
+"#]]);
+}
+
+#[test]
+fn revisions_are_git_s() {
+    let repository = Repository::new();
+    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    repository.commit(&version("3.0.0"));
+    repository.branch("topic", &version("3.1.0"));
+    repository.git(["checkout", "--quiet", "main"]);
+    repository.commit(&version("4.0.0"));
+    repository.environment.write_lock_file(version("5.0.0"));
+    for (revisions, expected) in [
+        ("topic", "3.1.0 → 5.0.0   major"),
+        ("HEAD~1..topic", "3.0.0 → 3.1.0   minor"),
+        ("topic..", "3.1.0 → 4.0.0   major"),
+        ("..topic", "4.0.0 → 3.1.0   major downgrade"),
+        ("main...topic", "3.0.0 → 3.1.0   minor"),
+        ("topic...", "3.0.0 → 4.0.0   major"),
+    ] {
+        repository.provlock(["diff", "--git", revisions]).assert_code(0).assert_stdout_has(expected);
+    }
+    for revision in ["nowhere", "--output=x", "main..-x", "", "main:missing..main"] {
+        let output = repository.provlock(["diff", "--git", revision]);
+        output.assert_code(2).assert_stderr_has("invalid-argument");
+    }
+    repository.git(["branch", "--", "a&b;c$(d)"]);
+    repository.provlock(["diff", "--git", "a&b;c$(d)"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+.terraform.lock.hcl
+  ~ hashicorp/null   4.0.0 → 5.0.0   major
+"#]]);
+}
+
+#[test]
+fn an_unreadable_side_is_named_with_its_revision() {
+    let repository = Repository::new();
+    repository.commit("provider {\n");
+    let output = repository.provlock(["diff"]);
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[lock-file-syntax]: the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
+ --> HEAD:.terraform.lock.hcl:1:11
+  |
+1 | provider {
+  |           ^
+"#]]);
+}
+
+#[test]
+fn recursive_compares_every_lock_file_below() {
+    let repository = Repository::new();
+    let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    let write =
+        |path: &str, version: &str| repository.environment.write(format!("{path}/.terraform.lock.hcl"), lock(version));
+    write("infra/a", "1.0.0");
+    write("infra/ü b", "1.0.0");
+    write("infra/gone", "1.0.0");
+    write("infra/same", "1.0.0");
+    repository.environment.write("infra/untouched/.terraform.lock.hcl", "cannot be parsed");
+    write("other", "1.0.0");
+    repository.environment.write(".gitignore", "ignored/\n");
+    repository.commit(&lock("1.0.0"));
+    write("infra/a", "1.1.0");
+    write("infra/ü b", "1.0.1");
+    write("infra/new", "1.0.0");
+    write("infra/ignored", "1.0.0");
+    write("other", "2.0.0");
+    std::fs::remove_dir_all(repository.environment.project().join("infra/gone")).unwrap();
+    let expected = "\
+a/.terraform.lock.hcl
+  ~ hashicorp/null   1.0.0 → 1.1.0   minor
+gone/.terraform.lock.hcl
+  - hashicorp/null   1.0.0
+new/.terraform.lock.hcl
+  + hashicorp/null   1.0.0   1 h1
+ü b/.terraform.lock.hcl
+  ~ hashicorp/null   1.0.0 → 1.0.1   patch
+";
+    let output = repository.provlock(["-C", "infra", "diff", "--recursive"]);
+    assert_eq!(output.assert_code(0).stdout.replace('\\', "/"), expected);
+    repository.git(["add", "--all"]);
+    repository.git(["commit", "--quiet", "--message=change"]);
+    let output = repository.provlock(["-C", "infra", "diff", "-r", "--git", "HEAD~1..HEAD"]);
+    assert_eq!(output.assert_code(0).stdout.replace('\\', "/"), expected);
+    let output = repository.provlock(["diff", "-r", "--git=HEAD~1..", "--format=markdown"]);
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+#### `infra/a/.terraform.lock.hcl`
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **~** | `hashicorp/null` | `1.0.0` → `1.1.0` | minor upgrade |  |  |
+
+#### `infra/gone/.terraform.lock.hcl`
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **−** | `hashicorp/null` | `1.0.0` | removed |  |  |
+
+<details>
+<summary>1 hash added or removed</summary>
+
+```diff
+@@ hashicorp/null @@
+- h1:a
+```
+
+</details>
+
+#### `infra/new/.terraform.lock.hcl`
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **+** | `hashicorp/null` | `1.0.0` | added |  | 1 h1 |
+
+<details>
+<summary>1 hash added or removed</summary>
+
+```diff
+@@ hashicorp/null @@
++ h1:a
+```
+
+</details>
+
+#### `infra/ü b/.terraform.lock.hcl`
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **~** | `hashicorp/null` | `1.0.0` → `1.0.1` | patch upgrade |  |  |
+
+#### `other/.terraform.lock.hcl`
+
+| | Provider | Version | Change | Constraints | Hashes |
+|---|---|---|---|---|---|
+| **~** | `hashicorp/null` | `1.0.0` → `2.0.0` | major upgrade |  |  |
+"#]]);
+}
+
+#[test]
+fn textconv_has_a_line_per_provider_for_git_diff() {
+    let repository = Repository::new();
+    repository.provlock(["setup", "git", "--write"]).assert_code(0);
+    repository.commit(&lock_file(&[
+        constrained("hashicorp/aws", "5.0.0", "~> 5.0", &["h1:a", "zh:a"]),
+        entry("hashicorp/null", "3.2.4", &["h1:n"]),
+    ]));
+    repository.environment.write_lock_file(lock_file(&[
+        constrained("hashicorp/aws", "5.1.0", "~> 5.0", &["h1:b", "zh:b"]),
+        entry("hashicorp/null", "3.2.4", &["h1:m"]),
+    ]));
+    let output = repository.git(["diff"]);
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+diff --git a/.terraform.lock.hcl b/.terraform.lock.hcl
+index 58fc25d..af8db85 100644
+--- a/.terraform.lock.hcl
++++ b/.terraform.lock.hcl
+@@ -1,2 +1,2 @@
+-registry.opentofu.org/hashicorp/aws  5.0.0  ~> 5.0  1 h1, 1 zh  #2c71701f
+-registry.opentofu.org/hashicorp/null  3.2.4  1 h1  #8b780b9f
++registry.opentofu.org/hashicorp/aws  5.1.0  ~> 5.0  1 h1, 1 zh  #dfbb94ff
++registry.opentofu.org/hashicorp/null  3.2.4  1 h1  #eadb7100
+"#]]);
+    // What provlock reads from git has to be the file itself.
+    repository.provlock(["diff"]).assert_code(0).assert_stdout_has("5.0.0 → 5.1.0");
+}
+
+#[test]
+fn textconv_prints_what_it_cannot_parse() {
+    let environment = TestEnvironment::new();
+    for text in ["<<<<<<< HEAD\nx\n", "provider {", "\u{feff}", ""] {
+        environment.write("file", text);
+        let output = environment.provlock(["diff", "--textconv", "file"]);
+        assert_eq!(output.assert_code(0).stdout, if text == "\u{feff}" { "" } else { text });
+    }
+    let mut expected = vec![b'\xff'];
+    environment.write("file", &expected);
+    let output = environment.provlock(["diff", "--textconv", "file"]);
+    expected = String::from_utf8_lossy(&expected).into_owned().into_bytes();
+    assert_eq!(output.assert_code(0).stdout.as_bytes(), expected);
+}

@@ -1,0 +1,144 @@
+//! What `lock` refuses, and that the old lock file stays.
+
+use provlock_test::registry::Discovery;
+use provlock_test::{Fault, Registry, TestEnvironment, Times, str};
+
+use super::*;
+
+#[test]
+fn a_version_outside_the_constraints_names_both_and_the_way_out() {
+    let registry = Registry::start();
+    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    registry.publish("acme/gamma", "2.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", "~> 2.0"));
+    environment.write_lock_file(lock_file(&[entry(&gamma, "~> 1.0", &gamma.all_zh())]));
+    let before = environment.snapshot();
+
+    let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+
+    output.assert_code(2);
+    for text in
+        ["locked at 1.5.0", "asks for ~> 2.0", ".terraform.lock.hcl:5:", "main.tf:5:", "provlock upgrade acme/gamma"]
+    {
+        output.assert_stderr_has(text);
+    }
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn constraints_of_two_modules_that_exclude_each_other_are_both_shown() {
+    let registry = Registry::start();
+    for version in ["5.82.2", "6.3.0"] {
+        registry.publish("hashicorp/aws", version).platforms(["linux_amd64"]).done();
+    }
+    let environment = TestEnvironment::with_registry(&registry);
+    let call = "module \"vpc\" {\n  source = \"./modules/vpc\"\n}\n";
+    environment.write("versions.tf", format!("{}{call}", requires("hashicorp/aws", "~> 5.70")));
+    environment.write("modules/vpc/versions.tf", requires("hashicorp/aws", ">= 6.0"));
+
+    let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+
+    output.assert_code(2);
+    for text in [
+        "no version of hashicorp/aws meets all constraints",
+        "versions.tf:5:",
+        "modules/vpc/versions.tf:5:",
+        "5.82.2",
+        "6.3.0",
+    ] {
+        output.assert_stderr_has(text);
+    }
+}
+
+#[test]
+fn a_platform_that_the_version_lacks_is_named_with_those_there_are() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let output = environment.provlock(["lock", "-p", "linux_amd64", "-p", "plan9_386"]);
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[platform-not-available]: registry.opentofu.org/acme/gamma 1.5.0 has no package for plan9_386
+ |
+ = there are packages for darwin_arm64, linux_amd64
+help: leave the platform out, or lock another version
+"#]]);
+}
+
+#[test]
+fn what_cannot_be_done_is_one_clear_error_and_changes_nothing() {
+    let registry = Registry::start();
+    registry.discovery("registry.example.com", Discovery::WithoutProviders);
+    let check = |files: &[(&str, &str)], expected: &[&str]| {
+        let environment = TestEnvironment::with_registry(&registry);
+        for (path, text) in files {
+            environment.write(path, text);
+        }
+        let before = environment.snapshot();
+        let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+        output.assert_code(2);
+        for text in expected {
+            output.assert_stderr_has(text);
+        }
+        assert_eq!(output.stderr.matches("error[").count(), 1, "{output}");
+        before.assert_same(&environment.snapshot());
+    };
+    check(&[("readme.txt", "no configuration")], &["no-configuration"]);
+    check(&[("main.tf", &requires("acme/nosuch", ""))], &["provider-not-found", "acme/nosuch", "main.tf:4:"]);
+    check(&[("main.tf", &requires("nowhere.example.net/a/b", ""))], &["request-failed", "nowhere.example.net"]);
+    check(
+        &[("main.tf", &requires("registry.example.com/a/b", ""))],
+        &["registry.example.com", "offers no provider registry"],
+    );
+    let two = "provider \"null\" {}\nprovider \"random\" {}\n";
+    registry.fault("registry.opentofu.org/.well-known/*", Times::Always, Fault::Status(404));
+    check(&[("main.tf", two)], &["registry.opentofu.org", "main.tf:1:", "provider \"random\""]);
+    check(&[("main.tf", "terraform {")], &["invalid-configuration", "main.tf:1:"]);
+    let broken = [("main.tf", ""), (".terraform.lock.hcl", "provider \"a.b/c/d\" {\n  version = 1\n}\n")];
+    check(&broken, &[".terraform.lock.hcl:2:13"]);
+    let conflict = [("main.tf", ""), (".terraform.lock.hcl", "<<<<<<< HEAD\n=======\n>>>>>>> x\n")];
+    check(&conflict, &["conflict-markers", ".terraform.lock.hcl:1:1"]);
+}
+
+#[test]
+fn a_lock_file_that_is_a_directory_is_an_error() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", "");
+    environment.write(".terraform.lock.hcl/file", "");
+    let output = environment.provlock(["lock"]);
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot read .terraform.lock.hcl: it is a directory
+"#]]);
+}
+
+#[cfg(unix)]
+#[test]
+fn killed_at_any_moment_leaves_the_old_file_or_the_new_one() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    let old = lock_file(&[entry(&null, "", &null.hashes(&["linux_amd64"]))]);
+    let new = lock_file(&[entry(&null, "", &[null.hashes(&BOTH), null.all_zh()].concat())]);
+    let whole = std::time::Instant::now();
+    environment.write_lock_file(&old);
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    let whole = whole.elapsed();
+    let mut seen = [0, 0];
+    for attempt in 0..100u32 {
+        environment.write_lock_file(&old);
+        let mut child = environment.command(LOCK_BOTH).spawn();
+        std::thread::sleep(whole * attempt / 90);
+        let _ = child.kill();
+        child.wait().unwrap();
+        let found = environment.lock_file();
+        assert!(found == old || found == new, "attempt {attempt}: {found}");
+        seen[usize::from(found == new)] += 1;
+    }
+    assert!(seen[0] > 0, "every run was over before it was killed");
+}

@@ -1,0 +1,135 @@
+//! Constraints that are rewritten with `--constraints`, and those that cannot be.
+
+use super::age::document;
+use super::*;
+
+#[test]
+fn constraints_are_rewritten_in_every_module_of_the_project() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    let main =
+        format!("{}# ~> 1.0\r\nmodule \"a\" {{\n  source = \"./a\"\n}}\n", requires_both("~> 1.0", ">= 3.0, < 4.0"));
+    environment.write("main.tf", &main);
+    environment.write("a/main.tf", requires("acme/gamma", "< 1.5"));
+    let before = environment.snapshot();
+
+    let dry_run = environment.provlock(["upgrade", "--constraints", "--dry-run"]);
+    dry_run.matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider         locked   allowed   newest   held back by
+acme/gamma       1.0.0    2.0.0     2.0.0
+hashicorp/null   3.1.0    3.2.4     3.2.4
+--- a/a/main.tf
++++ b/a/main.tf
+@@ -2,7 +2,7 @@
+   required_providers {
+     gamma = {
+       source = "acme/gamma"
+-      version = "< 1.5"
++      version = "< 2.1"
+     }
+   }
+ }
+--- a/main.tf
++++ b/main.tf
+@@ -2,7 +2,7 @@
+   required_providers {
+     gamma = {
+       source  = "acme/gamma"
+-      version = "~> 1.0"
++      version = "~> 2.0"
+     }
+     null = {
+       source  = "hashicorp/null"
+----- stderr -----
+2 providers can move with new constraints
+"#]]);
+    before.assert_same(&environment.snapshot());
+
+    let output = environment.provlock(upgrade(&["--constraints"]));
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+  ~ acme/gamma       1.0.0 → 2.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
+  ~ main.tf:5   ~> 1.0 → ~> 2.0
+  ~ a/main.tf:5   < 1.5 → < 2.1
+"#]]);
+    assert_eq!(environment.read("main.tf"), main.replace("\"~> 1.0\"", "\"~> 2.0\""));
+    assert_eq!(environment.read("a/main.tf"), requires("acme/gamma", "< 2.1"));
+    let expected = [locked(&gamma[2], "~> 2.0, < 2.1.0"), locked(&null[1], ">= 3.0.0, < 4.0.0")];
+    assert_eq!(environment.lock_file(), lock_file(&expected));
+    environment.provlock(["lock", "-p", "linux_amd64", "--check"]).assert_code(0);
+}
+
+#[test]
+fn constraints_that_cannot_be_rewritten_hold_back_with_a_reason() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    let main = requires_both("~> 1.0", "~> 3.0").replace("\"~> 1.0\"", "<<EOT\n~> 1.0\nEOT");
+    environment.write("main.tf", &main);
+    let output = environment.provlock(upgrade(&["--constraints"]));
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[version-outside-constraints]: the constraint ~> 1.0 cannot be made to allow 2.0.0: it is not a plain string
+ --> main.tf:5:17
+  |
+5 |       version = <<EOT
+  |                 ^^^^^
+  ~ acme/gamma       1.0.0 → 1.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
+    assert_eq!(environment.read("main.tf"), main);
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
+}
+
+#[test]
+fn constraints_are_never_rewritten_for_an_older_version() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    registry.add_host("api.opentofu.org");
+    publish(&registry, "acme/gamma", "1.2.0");
+    document(&registry, "acme/gamma", &[("2.0.0", 1), ("1.2.0", 1), ("1.1.0", 100), ("1.0.0", 200)]);
+    let main = requires_both("~> 1.2", "~> 3.0");
+    environment.write("main.tf", &main);
+    let arguments = upgrade(&["--constraints", "--min-age", "7d", "acme/gamma"]);
+    environment.provlock(arguments).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[too-young]: acme/gamma 2.0.0 is not chosen: published [TIME], and it must be 7 days old
+ |
+ = 1.2.0 is not chosen: published [TIME], and it must be 7 days old
+help: choose it all the same with --min-age 0d
+"#]]);
+    assert_eq!(environment.read("main.tf"), main);
+    environment.provlock(upgrade(&["--constraints", "acme/gamma@1.0.0"])).assert_code(0);
+    assert_eq!(environment.read("main.tf"), requires_both("~> 1.0", "~> 3.0"));
+    assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[0], "~> 1.0"), locked(&null[0], "~> 3.0")]));
+}
+
+#[cfg(unix)]
+#[test]
+fn when_the_lock_file_cannot_be_written_the_configuration_is_restored() {
+    use std::os::unix::fs::symlink;
+    let registry = Registry::start();
+    let (environment, ..) = two_providers(&registry);
+    environment.provlock(UPGRADE).assert_code(0);
+    let lock_file = environment.project().join(".terraform.lock.hcl");
+    std::fs::remove_file(&lock_file).unwrap();
+    symlink("missing/directory/lock", &lock_file).unwrap();
+    let before = environment.read("main.tf");
+    let output = environment.provlock(upgrade(&["--constraints"]));
+    output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot write .terraform.lock.hcl: No such file or directory (os error 2)
+ |
+help: make its directory; a symbolic link must lead into one
+"#]]);
+    assert_eq!(environment.read("main.tf"), before);
+}
