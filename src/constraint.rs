@@ -1,4 +1,5 @@
-//! Version constraints: what a configuration accepts, and the canonical text a lock file records (spec section 2).
+//! Version constraints: what a configuration accepts, and the canonical text a lock file records, as OpenTofu has them
+//! from <https://github.com/apparentlymart/go-versions> (its "Ruby style" constraints).
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -44,7 +45,7 @@ pub struct Constraint {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ConstraintList(Vec<Constraint>);
 
-/// Why a text is no constraint list.
+/// Why a text is not a constraint list.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConstraintError {
     /// Two terms without a comma between them.

@@ -1,4 +1,4 @@
-//! Package hashes as a lock file records them (spec section 4).
+//! Package hashes as a lock file records them: OpenTofu's `internal/getproviders/hash.go`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use sha2::{Digest as _, Sha256};
 
 /// A hash with its scheme, such as `h1:…` or `zh:…`, ordered by its bytes.
 ///
@@ -24,7 +25,7 @@ pub enum HashScheme {
     Unknown,
 }
 
-/// A text without `scheme:` in front.
+/// The text has no `scheme:` in front.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a hash; a hash starts with its scheme, as in \"h1:\" or \"zh:\"")]
 pub struct HashError(pub String);
@@ -44,6 +45,11 @@ impl Hash {
             text.push(char::from(b"0123456789abcdef"[usize::from(byte & 15)]));
         }
         Self(text.into())
+    }
+
+    /// The `zh:` of an archive whose bytes are all in memory.
+    pub fn zh_of(bytes: &[u8]) -> Self {
+        Self::zh(&Sha256::digest(bytes).into())
     }
 
     /// The whole text, `scheme:value`.

@@ -12,7 +12,7 @@ pub struct Platform {
     pub arch: String,
 }
 
-/// A text that is no platform.
+/// The text is not a platform.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a platform; write OS_ARCH, for example linux_amd64 or darwin_arm64")]
 pub struct PlatformError(pub String);

@@ -1,8 +1,15 @@
-//! Provider versions: semantic versioning 2.0 with numbers below 2^64 (spec section 2).
+//! Provider versions: semantic versioning 2.0, <https://semver.org>, as OpenTofu reads and sorts it by
+//! <https://github.com/apparentlymart/go-versions>, with numbers below 2^64.
+//!
+//! A version is not a `semver::Version`, which refuses three things that OpenTofu takes: fewer than three numbers (`1.2`),
+//! leading zeros in numbers (`1.02.3`) and in the identifiers of a prerelease (`1.2.3-01`). Its order of prereleases is
+//! another one too. `semver` has the grammar of identifiers: that of build metadata is OpenTofu's for prereleases.
 
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
+
+use semver::BuildMetadata as Identifiers;
 
 /// A provider version such as `5.82.2` or `3.0.0-rc.1+build.5`.
 ///
@@ -17,12 +24,12 @@ pub struct Version {
     /// Third number.
     pub patch: u64,
     /// What follows `-`, without it; empty for a release.
-    pub prerelease: String,
+    prerelease: Identifiers,
     /// What follows `+`, without it; empty when there is none.
-    pub metadata: String,
+    metadata: Identifiers,
 }
 
-/// Why a text is no version.
+/// Why a text is not a version.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VersionError {
     /// More than three numbers.
@@ -31,7 +38,7 @@ pub enum VersionError {
     /// A number does not fit 64 bits.
     #[error("the number {0} is too large")]
     NumberTooLarge(String),
-    /// Something that is no number where one belongs.
+    /// Something else where a number belongs.
     #[error("{0:?} is not a number")]
     NotANumber(String),
     /// `v1.2.3`.
@@ -51,7 +58,7 @@ pub enum VersionError {
 impl Version {
     /// A release version without metadata.
     pub fn new(major: u64, minor: u64, patch: u64) -> Self {
-        Self { major, minor, patch, prerelease: String::new(), metadata: String::new() }
+        Self { major, minor, patch, prerelease: Identifiers::EMPTY, metadata: Identifiers::EMPTY }
     }
 
     /// Whether this is a prerelease, which only an exact constraint selects.
@@ -59,7 +66,7 @@ impl Version {
         !self.prerelease.is_empty()
     }
 
-    /// Compares by precedence, that is, without build metadata (semver 2.0 item 10), in OpenTofu's order.
+    /// Compares by precedence, that is, without build metadata (<https://semver.org/#spec-item-10>), in OpenTofu's order.
     pub fn cmp_precedence(&self, other: &Self) -> Ordering {
         (self.major, self.minor, self.patch)
             .cmp(&(other.major, other.minor, other.patch))
@@ -91,17 +98,10 @@ impl Version {
             parsed[written] = parse_number(part)?;
             written += 1;
         }
-        for suffix in [prerelease, metadata] {
-            check_suffix(suffix)?;
-        }
-        let version = Self {
-            major: parsed[0],
-            minor: parsed[1],
-            patch: parsed[2],
-            prerelease: prerelease.to_owned(),
-            metadata: metadata.to_owned(),
-        };
-        Ok((version, written))
+        let identifiers = |text: &str| Identifiers::new(text).map_err(|_| VersionError::BadSuffix(text.to_owned()));
+        let [major, minor, patch] = parsed;
+        let (prerelease, metadata) = (identifiers(prerelease)?, identifiers(metadata)?);
+        Ok((Self { major, minor, patch, prerelease, metadata }, written))
     }
 }
 
@@ -119,16 +119,7 @@ fn parse_number(part: &str) -> Result<u64, VersionError> {
     part.parse().map_err(|_| VersionError::NumberTooLarge(part.to_owned()))
 }
 
-fn check_suffix(suffix: &str) -> Result<(), VersionError> {
-    let allowed = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
-    if suffix.is_empty() || suffix.split('.').all(allowed) {
-        Ok(())
-    } else {
-        Err(VersionError::BadSuffix(suffix.to_owned()))
-    }
-}
-
-/// A release is newer than its prereleases (semver 2.0 item 11).
+/// A release is newer than its prereleases (<https://semver.org/#spec-item-11>).
 fn cmp_prerelease(a: &str, b: &str) -> Ordering {
     match (a.is_empty(), b.is_empty()) {
         (true, true) => Ordering::Equal,
@@ -139,7 +130,7 @@ fn cmp_prerelease(a: &str, b: &str) -> Ordering {
 }
 
 /// Compares identifier by identifier. Where one text is at its last identifier and the other is not, the former comes
-/// first: there OpenTofu differs from semver 2.0 item 11, and its order decides what a lock file holds.
+/// first: there OpenTofu differs from <https://semver.org/#spec-item-11>, and its order decides what a lock file holds.
 fn cmp_identifiers(a: &str, b: &str) -> Ordering {
     let (mut left, mut right) = (a, b);
     loop {
@@ -158,10 +149,8 @@ fn cmp_identifiers(a: &str, b: &str) -> Ordering {
 fn cmp_identifier(a: &str, b: &str) -> Ordering {
     let is_number = |s: &str| s.bytes().all(|c| c.is_ascii_digit());
     match (is_number(a), is_number(b)) {
-        (true, true) => {
-            let (x, y) = (a.trim_start_matches('0'), b.trim_start_matches('0'));
-            x.len().cmp(&y.len()).then_with(|| x.cmp(y)).then_with(|| a.cmp(b))
-        }
+        // Leading zeros count as digits, so 01 is more than 2.
+        (true, true) => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
         (true, false) => Ordering::Less,
         (false, true) => Ordering::Greater,
         (false, false) => a.cmp(b),
@@ -170,7 +159,7 @@ fn cmp_identifier(a: &str, b: &str) -> Ordering {
 
 impl Ord for Version {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.cmp_precedence(other).then_with(|| cmp_identifiers(&self.metadata, &other.metadata))
+        self.cmp_precedence(other).then_with(|| self.metadata.cmp(&other.metadata))
     }
 }
 
@@ -224,8 +213,18 @@ mod tests {
 
     #[test]
     fn versions_sort_as_opentofu_sorts_them() {
-        let sorted =
-            ["1.0.0-alpha", "1.0.0-rc1", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0", "1.0.0+build.5", "1.0.1"];
+        let sorted = [
+            "1.0.0-2",
+            "1.0.0-01",
+            "1.0.0-10",
+            "1.0.0-alpha",
+            "1.0.0-rc1",
+            "1.0.0-alpha.1",
+            "1.0.0-alpha.beta",
+            "1.0.0",
+            "1.0.0+build.5",
+            "1.0.1",
+        ];
         let versions: Vec<Version> = sorted.iter().map(|text| text.parse().unwrap()).collect();
         assert!(versions.is_sorted(), "{versions:?}");
     }

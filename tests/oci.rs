@@ -23,7 +23,6 @@ use provlock::source::oci::{OciLogins, OciRegistries, RepositoryTemplate};
 use provlock::source::{Downloader, OciMirror, PackageId, Source, SourceError, SourceKind};
 use reqwest::blocking::{Client, RequestBuilder};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use zip::write::SimpleFileOptions;
 
@@ -201,7 +200,7 @@ fn end(child: &mut Child) {
 }
 
 fn digest(bytes: &[u8]) -> String {
-    format!("sha256:{}", Hash::zh(&Sha256::digest(bytes).into()).value())
+    format!("sha256:{}", Hash::zh_of(bytes).value())
 }
 
 /// A package large enough to come in several pieces.

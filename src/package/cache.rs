@@ -11,7 +11,6 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::sha256::Sha256;
 use crate::address::ProviderAddress;
 use crate::dialect::Dialect;
 use crate::hash::{Hash, HashScheme};
@@ -151,13 +150,13 @@ fn encode(package: &CachedPackage) -> Option<Vec<u8>> {
         size: package.size,
     };
     let json = serde_json::to_string(&stored).ok()?;
-    Some(format!("{json}\n{}\n", checksum(&json)).into_bytes())
+    Some(format!("{json}\n{}\n", Hash::zh_of(json.as_bytes()).value()).into_bytes())
 }
 
 /// Reads what [`encode`] wrote; none if it is damaged.
 fn decode(text: &str) -> Option<CachedPackage> {
     let (json, sum) = text.strip_suffix('\n')?.split_once('\n')?;
-    if sum != checksum(json) {
+    if sum != Hash::zh_of(json.as_bytes()).value() {
         return None;
     }
     let stored: Stored = serde_json::from_str(json).ok()?;
@@ -175,12 +174,6 @@ fn decode(text: &str) -> Option<CachedPackage> {
         h1_with_directories: hash(&stored.h1_with_directories, HashScheme::H1)?,
         size: stored.size,
     })
-}
-
-fn checksum(json: &str) -> String {
-    let mut sha256 = Sha256::new();
-    sha256.update(json.as_bytes());
-    Hash::zh(&sha256.finish()).value().to_owned()
 }
 
 fn read(path: &Path) -> Option<CachedPackage> {

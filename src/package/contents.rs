@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use sha2::{Digest as _, Sha256};
+
 use super::Limits;
 use super::central::Entry;
 use super::error::{EntryProblem, Refusal};
-use super::sha256::Sha256;
 use crate::hash::Hash;
 
 /// The longest name of a file or directory, in bytes, that common file systems take.
@@ -63,7 +64,7 @@ impl<'a> Contents<'a> {
     /// The hash that is taken over the archive without extracting it, as `providers mirror` does: names as they are,
     /// directories as empty files, and a name that occurs twice is listed twice, each time with the last content.
     pub(super) fn h1_with_directories(&self, digests: &[[u8; 32]]) -> Hash {
-        let empty = Sha256::new().finish();
+        let empty = Sha256::digest([]).into();
         let digest = |(entry, digest): (&Entry<'a>, &[u8; 32])| if entry.is_directory { empty } else { *digest };
         let digests: Vec<[u8; 32]> = self.entries.iter().zip(digests).map(digest).collect();
         let mut listed: Vec<_> = self.entries.iter().map(|entry| entry.name).zip(&digests).collect();
@@ -86,7 +87,7 @@ pub(super) fn h1<'a>(files: impl Iterator<Item = (&'a [u8], &'a [u8; 32])>) -> H
         list.update(path);
         list.update(b"\n");
     }
-    Hash::h1(&list.finish())
+    Hash::h1(&list.finalize().into())
 }
 
 /// Refuses a package whose top-level files include no executable of the provider: `terraform-provider-TYPE`, then

@@ -5,28 +5,23 @@ use std::collections::BTreeMap;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use sha2::{Digest as _, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
 
 use super::archives::{ArchiveSpec, Descriptor, EntrySpec};
 use super::*;
-use crate::package::sha256::Sha256;
 
 const EXECUTABLE: &[u8] = b"terraform-provider-x";
 
 /// `h1:` in the plainest way.
 fn naive_h1(files: &BTreeMap<Vec<u8>, Vec<u8>>) -> Hash {
-    let sha256 = |bytes: &[u8]| {
-        let mut sha256 = Sha256::new();
-        sha256.update(bytes);
-        sha256.finish()
-    };
     let mut list = Vec::new();
     for (path, content) in files {
-        list.extend(Hash::zh(&sha256(content)).value().bytes());
+        list.extend(Hash::zh_of(content).value().bytes());
         list.extend([b"  ", path.as_slice(), b"\n"].concat());
     }
-    Hash::h1(&sha256(&list))
+    Hash::h1(&Sha256::digest(&list).into())
 }
 
 fn content() -> impl Strategy<Value = Vec<u8>> {

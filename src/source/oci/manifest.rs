@@ -5,7 +5,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::Deserialize;
-use sha2::Sha256;
 
 use crate::hash::Hash;
 use crate::platform::Platform;
@@ -153,7 +152,7 @@ impl Descriptor {
 impl Digest {
     /// Whether this is the digest of these bytes.
     pub(super) fn is_of(&self, bytes: &[u8]) -> bool {
-        self.0 == Hash::zh(&<Sha256 as sha2::Digest>::digest(bytes).into())
+        self.0 == Hash::zh_of(bytes)
     }
 
     /// The digest as the hash of a zip archive, which is what the digest of a layer is.

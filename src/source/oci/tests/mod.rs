@@ -57,8 +57,7 @@ impl Content {
 }
 
 fn digest_of(bytes: &[u8]) -> String {
-    use sha2::Digest as _;
-    let zh = Hash::zh(&sha2::Sha256::digest(bytes).into());
+    let zh = Hash::zh_of(bytes);
     format!("sha256:{}", zh.value())
 }
 
