@@ -60,12 +60,12 @@ proptest! {
 
 fn check_generated(rng: &mut Rng, bytes: &[u8]) -> Result<(), TestCaseError> {
     let failed = |why| TestCaseError::fail(format!("{why}\n----\n{}", String::from_utf8_lossy(bytes)));
-    let document =
+    let lock_file =
         properties::read(Path::new("generated"), bytes).map_err(|codes| failed(format!("refused: {codes:?}")))?;
-    properties::check_unchanged(&document).map_err(failed)?;
+    properties::check_unchanged(&lock_file).map_err(failed)?;
     for count in 1..4 {
-        let new = changes::random(rng, count).iter().fold(document.locks().clone(), changes::apply);
-        properties::check_change(&document, &new).map_err(failed)?;
+        let new = changes::random(rng, count).iter().fold(lock_file.locks().clone(), changes::apply);
+        properties::check_change(&lock_file, &new).map_err(failed)?;
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
 use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
 use provlock::dialect::Dialect;
-use provlock::lockfile::Document;
+use provlock::lockfile::LockFile;
 use provlock::lockfile::file::Replacement;
 use provlock::ops::{self, LockOutcome, LockRequest, Rules};
 use provlock::package::cache::HashCache;
@@ -29,7 +29,7 @@ use super::{GlobalArgs, invalid_argument};
 /// A root module that is to be locked.
 pub(crate) struct Root {
     pub(crate) project: Project,
-    pub(crate) document: Document,
+    pub(crate) lock_file: LockFile,
     pub(crate) requirements: Requirements,
     pub(crate) rules: Rules,
     platforms: PlatformSelection,
@@ -164,7 +164,7 @@ impl<'a> Batch<'a> {
         let groups = [Dialect::Tofu, Dialect::Terraform].map(|dialect| (dialect, self.of_dialect(dialect)));
         let groups = groups.iter().filter(|(_, group)| !group.is_empty());
         let source = |(dialect, group): &(Dialect, Vec<(usize, &Root)>)| {
-            let locked = group.iter().map(|(_, root)| root.document.locks());
+            let locked = group.iter().map(|(_, root)| root.lock_file.locks());
             Ok((*dialect, arguments.source(*dialect, locked, connections)?))
         };
         groups.map(source).collect()
@@ -174,7 +174,7 @@ impl<'a> Batch<'a> {
     pub(crate) fn request<'b>(&'b self, root: &'b Root) -> LockRequest<'b> {
         LockRequest {
             requirements: &root.requirements,
-            document: &root.document,
+            lock_file: &root.lock_file,
             dialect: root.project.dialect,
             platforms: &root.platforms,
             platforms_are_named: !root.has_default_platform,
@@ -270,7 +270,7 @@ impl Root {
         environment: &Environment,
         modules: &ModuleCache,
     ) -> Result<Self> {
-        let (document, warnings) = project.document()?;
+        let (lock_file, warnings) = project.lock_file()?;
         let platforms = what.platforms.named_or_current(&project.settings);
         let has_default_platform = what.platforms.named(&project.settings).is_none();
         let rules = Rules::new(&project.settings, project.dialect)?;
@@ -278,7 +278,7 @@ impl Root {
         if what.is_recursive() {
             targets.only.retain(|address| requirements.providers.contains_key(address));
         }
-        Ok(Self { project, document, requirements, rules, platforms, has_default_platform, targets, warnings })
+        Ok(Self { project, lock_file, requirements, rules, platforms, has_default_platform, targets, warnings })
     }
 
     /// The providers that are named and required; all that are required when none is named.
@@ -290,7 +290,7 @@ impl Root {
     /// Makes the new lock file, and hands it on to be written if it differs.
     fn conclude(&self, outcome: LockOutcome, write: impl Fn(Option<Replacement<'_>>) -> Result<()>) -> Result<Done> {
         let old = self.project.lock_bytes.as_deref();
-        let new = self.document.edit(&outcome.locks)?;
+        let new = self.lock_file.edit(&outcome.locks)?;
         let changed = old != Some(new.as_slice());
         let lock_file = Replacement { path: &self.project.lock_path, old, new: &new };
         write(changed.then_some(lock_file))?;

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum, ValueHint};
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, Severity};
 use provlock::dialect::Dialect;
 use provlock::lockfile::LOCK_FILE_NAME;
-use provlock::lockfile::{self, Document, Locks};
+use provlock::lockfile::{self, LockFile, Locks};
 
 use super::render::{diff as text, diff_json, diff_markdown};
 use super::ui::Ui;
@@ -142,7 +142,7 @@ fn locks(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic>) -> Resul
     let (errors, others): (Vec<_>, Vec<_>) =
         parsed.diagnostics.into_iter().partition(|diagnostic| diagnostic.severity == Severity::Error);
     warnings.extend(others);
-    parsed.document.as_ref().map(Document::locks).cloned().ok_or(errors.into())
+    parsed.lock_file.as_ref().map(LockFile::locks).cloned().ok_or(errors.into())
 }
 
 /// What the arguments say is to be compared.
@@ -259,8 +259,8 @@ impl Revisions {
 fn textconv(path: &Path, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let bytes = lockfile::file::read(path)?.unwrap_or_default();
     let dialect = global.dialect.or_else(|| lockfile::detect_dialect(&bytes)).unwrap_or_default();
-    match lockfile::parse(path, &bytes, dialect).document {
-        Some(document) => ui.print(&text::summary(document.locks())),
+    match lockfile::parse(path, &bytes, dialect).lock_file {
+        Some(lock_file) => ui.print(&text::summary(lock_file.locks())),
         None => ui.print_bytes(&bytes),
     }
     Ok(Outcome::Done)

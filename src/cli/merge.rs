@@ -6,7 +6,7 @@ use clap::{Args, ValueHint};
 use provlock::diagnostic::{Code, CommandLine, Diagnostic, Diagnostics, Help, Result, Severity};
 use provlock::dialect::Dialect;
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
-use provlock::lockfile::{self, Document, Locks};
+use provlock::lockfile::{self, LockFile, Locks};
 
 use super::render::json;
 use super::resolve::{ResolveArgs, Resolved};
@@ -42,8 +42,8 @@ fn marker_size(text: &str) -> std::result::Result<usize, String> {
 struct Merge<'a> {
     dialect: Dialect,
     base: Locks,
-    ours: Document,
-    theirs: Document,
+    ours: LockFile,
+    theirs: LockFile,
     style: MarkerStyle,
     /// The file that is overwritten, and what it holds.
     target: &'a Path,
@@ -70,7 +70,7 @@ fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs,
     let shown = arguments.path.as_deref().unwrap_or(ours);
     let style = MarkerStyle { size: arguments.marker_size, ..MarkerStyle::default() };
     let parsed = [("base", &base_bytes), ("ours", &our_bytes), ("theirs", &their_bytes)]
-        .map(|(side, bytes)| document(&side_name(shown, side), bytes, dialect));
+        .map(|(side, bytes)| lock_file(&side_name(shown, side), bytes, dialect));
     let [Ok(base_document), Ok(our_document), Ok(their_document)] = parsed else {
         let errors: Vec<_> = parsed.into_iter().filter_map(Result::err).flatten().collect();
         let clean = git::merge_file(base, ours, theirs, &style)?;
@@ -131,10 +131,10 @@ fn mend(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Res
     };
     let Sides { ours, base, base_is_complete, theirs, style } = sides;
     let dialect = dialect(global, [&ours, &theirs]);
-    let ours = document(&side_name(shown, "ours"), &ours, dialect)?;
-    let theirs = document(&side_name(shown, "theirs"), &theirs, dialect)?;
+    let ours = lock_file(&side_name(shown, "ours"), &ours, dialect)?;
+    let theirs = lock_file(&side_name(shown, "theirs"), &theirs, dialect)?;
     // A base that is garbled or has conflicts of its own is none.
-    let base = document(&side_name(shown, "base"), &base, dialect).ok().map(|document| document.locks().clone());
+    let base = lock_file(&side_name(shown, "base"), &base, dialect).ok().map(|lock_file| lock_file.locks().clone());
     let is_sure = base_is_complete && base.is_some();
     let base = base.unwrap_or_default();
     let warnings = if is_sure { Vec::new() } else { one_sided(&base, &ours, &theirs, dialect) };
@@ -143,7 +143,7 @@ fn mend(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Res
 }
 
 /// Without a common ancestor nobody knows whether one side added an entry or the other removed it.
-fn one_sided(base: &Locks, ours: &Document, theirs: &Document, dialect: Dialect) -> Vec<Diagnostic> {
+fn one_sided(base: &Locks, ours: &LockFile, theirs: &LockFile, dialect: Dialect) -> Vec<Diagnostic> {
     let difference = lockfile::diff(ours.locks(), theirs.locks());
     let is_one_sided = |provider: &&lockfile::ProviderDiff| provider.old.is_none() || provider.new.is_none();
     let one_sided = difference.providers.iter().filter(is_one_sided).filter(|p| !base.contains_key(&p.address));
@@ -200,9 +200,9 @@ impl Merge<'_> {
     /// Locks the providers in conflict again, if that was asked for.
     fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> Result<Option<Resolved>> {
         let without_conflicts = self.ours.edit(&merged.locks)?;
-        let document = document(self.shown, &without_conflicts, self.dialect)?;
+        let lock_file = lock_file(self.shown, &without_conflicts, self.dialect)?;
         let sides = [self.ours.locks(), self.theirs.locks()];
-        arguments.resolve(self.shown, &document, self.dialect, &merged.conflicts, sides, ui)
+        arguments.resolve(self.shown, &lock_file, self.dialect, &merged.conflicts, sides, ui)
     }
 }
 
@@ -222,8 +222,8 @@ fn side_name(path: &Path, side: &str) -> PathBuf {
     PathBuf::from(format!("{} ({side})", path.display()))
 }
 
-fn document(name: &Path, bytes: &[u8], dialect: Dialect) -> Result<Document> {
+fn lock_file(name: &Path, bytes: &[u8], dialect: Dialect) -> Result<LockFile> {
     let parsed = lockfile::parse(name, bytes, dialect);
     let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
-    parsed.document.ok_or_else(|| parsed.diagnostics.into_iter().filter(is_error).collect())
+    parsed.lock_file.ok_or_else(|| parsed.diagnostics.into_iter().filter(is_error).collect())
 }

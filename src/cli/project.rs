@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Help, Result, Severity};
 use provlock::dialect::Dialect;
-use provlock::lockfile::{self, Document};
+use provlock::lockfile::{self, LockFile};
 use provlock::requirements;
 use provlock::settings::Settings;
 
@@ -44,14 +44,14 @@ impl Project {
     }
 
     /// Parses the lock file. Its warnings come along; any error is a failure.
-    pub(crate) fn document(&self) -> Result<(Document, Vec<Diagnostic>)> {
+    pub(crate) fn lock_file(&self) -> Result<(LockFile, Vec<Diagnostic>)> {
         let Some(bytes) = &self.lock_bytes else {
-            return Ok((Document::empty(&self.lock_path, self.dialect), Vec::new()));
+            return Ok((LockFile::empty(&self.lock_path, self.dialect), Vec::new()));
         };
         let parsed = lockfile::parse(&self.lock_path, bytes, self.dialect);
         let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
-        match parsed.document {
-            Some(document) => Ok((document, parsed.diagnostics)),
+        match parsed.lock_file {
+            Some(lock_file) => Ok((lock_file, parsed.diagnostics)),
             None => Err(parsed.diagnostics.into_iter().filter(is_error).map(with_help).collect()),
         }
     }

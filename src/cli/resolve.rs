@@ -8,7 +8,7 @@ use provlock::address::ProviderAddress;
 use provlock::diagnostic::{Code, Diagnostic, Result};
 use provlock::dialect::Dialect;
 use provlock::lockfile::merge::Conflict;
-use provlock::lockfile::{Document, Locks};
+use provlock::lockfile::{LockFile, Locks};
 use provlock::ops::{self, LockRequest, Rules};
 use provlock::requirements;
 
@@ -36,14 +36,14 @@ pub(crate) struct Resolved {
 }
 
 impl ResolveArgs {
-    /// Locks the providers of `conflicts`, none of which `document` holds, as the configuration beside `path` requires.
+    /// Locks the providers of `conflicts`, none of which `lock_file` holds, as the configuration beside `path` requires.
     /// Offline the versions of both `sides` are known.
     ///
     /// A provider that the configuration does not require gets no entry. None unless `--resolve` was given.
     pub(crate) fn resolve(
         &self,
         path: &Path,
-        document: &Document,
+        lock_file: &LockFile,
         dialect: Dialect,
         conflicts: &[Conflict],
         sides: [&Locks; 2],
@@ -67,11 +67,11 @@ impl ResolveArgs {
         };
         let mut warnings: Vec<_> = left_out.iter().map(warning).collect();
         if required.is_empty() {
-            return Ok(Some(Resolved { locks: document.locks().clone(), warnings }));
+            return Ok(Some(Resolved { locks: lock_file.locks().clone(), warnings }));
         }
         let request = LockRequest {
             requirements: &requirements,
-            document,
+            lock_file,
             dialect,
             platforms: &platforms,
             // There is no entry whose platforms could be kept.

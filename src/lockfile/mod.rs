@@ -1,7 +1,7 @@
 //! The dependency lock file: parsing with spans, format-preserving edits, canonical text, differences and merges
 //! (spec section 3).
 //!
-//! [`parse`] gives the model together with the places it was read from. [`Document::edit`] takes the model that is
+//! [`parse`] gives the model together with the places it was read from. [`LockFile::edit`] takes the model that is
 //! wanted and gives the bytes of the file with only that changed; [`file`] reads and writes them. Types of the HCL
 //! parser stay inside this module.
 
@@ -52,7 +52,7 @@ pub type Locks = BTreeMap<ProviderAddress, LockedProvider>;
 
 /// A lock file that was read: its bytes, what they say, and where they say it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Document {
+pub struct LockFile {
     file: Arc<SourceFile>,
     bytes: Vec<u8>,
     dialect: Dialect,
@@ -84,11 +84,11 @@ pub struct Entry {
     layout: BlockLayout,
 }
 
-/// What [`parse`] found: every problem at once, and a document when none of them is an error.
+/// What [`parse`] found: every problem at once, and the lock file when none of them is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parsed {
-    /// The document, unless there is an error.
-    pub document: Option<Document>,
+    /// The lock file, unless there is an error.
+    pub lock_file: Option<LockFile>,
     /// Errors and warnings, in file order.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -125,8 +125,8 @@ impl AttributeLayout {
     }
 }
 
-impl Document {
-    /// A document for a path where no file is yet. Editing it always gives a file with a header.
+impl LockFile {
+    /// The lock file of a path where no file is yet. Editing it always gives a file with a header.
     pub fn empty(path: &Path, dialect: Dialect) -> Self {
         Self {
             file: SourceFile::new(path, ""),

@@ -24,7 +24,7 @@ use crate::version::{Version, VersionError};
 
 use super::recognise::recognise;
 use super::written::{Attribute, Text, WrittenEntry};
-use super::{AttributeLayout, BlockLayout, Document, Entry, LockedProvider, Parsed, TopLevelBlock};
+use super::{AttributeLayout, BlockLayout, Entry, LockFile, LockedProvider, Parsed, TopLevelBlock};
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -78,7 +78,7 @@ impl Reader {
         self.report_duplicates();
         self.diagnostics.sort_by_key(|diagnostic| diagnostic.labels.first().map(|label| label.location.span.start));
         let failed = self.diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-        let document = (!failed).then(|| Document {
+        let lock_file = (!failed).then(|| LockFile {
             file: self.file,
             bytes: bytes.to_vec(),
             dialect: self.dialect,
@@ -88,7 +88,7 @@ impl Reader {
             blocks: self.blocks,
             is_new: false,
         });
-        Parsed { document, diagnostics: self.diagnostics }
+        Parsed { lock_file, diagnostics: self.diagnostics }
     }
 
     fn location(&self, span: Range<usize>) -> Location {

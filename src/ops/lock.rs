@@ -12,7 +12,7 @@ use crate::address::{Hostname, ProviderAddress};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
 use crate::dialect::Dialect;
 use crate::hash::HashScheme;
-use crate::lockfile::{self, Document, LockedProvider, Locks, ProviderDiff};
+use crate::lockfile::{self, LockFile, LockedProvider, Locks, ProviderDiff};
 use crate::package::cache::HashCache;
 use crate::platform::Platform;
 use crate::requirements::Requirements;
@@ -26,7 +26,7 @@ pub struct LockRequest<'a> {
     /// What the configuration requires.
     pub requirements: &'a Requirements,
     /// The lock file as it is.
-    pub document: &'a Document,
+    pub lock_file: &'a LockFile,
     /// Whose rules apply.
     pub dialect: Dialect,
     /// The platforms whose packages are recorded.
@@ -145,7 +145,7 @@ pub(super) fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Resul
         requirement,
         locked: old.get(address),
         chosen: request.versions.get(address),
-        document: request.document,
+        lock_file: request.lock_file,
         dialect: request.dialect,
     };
     let candidates: Vec<_> = wanted.map(candidate).collect();
@@ -227,7 +227,7 @@ fn fewer_platforms(candidate: &Candidate<'_>, new: &LockedProvider) -> Option<Di
                 .and_command(["lock", "-p", "linux_amd64,darwin_arm64"])
                 .and_text("; or in provlock.toml"),
         );
-    Some(match candidate.document.entry(candidate.address) {
+    Some(match candidate.lock_file.entry(candidate.address) {
         Some(entry) => warning.at(entry.block.clone(), ""),
         None => warning,
     })
@@ -263,7 +263,7 @@ pub(super) fn assemble(
         locks.retain(|address, _| request.requirements.providers.contains_key(address));
     }
     warnings.dedup();
-    let differences = lockfile::diff(request.document.locks(), &locks).providers;
+    let differences = lockfile::diff(request.lock_file.locks(), &locks).providers;
     let packages = |Supplied { plan, packages }: Supplied<'_>| plan.platforms.iter().cloned().zip(packages).collect();
     let mut packages: BTreeMap<_, BTreeMap<Platform, Arc<Fetched>>> =
         supplied.into_iter().map(|supplied| (supplied.plan.candidate.address, packages(supplied))).collect();
@@ -281,8 +281,8 @@ pub(super) fn assemble(
 ///
 /// Like OpenTofu, takes over what is not required, too, but with `only` nothing else.
 pub(super) fn carry_over(request: &LockRequest<'_>) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
-    let LockRequest { document, dialect, only, .. } = *request;
-    let locks = document.locks();
+    let LockRequest { lock_file, dialect, only, .. } = *request;
+    let locks = lock_file.locks();
     let mut new = locks.clone();
     let mut carried_over = BTreeMap::new();
     let predecessor = |address: &ProviderAddress| {

@@ -76,7 +76,7 @@ fn refusal(
     let authentication = packages.first().map(|package| format!(" ({})", package.authentication)).unwrap_or_default();
     let label = format!("none of the {} recorded hashes is among the published ones{authentication}", kept.len());
     let error = Diagnostic::error(Code::HashesChanged, message);
-    let error = match candidate.document.entry(candidate.address).and_then(|entry| entry.hashes.first().cloned()) {
+    let error = match candidate.lock_file.entry(candidate.address).and_then(|entry| entry.hashes.first().cloned()) {
         Some((_, location)) => error.at(location, label),
         None => error.note(label),
     };
@@ -111,7 +111,7 @@ fn not_published(
         count => format!("{count} recorded zh: hashes belong to no published package of {name} {version}"),
     };
     let warning = Diagnostic::warning(Code::HashNotPublished, message).note("compared with SHA256SUMS");
-    let entry = candidate.document.entry(candidate.address);
+    let entry = candidate.lock_file.entry(candidate.address);
     let place = entry.and_then(|entry| entry.hashes.iter().find(|(hash, _)| hash == first));
     let warning = match place {
         Some((_, location)) => warning.at(location.clone(), "not published"),
@@ -126,7 +126,7 @@ fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Has
     let warning = Diagnostic::warning(Code::HashesChanged, message)
         .note("they may belong to platforms that were not asked for, or to another package")
         .help(Help::text("lock all platforms that your team uses, then look at: ").and_command(["verify", "--online"]));
-    match candidate.document.entry(candidate.address) {
+    match candidate.lock_file.entry(candidate.address) {
         Some(entry) => warning.at(entry.block.clone(), ""),
         None => warning,
     }

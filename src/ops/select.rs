@@ -6,7 +6,7 @@ use super::age::{self, MinimumAge};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
 use crate::dialect::Dialect;
-use crate::lockfile::{Document, LockedProvider};
+use crate::lockfile::{LockFile, LockedProvider};
 use crate::requirements::{DeclarationKind, Requirement};
 use crate::source::{
     AvailableVersion, AvailableVersions, Source, SourceError, speaks_supported_protocol, unsupported_protocol,
@@ -22,7 +22,7 @@ pub(crate) struct Candidate<'a> {
     pub(crate) locked: Option<&'a LockedProvider>,
     /// The version that was chosen instead, if one was.
     pub(crate) chosen: Option<&'a Version>,
-    pub(crate) document: &'a Document,
+    pub(crate) lock_file: &'a LockFile,
     pub(crate) dialect: Dialect,
 }
 
@@ -219,7 +219,7 @@ impl Candidate<'_> {
     }
 
     fn at_locked_version(&self, error: Diagnostic) -> Diagnostic {
-        match self.document.entry(self.address) {
+        match self.lock_file.entry(self.address) {
             Some(entry) => error.at(entry.version.clone(), "locked here"),
             None => error,
         }

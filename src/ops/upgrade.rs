@@ -154,7 +154,7 @@ pub fn plan_upgrades(requests: &[UpgradeRequest<'_>], source: &Source) -> Vec<Re
 
 fn pruned(request: &LockRequest<'_>) -> Vec<ProviderAddress> {
     let required = &request.requirements.providers;
-    let entries = request.document.locks().keys().filter(|address| request.prune && !required.contains_key(address));
+    let entries = request.lock_file.locks().keys().filter(|address| request.prune && !required.contains_key(address));
     entries.cloned().collect()
 }
 
@@ -173,7 +173,7 @@ fn prospect(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Sou
     let is_held_back = !is_named && chosen.version < newest;
     let planned = PlannedUpgrade {
         address: candidate.address.clone(),
-        locked: request.lock.document.locks().get(candidate.address).map(|locked| locked.version.clone()),
+        locked: request.lock.lock_file.locks().get(candidate.address).map(|locked| locked.version.clone()),
         held_back_by: if is_held_back { holding_back(requirement, &newest) } else { Vec::new() },
         is_named,
         skipped: chosen.skipped,

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use provlock::dialect::Dialect;
-use provlock::lockfile::{Document, Locks, canonical_text, detect_dialect, parse};
+use provlock::lockfile::{LockFile, Locks, canonical_text, detect_dialect, parse};
 
 use super::changes;
 use super::rng::Rng;
@@ -23,51 +23,51 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Tests the properties with the changes that every file is put through and with random ones.
 pub fn check_file(path: &Path, bytes: &[u8], series: u64) -> Verdict {
-    let document = match read(path, bytes) {
-        Ok(document) => document,
+    let lock_file = match read(path, bytes) {
+        Ok(lock_file) => lock_file,
         Err(problems) => return Verdict::Refused(problems),
     };
     let mut rng = Rng::new(bytes.len() as u64);
-    let mut wanted: Vec<Locks> = changes::always(&mut rng, document.locks().len())
+    let mut wanted: Vec<Locks> = changes::always(&mut rng, lock_file.locks().len())
         .iter()
-        .map(|change| changes::apply(document.locks().clone(), change))
+        .map(|change| changes::apply(lock_file.locks().clone(), change))
         .collect();
     for _ in 0..series {
-        wanted.push(changes::random(&mut rng, 4).iter().fold(document.locks().clone(), changes::apply));
+        wanted.push(changes::random(&mut rng, 4).iter().fold(lock_file.locks().clone(), changes::apply));
     }
     let checked =
-        check_unchanged(&document).and_then(|()| wanted.iter().try_for_each(|new| check_change(&document, new)));
+        check_unchanged(&lock_file).and_then(|()| wanted.iter().try_for_each(|new| check_change(&lock_file, new)));
     checked.map_or_else(Verdict::Broken, |()| Verdict::Kept)
 }
 
-/// The document, or what is wrong with the file.
-pub fn read(path: &Path, bytes: &[u8]) -> Result<Document, Vec<String>> {
+/// The lock file, or what is wrong with the file.
+pub fn read(path: &Path, bytes: &[u8]) -> Result<LockFile, Vec<String>> {
     let parsed = parse(path, bytes, detect_dialect(bytes).unwrap_or_default());
     let problems = parsed.diagnostics.iter().map(|diagnostic| {
         let place = diagnostic.labels.first().map_or((0, 0), |label| label.location.line_column());
         format!("{}:{}: {}: {diagnostic}", place.0, place.1, diagnostic.code)
     });
-    parsed.document.ok_or_else(|| problems.collect())
+    parsed.lock_file.ok_or_else(|| problems.collect())
 }
 
 /// Without a change the file is the same to the byte.
-pub fn check_unchanged(document: &Document) -> Result<(), String> {
-    let same = document.edit(document.locks()).map_err(|error| error.to_string())?;
-    require(same == document.bytes(), "an edit without a change changes the file", &same)
+pub fn check_unchanged(lock_file: &LockFile) -> Result<(), String> {
+    let same = lock_file.edit(lock_file.locks()).map_err(|error| error.to_string())?;
+    require(same == lock_file.bytes(), "an edit without a change changes the file", &same)
 }
 
 /// For one change: a canonical file stays canonical, a second edit changes nothing, and comments and line breaks stay.
-pub fn check_change(document: &Document, new: &Locks) -> Result<(), String> {
-    let old = document.bytes();
-    let edited = document.edit(new).map_err(|error| error.to_string())?;
+pub fn check_change(lock_file: &LockFile, new: &Locks) -> Result<(), String> {
+    let old = lock_file.bytes();
+    let edited = lock_file.edit(new).map_err(|error| error.to_string())?;
     let again = read(Path::new("edited"), &edited).map_err(|problems| format!("edited: {problems:?}"))?;
     require(again.locks() == new, "the edited file says something else", &edited)?;
-    if let Some(dialect) = canonical_dialect(document) {
+    if let Some(dialect) = canonical_dialect(lock_file) {
         let canonical = canonical_text(new, dialect);
         require(edited == canonical.as_bytes(), "a canonical file is no longer canonical", &edited)?;
     }
     require(again.edit(new).as_ref() == Ok(&edited), "a second edit changes the file", &edited)?;
-    if document.file().text.trim().is_empty() {
+    if lock_file.file().text.trim().is_empty() {
         return Ok(());
     }
     let starts = old.starts_with(BYTE_ORDER_MARK) == edited.starts_with(BYTE_ORDER_MARK);
@@ -79,16 +79,16 @@ pub fn check_change(document: &Document, new: &Locks) -> Result<(), String> {
     if plain == 0 && with_return > 0 {
         require(line_breaks(&edited).0 == 0, "CRLF does not stay", &edited)?;
     }
-    check_comments(document, new, &edited)
+    check_comments(lock_file, new, &edited)
 }
 
 /// Every comment stays but those of entries that are removed.
-fn check_comments(document: &Document, new: &Locks, edited: &[u8]) -> Result<(), String> {
-    if document.locks().keys().any(|address| !new.contains_key(address)) {
+fn check_comments(lock_file: &LockFile, new: &Locks, edited: &[u8]) -> Result<(), String> {
+    if lock_file.locks().keys().any(|address| !new.contains_key(address)) {
         return Ok(());
     }
     let after = comments(std::str::from_utf8(edited).unwrap());
-    for comment in comments(&document.file().text) {
+    for comment in comments(&lock_file.file().text) {
         require(after.contains(&comment), &format!("the comment {comment:?} is lost"), edited)?;
     }
     Ok(())
@@ -99,8 +99,8 @@ fn require(holds: bool, property: &str, edited: &[u8]) -> Result<(), String> {
 }
 
 /// The dialect in which the file is canonical, if it is.
-fn canonical_dialect(document: &Document) -> Option<Dialect> {
-    let is_canonical = |dialect: &Dialect| canonical_text(document.locks(), *dialect).as_bytes() == document.bytes();
+fn canonical_dialect(lock_file: &LockFile) -> Option<Dialect> {
+    let is_canonical = |dialect: &Dialect| canonical_text(lock_file.locks(), *dialect).as_bytes() == lock_file.bytes();
     [Dialect::Tofu, Dialect::Terraform].into_iter().find(is_canonical)
 }
 

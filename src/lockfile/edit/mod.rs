@@ -15,9 +15,9 @@ use crate::lockfile::parse::{BYTE_ORDER_MARK, parse};
 use crate::lockfile::recognise::recognise;
 use crate::lockfile::trivia::{self, Kind, tokens};
 use crate::lockfile::written::{Attribute, Text, WrittenEntry};
-use crate::lockfile::{Document, LockedProvider, Locks};
+use crate::lockfile::{LockFile, LockedProvider, Locks};
 
-impl Document {
+impl LockFile {
     /// The file's bytes when it records `new`, with only what differs changed: comments, blank lines, the order of
     /// blocks, indentation, line breaks, a byte order mark and a missing final line break stay.
     ///
@@ -34,8 +34,8 @@ impl Document {
             return Err(too_large(&self.file.path).into());
         }
         let says_it = || {
-            let document = parse(&self.file.path, &bytes, self.dialect).document;
-            document.is_some_and(|document| document.locks == *new)
+            let lock_file = parse(&self.file.path, &bytes, self.dialect).lock_file;
+            lock_file.is_some_and(|lock_file| lock_file.locks == *new)
         };
         if plainly_says(&text, new) || says_it() { Ok(bytes) } else { Err(self_check_failed(&self.file.path).into()) }
     }
@@ -99,7 +99,7 @@ struct FileLayout {
 struct Section {
     /// The entry's provider; none for a `module` block.
     address: Option<ProviderAddress>,
-    /// The entry's place in the document; none for a new one.
+    /// The entry's index in the lock file; none for a new one.
     entry: Option<usize>,
     /// Comments that stand alone, such as the header, and blank lines above them.
     loose: String,
@@ -113,15 +113,15 @@ struct Section {
 }
 
 impl FileLayout {
-    fn read(document: &Document, text: &str, line_break: &'static str) -> Self {
+    fn read(lock_file: &LockFile, text: &str, line_break: &'static str) -> Self {
         let mut start = 0;
-        let mut sections = Vec::with_capacity(document.blocks.len());
-        for block in &document.blocks {
+        let mut sections = Vec::with_capacity(lock_file.blocks.len());
+        for block in &lock_file.blocks {
             let attached = attached_start(text, start, block.span.start);
             let loose = blank_start(text, start, attached);
             let end = trivia::skip_line_break(text, trivia::line_end(text, block.span.end));
             sections.push(Section {
-                address: block.entry.map(|index| document.entries[index].address.clone()),
+                address: block.entry.map(|index| lock_file.entries[index].address.clone()),
                 entry: block.entry,
                 loose: text[start..loose].to_owned(),
                 blank: text[loose..attached].to_owned(),
@@ -135,8 +135,8 @@ impl FileLayout {
     }
 
     /// Adds the entries that are new: before the first with a greater address, else behind the last.
-    fn add(&mut self, document: &Document, new: &Locks) {
-        for (address, provider) in new.iter().filter(|(address, _)| !document.locks.contains_key(address)) {
+    fn add(&mut self, lock_file: &LockFile, new: &Locks) {
+        for (address, provider) in new.iter().filter(|(address, _)| !lock_file.locks.contains_key(address)) {
             let greater = |section: &Section| section.address.as_ref().is_some_and(|other| other > address);
             let last = self.sections.iter().rposition(|section| section.address.is_some());
             let section = self.new_section(address, provider);
@@ -188,14 +188,14 @@ impl FileLayout {
     }
 
     /// Edits the entries that changed and removes those that are no more.
-    fn change(&mut self, document: &Document, new: &Locks) {
+    fn change(&mut self, lock_file: &LockFile, new: &Locks) {
         for index in (0..self.sections.len()).rev() {
             let section = &mut self.sections[index];
-            let Some(entry) = section.entry.map(|entry| &document.entries[entry]) else { continue };
+            let Some(entry) = section.entry.map(|entry| &lock_file.entries[entry]) else { continue };
             match new.get(&entry.address) {
                 None => self.remove(index),
                 Some(provider) if *provider == entry.provider => {}
-                Some(provider) => section.block = block::edited(&document.file.text, entry, provider, self.line_break),
+                Some(provider) => section.block = block::edited(&lock_file.file.text, entry, provider, self.line_break),
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use super::{Conflict, ConflictReason, Merged};
 use crate::lockfile::canonical::push_block;
 use crate::lockfile::trivia::dominating_line_break;
-use crate::lockfile::{Document, LockedProvider, parse};
+use crate::lockfile::{LockFile, LockedProvider, parse};
 
 /// How many characters a marker has unless git is told otherwise (`conflict-marker-size` in gitattributes(5)).
 pub const MARKER_SIZE: usize = 7;
@@ -133,7 +133,7 @@ fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Diag
 ///
 /// The rest of the file keeps our formatting; a conflict shows each side's entry as that side wrote it. The ancestor's is
 /// shown where nobody could tell without it what the sides did, so that [`split_conflicts`] brings the same conflicts back.
-pub fn with_markers(ours: &Document, theirs: &Document, merged: &Merged, style: &MarkerStyle) -> Result<Vec<u8>> {
+pub fn with_markers(ours: &LockFile, theirs: &LockFile, merged: &Merged, style: &MarkerStyle) -> Result<Vec<u8>> {
     let mut locks = merged.locks.clone();
     // An entry that we removed is put in its place, to be replaced by the conflict below.
     let shown = |conflict: &Conflict| -> Option<LockedProvider> { conflict.ours.clone().or(conflict.theirs.clone()) };
@@ -142,10 +142,10 @@ pub fn with_markers(ours: &Document, theirs: &Document, merged: &Merged, style: 
     if merged.conflicts.is_empty() {
         return Ok(bytes);
     }
-    let document = parse(&ours.file.path, &bytes, ours.dialect).document.ok_or_else(|| unreadable(ours))?;
-    let text = &document.file.text;
+    let lock_file = parse(&ours.file.path, &bytes, ours.dialect).lock_file.ok_or_else(|| unreadable(ours))?;
+    let text = &lock_file.file.text;
     let line_break = dominating_line_break(text);
-    let (our_blocks, their_blocks) = (blocks(&document), blocks(theirs));
+    let (our_blocks, their_blocks) = (blocks(&lock_file), blocks(theirs));
     let mut conflicts: Vec<_> =
         merged.conflicts.iter().filter_map(|c| Some((our_blocks.get(&c.address)?.clone(), c))).collect();
     conflicts.sort_by_key(|(place, _)| place.start);
@@ -207,18 +207,18 @@ fn conflict_text([ours, base, theirs]: &[String; 3], style: &MarkerStyle, line_b
     lines.iter().flat_map(|line| [line, line_break]).collect()
 }
 
-fn unreadable(document: &Document) -> Diagnostic {
-    let message = format!("the merged {} cannot be read back", document.file.path.display());
+fn unreadable(lock_file: &LockFile) -> Diagnostic {
+    let message = format!("the merged {} cannot be read back", lock_file.file.path.display());
     Diagnostic::error(Code::LockFileSyntax, message).help("this is a bug of provlock: please report it")
 }
 
 /// The whole lines that each provider's block takes, with their line breaks.
-fn blocks(document: &Document) -> BTreeMap<&ProviderAddress, Range<usize>> {
-    let text = &document.file.text;
+fn blocks(lock_file: &LockFile) -> BTreeMap<&ProviderAddress, Range<usize>> {
+    let text = &lock_file.file.text;
     let lines = |span: &Range<usize>| {
         let start = text[..span.start].rfind('\n').map_or(0, |line_break| line_break + 1);
         let end = text[span.end..].find('\n').map_or(text.len(), |line_break| span.end + line_break + 1);
         start..end
     };
-    document.entries.iter().map(|entry| (&entry.address, lines(&entry.layout.span))).collect()
+    lock_file.entries.iter().map(|entry| (&entry.address, lines(&entry.layout.span))).collect()
 }

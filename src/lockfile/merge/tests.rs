@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 
 use super::*;
-use crate::lockfile::{Document, canonical_text, parse};
+use crate::lockfile::{LockFile, canonical_text, parse};
 
 /// Reads `aws 5.0.0 [~> 5.0] a b; null 3.2.4 [] c`: name, version, constraints, hashes.
 fn locks(text: &str) -> Locks {
@@ -136,13 +136,13 @@ fn any_locks() -> impl Strategy<Value = Locks> {
     btree_map(address, provider, 0..=3)
 }
 
-fn document(bytes: &[u8]) -> Document {
+fn lock_file(bytes: &[u8]) -> LockFile {
     let parsed = parse(Path::new("lock.hcl"), bytes, Dialect::Tofu);
-    parsed.document.unwrap_or_else(|| panic!("{:?}\n{}", parsed.diagnostics, String::from_utf8_lossy(bytes)))
+    parsed.lock_file.unwrap_or_else(|| panic!("{:?}\n{}", parsed.diagnostics, String::from_utf8_lossy(bytes)))
 }
 
-fn canonical(locks: &Locks) -> Document {
-    document(canonical_text(locks, Dialect::Tofu).as_bytes())
+fn canonical(locks: &Locks) -> LockFile {
+    lock_file(canonical_text(locks, Dialect::Tofu).as_bytes())
 }
 
 proptest! {
@@ -188,11 +188,11 @@ proptest! {
         let merged = merge(&base, &ours, &theirs);
         let style = MarkerStyle { size, ours: label.unwrap_or_default(), theirs: "topic".to_owned() };
         let text = canonical_text(&ours, Dialect::Tofu).replace('\n', if windows { "\r\n" } else { "\n" });
-        let written = with_markers(&document(text.as_bytes()), &canonical(&theirs), &merged, &style).unwrap();
+        let written = with_markers(&lock_file(text.as_bytes()), &canonical(&theirs), &merged, &style).unwrap();
         let sides = split_conflicts(Path::new("lock.hcl"), &written).unwrap();
         if merged.conflicts.is_empty() {
             prop_assert_eq!(sides, None);
-            prop_assert_eq!(document(&written).locks().clone(), merged.locks.clone());
+            prop_assert_eq!(lock_file(&written).locks().clone(), merged.locks.clone());
             return Ok(());
         }
         let sides = sides.unwrap();
@@ -200,10 +200,10 @@ proptest! {
         for (side, bytes) in [(&ours, &sides.ours), (&theirs, &sides.theirs)] {
             let entries = merged.conflicts.iter().filter_map(|c| Some((c.address.clone(), side.get(&c.address)?.clone())));
             let expected: Locks = merged.locks.clone().into_iter().chain(entries).collect();
-            prop_assert_eq!(document(bytes).locks().clone(), expected);
+            prop_assert_eq!(lock_file(bytes).locks().clone(), expected);
             prop_assert_eq!(bytes.windows(2).any(|pair| pair == b"\r\n"), windows);
         }
-        let again = merge(document(&sides.base).locks(), document(&sides.ours).locks(), document(&sides.theirs).locks());
+        let again = merge(lock_file(&sides.base).locks(), lock_file(&sides.ours).locks(), lock_file(&sides.theirs).locks());
         prop_assert_eq!(conflicts(&again), conflicts(&merged));
         prop_assert_eq!(again.locks, merged.locks);
     }
@@ -225,7 +225,7 @@ fn markers_stand_around_the_conflict_only() {
     );
     let text = canonical_text(&ours, Dialect::Tofu).replace("\nprovider", "\n# about it\nprovider");
     let merged = merge(&base, &ours, &theirs);
-    let written = with_markers(&document(text.as_bytes()), &canonical(&theirs), &merged, &MarkerStyle::default());
+    let written = with_markers(&lock_file(text.as_bytes()), &canonical(&theirs), &merged, &MarkerStyle::default());
     let expected = "\
 # This file is maintained automatically by \"tofu init\".
 # Manual edits may be lost in future updates.
@@ -266,8 +266,8 @@ fn a_removed_entry_is_an_empty_side() {
         let merged = merge(&base, &ours, &theirs);
         let written = with_markers(&canonical(&ours), &canonical(&theirs), &merged, &MarkerStyle::default()).unwrap();
         let sides = split_conflicts(Path::new("lock.hcl"), &written).unwrap().unwrap();
-        assert_eq!(document(&sides.ours).locks(), &ours);
-        assert_eq!(document(&sides.theirs).locks(), &theirs);
+        assert_eq!(lock_file(&sides.ours).locks(), &ours);
+        assert_eq!(lock_file(&sides.theirs).locks(), &theirs);
     }
 }
 
@@ -277,10 +277,10 @@ fn a_byte_order_mark_and_a_missing_line_break_are_no_trouble() {
     let text = format!("\u{feff}{}", canonical_text(&ours, Dialect::Tofu).trim_end());
     let merged = merge(&Locks::new(), &ours, &theirs);
     let written =
-        with_markers(&document(text.as_bytes()), &canonical(&theirs), &merged, &MarkerStyle::default()).unwrap();
+        with_markers(&lock_file(text.as_bytes()), &canonical(&theirs), &merged, &MarkerStyle::default()).unwrap();
     assert!(written.starts_with("\u{feff}# This".as_bytes()) && written.ends_with(b"}\n>>>>>>> theirs\n"));
     let sides = split_conflicts(Path::new("lock.hcl"), &written).unwrap().unwrap();
-    assert_eq!(document(&sides.theirs).locks(), &theirs);
+    assert_eq!(lock_file(&sides.theirs).locks(), &theirs);
 }
 
 #[test]

@@ -1,13 +1,13 @@
 use std::path::Path;
 
-use super::super::{Document, Locks, canonical_text};
-use super::{HEADER, address, document, locked};
+use super::super::{LockFile, Locks, canonical_text};
+use super::{HEADER, address, lock_file, locked};
 use crate::dialect::Dialect;
 
 /// Edits the one entry of `text`, which is `a.b/c/d` at version 1.0.0.
 fn edited(text: &str, version: &str, constraints: &str, hashes: &[&str]) -> String {
     let new = Locks::from([(address("a.b/c/d"), locked(version, constraints, hashes))]);
-    String::from_utf8(document(text).edit(&new).unwrap()).unwrap()
+    String::from_utf8(lock_file(text).edit(&new).unwrap()).unwrap()
 }
 
 fn entry(attributes: &str) -> String {
@@ -92,13 +92,13 @@ fn hashes_are_added_to_blocks_of_any_form() {
 
 /// Edits `text` so that it has entries without hashes for the given addresses.
 fn with_entries(text: &str, names: &[&str]) -> String {
-    let document = document(text);
+    let lock_file = lock_file(text);
     let entry = |name: &&str| {
         let address = address(&format!("a.b/c/{name}"));
-        let old = document.locks().get(&address).cloned();
+        let old = lock_file.locks().get(&address).cloned();
         (address, old.unwrap_or_else(|| locked("9.0.0", "", &[])))
     };
-    String::from_utf8(document.edit(&names.iter().map(entry).collect()).unwrap()).unwrap()
+    String::from_utf8(lock_file.edit(&names.iter().map(entry).collect()).unwrap()).unwrap()
 }
 
 fn block(name: &str, version: &str) -> String {
@@ -162,20 +162,20 @@ fn new_lines_end_as_most_lines_do() {
 fn files_with_nothing_in_them_get_a_header() {
     let locks = Locks::from([(address("a.b/c/d"), locked("1.0.0", "", &[]))]);
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
-        let new = Document::empty(Path::new("x"), dialect);
+        let new = LockFile::empty(Path::new("x"), dialect);
         assert!(new.bytes().is_empty());
         assert_eq!(new.edit(&locks).unwrap(), canonical_text(&locks, dialect).into_bytes());
         assert_eq!(new.edit(&Locks::new()).unwrap(), canonical_text(&Locks::new(), dialect).into_bytes());
     }
-    assert_eq!(document("").edit(&Locks::new()).unwrap(), b"");
-    assert_eq!(document("").edit(&locks).unwrap(), canonical_text(&locks, Dialect::Tofu).into_bytes());
-    let crlf = document("\u{feff}\r\n").edit(&locks).unwrap();
+    assert_eq!(lock_file("").edit(&Locks::new()).unwrap(), b"");
+    assert_eq!(lock_file("").edit(&locks).unwrap(), canonical_text(&locks, Dialect::Tofu).into_bytes());
+    let crlf = lock_file("\u{feff}\r\n").edit(&locks).unwrap();
     assert_eq!(crlf, format!("\u{feff}{}", canonical_text(&locks, Dialect::Tofu).replace('\n', "\r\n")).into_bytes());
 }
 
 #[test]
 fn a_result_that_could_not_be_read_again_is_refused() {
-    let old = document(&(HEADER.to_owned() + &entry("  version = \"1.0.0\"\n")));
+    let old = lock_file(&(HEADER.to_owned() + &entry("  version = \"1.0.0\"\n")));
     let hashes: Vec<_> = (0..50_000).map(|number| format!("h1:{number:0>90}")).collect();
     let new = Locks::from([(
         address("a.b/c/d"),

@@ -12,7 +12,7 @@ use std::path::Path;
 use crate::address::ProviderAddress;
 use crate::dialect::Dialect;
 
-use super::{Document, LockedProvider, Parsed, parse};
+use super::{LockFile, LockedProvider, Parsed, parse};
 
 const HEADER: &str = "# This file is maintained automatically by \"tofu init\".\n\
                       # Manual edits may be lost in future updates.\n";
@@ -21,9 +21,9 @@ fn parsed(text: &str) -> Parsed {
     parse(Path::new(".terraform.lock.hcl"), text.as_bytes(), Dialect::Tofu)
 }
 
-fn document(text: &str) -> Document {
+fn lock_file(text: &str) -> LockFile {
     let parsed = parsed(text);
-    parsed.document.unwrap_or_else(|| panic!("{:?}\n{text}", parsed.diagnostics))
+    parsed.lock_file.unwrap_or_else(|| panic!("{:?}\n{text}", parsed.diagnostics))
 }
 
 fn address(text: &str) -> ProviderAddress {

@@ -1,10 +1,10 @@
-use super::{HEADER, address, document, locked, parsed};
+use super::{HEADER, address, lock_file, locked, parsed};
 use crate::diagnostic::{Code, Severity};
 
 /// Every problem as `line:column code`.
 fn problems(text: &str) -> Vec<String> {
     let parsed = parsed(text);
-    assert_eq!(parsed.document.is_none(), parsed.diagnostics.iter().any(|d| d.severity == Severity::Error));
+    assert_eq!(parsed.lock_file.is_none(), parsed.diagnostics.iter().any(|d| d.severity == Severity::Error));
     let place = |d: &crate::diagnostic::Diagnostic| {
         let (line, column) = d.labels[0].location.line_column();
         format!("{line}:{column} {}", d.code)
@@ -27,8 +27,8 @@ fn model_and_places() {
         "{HEADER}\nprovider \"a.b/c/d\" {{\n  version     = \"1.2.3\"\n  constraints = \">= 1.0.0\"\n  \
          hashes = [\n    \"zh:b\",\n    \"h1:a\",\n    \"zh:b\",\n  ]\n}}\nprovider \"a.b/c/e\" {{ version = \"2.0.0\" }}\n"
     );
-    let document = document(&text);
-    let entry = document.entry(&address("a.b/c/d")).unwrap();
+    let lock_file = lock_file(&text);
+    let entry = lock_file.entry(&address("a.b/c/d")).unwrap();
     assert_eq!(entry.provider, locked("1.2.3", ">= 1.0.0", &["h1:a", "zh:b"]));
     let at = |location: &crate::diagnostic::Location| &text[location.span.clone()];
     assert_eq!(at(&entry.block), "\"a.b/c/d\"");
@@ -37,25 +37,25 @@ fn model_and_places() {
     let hashes: Vec<_> = entry.hashes.iter().map(|(hash, place)| (hash.as_str(), at(place))).collect();
     assert_eq!(hashes, [("zh:b", "\"zh:b\""), ("h1:a", "\"h1:a\""), ("zh:b", "\"zh:b\"")]);
     assert_eq!(entry.hashes[1].1.line_column(), (9, 5));
-    let second = &document.entries()[1];
+    let second = &lock_file.entries()[1];
     assert_eq!((second.provider.clone(), second.constraints.clone()), (locked("2.0.0", "", &[]), None));
-    assert_eq!(document.locks().len(), 2);
-    assert!(document.entry(&address("a.b/c/f")).is_none());
+    assert_eq!(lock_file.locks().len(), 2);
+    assert!(lock_file.entry(&address("a.b/c/f")).is_none());
 }
 
 #[test]
 fn byte_order_mark_is_kept_apart() {
-    let document = document("\u{feff}provider \"a.b/c/d\" { version = \"1.0.0\" }");
-    assert!(document.bytes().starts_with(b"\xef\xbb\xbfprovider"));
-    assert_eq!(document.entries()[0].block.line_column(), (1, 10));
+    let lock_file = lock_file("\u{feff}provider \"a.b/c/d\" { version = \"1.0.0\" }");
+    assert!(lock_file.bytes().starts_with(b"\xef\xbb\xbfprovider"));
+    assert_eq!(lock_file.entries()[0].block.line_column(), (1, 10));
 }
 
 #[test]
 fn escapes_and_constant_templates_are_evaluated() {
     let text = "provider \"a.b/\\u0063/d\" {\n  version = \"${1}.${\"2\"}.0\"\n  constraints = \"\\u003e= 1.0.0\"\n  \
                 hashes = [\"h1:\\n$${x}%%{y}\"]\n}";
-    let document = document(text);
-    assert_eq!(document.locks()[&address("a.b/c/d")], locked("1.2.0", ">= 1.0.0", &["h1:\n${x}%{y}"]));
+    let lock_file = lock_file(text);
+    assert_eq!(lock_file.locks()[&address("a.b/c/d")], locked("1.2.0", ">= 1.0.0", &["h1:\n${x}%{y}"]));
 }
 
 #[test]
@@ -120,15 +120,15 @@ fn values_that_are_no_strings_are_refused() {
 fn hashes_with_a_scheme_are_never_judged() {
     let odd = ["h1:", "zh:xyz", "1:x", "h 1:x", "H1:abc", "h2:abc", "test:a:b"];
     let list = odd.map(|hash| format!("\"{hash}\"")).join(", ");
-    let document = document(&entry(&format!("version = \"1.0.0\"\nhashes = [{list}]")));
-    assert_eq!(document.locks()[&address("a.b/c/d")], locked("1.0.0", "", &odd));
+    let lock_file = lock_file(&entry(&format!("version = \"1.0.0\"\nhashes = [{list}]")));
+    assert_eq!(lock_file.locks()[&address("a.b/c/d")], locked("1.0.0", "", &odd));
 }
 
 #[test]
 fn a_provider_locked_twice_names_both_places() {
     let twice = entry("version = \"1.0.0\"").repeat(2);
     let parsed = parsed(&twice);
-    assert!(parsed.document.is_none());
+    assert!(parsed.lock_file.is_none());
     let [diagnostic] = &parsed.diagnostics[..] else { panic!("{:?}", parsed.diagnostics) };
     assert_eq!(diagnostic.code, Code::DuplicateProvider);
     let lines: Vec<_> = diagnostic.labels.iter().map(|label| label.location.line_column().0).collect();
@@ -138,7 +138,7 @@ fn a_provider_locked_twice_names_both_places() {
 #[test]
 fn module_blocks_are_a_warning() {
     let parsed = parsed("module \"x\" {\n  y = 1\n}\n");
-    assert!(parsed.document.is_some_and(|document| document.locks().is_empty()));
+    assert!(parsed.lock_file.is_some_and(|lock_file| lock_file.locks().is_empty()));
     assert_eq!(parsed.diagnostics.len(), 1);
     assert_eq!(parsed.diagnostics[0].severity, Severity::Warning);
 }
@@ -147,7 +147,7 @@ fn module_blocks_are_a_warning() {
 fn conflict_markers_are_named() {
     let block = entry("<<<<<<< HEAD\n  version = \"1.0.0\"\n=======\n  version = \"2.0.0\"\n>>>>>>> topic");
     let parsed = parsed(&block.repeat(2));
-    assert!(parsed.document.is_none());
+    assert!(parsed.lock_file.is_none());
     let [diagnostic] = &parsed.diagnostics[..] else { panic!("{:?}", parsed.diagnostics) };
     assert_eq!((diagnostic.code, diagnostic.labels[0].location.line_column()), (Code::ConflictMarkers, (2, 1)));
     assert_eq!(diagnostic.notes, ["conflicts in the file: 2"]);
@@ -163,6 +163,6 @@ fn what_is_no_text_of_the_language_is_a_syntax_error() {
     );
     assert_eq!(problems(&"[".repeat(100_000)).len(), 1);
     let invalid = super::parse(std::path::Path::new("x"), b"# \xe4\xff\n", crate::dialect::Dialect::Tofu);
-    assert!(invalid.document.is_none());
+    assert!(invalid.lock_file.is_none());
     assert_eq!(invalid.diagnostics[0].labels[0].location.span, 2..2);
 }

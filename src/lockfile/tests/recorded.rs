@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::super::{Document, parse, trivia};
+use super::super::{LockFile, parse, trivia};
 use crate::dialect::Dialect;
 
 fn files() -> BTreeMap<String, Vec<u8>> {
@@ -15,9 +15,9 @@ fn files() -> BTreeMap<String, Vec<u8>> {
     entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
 }
 
-fn read(name: &str, bytes: &[u8]) -> Document {
+fn read(name: &str, bytes: &[u8]) -> LockFile {
     let parsed = parse(Path::new(name), bytes, Dialect::Tofu);
-    parsed.document.unwrap_or_else(|| panic!("{name}: {:?}", parsed.diagnostics))
+    parsed.lock_file.unwrap_or_else(|| panic!("{name}: {:?}", parsed.diagnostics))
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn files_that_are_refused_are_refused() {
     assert!(refused.len() >= 25, "{}", refused.len());
     for (name, bytes) in refused {
         let parsed = parse(Path::new(name), bytes, Dialect::Tofu);
-        assert!(parsed.document.is_none(), "{name}");
+        assert!(parsed.lock_file.is_none(), "{name}");
         assert!(!parsed.diagnostics.is_empty(), "{name}");
     }
 }

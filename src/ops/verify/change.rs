@@ -11,7 +11,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let request = subject.request;
     let Some(bytes) = request.base else { return Vec::new() };
     let parsed = lockfile::parse(request.lock_path, bytes, request.dialect);
-    let Some(base) = parsed.document else {
+    let Some(base) = parsed.lock_file else {
         let message =
             format!("the change of {} is not judged: it could not be read before", request.lock_path.display());
         let warning = Diagnostic { severity: Severity::Warning, ..Diagnostic::error(Code::LockFileSyntax, message) };
@@ -19,12 +19,12 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
         let warning = why.take(1).fold(warning, |warning, reason| warning.note(reason.message));
         return vec![warning.help("look at the change yourself")];
     };
-    let differences = lockfile::diff(base.locks(), subject.document.locks());
+    let differences = lockfile::diff(base.locks(), subject.lock_file.locks());
     differences.changes().flat_map(|change| judge(subject, base.locks(), change)).collect()
 }
 
 fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diagnostic> {
-    let Some(entry) = subject.document.entry(&change.address) else { return Vec::new() };
+    let Some(entry) = subject.lock_file.entry(&change.address) else { return Vec::new() };
     let name = subject.name(&change.address);
     let mut findings = Vec::new();
     let which = match change.zh_replaced() {
@@ -59,5 +59,7 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
 
 /// Whether a provider that is no longer locked has the same name on another host.
 fn moved(subject: &Subject<'_>, previous: &ProviderAddress, now: &ProviderAddress) -> bool {
-    previous.namespace == now.namespace && previous.name == now.name && !subject.document.locks().contains_key(previous)
+    previous.namespace == now.namespace
+        && previous.name == now.name
+        && !subject.lock_file.locks().contains_key(previous)
 }

@@ -22,7 +22,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
             findings.push(error.help(subject.request.lock_command()));
         }
     }
-    let locked = subject.document.locks();
+    let locked = subject.lock_file.locks();
     let missing = requirements.providers.iter().filter(|(address, _)| !locked.contains_key(address));
     findings.extend(missing.map(|(address, requirement)| not_locked(subject, address, requirement)));
     findings

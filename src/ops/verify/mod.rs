@@ -19,7 +19,7 @@ use super::policy::Rules;
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, CommandLine, Diagnostic, Location, Severity};
 use crate::dialect::Dialect;
-use crate::lockfile::{self, Document, Entry};
+use crate::lockfile::{self, Entry, LockFile};
 use crate::package::cache::HashCache;
 use crate::requirements::Requirements;
 use crate::settings::PlatformSelection;
@@ -131,25 +131,25 @@ pub fn verify(request: &VerifyRequest<'_>) -> Verified {
     let mut verified = Verified::default();
     let findings = &mut verified.findings;
     findings.extend(policy::bundled_plugins(request));
-    let document = match request.lock_bytes {
+    let lock_file = match request.lock_bytes {
         None => {
             findings.extend(file::missing(request));
-            Document::empty(request.lock_path, request.dialect)
+            LockFile::empty(request.lock_path, request.dialect)
         }
         Some(bytes) => {
             let parsed = lockfile::parse(request.lock_path, bytes, request.dialect);
             findings.extend(parsed.diagnostics.into_iter().map(|diagnostic| file::with_help(request, diagnostic)));
             findings.extend(file::untracked(request));
-            match parsed.document {
-                Some(document) => document,
+            match parsed.lock_file {
+                Some(lock_file) => lock_file,
                 None => return verified.sorted(request.lock_path),
             }
         }
     };
-    verified.entries = document.entries().len();
+    verified.entries = lock_file.entries().len();
     let findings = &mut verified.findings;
     if request.lock_bytes.is_some() {
-        let subject = Subject { request, document: &document };
+        let subject = Subject { request, lock_file: &lock_file };
         findings.extend(file::hashes(&subject));
         findings.extend(configuration::check(&subject));
         findings.extend(change::check(&subject));
@@ -184,12 +184,12 @@ impl Verified {
 /// A lock file that can be read, with all that it is compared to.
 struct Subject<'a> {
     request: &'a VerifyRequest<'a>,
-    document: &'a Document,
+    lock_file: &'a LockFile,
 }
 
 impl Subject<'_> {
     fn entries(&self) -> &[Entry] {
-        self.document.entries()
+        self.lock_file.entries()
     }
 
     fn name(&self, address: &ProviderAddress) -> String {
