@@ -6,8 +6,7 @@ use std::path::Path;
 use provlock::diagnostic::{Diagnostic, Severity};
 
 use super::style::printable;
-use super::verify::repository_path;
-use crate::cli::verify::CheckedRoot;
+use super::verify::{CheckedRoot, repository_path};
 
 /// One line for each finding, and for each thing that could not be checked.
 pub(crate) fn annotations(roots: &[CheckedRoot], errors: &[Diagnostic], current_directory: &Path) -> String {

@@ -19,8 +19,8 @@ use provlock::source::Fetched;
 use serde_json::{Value, json};
 
 use super::lock::Report;
+use super::verify::CheckedRoot;
 use crate::cli::project::Project;
-use crate::cli::verify::CheckedRoot;
 
 /// The version of the schema. It grows when a field is removed or changes its meaning.
 const SCHEMA: u32 = 1;

@@ -8,8 +8,7 @@ use provlock::diagnostic::{Code, Diagnostic, Label, Location, Severity};
 use provlock::ops::verify::CODES;
 use serde_json::{Value, json};
 
-use super::verify::repository_path;
-use crate::cli::verify::CheckedRoot;
+use super::verify::{CheckedRoot, repository_path};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 

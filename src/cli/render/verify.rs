@@ -3,14 +3,27 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use provlock::diagnostic::Severity;
+use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::dialect::Dialect;
 use provlock::settings::PlatformSelection;
 
 use super::diagnostics;
 use super::lock::enumerate;
 use super::style::count;
-use crate::cli::repository;
-use crate::cli::verify::CheckedRoot;
+use crate::cli::git;
+
+/// A root module, and what was found in it.
+pub(crate) struct CheckedRoot {
+    pub(crate) path: PathBuf,
+    pub(crate) lock_path: PathBuf,
+    pub(crate) dialect: Dialect,
+    pub(crate) findings: Vec<Diagnostic>,
+    /// How many entries of the lock file were looked at.
+    pub(crate) entries: usize,
+    /// The platforms that must be covered, if any are named.
+    pub(crate) platforms: Option<PlatformSelection>,
+    pub(crate) dialect_reason: &'static str,
+}
 
 /// The findings as text, with a blank line behind each.
 pub(crate) fn findings(roots: &[CheckedRoot], color: bool) -> String {
@@ -73,6 +86,6 @@ pub(crate) fn repository_path(path: &Path, current_directory: &Path) -> String {
             other => clean.push(other),
         }
     }
-    let below = repository::top(current_directory).and_then(|top| clean.strip_prefix(top).ok()).unwrap_or(path);
+    let below = git::top(current_directory).and_then(|top| clean.strip_prefix(top).ok()).unwrap_or(path);
     below.display().to_string().replace('\\', "/")
 }

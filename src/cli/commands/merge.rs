@@ -8,10 +8,12 @@ use provlock::dialect::Dialect;
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, LockFile, Locks};
 
-use super::render::json;
-use super::resolve::{ResolveArgs, Resolved};
-use super::ui::Ui;
-use super::{GlobalArgs, Outcome, git, invalid_argument};
+use super::outcome::Outcome;
+use crate::cli::args::GlobalArgs;
+use crate::cli::render::json;
+use crate::cli::resolve::{ResolveArgs, Resolved};
+use crate::cli::ui::Ui;
+use crate::cli::{git, invalid_argument};
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock merge .terraform.lock.hcl")]

@@ -10,15 +10,17 @@ use provlock::ops::{self, ConstraintConflict, LockRequest, UpgradePlan, UpgradeR
 use provlock::requirements::rewrite::{self, FileRewrite};
 use provlock::source::Source;
 
-use super::age::{AgeArgs, Ages};
-use super::batch::{Batch, Done, Results, Root};
-use super::project::Project;
-use super::render::{diff, json, lock as text, upgrade as table};
-use super::rewrites::Rewrites;
-use super::source::SourceArgs;
-use super::ui::Ui;
-use super::what::{Targets, WhatArgs};
-use super::{GlobalArgs, Outcome, environment::environment};
+use super::outcome::Outcome;
+use crate::cli::age::{AgeArgs, Ages};
+use crate::cli::args::GlobalArgs;
+use crate::cli::batch::{Batch, Done, Results, Root};
+use crate::cli::environment::environment;
+use crate::cli::project::Project;
+use crate::cli::render::{diff, json, lock as text, upgrade as table};
+use crate::cli::rewrites::Rewrites;
+use crate::cli::source::SourceArgs;
+use crate::cli::ui::Ui;
+use crate::cli::what::{Targets, WhatArgs};
 
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]

@@ -5,13 +5,15 @@ use provlock::diagnostic::Result;
 use provlock::lockfile::file::{self, Replacement};
 use provlock::ops::LockRequest;
 
-use super::age::AgeArgs;
-use super::batch::{Batch, Done};
-use super::render::{diff, json, lock as text};
-use super::source::SourceArgs;
-use super::ui::Ui;
-use super::what::{Targets, WhatArgs};
-use super::{GlobalArgs, Outcome, environment::environment};
+use super::outcome::Outcome;
+use crate::cli::age::AgeArgs;
+use crate::cli::args::GlobalArgs;
+use crate::cli::batch::{Batch, Done};
+use crate::cli::environment::environment;
+use crate::cli::render::{diff, json, lock as text};
+use crate::cli::source::SourceArgs;
+use crate::cli::ui::Ui;
+use crate::cli::what::{Targets, WhatArgs};
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64")]

@@ -7,8 +7,9 @@ use provlock::diagnostic::Result;
 use provlock::lockfile;
 use provlock::lockfile::LOCK_FILE_NAME;
 
-use super::ui::Ui;
-use super::{Outcome, git};
+use super::outcome::Outcome;
+use crate::cli::git;
+use crate::cli::ui::Ui;
 
 #[derive(Subcommand)]
 pub(crate) enum SetupCommand {

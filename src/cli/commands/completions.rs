@@ -1,10 +1,10 @@
 //! `completions`: scripts that complete commands and flags in a shell.
 
-use clap::{Args, CommandFactory as _};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::ui::Ui;
-use super::{Cli, Outcome};
+use super::outcome::Outcome;
+use crate::cli::ui::Ui;
 
 #[derive(Args)]
 #[command(after_help = "Example: provlock completions bash > /etc/bash_completion.d/provlock")]
@@ -14,9 +14,9 @@ pub(crate) struct CompletionsArgs {
     shell: Shell,
 }
 
-pub(crate) fn run(arguments: &CompletionsArgs, ui: &Ui) -> Outcome {
+pub(crate) fn run(arguments: &CompletionsArgs, program: &mut Command, ui: &Ui) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "provlock", &mut script);
+    clap_complete::generate(arguments.shell, program, "provlock", &mut script);
     ui.print_bytes(&script);
     Outcome::Done
 }

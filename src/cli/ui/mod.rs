@@ -1,23 +1,22 @@
 //! The terminal: stdout is data, stderr is status.
 
+mod progress;
+
 use std::borrow::Borrow;
-use std::collections::HashMap;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
-use std::sync::{Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::OnceLock;
 
 use clap::ValueEnum;
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use provlock::diagnostic::{Code, Diagnostic};
-use provlock::source::{PackageId, Progress};
 
-use super::OutputArgs;
+pub(crate) use progress::Downloads;
+
 use super::render::{diagnostics, json};
 
 /// When to use colour: `auto` means on a terminal, unless `NO_COLOR` is set.
 // The variants have no documentation, so that `--help` lists them on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Color {
+pub(crate) enum ColorChoice {
     Auto,
     Always,
     Never,
@@ -45,23 +44,18 @@ pub(crate) struct Ui {
 
 impl Ui {
     /// `json` says whether errors, too, are data.
-    pub(crate) fn new(arguments: &OutputArgs, json: bool) -> Self {
-        let verbosity = match (arguments.quiet, arguments.verbose) {
-            (true, _) => Verbosity::Quiet,
-            (false, 0) => Verbosity::Normal,
-            (false, _) => Verbosity::Verbose,
-        };
+    pub(crate) fn new(verbosity: Verbosity, color: ColorChoice, json: bool) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let color = |terminal: bool| match arguments.color {
-            Color::Always => true,
-            Color::Never => false,
-            Color::Auto => terminal && !no_color,
+        let is_colored = |terminal: bool| match color {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto => terminal && !no_color,
         };
         Self {
             json,
             verbosity,
-            color: color(std::io::stderr().is_terminal()),
-            stdout_color: color(std::io::stdout().is_terminal()),
+            color: is_colored(std::io::stderr().is_terminal()),
+            stdout_color: is_colored(std::io::stdout().is_terminal()),
             unprinted: OnceLock::new(),
         }
     }
@@ -132,14 +126,7 @@ impl Ui {
     /// Progress on a terminal, nothing elsewhere: what is waited for until the first download, then bars.
     pub(crate) fn progress(&self, waiting_for: Option<&str>) -> Downloads {
         let hidden = self.verbosity == Verbosity::Quiet || !std::io::stderr().is_terminal();
-        let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bars = MultiProgress::with_draw_target(target);
-        let waiting = waiting_for.filter(|_| !hidden).map(|text| {
-            let spinner = bars.add(ProgressBar::new_spinner().with_message(text.to_owned()));
-            spinner.enable_steady_tick(TICK);
-            spinner
-        });
-        Downloads { bars, active: Mutex::default(), waiting: Mutex::new(waiting) }
+        Downloads::new(waiting_for, hidden)
     }
 }
 
@@ -150,76 +137,4 @@ fn print_status<T: Borrow<str>>(lines: &[T]) {
         let text = lines.join("\n") + "\n";
         let _ = std::io::stderr().write_all(text.as_bytes());
     }
-}
-
-/// How often what moves is drawn.
-const TICK: Duration = Duration::from_millis(100);
-
-/// One progress bar for each package that is being downloaded.
-pub(crate) struct Downloads {
-    bars: MultiProgress,
-    active: Mutex<HashMap<PackageId, ProgressBar>>,
-    /// The line that is shown until the first download.
-    waiting: Mutex<Option<ProgressBar>>,
-}
-
-impl Downloads {
-    pub(crate) fn note(&self, wanted: &PackageId, progress: Progress) {
-        if self.bars.is_hidden() {
-            return;
-        }
-        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
-        match progress {
-            Progress::Started(length) => {
-                self.stop_waiting();
-                let bar = active.entry(wanted.clone()).or_insert_with(|| self.new_bar(wanted, length));
-                bar.reset();
-                bar.set_style(style(length));
-                bar.set_length(length.unwrap_or(0));
-            }
-            Progress::Received(count) => {
-                if let Some(bar) = active.get(wanted) {
-                    bar.inc(count);
-                }
-            }
-            Progress::Finished => {
-                if let Some(bar) = active.remove(wanted) {
-                    bar.finish_and_clear();
-                }
-            }
-        }
-    }
-}
-
-impl Downloads {
-    fn new_bar(&self, wanted: &PackageId, length: Option<u64>) -> ProgressBar {
-        let PackageId { address, version, platform } = wanted;
-        // It is not drawn before it has its place among the others.
-        let bar = self.bars.add(ProgressBar::new(length.unwrap_or(0)).with_style(style(length)));
-        bar.set_message(format!("{}/{} {version} {platform}", address.namespace, address.name));
-        bar.enable_steady_tick(TICK);
-        bar
-    }
-
-    fn stop_waiting(&self) {
-        if let Some(line) = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            line.finish_and_clear();
-        }
-    }
-}
-
-impl Drop for Downloads {
-    fn drop(&mut self) {
-        self.stop_waiting();
-    }
-}
-
-/// How a download of so many bytes is shown; where nobody knows how many, only what has come.
-fn style(length: Option<u64>) -> ProgressStyle {
-    let template = match length {
-        Some(_) => "{msg:40!}  {bar:25.cyan}  {bytes:>10}/{total_bytes:10}  {bytes_per_sec}",
-        None => "{msg:40!}  {bytes:>10}  {bytes_per_sec}",
-    };
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    style.progress_chars("━╸─")
 }

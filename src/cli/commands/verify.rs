@@ -12,19 +12,21 @@ use provlock::ops::verify::{self, CODES, Online, Tracking, Verified, VerifyReque
 use provlock::package::cache::HashCache;
 use provlock::parallel;
 use provlock::requirements::{self, ModuleCache};
-use provlock::settings::PlatformSelection;
 use provlock::source::Source;
 
-use super::connections::Connections;
-use super::environment::environment;
-use super::platforms::PlatformArgs;
-use super::project::Project;
-use super::render::{github, json, sarif, verify as text};
-use super::repository::Repository;
-use super::roots::RootArguments;
-use super::source::OnlineArgs;
-use super::ui::{Downloads, Ui};
-use super::{GlobalArgs, Outcome, invalid_argument};
+use super::outcome::Outcome;
+use crate::cli::args::GlobalArgs;
+use crate::cli::connections::Connections;
+use crate::cli::environment::environment;
+use crate::cli::git::Repository;
+use crate::cli::invalid_argument;
+use crate::cli::platforms::PlatformArgs;
+use crate::cli::project::Project;
+use crate::cli::render::verify::{self as text, CheckedRoot};
+use crate::cli::render::{github, json, sarif};
+use crate::cli::roots::RootArguments;
+use crate::cli::source::OnlineArgs;
+use crate::cli::ui::{Downloads, Ui};
 
 /// How many root modules are checked at a time when most of the time is spent waiting for a registry.
 const ROOTS_ONLINE: usize = 8;
@@ -92,19 +94,6 @@ enum Format {
     Github,
     /// SARIF 2.1.0, for code scanning
     Sarif,
-}
-
-/// A root module, and what was found in it.
-pub(crate) struct CheckedRoot {
-    pub(crate) path: PathBuf,
-    pub(crate) lock_path: PathBuf,
-    pub(crate) dialect: Dialect,
-    pub(crate) findings: Vec<Diagnostic>,
-    /// How many entries of the lock file were looked at.
-    pub(crate) entries: usize,
-    /// The platforms that must be covered, if any are named.
-    pub(crate) platforms: Option<PlatformSelection>,
-    pub(crate) dialect_reason: &'static str,
 }
 
 fn code(text: &str) -> std::result::Result<Code, String> {

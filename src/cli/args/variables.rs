@@ -3,20 +3,18 @@
 use std::ffi::OsStr;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, Command, CommandFactory as _, FromArgMatches as _};
-
-use super::Cli;
+use clap::{Arg, Command, Parser};
 
 /// Reads the command line. What cannot be understood, and what `--help` asks for, is printed, and ends the program.
-pub(crate) fn parse() -> Cli {
-    let read = |command: Command| command.try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
-    read(with_variables(Cli::command(), &|_| true)).unwrap_or_else(|mut error| {
-        let mut command = Cli::command();
+pub(crate) fn parse<T: Parser>() -> T {
+    let read = |command: Command| command.try_get_matches().and_then(|matches| T::from_arg_matches(&matches));
+    read(with_variables(T::command(), &|_| true)).unwrap_or_else(|mut error| {
+        let mut command = T::command();
         command.build();
         let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
         if let Some(variable) = argument.as_deref().and_then(|argument| variable_of(&command, argument)) {
             // Without the variable there is another error or none, if it is the variable that cannot be understood.
-            let others = with_variables(Cli::command(), &|name| name != variable);
+            let others = with_variables(T::command(), &|name| name != variable);
             let without =
                 read(others).err().and_then(|error| error.get(ContextKind::InvalidArg).map(ToString::to_string));
             if without != argument {

@@ -8,11 +8,12 @@ use provlock::net::DiscoveryCache;
 use provlock::package::cache::HashCache;
 use provlock::source::ReleaseUrls;
 
-use super::environment::environment;
-use super::render::style::bytes;
-use super::source::CacheDirectory;
-use super::ui::Ui;
-use super::{Outcome, invalid_argument};
+use super::outcome::Outcome;
+use crate::cli::environment::environment;
+use crate::cli::invalid_argument;
+use crate::cli::render::style::bytes;
+use crate::cli::source::CacheDirectory;
+use crate::cli::ui::Ui;
 
 #[derive(Args)]
 #[command(after_help = "Example: provlock cache clean")]

@@ -9,7 +9,7 @@ use provlock::diagnostic::Result;
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::ops::verify::Tracking;
 
-use super::git::{self, Running, native_path};
+use super::command::{Running, contents, files_in, native_path};
 
 /// A repository, with its lock files as soon as git has listed them.
 pub(crate) struct Repository {
@@ -69,9 +69,9 @@ impl Repository {
     /// The lock file of a root module as it was in a commit; none if it was not there.
     pub(crate) fn lock_file_in(&self, commit: &str, root: &Path) -> Result<Option<Vec<u8>>> {
         let Some(path) = self.path_of(root) else { return Ok(None) };
-        let blobs = git::files_in(&self.top, commit, Some(&path), OsStr::new(LOCK_FILE_NAME))?;
+        let blobs = files_in(&self.top, commit, Some(&path), OsStr::new(LOCK_FILE_NAME))?;
         let objects = blobs.iter().map(|(path, object)| (object.as_str(), path.as_path())).collect();
-        Ok(git::contents(&self.top, &objects)?.into_values().next())
+        Ok(contents(&self.top, &objects)?.into_values().next())
     }
 
     /// The path of a root module's lock file in the repository.

@@ -14,7 +14,7 @@ use provlock::diagnostic::{Code, Diagnostic, Help, Result};
 use provlock::lockfile::file::SIZE_LIMIT;
 use provlock::lockfile::merge::MarkerStyle;
 
-use super::invalid_argument;
+use crate::cli::invalid_argument;
 
 /// The most that git may print before it is stopped, in bytes.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;

@@ -8,10 +8,12 @@ use provlock::cli_config::{self, Credentials, CredentialsOrigin, Forgotten, Toke
 use provlock::diagnostic::{Code, Diagnostic, Help, Result};
 use provlock::dialect::Dialect;
 
-use super::environment::environment;
-use super::render::json;
-use super::ui::Ui;
-use super::{GlobalArgs, Outcome, invalid_argument};
+use super::outcome::Outcome;
+use crate::cli::args::GlobalArgs;
+use crate::cli::environment::environment;
+use crate::cli::invalid_argument;
+use crate::cli::render::json;
+use crate::cli::ui::Ui;
 
 /// Tokens are a few kilobytes at most.
 const MAXIMUM_TOKEN_BYTES: u64 = 1 << 20;

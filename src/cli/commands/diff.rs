@@ -10,9 +10,11 @@ use provlock::dialect::Dialect;
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::lockfile::{self, LockFile, Locks};
 
-use super::render::{diff as text, diff_json, diff_markdown};
-use super::ui::Ui;
-use super::{GlobalArgs, Outcome, git, invalid_argument};
+use super::outcome::Outcome;
+use crate::cli::args::GlobalArgs;
+use crate::cli::render::{diff as text, diff_json, diff_markdown};
+use crate::cli::ui::Ui;
+use crate::cli::{git, invalid_argument};
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock diff --git main --format markdown")]
@@ -84,7 +86,7 @@ pub(crate) fn run(arguments: &DiffArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     let compared = pairs(&arguments.what, ui).and_then(|pairs| show(&pairs, format, global, ui));
     let differ = compared.inspect_err(|errors| {
         if format == Format::Json && !ui.json {
-            ui.print(&super::render::json::failure("diff", errors));
+            ui.print(&crate::cli::render::json::failure("diff", errors));
         }
     })?;
     Ok(if arguments.exit_code && differ { Outcome::Found } else { Outcome::Done })

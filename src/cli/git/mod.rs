@@ -1,0 +1,10 @@
+//! What only git knows.
+
+mod command;
+mod repository;
+
+pub(crate) use command::{
+    attributes, configure, configured, contents, files_in, files_in_working_tree, merge_base, merge_file, resolve,
+    top_directory,
+};
+pub(crate) use repository::{Repository, top};
