@@ -33,6 +33,8 @@ pub mod ops;
 pub mod package;
 pub mod parallel;
 pub mod platform;
+pub mod provider_pattern;
+pub mod provider_spec;
 mod regular_file;
 pub mod requirements;
 pub mod settings;

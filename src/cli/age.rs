@@ -15,6 +15,7 @@ use url::Url;
 use super::batch::{Batch, Root};
 use super::connections::Connections;
 use super::invalid_argument;
+use super::project::Project;
 
 /// How old versions must be, and who knows.
 #[derive(Args)]
@@ -59,7 +60,7 @@ impl Ages {
     pub(crate) fn of<'a>(&'a self, root: &'a Root) -> Option<MinimumAge<'a>> {
         let age = self.demanded(root)?;
         let (_, dates) = self.dates.iter().find(|(dialect, _)| *dialect == root.project.dialect)?;
-        Some(MinimumAge { age, exempt: root.rules.min_age_exempt(), now: self.now, dates })
+        Some(MinimumAge { age, now: self.now, dates })
     }
 
     /// Fails the roots that demand an age of one of the providers that `choosing` says a version is chosen of, for when
@@ -70,9 +71,9 @@ impl Ages {
         choosing: impl for<'a> Fn(&'a Root, &LockRequest<'a>) -> Vec<&'a ProviderAddress>,
     ) {
         let is_demanded = |root: &Root| {
-            let exempt = root.rules.min_age_exempt();
-            self.demanded(root).is_some()
-                && choosing(root, &batch.request(root)).iter().any(|address| !exempt.contains(address))
+            let Project { settings, dialect, .. } = &root.project;
+            let is_exempt = |address: &&ProviderAddress| settings.policy.is_exempt_from_min_age(address, *dialect);
+            self.demanded(root).is_some() && !choosing(root, &batch.request(root)).iter().all(is_exempt)
         };
         let demanding: Vec<_> =
             batch.readable().filter(|(_, root)| is_demanded(root)).map(|(index, _)| index).collect();

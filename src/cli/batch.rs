@@ -10,9 +10,10 @@ use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
 use provlock::dialect::Dialect;
 use provlock::lockfile::LockFile;
 use provlock::lockfile::file::Replacement;
-use provlock::ops::{self, LockOutcome, LockRequest, Rules};
+use provlock::ops::{self, LockOutcome, LockRequest};
 use provlock::package::cache::HashCache;
 use provlock::parallel;
+use provlock::provider_spec::ProviderSpec;
 use provlock::requirements::{ModuleCache, Requirements};
 use provlock::settings::PlatformSelection;
 use provlock::source::Source;
@@ -31,7 +32,6 @@ pub(crate) struct Root {
     pub(crate) project: Project,
     pub(crate) lock_file: LockFile,
     pub(crate) requirements: Requirements,
-    pub(crate) rules: Rules,
     platforms: PlatformSelection,
     /// Whether nobody has said which platforms are meant, so that it is the one that this program runs on.
     pub(crate) has_default_platform: bool,
@@ -62,12 +62,11 @@ pub(crate) type Results<T> = Vec<Option<Result<T>>>;
 
 impl<'a> Batch<'a> {
     /// Reads the root modules that the flags mean. Where there are many, those that require none of the `providers` are left
-    /// out; `targets` reads these arguments.
+    /// out.
     pub(crate) fn open(
         what: &'a WhatArgs,
         source: &SourceArgs,
-        providers: &[String],
-        targets: fn(&[String], Dialect) -> Result<Targets>,
+        providers: &[ProviderSpec],
         global: &'a GlobalArgs,
         environment: &Environment,
     ) -> Result<Self> {
@@ -75,8 +74,6 @@ impl<'a> Batch<'a> {
         let dialect = global.dialect;
         let paths = match &what.recursive {
             Some(paths) => {
-                // What cannot be read at all is said once.
-                targets(providers, dialect.unwrap_or_default()).map_err(|errors| about_arguments(providers, errors))?;
                 let roots = RootArguments { paths, recursive: true, dialect, environment, modules: &modules }.roots();
                 let is_missing = paths.iter().any(|path| !path.exists());
                 let help = "after -r come directories; a provider goes before it";
@@ -88,7 +85,7 @@ impl<'a> Batch<'a> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let roots = parallel::map(paths, cores, |path| {
             let read = |project: Project| {
-                let targets = targets(providers, project.dialect)?;
+                let targets = Targets::new(providers, project.dialect)?;
                 Root::read(project, targets, what, environment, &modules)
             };
             let root = Project::open(&path, dialect, environment).and_then(read);
@@ -96,27 +93,19 @@ impl<'a> Batch<'a> {
         });
         let mut batch = Self { what, chdir: global.chdir.as_deref(), cache: source.cache(environment), roots };
         if what.is_recursive() && !providers.is_empty() {
-            batch.leave_out_others(providers, targets)?;
+            batch.leave_out_others(providers)?;
         }
         Ok(batch)
     }
 
     /// Leaves out the roots that require none of the named providers. Each must be required by some root.
-    fn leave_out_others(
-        &mut self,
-        providers: &[String],
-        targets: fn(&[String], Dialect) -> Result<Targets>,
-    ) -> Result<()> {
+    fn leave_out_others(&mut self, providers: &[ProviderSpec]) -> Result<()> {
         let required: BTreeSet<_> = self.readable().flat_map(|(_, root)| root.targets.only.iter().cloned()).collect();
-        for text in providers {
-            let is_required = [Dialect::Tofu, Dialect::Terraform].into_iter().any(|dialect| {
-                targets(std::slice::from_ref(text), dialect)
-                    .is_ok_and(|targets| targets.only.iter().any(|address| required.contains(address)))
-            });
+        for provider in providers {
+            let dialects = [Dialect::Tofu, Dialect::Terraform];
+            let is_required = dialects.into_iter().any(|dialect| required.contains(&provider.resolve(dialect)));
             if !is_required && self.failed() == 0 {
-                let name = text.split('@').next().unwrap_or_default();
-                let error = invalid_argument(format!("no root module requires {name}"));
-                return Err(about_arguments(std::slice::from_ref(text), error.into()));
+                return Err(required_nowhere(provider).into());
             }
         }
         self.roots.retain(|root| root.as_ref().map_or(true, |root| !root.targets.only.is_empty()));
@@ -182,7 +171,7 @@ impl<'a> Batch<'a> {
             only: &root.targets.only,
             versions: &root.targets.versions,
             minimum_age: None,
-            rules: &root.rules,
+            policy: &root.project.settings.policy,
             prune: self.what.prune,
             accept_changed_hashes: self.what.accept_changed_hashes,
         }
@@ -273,12 +262,11 @@ impl Root {
         let (lock_file, warnings) = project.lock_file()?;
         let platforms = what.platforms.named_or_current(&project.settings);
         let has_default_platform = what.platforms.named(&project.settings).is_none();
-        let rules = Rules::new(&project.settings, project.dialect)?;
         let requirements = what.requirements(&project, environment, modules)?;
         if what.is_recursive() {
             targets.only.retain(|address| requirements.providers.contains_key(address));
         }
-        Ok(Self { project, lock_file, requirements, rules, platforms, has_default_platform, targets, warnings })
+        Ok(Self { project, lock_file, requirements, platforms, has_default_platform, targets, warnings })
     }
 
     /// The providers that are named and required; all that are required when none is named.
@@ -311,11 +299,15 @@ fn named(what: &WhatArgs, chdir: Option<&Path>, root: &Path, errors: Diagnostics
     errors.map(|error| error.in_directory(&directory).note(format!("root module: {}", root.display())))
 }
 
-/// Errors about providers, of which one may be a directory that another argument stands in front of.
-fn about_arguments(providers: &[String], errors: Diagnostics) -> Diagnostics {
-    let Some(directory) = providers.iter().find(|text| Path::new(text).is_dir()) else { return errors };
-    let help = format!("{directory} is a directory: put it right after -r");
-    errors.map(|error| error.help(help.as_str()))
+/// The error for a provider that no root module requires, or for a directory that another argument stands in front of.
+fn required_nowhere(provider: &ProviderSpec) -> Diagnostic {
+    let error = invalid_argument(format!("no root module requires {provider}"));
+    let directory = provider.to_string();
+    if Path::new(&directory).is_dir() {
+        error.help(format!("{directory} is a directory: put it right after -r"))
+    } else {
+        error
+    }
 }
 
 /// Each diagnostic once: the same one comes from every root that has the cause.

@@ -4,10 +4,11 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use provlock::cli_config::{CliConfig, Environment, InstallationMethod, MethodKind, ProviderSelection};
+use provlock::cli_config::{CliConfig, Environment, InstallationMethod, MethodKind};
 use provlock::diagnostic::{Code, Diagnostic, Result};
 use provlock::dialect::Dialect;
 use provlock::net::NetSettings;
+use provlock::provider_pattern::ProviderSelection;
 use provlock::source::oci::{OciLogins, OciRegistries, RepositoryTemplate};
 use provlock::source::{
     Downloader, FilesystemMirror, Method, MultiSource, NetworkMirror, OciMirror, Registry, RegistryPolicy, ReleaseUrls,

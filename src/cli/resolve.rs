@@ -9,7 +9,7 @@ use provlock::diagnostic::{Code, Diagnostic, Result};
 use provlock::dialect::Dialect;
 use provlock::lockfile::merge::Conflict;
 use provlock::lockfile::{LockFile, Locks};
-use provlock::ops::{self, LockRequest, Rules};
+use provlock::ops::{self, LockRequest};
 use provlock::requirements;
 
 use super::environment::environment;
@@ -80,7 +80,7 @@ impl ResolveArgs {
             only: &required,
             versions: &BTreeMap::new(),
             minimum_age: None,
-            rules: &Rules::new(&project.settings, dialect)?,
+            policy: &project.settings.policy,
             prune: false,
             accept_changed_hashes: false,
         };

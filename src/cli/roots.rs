@@ -7,7 +7,7 @@ use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Result};
 use provlock::dialect::Dialect;
 use provlock::lockfile::LOCK_FILE_NAME;
-use provlock::ops::{RootSearch, Rules, find_roots};
+use provlock::ops::{RootSearch, find_roots};
 use provlock::requirements::{self, ModuleCache};
 
 use super::project::{self, Project};
@@ -74,8 +74,6 @@ impl RootArguments<'_> {
         let (canonical, settings) = project::settings(start, self.environment)?;
         let base = settings.path.as_deref().and_then(Path::parent).unwrap_or(&canonical);
         let dialect = self.dialect.or(settings.dialect);
-        // What cannot be understood is said once, and not for every root module.
-        Rules::new(&settings, dialect.unwrap_or_default())?;
         find_roots(&RootSearch { start, filter: &settings.roots, base, dialect }, self.modules)
     }
 

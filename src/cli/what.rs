@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
-use provlock::diagnostic::{Help, Result};
+use provlock::diagnostic::Result;
 use provlock::dialect::Dialect;
+use provlock::provider_spec::{ProviderSpec, ProviderSpecError};
 use provlock::requirements::{self, ModuleCache, Requirements};
 use provlock::version::Version;
 
@@ -65,40 +66,32 @@ impl WhatArgs {
 }
 
 impl Targets {
-    /// Reads `PROVIDER` arguments.
-    pub(crate) fn providers(texts: &[String], dialect: Dialect) -> Result<Self> {
-        if let Some(text) = texts.iter().find(|text| text.contains('@')) {
-            let error = invalid_argument(format!("{text:?} names a version, and lock takes providers only"));
-            return Err(error.help(Help::text("move to that version: ").and_command(["upgrade", text])).into());
-        }
-        Ok(Self { only: addresses(texts, dialect)?, versions: BTreeMap::new() })
-    }
-
-    /// Reads `PROVIDER[@VERSION]` arguments.
-    pub(crate) fn providers_at_versions(texts: &[String], dialect: Dialect) -> Result<Self> {
-        let split = |text: &String| match text.rsplit_once('@') {
-            Some((name, version)) => (name.to_owned(), Some(version.to_owned())),
-            None => (text.clone(), None),
-        };
-        let (names, texts): (Vec<_>, Vec<_>) = texts.iter().map(split).unzip();
-        let only = addresses(&names, dialect)?;
+    /// The providers that the arguments mean in a root module.
+    pub(crate) fn new(providers: &[ProviderSpec], dialect: Dialect) -> Result<Self> {
+        let only: Vec<_> = providers.iter().map(|provider| provider.resolve(dialect)).collect();
         let mut versions = BTreeMap::new();
-        for (address, version) in only.iter().zip(texts) {
-            let Some(text) = version else { continue };
-            let version =
-                text.parse().map_err(|error| invalid_argument(format!("{text:?} is not a version: {error}")))?;
+        for (address, provider) in only.iter().zip(providers) {
+            let Some(version) = provider.version().cloned() else { continue };
             if versions.insert(address.clone(), version).is_some_and(|other| other != versions[address]) {
-                return Err(invalid_argument(format!("{address} is given two versions")).into());
+                return Err(invalid_argument(format!("two different versions of {address} are asked for")).into());
             }
         }
         Ok(Self { only, versions })
     }
 }
 
-/// Reads the addresses of providers.
-fn addresses(texts: &[String], dialect: Dialect) -> Result<Vec<ProviderAddress>> {
-    let address = |text: &String| {
-        ProviderAddress::parse(text, dialect).map_err(|error| invalid_argument(format!("{text:?}: {error}")).into())
-    };
-    texts.iter().map(address).collect()
+/// Reads a `PROVIDER` argument.
+pub(crate) fn provider(text: &str) -> std::result::Result<ProviderSpec, String> {
+    let provider = provider_at_version(text)?;
+    match provider.version() {
+        Some(_) => Err("lock keeps locked versions; upgrade moves a provider to a version that is named".to_owned()),
+        None => Ok(provider),
+    }
+}
+
+/// Reads a `PROVIDER[@VERSION]` argument.
+pub(crate) fn provider_at_version(text: &str) -> std::result::Result<ProviderSpec, String> {
+    let is_path = text.starts_with(['.', '/']) || text.ends_with('/');
+    let hint = if is_path { " (a directory goes right after -r)" } else { "" };
+    text.parse().map_err(|error: ProviderSpecError| format!("{error}{hint}"))
 }

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 use super::document::{Body, Located, invalid};
-use super::pattern::{ProviderPattern, ProviderSelection};
 use super::token::shown_url;
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Location, Result};
 use crate::dialect::Dialect;
+use crate::provider_pattern::{ProviderPattern, ProviderSelection};
 
 /// A `provider_installation` block.
 #[derive(Clone, Debug, PartialEq, Eq)]

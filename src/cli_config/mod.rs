@@ -9,7 +9,6 @@ mod environment;
 mod helper;
 mod installation;
 mod oci;
-mod pattern;
 pub(crate) mod program;
 mod syntax;
 #[cfg(test)]
@@ -26,7 +25,6 @@ pub use credentials::{Credentials, CredentialsOrigin, Forgotten, token_variable}
 pub use environment::Environment;
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin};
-pub use pattern::{PatternError, ProviderPattern, ProviderSelection};
 pub use token::{Token, shown_url};
 
 use self::document::{Body, Document, Located, invalid};

@@ -24,8 +24,6 @@ const INCOMPLETE_HELP: &str = "run the command once without --offline, with the 
 pub struct MinimumAge<'a> {
     /// The age.
     pub age: Duration,
-    /// Providers whose versions may be younger.
-    pub exempt: &'a [ProviderAddress],
     /// The time at which the age is measured.
     pub now: Timestamp,
     /// When versions were published.
@@ -107,7 +105,7 @@ impl UpgradeRequest<'_> {
         let incomplete = self.incomplete(candidate.address, version, available, source);
         let incomplete =
             incomplete.map(|why| RejectedVersion { reason: Reason::Incomplete, version: version.clone(), why });
-        incomplete.or_else(|| self.lock.minimum_age?.objection(candidate.address, version, source))
+        incomplete.or_else(|| candidate.minimum_age?.objection(candidate.address, version, source))
     }
 
     /// Which packages of a version the source does not have, if it must have them all. All platforms are those that it has
@@ -148,7 +146,7 @@ impl MinimumAge<'_> {
         version: &Version,
         source: &Source,
     ) -> Option<RejectedVersion> {
-        if self.age.is_zero() || self.exempt.contains(address) {
+        if self.age.is_zero() {
             return None;
         }
         let age = SignedDuration::try_from(self.age).unwrap_or(SignedDuration::MAX);

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::age::MinimumAge;
-use super::policy::Rules;
 use super::record::{Recorded, is_recorded, record};
 use super::select::{Candidate, Selected};
 use crate::address::{Hostname, ProviderAddress};
@@ -16,7 +15,7 @@ use crate::lockfile::{self, LockFile, LockedProvider, Locks, ProviderDiff};
 use crate::package::cache::HashCache;
 use crate::platform::Platform;
 use crate::requirements::Requirements;
-use crate::settings::PlatformSelection;
+use crate::settings::{PlatformSelection, Policy};
 use crate::source::{Fetched, PackageId, Source};
 use crate::version::Version;
 
@@ -42,7 +41,7 @@ pub struct LockRequest<'a> {
     /// How old a version must be to be chosen; none is demanded of the locked versions and of those that were chosen.
     pub minimum_age: Option<MinimumAge<'a>>,
     /// The project's policy.
-    pub rules: &'a Rules,
+    pub policy: &'a Policy,
     /// Whether entries that are not required go.
     pub prune: bool,
     /// Whether hashes that contradict what is published are replaced instead of refused.
@@ -97,11 +96,16 @@ pub(super) struct Supplied<'a> {
 
 impl Plan<'_> {
     /// Why the policy does not allow the packages, with the places that require them.
-    fn against_signatures(&self, packages: &[Arc<Fetched>], rules: &Rules) -> Diagnostics {
+    fn against_signatures(&self, packages: &[Arc<Fetched>], policy: &Policy) -> Diagnostics {
         let release = format!("{} {}", self.candidate.address.short(self.candidate.dialect), self.version);
         let mut errors = Diagnostics::default();
         for package in packages {
-            let against = rules.against_signature(self.candidate.address, &release, &package.authentication);
+            let against = policy.against_signature(
+                self.candidate.address,
+                self.candidate.dialect,
+                &release,
+                &package.authentication,
+            );
             for error in against {
                 errors.merge(self.candidate.at_declarations(error));
             }
@@ -140,7 +144,9 @@ pub(super) fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Resul
         return Err(unknown.iter().map(error).collect());
     }
     let wanted = required.iter().filter(|(address, _)| request.only.is_empty() || request.only.contains(address));
+    let is_exempt = |address| request.policy.is_exempt_from_min_age(address, request.dialect);
     let candidate = |(address, requirement)| Candidate {
+        minimum_age: request.minimum_age.filter(|_| !is_exempt(address)),
         address,
         requirement,
         locked: old.get(address),
@@ -149,13 +155,13 @@ pub(super) fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Resul
         dialect: request.dialect,
     };
     let candidates: Vec<_> = wanted.map(candidate).collect();
-    let errors: Diagnostics = candidates.iter().flat_map(|candidate| not_allowed(candidate, request.rules)).collect();
+    let errors: Diagnostics = candidates.iter().flat_map(|candidate| not_allowed(candidate, request.policy)).collect();
     errors.into_result(candidates)
 }
 
 /// Why the policy does not allow a provider, with the places that require it.
-fn not_allowed(candidate: &Candidate<'_>, rules: &Rules) -> Vec<Diagnostic> {
-    let errors = rules.against_address(candidate.address, candidate.dialect).into_iter();
+fn not_allowed(candidate: &Candidate<'_>, policy: &Policy) -> Vec<Diagnostic> {
+    let errors = policy.against_address(candidate.address, candidate.dialect).into_iter();
     errors.map(|error| candidate.at_declarations(error)).collect()
 }
 
@@ -163,7 +169,7 @@ fn not_allowed(candidate: &Candidate<'_>, rules: &Rules) -> Vec<Diagnostic> {
 pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, source: &Source) -> Result<Plan<'a>> {
     let address = candidate.address;
     let available = candidate.available(source)?;
-    let Selected { version, skipped } = candidate.select(&available, request.minimum_age, source)?;
+    let Selected { version, skipped } = candidate.select(&available, source)?;
     let listed = available.versions.get(&version).map(|offer| &offer.platforms).filter(|listed| !listed.is_empty());
     let platforms = match request.platforms {
         PlatformSelection::These(platforms) => {
@@ -245,7 +251,7 @@ pub(super) fn assemble(
     for Supplied { plan, packages } in &supplied {
         warnings.extend(plan.warnings.iter().cloned());
         warnings.extend(packages.iter().flat_map(|package| package.warnings.iter().cloned()));
-        errors.extend(plan.against_signatures(packages, request.rules));
+        errors.extend(plan.against_signatures(packages, request.policy));
         let previous = old.get(plan.candidate.address);
         match record(&plan.candidate, previous, plan.version.clone(), packages, request.accept_changed_hashes) {
             Ok(Recorded { provider, warning }) => {

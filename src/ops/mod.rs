@@ -2,7 +2,6 @@
 
 mod age;
 mod lock;
-mod policy;
 mod record;
 mod roots;
 mod schedule;
@@ -13,7 +12,6 @@ pub mod verify;
 
 pub use age::{MinimumAge, Reason};
 pub use lock::{LockOutcome, LockRequest, ProviderReport};
-pub use policy::Rules;
 pub use roots::{RootSearch, find_roots};
 pub use schedule::{lock, lock_all};
 pub use shared_constraints::{ConstraintConflict, agree};

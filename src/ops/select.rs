@@ -23,6 +23,8 @@ pub(crate) struct Candidate<'a> {
     /// The version that was chosen instead, if one was.
     pub(crate) chosen: Option<&'a Version>,
     pub(crate) lock_file: &'a LockFile,
+    /// How old a version must be to be chosen, if an age is demanded.
+    pub(crate) minimum_age: Option<MinimumAge<'a>>,
     pub(crate) dialect: Dialect,
 }
 
@@ -63,12 +65,7 @@ impl Candidate<'_> {
 
     /// The chosen version, else the locked one, if it meets the constraints; else the newest version that does and that is
     /// old enough.
-    pub(crate) fn select(
-        &self,
-        available: &AvailableVersions,
-        minimum_age: Option<MinimumAge<'_>>,
-        source: &Source,
-    ) -> Result<Selected> {
+    pub(crate) fn select(&self, available: &AvailableVersions, source: &Source) -> Result<Selected> {
         let as_it_is = |version| Selected { version, skipped: None };
         let selected = match (self.chosen, self.locked) {
             (Some(chosen), _) => {
@@ -79,7 +76,7 @@ impl Candidate<'_> {
                 as_it_is(chosen.clone())
             }
             (None, Some(locked)) => as_it_is(self.keep(locked, available)?),
-            (None, None) => self.newest(available, minimum_age, source)?,
+            (None, None) => self.newest(available, source)?,
         };
         self.supported(&selected.version, available)?;
         Ok(selected)
@@ -154,19 +151,14 @@ impl Candidate<'_> {
         }
     }
 
-    fn newest(
-        &self,
-        available: &AvailableVersions,
-        minimum_age: Option<MinimumAge<'_>>,
-        source: &Source,
-    ) -> Result<Selected> {
+    fn newest(&self, available: &AvailableVersions, source: &Source) -> Result<Selected> {
         let constraints = &self.requirement.constraints;
         let mut skipped = Vec::new();
         for version in available.versions.keys().rev().filter(|version| constraints.allows(version)) {
             if !age::may_ask_more(&skipped) {
                 break;
             }
-            match minimum_age.and_then(|age| age.objection(self.address, version, source)) {
+            match self.minimum_age.and_then(|age| age.objection(self.address, version, source)) {
                 None => {
                     let skipped = age::warning(self, &skipped);
                     return Ok(Selected { version: version.clone(), skipped });

@@ -1,7 +1,9 @@
 //! The notation of `provlock.toml`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::io::{Error, ErrorKind};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -9,10 +11,15 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use toml::Spanned;
 
-use super::{PlatformSelection, Policy, RootFilter, Settings, TrustRule, Unread};
-use super::{error_at, parse_duration, parse_glob};
-use crate::address::Hostname;
-use crate::diagnostic::{Location, Result, SourceFile};
+use super::{FILE_NAME, PlatformSelection, Policy, RootFilter, Settings, TrustRule, parse_duration, parse_glob};
+use crate::address::{AddressError, Hostname};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile};
+use crate::provider_pattern::PatternError;
+use crate::provider_spec::{ProviderPatternSpec, ProviderSpec};
+use crate::regular_file;
+
+/// The largest settings file that is read, in bytes; nobody writes a larger one.
+const SIZE_LIMIT: u64 = 1 << 20;
 
 const PLATFORMS: &str = "\"all\" or a list of platforms, for example [\"linux_amd64\", \"darwin_arm64\"]";
 
@@ -56,65 +63,128 @@ struct PolicyTable {
     min_age_exempt: Vec<Spanned<String>>,
 }
 
-pub(super) fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Settings> {
-    let file: File = toml::from_str(&source.text)
-        .map_err(|error| error_at(source, error.span().unwrap_or(0..0), error.message().trim_end()))?;
-    let policy = Policy {
-        min_age: file.policy.min_age.map(|text| checked(source, &text, parse_duration)).transpose()?,
-        allowed_hosts: file.policy.allowed_hosts.map(|hosts| all(source, &hosts, Hostname::parse)).transpose()?,
-        allowed_namespaces: file.policy.allowed_namespaces.map(|list| unread_list(source, list)),
-        require_signed: file.policy.require_signed,
-        min_age_exempt: unread_list(source, file.policy.min_age_exempt),
-    };
-    let roots = RootFilter {
-        include: all(source, &file.roots.include, parse_glob)?,
-        exclude: all(source, &file.roots.exclude, parse_glob)?,
-    };
-    Ok(Settings {
-        dialect: file.dialect.map(|text| checked(source, &text, str::parse)).transpose()?,
-        platforms: file.platforms.map(|platforms| selection(source, &platforms)).transpose()?,
-        roots,
-        policy,
-        trust: file.trust.into_iter().map(|(key, value)| trust_rule(source, key, &value)).collect::<Result<_>>()?,
+impl Settings {
+    /// Finds and reads the settings of a root module: the nearest `provlock.toml`, from `root` upwards to the directory
+    /// that holds `.git`, or to the file system's root.
+    ///
+    /// `root` must be absolute; `shown` turns a path into the one that diagnostics show.
+    pub fn find(root: &Path, shown: impl Fn(&Path) -> PathBuf) -> Result<Self> {
+        for directory in root.ancestors() {
+            let path = directory.join(FILE_NAME);
+            let text = regular_file::read(&path, SIZE_LIMIT).and_then(|bytes| {
+                String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
+            });
+            match text {
+                Ok(text) => return Self::parse(&SourceFile::new(shown(&path), text), path),
+                Err(error) if error.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(Diagnostic::io("read", &shown(&path), &error).into()),
+            }
+            if directory.join(".git").exists() {
+                break;
+            }
+        }
+        Ok(Self::default())
+    }
+
+    /// Reads the text of a settings file. Unknown keys and values of the wrong kind are errors at their position.
+    pub fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Self> {
+        parse(source, path)
+    }
+}
+
+fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Settings> {
+    let File { dialect, platforms, roots, policy, trust } = toml::from_str(&source.text).map_err(|error| {
+        let location = Location::new(source, error.span().unwrap_or(0..0));
+        Diagnostic::error(Code::InvalidArgument, error.message().trim_end()).at(location, "")
+    })?;
+    let mut reader = Reader { source, errors: Diagnostics::default() };
+    let settings = Settings {
+        dialect: dialect.and_then(|text| reader.one(&text, str::parse)),
+        platforms: platforms.and_then(|platforms| reader.platforms(&platforms)),
+        roots: RootFilter {
+            include: reader.all(&roots.include, parse_glob),
+            exclude: reader.all(&roots.exclude, parse_glob),
+        },
+        policy: Policy {
+            allowed_hosts: policy.allowed_hosts.map(|hosts| reader.all(&hosts, Hostname::parse)),
+            allowed_namespaces: policy.allowed_namespaces.map(|list| reader.all(&list, namespace)),
+            require_signed: policy.require_signed,
+            min_age: policy.min_age.and_then(|text| reader.one(&text, parse_duration)),
+            min_age_exempt: reader.all(&policy.min_age_exempt, exempt),
+            trust: trust.iter().filter_map(|(providers, keys)| reader.trust_rule(providers, keys)).collect(),
+        },
         path: Some(path),
+    };
+    reader.errors.into_result(settings)
+}
+
+/// Reads the strings of a file, and collects what is wrong with them, each at its place.
+struct Reader<'a> {
+    source: &'a Arc<SourceFile>,
+    errors: Diagnostics,
+}
+
+impl Reader<'_> {
+    fn one<T, E: ToString>(
+        &mut self,
+        text: &Spanned<String>,
+        read: impl FnOnce(&str) -> std::result::Result<T, E>,
+    ) -> Option<T> {
+        read(text.get_ref()).map_err(|error| self.fail(text.span(), error.to_string())).ok()
+    }
+
+    fn all<T, E: ToString>(
+        &mut self,
+        texts: &[Spanned<String>],
+        read: impl Fn(&str) -> std::result::Result<T, E>,
+    ) -> Vec<T> {
+        texts.iter().filter_map(|text| self.one(text, &read)).collect()
+    }
+
+    fn platforms(&mut self, platforms: &Spanned<Platforms>) -> Option<PlatformSelection> {
+        match platforms.get_ref() {
+            Platforms::Word(text) if text == "all" => return Some(PlatformSelection::All),
+            Platforms::List(texts) if texts.is_empty() => {
+                self.fail(platforms.span(), "name at least one platform, or leave the setting out");
+            }
+            Platforms::Word(_) => self.fail(platforms.span(), format!("write {PLATFORMS}")),
+            Platforms::List(texts) => {
+                return Some(self.all(texts, str::parse::<PlatformSelection>).into_iter().collect());
+            }
+        }
+        None
+    }
+
+    fn trust_rule(
+        &mut self,
+        providers: &Spanned<String>,
+        fingerprints: &Spanned<Vec<Spanned<String>>>,
+    ) -> Option<TrustRule> {
+        let fingerprints = self.all(fingerprints.get_ref(), fingerprint);
+        let location = Location::new(self.source, providers.span());
+        Some(TrustRule { providers: self.one(providers, str::parse)?, fingerprints, location })
+    }
+
+    fn fail(&mut self, span: Range<usize>, message: impl Into<String>) {
+        let error = Diagnostic::error(Code::InvalidArgument, message);
+        self.errors.push(error.at(Location::new(self.source, span), ""));
+    }
+}
+
+fn namespace(text: &str) -> std::result::Result<ProviderPatternSpec, String> {
+    ProviderPatternSpec::parse_namespace(text).map_err(|error| match error {
+        PatternError::Shape | PatternError::Address(AddressError::Shape) => {
+            format!("{text:?} is not a namespace; write [HOSTNAME/]NAMESPACE")
+        }
+        error => error.to_string(),
     })
 }
 
-/// Reads one string of the file, with its place in the error.
-fn checked<T, E: ToString>(
-    source: &Arc<SourceFile>,
-    text: &Spanned<String>,
-    read: impl FnOnce(&str) -> std::result::Result<T, E>,
-) -> Result<T> {
-    read(text.get_ref()).map_err(|error| error_at(source, text.span(), error.to_string()).into())
-}
-
-/// Reads every string of a list.
-fn all<T, E: ToString>(
-    source: &Arc<SourceFile>,
-    texts: &[Spanned<String>],
-    read: impl Fn(&str) -> std::result::Result<T, E>,
-) -> Result<Vec<T>> {
-    texts.iter().map(|text| checked(source, text, &read)).collect()
-}
-
-fn unread(source: &Arc<SourceFile>, text: Spanned<String>) -> Unread {
-    let location = Location::new(source, text.span());
-    Unread { text: text.into_inner(), location }
-}
-
-fn unread_list(source: &Arc<SourceFile>, texts: Vec<Spanned<String>>) -> Vec<Unread> {
-    texts.into_iter().map(|text| unread(source, text)).collect()
-}
-
-fn selection(source: &Arc<SourceFile>, platforms: &Spanned<Platforms>) -> Result<PlatformSelection> {
-    match platforms.get_ref() {
-        Platforms::Word(text) if text == "all" => Ok(PlatformSelection::All),
-        Platforms::List(texts) if texts.is_empty() => {
-            Err(error_at(source, platforms.span(), "name at least one platform, or leave the setting out").into())
-        }
-        Platforms::Word(_) => Err(error_at(source, platforms.span(), format!("write {PLATFORMS}")).into()),
-        Platforms::List(texts) => Ok(all(source, texts, str::parse::<PlatformSelection>)?.into_iter().collect()),
+fn exempt(text: &str) -> std::result::Result<ProviderSpec, String> {
+    let provider: ProviderSpec = text.parse().map_err(|error| format!("{text:?} is not a provider: {error}"))?;
+    match provider.version() {
+        Some(_) => Err(format!("{text:?} names a version; all versions of a provider are exempt")),
+        None => Ok(provider),
     }
 }
 
@@ -140,15 +210,6 @@ impl<'de> Visitor<'de> for PlatformsVisitor {
     fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> std::result::Result<Platforms, A::Error> {
         Vec::deserialize(SeqAccessDeserializer::new(list)).map(Platforms::List)
     }
-}
-
-fn trust_rule(
-    source: &Arc<SourceFile>,
-    providers: Spanned<String>,
-    fingerprints: &Spanned<Vec<Spanned<String>>>,
-) -> Result<TrustRule> {
-    let fingerprints = all(source, fingerprints.get_ref(), fingerprint)?;
-    Ok(TrustRule { fingerprints, providers: unread(source, providers) })
 }
 
 fn fingerprint(text: &str) -> std::result::Result<String, String> {

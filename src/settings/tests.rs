@@ -1,4 +1,7 @@
+use std::path::Path;
+
 use super::*;
+use crate::diagnostic::{Code, Result, SourceFile};
 
 fn parse(text: &str) -> Result<Settings> {
     Settings::parse(&SourceFile::new(FILE_NAME, text), PathBuf::from(FILE_NAME))
@@ -34,12 +37,15 @@ min-age-exempt = ["hashicorp/aws"]
     assert_eq!(settings.platforms, Some(platforms));
     assert_eq!(settings.roots.include, [parse_glob("infra/**").unwrap()]);
     assert_eq!(settings.policy.allowed_hosts.unwrap()[0].as_ascii(), "registry.opentofu.org");
-    let exempt = &settings.policy.min_age_exempt[0];
-    assert_eq!((exempt.text.as_str(), exempt.location.line_column()), ("hashicorp/aws", (12, 19)));
+    assert_eq!(settings.policy.min_age_exempt, ["hashicorp/aws".parse().unwrap()]);
     assert_eq!(settings.policy.min_age, Some(Duration::from_secs(7 * 86_400)));
     assert!(settings.policy.require_signed);
-    assert_eq!(settings.trust[0].providers.text, "registry.example.com/acme/*");
-    assert_eq!(settings.trust[0].fingerprints, ["0123456789ABCDEF0123456789ABCDEF01234567"]);
+    let trust = &settings.policy.trust[0];
+    assert_eq!(
+        (&trust.providers, trust.location.line_column()),
+        (&"registry.example.com/acme/*".parse().unwrap(), (15, 1))
+    );
+    assert_eq!(trust.fingerprints, ["0123456789ABCDEF0123456789ABCDEF01234567"]);
 }
 
 #[test]

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::{AvailableVersion, AvailableVersions, Fetched, PackageId, ProgressSink, Source, SourceError};
 use crate::address::ProviderAddress;
-use crate::cli_config::ProviderSelection;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::platform::Platform;
+use crate::provider_pattern::ProviderSelection;
 use crate::version::Version;
 
 /// Sources in the order in which they are asked for a package.

@@ -40,9 +40,9 @@ fn what_lock_does_not_take_is_said_with_what_does() {
     versioned.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: "acme/gamma@1.0.0" names a version, and lock takes providers only
- |
-help: move to that version: provlock upgrade acme/gamma@1.0.0
+error: invalid value 'acme/gamma@1.0.0' for '[PROVIDER]...': lock keeps locked versions; upgrade moves a provider to a version that is named
+
+For more information, try '--help'.
 "#]]);
     environment.provlock(["lock", "--jobs", "0"]).matches(str![[r#"
 exit code: 2

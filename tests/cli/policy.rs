@@ -37,14 +37,18 @@ fn a_setting_that_cannot_be_understood_is_shown_where_it_stands() {
         ("platforms = [\n  \"linux_amd64\",\n  \"linux-arm64\",\n]", "3:3", "is not a platform; write OS_ARCH"),
         ("[roots]\ninclude = [\"a\", \"b[\"]", "2:17", "unclosed character class"),
         ("[policy]\nallowed-hosts = [\"a.test\", \"a b\"]", "2:28", "\"a b\" is not a host name"),
-        ("[policy]\nallowed-namespaces = [\"a/b/c\"]", "2:23", "a namespace is [HOSTNAME/]NAMESPACE"),
+        (
+            "[policy]\nallowed-namespaces = [\"a/b/c\"]",
+            "2:23",
+            "\"a/b/c\" is not a namespace; write [HOSTNAME/]NAMESPACE",
+        ),
         ("[policy]\nmin-age = \"soon\"", "2:11", "\"soon\" is not a duration"),
         (
             "[policy]\nmin-age-exempt = [\n  \"acme/gamma\",\n  \"a/b/c/d\",\n]",
             "4:3",
-            "min-age-exempt holds \"a/b/c/d\": a provider address is [HOSTNAME/]NAMESPACE/TYPE",
+            "\"a/b/c/d\" is not a provider: a provider address is [HOSTNAME/]NAMESPACE/TYPE",
         ),
-        ("[trust]\n\"acme\" = []", "2:1", "[trust] holds \"acme\": a pattern is [HOSTNAME/]NAMESPACE/TYPE"),
+        ("[trust]\n\"acme\" = []", "2:1", "a pattern is [HOSTNAME/]NAMESPACE/TYPE"),
         ("[trust]\n\"acme/*\" = [\"12\"]", "2:13", "\"12\" is not the fingerprint of a key"),
     ] {
         environment.write("provlock.toml", settings);
@@ -75,12 +79,12 @@ fn many_root_modules_complain_of_their_common_settings_once() {
     one.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: allowed-namespaces holds "": a provider address is [HOSTNAME/]NAMESPACE/TYPE
+error[invalid-argument]: "" is not a namespace; write [HOSTNAME/]NAMESPACE
  --> [ROOT]/project/provlock.toml:3:23
   |
 3 | allowed-namespaces = [""]
   |                       ^^
-error[invalid-argument]: min-age-exempt holds "acme/gamma/": a provider address is [HOSTNAME/]NAMESPACE/TYPE
+error[invalid-argument]: "acme/gamma/" is not a provider: a provider address is [HOSTNAME/]NAMESPACE/TYPE
  --> [ROOT]/project/provlock.toml:2:19
   |
 2 | min-age-exempt = ["acme/gamma/"]
@@ -89,12 +93,12 @@ error[invalid-argument]: min-age-exempt holds "acme/gamma/": a provider address 
     environment.provlock(["verify", "live/a"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: allowed-namespaces holds "": a provider address is [HOSTNAME/]NAMESPACE/TYPE
+error[invalid-argument]: "" is not a namespace; write [HOSTNAME/]NAMESPACE
  --> provlock.toml:3:23
   |
 3 | allowed-namespaces = [""]
   |                       ^^
-error[invalid-argument]: min-age-exempt holds "acme/gamma/": a provider address is [HOSTNAME/]NAMESPACE/TYPE
+error[invalid-argument]: "acme/gamma/" is not a provider: a provider address is [HOSTNAME/]NAMESPACE/TYPE
  --> provlock.toml:2:19
   |
 2 | min-age-exempt = ["acme/gamma/"]

@@ -256,9 +256,14 @@ exit code: 2
 ----- stderr -----
 error[invalid-argument]: no root module requires hashicorp/nil
 "#]]);
-    let unreadable = environment.provlock(["upgrade", "acme/gamma@new", "-r", "--json"]);
-    unreadable.assert_code(2);
-    assert_eq!(validated(&unreadable.stdout)["errors"].as_array().unwrap().len(), 1);
+    let unreadable = environment.provlock(["upgrade", "acme/gamma@new", "-r"]);
+    unreadable.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error: invalid value 'acme/gamma@new' for '[PROVIDER[@VERSION]]...': "new" is not a version: "new" is not a number
+
+For more information, try '--help'.
+"#]]);
 }
 
 #[test]
@@ -388,9 +393,9 @@ help: after -r come directories; a provider goes before it
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: "./live/a": "." is not a host name
- |
-help: ./live/a is a directory: put it right after -r
+error: invalid value './live/a' for '[PROVIDER]...': "." is not a host name (a directory goes right after -r)
+
+For more information, try '--help'.
 "#]]);
 }
 

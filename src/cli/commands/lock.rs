@@ -4,6 +4,7 @@ use clap::Args;
 use provlock::diagnostic::Result;
 use provlock::lockfile::file::{self, Replacement};
 use provlock::ops::LockRequest;
+use provlock::provider_spec::ProviderSpec;
 
 use super::outcome::Outcome;
 use crate::cli::age::AgeArgs;
@@ -13,7 +14,7 @@ use crate::cli::environment::environment;
 use crate::cli::render::{diff, json, lock as text};
 use crate::cli::source::SourceArgs;
 use crate::cli::ui::Ui;
-use crate::cli::what::{Targets, WhatArgs};
+use crate::cli::what::{self, WhatArgs};
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64")]
@@ -22,8 +23,8 @@ use crate::cli::what::{Targets, WhatArgs};
 )]
 pub(crate) struct LockArgs {
     /// Only these providers [default: all that the configuration requires]
-    #[arg(value_name = "PROVIDER", help_heading = "What")]
-    providers: Vec<String>,
+    #[arg(value_name = "PROVIDER", value_parser = what::provider, help_heading = "What")]
+    providers: Vec<ProviderSpec>,
     #[command(flatten)]
     what: WhatArgs,
     #[command(flatten)]
@@ -40,14 +41,7 @@ pub(crate) struct LockArgs {
 
 pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let environment = environment();
-    let mut batch = Batch::open(
-        &arguments.what,
-        &arguments.source,
-        &arguments.providers,
-        Targets::providers,
-        global,
-        &environment,
-    )?;
+    let mut batch = Batch::open(&arguments.what, &arguments.source, &arguments.providers, global, &environment)?;
     batch.tell_dialects(ui);
     let connections = arguments.source.connections(&environment, ui);
     let sources = batch.sources(&arguments.source, &connections)?;

@@ -7,6 +7,7 @@ use clap::Args;
 use provlock::diagnostic::Result;
 use provlock::dialect::Dialect;
 use provlock::ops::{self, ConstraintConflict, LockRequest, UpgradePlan, UpgradeRequest};
+use provlock::provider_spec::ProviderSpec;
 use provlock::requirements::rewrite::{self, FileRewrite};
 use provlock::source::Source;
 
@@ -20,7 +21,7 @@ use crate::cli::render::{diff, json, lock as text, upgrade as table};
 use crate::cli::rewrites::Rewrites;
 use crate::cli::source::SourceArgs;
 use crate::cli::ui::Ui;
-use crate::cli::what::{Targets, WhatArgs};
+use crate::cli::what::{self, WhatArgs};
 
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -28,8 +29,9 @@ use crate::cli::what::{Targets, WhatArgs};
 #[command(after_help = "Exit codes: 0 done or up to date, 1 --check found that something can move, 2 could not do it")]
 pub(crate) struct UpgradeArgs {
     /// Only these providers, each to its newest version or to the one named [default: all]
-    #[arg(value_name = "PROVIDER[@VERSION]", help_heading = "What", display_order = 0)]
-    providers: Vec<String>,
+    #[arg(value_name = "PROVIDER[@VERSION]", value_parser = what::provider_at_version)]
+    #[arg(help_heading = "What", display_order = 0)]
+    providers: Vec<ProviderSpec>,
     #[command(flatten)]
     what: WhatArgs,
     /// Rewrite version constraints in the configuration so that they allow the newest version
@@ -55,9 +57,7 @@ type Surveys = Vec<Option<UpgradePlan>>;
 
 pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let environment = environment();
-    let targets = Targets::providers_at_versions;
-    let mut batch =
-        Batch::open(&arguments.what, &arguments.source, &arguments.providers, targets, global, &environment)?;
+    let mut batch = Batch::open(&arguments.what, &arguments.source, &arguments.providers, global, &environment)?;
     batch.tell_dialects(ui);
     let connections = arguments.source.connections(&environment, ui);
     let sources = batch.sources(&arguments.source, &connections)?;

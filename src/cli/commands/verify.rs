@@ -7,7 +7,6 @@ use clap::{Args, ValueEnum, ValueHint};
 use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, Severity};
 use provlock::dialect::Dialect;
-use provlock::ops::Rules;
 use provlock::ops::verify::{self, CODES, Online, Tracking, Verified, VerifyRequest};
 use provlock::package::cache::HashCache;
 use provlock::parallel;
@@ -243,7 +242,6 @@ impl Run<'_> {
     fn verify(&self, root: &Path) -> Result<(Project, Verified)> {
         let what = &self.arguments.what;
         let project = Project::open(root, self.dialect, self.environment)?;
-        let rules = Rules::new(&project.settings, project.dialect)?;
         let platforms = what.platforms.named(&project.settings);
         let options = project.requirements_options(self.environment, !what.no_tests, true);
         let requirements = requirements::read_with_cache(root, &options, &self.modules)?;
@@ -259,7 +257,7 @@ impl Run<'_> {
             lock_bytes: project.lock_bytes.as_deref(),
             requirements: &requirements,
             platforms: platforms.as_ref(),
-            rules: &rules,
+            policy: &project.settings.policy,
             cache: self.cache.as_ref(),
             installed: &root.join(&options.data_directory).join("providers"),
             check_installed: what.installed,

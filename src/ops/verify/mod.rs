@@ -15,14 +15,13 @@ mod policy;
 
 use std::path::Path;
 
-use super::policy::Rules;
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, CommandLine, Diagnostic, Location, Severity};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, Entry, LockFile};
 use crate::package::cache::HashCache;
 use crate::requirements::Requirements;
-use crate::settings::PlatformSelection;
+use crate::settings::{PlatformSelection, Policy};
 use crate::source::{ProgressSink, Source};
 
 /// The codes that findings may have, in the order of `docs/findings.md`.
@@ -78,7 +77,7 @@ pub struct VerifyRequest<'a> {
     /// The platforms that the project asks for; none if it does not say.
     pub platforms: Option<&'a PlatformSelection>,
     /// The project's policy.
-    pub rules: &'a Rules,
+    pub policy: &'a Policy,
     /// Hashes of packages that are known already.
     pub cache: Option<&'a HashCache>,
     /// The directory of installed packages, `.terraform/providers`.

@@ -23,10 +23,10 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 }
 
 fn check_address(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
-    let (rules, address) = (subject.request.rules, &entry.address);
-    let errors = rules.against_address(address, subject.request.dialect).into_iter();
+    let (policy, address, dialect) = (subject.request.policy, &entry.address, subject.request.dialect);
+    let errors = policy.against_address(address, dialect).into_iter();
     let mut findings: Vec<_> = errors.map(|error| about(entry, error)).collect();
-    if let Some(known) = lookalike::of(address).filter(|_| !rules.names(address)) {
+    if let Some(known) = lookalike::of(address).filter(|_| !policy.names(address, dialect)) {
         let message = format!("{address} looks like {known}, but is not");
         let help = format!(
             "make sure that it is not {known} that is meant; if it is right, allow its namespace in provlock.toml"
@@ -38,7 +38,8 @@ fn check_address(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
 
 /// What the policy says about the signature of an entry's release.
 pub(super) fn check_signature(subject: &Subject<'_>, entry: &Entry, found: &Authentication) -> Vec<Diagnostic> {
-    let errors = subject.request.rules.against_signature(&entry.address, &subject.release(entry), found);
+    let VerifyRequest { policy, dialect, .. } = *subject.request;
+    let errors = policy.against_signature(&entry.address, dialect, &subject.release(entry), found);
     errors.into_iter().map(|error| about(entry, error)).collect()
 }
 

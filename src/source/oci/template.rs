@@ -6,8 +6,8 @@ use std::fmt;
 use hcl::eval::{Context, Evaluate};
 
 use crate::address::ProviderAddress;
-use crate::cli_config::ProviderPattern;
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::provider_pattern::ProviderPattern;
 
 /// The longest repository name that registries are known to take.
 const LONGEST_NAME: usize = 255;

@@ -1,0 +1,114 @@
+//! The project's policy: what `[policy]` and `[trust]` of provlock.toml allow.
+
+use std::time::Duration;
+
+use crate::address::{Hostname, ProviderAddress};
+use crate::authentication::Authentication;
+use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::dialect::Dialect;
+use crate::provider_spec::{ProviderPatternSpec, ProviderSpec};
+
+/// What a project allows; the default allows everything.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Policy {
+    /// Hosts that providers may come from.
+    pub allowed_hosts: Option<Vec<Hostname>>,
+    /// Namespaces, with their host, that providers may come from.
+    pub allowed_namespaces: Option<Vec<ProviderPatternSpec>>,
+    /// Whether every provider must be signed.
+    pub require_signed: bool,
+    /// How old a version must be to be chosen by `upgrade`, or by `lock` as the first of a provider.
+    pub min_age: Option<Duration>,
+    /// Providers that `min_age` does not hold for.
+    pub min_age_exempt: Vec<ProviderSpec>,
+    /// Signing keys that are accepted.
+    pub trust: Vec<TrustRule>,
+}
+
+/// One line of the `[trust]` table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustRule {
+    /// Whose packages must be signed by one of the keys.
+    pub providers: ProviderPatternSpec,
+    /// Full fingerprints of the accepted signing keys, upper-case hexadecimal digits.
+    pub fingerprints: Vec<String>,
+    /// Where the rule stands.
+    pub location: Location,
+}
+
+impl Policy {
+    /// Whether a provider's versions may be younger than `min_age`.
+    pub fn is_exempt_from_min_age(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
+        self.min_age_exempt.iter().any(|provider| provider.resolve(dialect) == *address)
+    }
+
+    /// Whether the policy names a provider's namespace, so that it is meant as it is written.
+    pub(crate) fn names(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
+        let is_it = |namespace: &ProviderPatternSpec| namespace.resolve(dialect).matches(address);
+        self.allowed_namespaces.as_ref().is_some_and(|namespaces| namespaces.iter().any(is_it))
+    }
+
+    /// Why the policy does not allow a provider, whatever its version.
+    pub(crate) fn against_address(&self, address: &ProviderAddress, dialect: Dialect) -> Vec<Diagnostic> {
+        let name = address.short(dialect);
+        let mut errors = Vec::new();
+        if self.allowed_hosts.as_ref().is_some_and(|hosts| !hosts.contains(&address.hostname)) {
+            let message = format!("the policy does not allow {name}: its host is {}", address.hostname);
+            let host = address.hostname.as_ascii();
+            let help = format!("use another provider, or add {host:?} to allowed-hosts in provlock.toml");
+            errors.push(Diagnostic::error(Code::HostNotAllowed, message).help(help));
+        }
+        if self.allowed_namespaces.is_some() && !self.names(address, dialect) {
+            let namespace = format!("{}/{}", address.hostname, address.namespace);
+            let message = format!("the policy does not allow {name}: its namespace is {namespace}");
+            let help = format!("use another provider, or add {namespace:?} to allowed-namespaces in provlock.toml");
+            errors.push(Diagnostic::error(Code::NamespaceNotAllowed, message).help(help));
+        }
+        errors
+    }
+
+    /// Why the policy does not allow a release that was authenticated as `found` says. `release` is its name and version.
+    pub(crate) fn against_signature(
+        &self,
+        address: &ProviderAddress,
+        dialect: Dialect,
+        release: &str,
+        found: &Authentication,
+    ) -> Vec<Diagnostic> {
+        let mut errors = Vec::new();
+        if self.require_signed && !matches!(found, Authentication::Signed { .. }) {
+            let message = format!("the policy requires a signature, and {release} has none ({found})");
+            let help = "use another provider, or ask its author to publish a signing key in the registry";
+            errors.push(Diagnostic::error(Code::UnsignedProvider, message).help(help));
+        }
+        let rules = self.trust.iter().filter(|rule| rule.providers.resolve(dialect).matches(address));
+        let rules: Vec<_> = rules.collect();
+        let accepts = |rule: &&TrustRule| match found {
+            Authentication::Signed { fingerprint, .. } => rule.fingerprints.contains(fingerprint),
+            _ => false,
+        };
+        if let Some(rule) = rules.first().filter(|_| !rules.iter().any(accepts)) {
+            errors.push(rule.not_met(release, found));
+        }
+        errors
+    }
+}
+
+impl TrustRule {
+    fn not_met(&self, release: &str, found: &Authentication) -> Diagnostic {
+        let (message, help) = match found {
+            Authentication::Signed { fingerprint, .. } => (
+                format!("{release} is signed by a key that [trust] does not list: {fingerprint}"),
+                format!(
+                    "ask the provider's author whether the key has changed; if so, add {fingerprint} to provlock.toml"
+                ),
+            ),
+            other => (
+                format!("{release} is not signed by a key that [trust] lists ({other})"),
+                "ask the provider's author why the release is not signed".to_owned(),
+            ),
+        };
+        let error = Diagnostic::error(Code::KeyNotTrusted, message).help(help);
+        error.at(self.location.clone(), "this rule is for it")
+    }
+}
