@@ -280,7 +280,7 @@ fn errors_name_their_place() {
         ("credentials_helper \"a/b\" {}", "holds no slash", 1, 20),
         ("credentials_helper \"a\" {}\ncredentials_helper \"b\" {}", "only one credentials_helper", 2, 20),
         ("provider_installation {}\nprovider_installation {}", "only one provider_installation", 2, 1),
-        ("provider_installation {\n  direct { include = [\"a\"] }\n}", "no provider pattern", 2, 23),
+        ("provider_installation {\n  direct { include = [\"a\"] }\n}", "not a provider pattern", 2, 23),
         ("provider_installation {\n  filesystem_mirror {}\n}", "needs the argument \"path\"", 2, 3),
         ("provider_installation {\n  network_mirror { url = \"http://m.test/\" }\n}", "https", 2, 26),
         ("provider_installation {\n  direct {}\n  dev_overrides {}\n}", "before all", 3, 3),

@@ -198,7 +198,7 @@ Automatic merge failed; fix conflicts and then commit the result.
 error[merge-conflict]: conflict: we lock hashicorp/aws at 5.2.0, they at 5.1.0
  |
  = locked at 5.0.0 before
-help: choose a side of each conflict in -infra/it's a $(test)/.terraform.lock.hcl, or run: provlock merge --resolve -infra/it's a $(test)/.terraform.lock.hcl
+help: choose a side of each conflict in -infra/it's a $(test)/.terraform.lock.hcl, or run: provlock merge --resolve './-infra/it'\''s a $(test)/.terraform.lock.hcl'
 "#]]);
     assert!(repository.environment.read(path).contains("\n>>>>>>> theirs\n"));
 }

@@ -182,8 +182,8 @@ exit code: 0
 
 ```diff
 @@ hashicorp/null @@
-+ h9:/u{1b}[31m/u{202e}
-+ h9:`|<b>@all</b>/u{a}```/u{a}# owned
++ h9:\u{1b}[31m\u{202e}
++ h9:`|<b>@all</b>\u{a}```\u{a}# owned
 ```
 
 </details>
@@ -241,7 +241,7 @@ exit code: 0
 @@ -0,0 +1,2 @@
 +a
 +b
-/ No newline at end of file
+\ No newline at end of file
 ----- stderr -----
 warning[lock-file-missing]: there is no lock file missing.hcl
  |
