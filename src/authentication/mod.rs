@@ -1,4 +1,5 @@
-//! SHA256SUMS, OpenPGP signatures, and which hashes may be recorded (spec section 8).
+//! SHA256SUMS, OpenPGP signatures, and which hashes may be recorded, as OpenTofu's
+//! `internal/getproviders/package_authentication.go` decides it.
 //!
 //! Nothing here touches the network or the clock: bytes, a policy and the time come in, a verdict comes out.
 //!
@@ -51,13 +52,13 @@ pub struct AuthenticationPolicy {
 }
 
 impl AuthenticationPolicy {
-    /// Whether a registry that reports no signing key is taken at its word (spec section 8, item 3).
+    /// Whether a registry that reports no signing key is taken at its word.
     pub fn allows_missing_keys(self) -> bool {
         self.dialect == Dialect::Tofu && self.default_host && !self.enforce_validation
     }
 }
 
-/// Decides whether a SHA256SUMS file may be believed (spec section 8, item 3). The second part of the answer is what
+/// Decides whether a SHA256SUMS file may be believed. The second part of the answer is what
 /// the user must be warned of.
 ///
 /// # Errors

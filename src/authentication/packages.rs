@@ -1,4 +1,4 @@
-//! The `packages` map of a download response, which the OpenTofu registry sends since 1.12 (spec section 8, item 4).
+//! The `packages` map of a download response, which the OpenTofu registry sends since 1.12.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! The SHA256SUMS file of a version (spec section 8, items 1 and 2).
+//! The SHA256SUMS file of a version: OpenTofu's `internal/getproviders/package_authentication.go`.
 
 use crate::hash::Hash;
 

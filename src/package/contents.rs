@@ -21,7 +21,7 @@ pub(super) struct Contents<'a> {
 }
 
 impl<'a> Contents<'a> {
-    /// Applies the rules about names and sizes (spec section 4).
+    /// Applies the rules about names and sizes.
     pub(super) fn new(entries: &'a [Entry<'a>], provider_type: &str, limits: &Limits) -> Result<Self, Refusal> {
         if entries.is_empty() {
             return Err(Refusal::Empty);

@@ -31,7 +31,7 @@ pub enum PackageError {
     },
 }
 
-/// A rule for packages (spec section 4) that a package breaks.
+/// A rule for packages that a package breaks.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The structure of the zip archive is broken.

@@ -1,4 +1,5 @@
-//! Packages: a zip archive or a directory to its `zh:` and `h1:` hashes (spec section 4).
+//! Packages: a zip archive or a directory to its `zh:` and `h1:` hashes, as OpenTofu's
+//! `internal/getproviders/hash.go` defines them.
 //!
 //! An archive is hashed in one pass while it arrives ([`hash_zip`]): its bytes feed SHA-256 and the inflater at once, each
 //! entry feeds its own SHA-256 as it inflates, and nothing is written. Local headers are not trusted; what they led to
@@ -40,8 +41,8 @@ pub struct PackageDigest {
     pub zh: Hash,
     /// Over the files as extracted.
     pub h1: Hash,
-    /// Over the archive's entries as they are, directories as empty files, as `providers mirror` writes it (spec
-    /// section 9). The same as `h1` unless there are directories, unclean or repeated names.
+    /// Over the archive's entries as they are, directories as empty files, as `tofu providers mirror` writes
+    /// it. The same as `h1` unless there are directories, unclean or repeated names.
     pub h1_with_directories: Hash,
     /// Bytes of the archive.
     pub size: u64,

@@ -1,4 +1,5 @@
-//! Detached OpenPGP signatures, judged as OpenTofu and Terraform judge them (spec section 8, item 3).
+//! Detached OpenPGP signatures, judged as OpenTofu and Terraform judge them, which
+//! is as <https://github.com/ProtonMail/go-crypto> does.
 //!
 //! rPGP does the arithmetic, this module the policy. The policy is that of Go's ProtonMail/go-crypto
 //! (`openpgp.ReadArmoredKeyRing`, `openpgp.CheckDetachedSignature`), which both programs call once per reported key:

@@ -66,7 +66,7 @@ fn entry() -> impl Strategy<Value = EntrySpec> {
     })
 }
 
-fn archive() -> impl Strategy<Value = ArchiveSpec> {
+pub(super) fn archive() -> impl Strategy<Value = ArchiveSpec> {
     let prefix = (rarely(0, 1usize..100), any::<bool>());
     let end = (rarely(0, 1usize..300), rarely(0, 1usize..300), any::<bool>(), rarely(false, Just(true)));
     (vec(entry(), 0..6), prefix, end).prop_map(
@@ -79,7 +79,7 @@ fn archive() -> impl Strategy<Value = ArchiveSpec> {
 
 /// What is changed in the archive's bytes.
 #[derive(Clone, Debug)]
-enum Mutation {
+pub(super) enum Mutation {
     Set(prop::sample::Index, u8),
     Remove(prop::sample::Index, usize),
     Insert(prop::sample::Index, Vec<u8>),
@@ -88,7 +88,7 @@ enum Mutation {
     SetLate(usize, u8),
 }
 
-fn mutation() -> impl Strategy<Value = Mutation> {
+pub(super) fn mutation() -> impl Strategy<Value = Mutation> {
     let index = any::<prop::sample::Index>;
     prop_oneof![
         3 => (index(), any::<u8>()).prop_map(|(at, byte)| Mutation::Set(at, byte)),
@@ -99,7 +99,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
     ]
 }
 
-fn mutate(archive: &mut Vec<u8>, mutation: &Mutation) {
+pub(super) fn mutate(archive: &mut Vec<u8>, mutation: &Mutation) {
     if archive.is_empty() {
         return;
     }

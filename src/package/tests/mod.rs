@@ -2,6 +2,7 @@
 
 mod archives;
 mod cache;
+mod central;
 mod differential;
 mod limits;
 mod recorded;
