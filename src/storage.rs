@@ -1,11 +1,11 @@
 //! Small files in the cache directory: their names, and how they are written.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
+use std::fs;
+use std::io::{self, Write as _};
 use std::path::Path;
 
-use crate::interruption;
+use crate::files;
 
 /// A text as the name of a file on any system: what is not a lower-case letter, a digit, `.`, `-` or `_` is written as
 /// `%` and two digits for each byte.
@@ -22,18 +22,16 @@ pub(crate) fn file_name(text: &str) -> String {
     name
 }
 
-/// At most `limit` bytes of a file; none if it cannot be read or is no text.
+/// The text of a file of at most `limit` bytes; none if it cannot be read or is not text.
 pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
-    let mut text = String::new();
-    File::open(path).ok()?.take(limit).read_to_string(&mut text).ok()?;
-    Some(text)
+    String::from_utf8(files::read(path, limit).ok()?).ok()
 }
 
 /// Writes a file that others see whole or not at all.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     fs::create_dir_all(directory)?;
-    let _uninterrupted = interruption::hold_off();
+    let _uninterrupted = files::hold_off_interrupts();
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(bytes)?;
     file.persist(path)?;

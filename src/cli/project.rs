@@ -27,7 +27,7 @@ impl Project {
     pub(crate) fn open(root: &Path, dialect: Option<Dialect>, environment: &Environment) -> Result<Self> {
         let (absolute, settings) = settings(root, environment)?;
         let lock_path = join(root, Path::new(lockfile::LOCK_FILE_NAME));
-        let lock_bytes = lockfile::file::read(&lock_path)?;
+        let lock_bytes = lockfile::read(&lock_path)?;
         let detected = || lock_bytes.as_deref().and_then(lockfile::detect_dialect);
         let (dialect, dialect_reason) = if let Some(dialect) = dialect {
             (dialect, "the flag or PROVLOCK_DIALECT")

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use provlock::diagnostic::Result;
-use provlock::lockfile::file::{self, Replacement};
+use provlock::files::{self, Replacement};
 use provlock::requirements::rewrite::{self, ConstraintEdit, FileRewrite};
 
 /// Files with new constraints that are not written yet, each with its path without symlinks.
@@ -27,7 +27,7 @@ impl Rewrites {
     ) -> Result<()> {
         let paths: BTreeSet<&Path> = edits.into_iter().map(|edit| edit.location.path()).collect();
         if paths.is_empty() {
-            return file::write_all(lock_file.as_slice());
+            return files::write_all(lock_file.as_slice());
         }
         let paths: BTreeSet<PathBuf> = paths.into_iter().map(canonical).collect();
         let mut unwritten = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -37,7 +37,7 @@ impl Rewrites {
             old: Some(old.as_bytes()),
             new: new.as_bytes(),
         });
-        file::write_all(&replacements.chain(lock_file).collect::<Vec<_>>())?;
+        files::write_all(&replacements.chain(lock_file).collect::<Vec<_>>())?;
         unwritten.retain(|(canonical, _)| !paths.contains(canonical));
         Ok(())
     }

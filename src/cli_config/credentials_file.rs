@@ -14,7 +14,7 @@ use super::syntax::{self, Entry, Node, Value};
 use super::token::{Token, quotable};
 use crate::address::Hostname;
 use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
-use crate::interruption;
+use crate::files;
 
 /// Writes a host's token; other properties of its credentials stay.
 pub(super) fn store(path: &Path, host: &Hostname, token: &Token) -> Result<()> {
@@ -68,7 +68,7 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory)?;
-    let _uninterrupted = interruption::hold_off();
+    let _uninterrupted = files::hold_off_interrupts();
     let mut file = NamedTempFile::new_in(directory)?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;

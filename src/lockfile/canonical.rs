@@ -1,4 +1,5 @@
-//! The form in which OpenTofu and Terraform write a lock file (spec section 3).
+//! The form in which OpenTofu and Terraform write a lock file: `SaveLocksToBytes` in OpenTofu's
+//! `internal/depsfile/locks_file.go`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,7 +8,7 @@ use crate::address::ProviderAddress;
 use crate::dialect::Dialect;
 use crate::hash::Hash;
 
-use super::{LockedProvider, Locks};
+use super::locks::{LockedProvider, Locks};
 
 /// The second line of the header, the same in both dialects.
 pub(super) const HEADER_SECOND_LINE: &str = "# Manual edits may be lost in future updates.";
@@ -113,8 +114,8 @@ fn is_printable(c: char) -> bool {
     c.is_ascii_graphic() || c == ' ' || format!("x{c}").escape_debug().count() == 2
 }
 
-/// Which program a lock file is of (spec, "Dialect"): the one on whose registry its entries are, else the one that its
-/// header names; none if neither says.
+/// Which program wrote a lock file: the one on whose registry its entries are, else the one that its header names; none
+/// if neither says.
 ///
 /// Reads line by line, so that a file which cannot be parsed has a dialect too.
 pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {

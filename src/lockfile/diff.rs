@@ -7,7 +7,7 @@ use crate::address::ProviderAddress;
 use crate::hash::{Hash, HashScheme};
 use crate::version::Version;
 
-use super::{LockedProvider, Locks};
+use super::locks::{LockedProvider, Locks};
 
 /// What differs between two sets of locks: every provider of either, in address order.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Reading a lock file (spec section 3, "Reading").
+//! Reading a lock file, with the rules of OpenTofu's `internal/depsfile/locks_file.go`.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,9 +22,10 @@ use crate::dialect::Dialect;
 use crate::hash::Hash;
 use crate::version::{Version, VersionError};
 
+use super::lock_file::{BlockLayout, Entry, LockFile, Parsed, TopLevelBlock};
+use super::locks::LockedProvider;
 use super::recognise::recognise;
-use super::written::{Attribute, Text, WrittenEntry};
-use super::{AttributeLayout, BlockLayout, Entry, LockFile, LockedProvider, Parsed, TopLevelBlock};
+use super::written::{Attribute, AttributeLayout, Text, WrittenEntry};
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -83,7 +84,7 @@ impl Reader {
             bytes: bytes.to_vec(),
             dialect: self.dialect,
             locks: self.entries.iter().map(|entry| (entry.address.clone(), entry.provider.clone())).collect(),
-            places: self.entries.iter().enumerate().map(|(place, entry)| (entry.address.clone(), place)).collect(),
+            indexes: self.entries.iter().enumerate().map(|(index, entry)| (entry.address.clone(), index)).collect(),
             entries: self.entries,
             blocks: self.blocks,
             is_new: false,
@@ -202,7 +203,7 @@ impl Reader {
         self.read_entry(WrittenEntry { span, keyword, label, version, constraints, hashes })
     }
 
-    /// Judges the values of one entry and returns its index, unless it lacks an address or a version.
+    /// Checks the values of one entry and returns its index, unless it lacks an address or a version.
     fn read_entry(&mut self, written: WrittenEntry<'_>) -> Option<usize> {
         let WrittenEntry { span, keyword, label, version, constraints, hashes } = written;
         let address = label.as_ref().and_then(|label| self.address(label));
@@ -298,7 +299,7 @@ impl Reader {
                 None
             }
             Err(error) => {
-                let message = format!("{:?} is no version of {name}: {error}", text.value);
+                let message = format!("{:?} is not a version of {name}: {error}", text.value);
                 self.error(Code::LockFileSyntax, text.span, message);
                 None
             }
@@ -399,7 +400,7 @@ fn template_text(template: &StringTemplate) -> Option<String> {
     template.iter().map(piece).collect()
 }
 
-/// How an entry is called in a message.
+/// The name of an entry in a message.
 fn name_of<'a>(label: Option<&'a Text<'_>>) -> &'a str {
     label.map_or("the provider", |label| &label.value)
 }

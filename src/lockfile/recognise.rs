@@ -1,11 +1,10 @@
 //! Recognising lock files in the form in which OpenTofu and Terraform write them, many times faster than a parser of all
-//! HCL reads them (spec section 3, "Writing").
+//! HCL reads them. `SaveLocksToBytes` in OpenTofu's `internal/depsfile/locks_file.go` writes that form.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::AttributeLayout;
-use super::written::{Attribute, Text, WrittenEntry};
+use super::written::{Attribute, AttributeLayout, Text, WrittenEntry};
 
 /// The `provider` blocks of a text, if it has this form; none if it has any other, right or wrong.
 ///

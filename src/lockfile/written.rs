@@ -1,9 +1,7 @@
-//! The `provider` block as it is written, before its values are judged.
+//! The `provider` block as it is written, before its values are checked.
 
 use std::borrow::Cow;
 use std::ops::Range;
-
-use super::AttributeLayout;
 
 /// A `provider` block. What is missing or not of the right type is none and was reported.
 pub(super) struct WrittenEntry<'a> {
@@ -26,4 +24,18 @@ pub(super) struct Attribute<T> {
 pub(super) struct Text<'a> {
     pub(super) value: Cow<'a, str>,
     pub(super) span: Range<usize>,
+}
+
+/// Where the parts of an attribute are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct AttributeLayout {
+    pub(super) key: Range<usize>,
+    pub(super) value: Range<usize>,
+}
+
+impl AttributeLayout {
+    /// From the key to the end of the value.
+    pub(super) fn span(&self) -> Range<usize> {
+        self.key.start..self.value.end
+    }
 }

@@ -7,9 +7,9 @@ use crate::address::{AddressError, ProviderAddress};
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
 use crate::dialect::Dialect;
+use crate::hcl::Fault;
 
 use super::constant::Deferred;
-use super::lex::Fault;
 use super::syntax::{Block, Body, Expression, Items, Name};
 
 /// What a file holds that matters.

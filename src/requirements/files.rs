@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::io;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
 use crate::dialect::Dialect;
-use crate::regular_file;
+use crate::files::{self, join};
 
 /// The largest file that is read; a larger one is no configuration that a person or a tool wrote.
 pub(super) const MAX_FILE_SIZE: u64 = 32 << 20;
@@ -22,7 +22,7 @@ pub(super) struct ModuleFiles {
     pub foreign: bool,
 }
 
-/// Finds the configuration files of a directory (spec section 5). `x.tofu` hides `x.tf`, `x.tofu.json` hides `x.tf.json`.
+/// Finds the configuration files of a directory, as OpenTofu's `internal/configs/parser_config_dir.go` does. `x.tofu` hides `x.tf`, `x.tofu.json` hides `x.tf.json`.
 pub(super) fn module_files(directory: &Path, dialect: Dialect) -> io::Result<ModuleFiles> {
     let names = file_names(directory)?;
     let mut files = ModuleFiles::default();
@@ -91,29 +91,9 @@ fn visible<'a>(
 
 /// Reads a file of text. Bytes that are not UTF-8, as old comments hold them, become U+FFFD.
 pub(super) fn read_source(path: &Path) -> Result<Arc<SourceFile>> {
-    let bytes = regular_file::read(path, MAX_FILE_SIZE).map_err(|error| Diagnostic::io("read", path, &error))?;
+    let bytes = files::read(path, MAX_FILE_SIZE).map_err(|error| Diagnostic::io("read", path, &error))?;
     let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
     Ok(SourceFile::new(path, text))
-}
-
-/// Joins a relative path to a directory and removes `.` and `..` by the text alone, as the tools do; `.` stays when
-/// nothing else is left.
-pub(super) fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
-    let mut joined = PathBuf::new();
-    for component in directory.join(relative).components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => match joined.components().next_back() {
-                Some(Component::Normal(_)) => {
-                    joined.pop();
-                }
-                Some(Component::RootDir | Component::Prefix(_)) => {}
-                _ => joined.push(".."),
-            },
-            other => joined.push(other),
-        }
-    }
-    if joined.as_os_str().is_empty() { PathBuf::from(".") } else { joined }
 }
 
 /// The error for a directory that holds nothing to read.

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::regular_file;
+use crate::files;
 use crate::version::Version;
 
 use super::decode::Call;
@@ -91,7 +91,7 @@ impl Installed {
 impl Manifest {
     /// Reads the file. That there is none only means that nothing is installed.
     pub(super) fn read(path: &Path) -> Result<Self> {
-        let bytes = match regular_file::read(path, MAX_FILE_SIZE) {
+        let bytes = match files::read(path, MAX_FILE_SIZE) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(Diagnostic::io("read", path, &error).into()),

@@ -19,8 +19,6 @@ use crate::dialect::Dialect;
 mod constant;
 mod decode;
 mod files;
-mod json;
-mod lex;
 mod manifest;
 mod module;
 mod native;

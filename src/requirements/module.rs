@@ -8,13 +8,14 @@ use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::dialect::Dialect;
+use crate::files::join;
+use crate::hcl::{Fault, json};
 
 use super::DeclarationKind;
 use super::decode::{self, Call, CallSource, Contents, Import, ProviderBlock, ProviderReference, Resource};
 use super::files::{self, ModuleFiles};
-use super::lex::Fault;
+use super::native;
 use super::syntax::Items;
-use super::{json, native};
 
 /// A module directory that was read. What it holds depends on the directory's files and the dialect only.
 #[derive(Debug)]
@@ -124,7 +125,7 @@ impl Module {
 
     /// The directory that a local source leads to.
     pub(super) fn join(&self, source: &str) -> PathBuf {
-        files::join(&self.directory, source.replace('\\', "/"))
+        join(&self.directory, source.replace('\\', "/"))
     }
 
     /// What is wrong with the module's own files.

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::lex::{Fault, skip_comment, skip_nested};
+use crate::hcl::Fault;
+use crate::hcl::scan::{skip_comment, skip_nested};
 
 /// An argument or a block of a body. All ranges are byte ranges of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]

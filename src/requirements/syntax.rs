@@ -11,9 +11,9 @@ use hcl_edit::expr::{Expression as EditExpression, ObjectKey};
 use hcl_edit::template::StringTemplate;
 
 use super::constant::{self, Deferred};
-use super::json::{self, Kind, Member};
-use super::lex::Fault;
 use super::native::{self, Content, Item};
+use crate::hcl::Fault;
+use crate::hcl::json::{self, Kind, Member};
 
 /// A name with its place, including quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -374,7 +374,7 @@ impl<'a> Expression<'a> {
             names.push(rest[..length].to_owned());
             rest = rest[length..].trim_start();
             while rest.starts_with('[') {
-                let end = super::lex::skip_nested(rest.as_bytes(), 0).and_then(Result::ok).ok_or_else(fault)?;
+                let end = crate::hcl::scan::skip_nested(rest.as_bytes(), 0).and_then(Result::ok).ok_or_else(fault)?;
                 rest = rest[end..].trim_start();
             }
             match rest.strip_prefix('.') {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Result};
+use crate::files::join;
 
 use super::constant::Deferred;
 use super::decode::{self, Call, CallSource};
@@ -95,7 +96,7 @@ impl<'a> Walk<'a> {
 
     fn root(&mut self) {
         let dialect = self.options.dialect;
-        let shown = files::join(self.root, "");
+        let shown = join(self.root, "");
         let canonical = match shown.canonicalize() {
             Ok(canonical) => canonical,
             Err(error) => return self.errors.push(Diagnostic::io("read the directory", self.root, &error)),
@@ -204,7 +205,7 @@ impl<'a> Walk<'a> {
                 self.missing(call, message);
             }
             Some(installed) => {
-                let directory = files::join(self.root, installed.dir);
+                let directory = join(self.root, installed.dir);
                 self.visit(&Visit { directory, key, local: false, call });
             }
             None => self.not_installed(call, &key, Some(&source)),
@@ -233,7 +234,7 @@ impl<'a> Walk<'a> {
     fn installed(&mut self, key: &str) -> Option<&Installed> {
         let manifest = self.manifest.get_or_insert_with(|| {
             let path = self.options.data_directory.join("modules").join("modules.json");
-            Manifest::read(&files::join(self.root, path)).unwrap_or_else(|error| {
+            Manifest::read(&join(self.root, path)).unwrap_or_else(|error| {
                 self.errors.extend(error);
                 Manifest::default()
             })

@@ -14,9 +14,9 @@ use toml::Spanned;
 use super::{FILE_NAME, PlatformSelection, Policy, RootFilter, Settings, TrustRule, parse_duration, parse_glob};
 use crate::address::{AddressError, Hostname};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile};
+use crate::files;
 use crate::provider_pattern::PatternError;
 use crate::provider_spec::{ProviderPatternSpec, ProviderSpec};
-use crate::regular_file;
 
 /// The largest settings file that is read, in bytes; nobody writes a larger one.
 const SIZE_LIMIT: u64 = 1 << 20;
@@ -71,7 +71,7 @@ impl Settings {
     pub fn find(root: &Path, shown: impl Fn(&Path) -> PathBuf) -> Result<Self> {
         for directory in root.ancestors() {
             let path = directory.join(FILE_NAME);
-            let text = regular_file::read(&path, SIZE_LIMIT).and_then(|bytes| {
+            let text = files::read(&path, SIZE_LIMIT).and_then(|bytes| {
                 String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
             });
             match text {

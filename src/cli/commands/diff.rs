@@ -167,7 +167,7 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
 fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
     let side = |path: &Path| {
         let name = if path.is_dir() { path.join(LOCK_FILE_NAME) } else { path.to_owned() };
-        let bytes = lockfile::file::read(&name)?;
+        let bytes = lockfile::read(&name)?;
         Ok::<_, Diagnostics>(Side { name, bytes })
     };
     let (old, new) = (side(old)?, side(new.unwrap_or(Path::new(LOCK_FILE_NAME)))?);
@@ -248,7 +248,7 @@ impl Revisions {
             let old = self.old.side(&path, content(old.get(&path)));
             let new = match &self.new {
                 Some(revision) => revision.side(&path, content(new_object(&path))),
-                None => Side { name: path.clone(), bytes: lockfile::file::read(&path)? },
+                None => Side { name: path.clone(), bytes: lockfile::read(&path)? },
             };
             Ok(Pair { path, old, new })
         };
@@ -259,7 +259,7 @@ impl Revisions {
 /// Prints a lock file with one line per provider. One that cannot be parsed is printed as it is, because `git diff` has
 /// nothing else to show.
 fn textconv(path: &Path, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
-    let bytes = lockfile::file::read(path)?.unwrap_or_default();
+    let bytes = lockfile::read(path)?.unwrap_or_default();
     let dialect = global.dialect.or_else(|| lockfile::detect_dialect(&bytes)).unwrap_or_default();
     match lockfile::parse(path, &bytes, dialect).lock_file {
         Some(lock_file) => ui.print(&text::summary(lock_file.locks())),

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use provlock::diagnostic::Result;
-use provlock::lockfile::file::{self, Replacement};
+use provlock::files::{self, Replacement};
 use provlock::ops::LockRequest;
 use provlock::provider_spec::ProviderSpec;
 
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     }
     let writes = !arguments.check && !arguments.dry_run;
     let write =
-        |_, lock_file: Option<Replacement<'_>>| if writes { file::write_all(lock_file.as_slice()) } else { Ok(()) };
+        |_, lock_file: Option<Replacement<'_>>| if writes { files::write_all(lock_file.as_slice()) } else { Ok(()) };
     let request = |_, root| LockRequest { minimum_age: ages.of(root), ..batch.request(root) };
     let downloads = ui.progress(arguments.source.asked(batch.providers()).as_deref());
     let results = batch.lock(&sources, request, &write, &downloads);

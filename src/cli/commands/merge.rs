@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{Code, CommandLine, Diagnostic, Diagnostics, Help, Result, Severity};
 use provlock::dialect::Dialect;
+use provlock::files;
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, LockFile, Locks};
 
@@ -176,7 +177,7 @@ impl Merge<'_> {
         }
         let result = merge::with_markers(&self.ours, &self.theirs, &merged, &self.style)?;
         if result != self.target_bytes {
-            lockfile::file::write(self.target, Some(&self.target_bytes), &result)?;
+            files::write(self.target, Some(&self.target_bytes), &result)?;
         }
         let path = self.shown.display();
         let help = Help::text(format!("choose a side of each conflict in {path}, or run: "))
@@ -211,7 +212,7 @@ impl Merge<'_> {
 fn read(path: &Path) -> Result<Vec<u8>> {
     let missing =
         || Diagnostic::error(Code::LockFileMissing, format!("there is no lock file {}", path.display())).into();
-    lockfile::file::read(path)?.ok_or_else(missing)
+    lockfile::read(path)?.ok_or_else(missing)
 }
 
 fn dialect<const N: usize>(global: &GlobalArgs, files: [&Vec<u8>; N]) -> Dialect {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::{Args, Subcommand};
 use provlock::diagnostic::Result;
+use provlock::files;
 use provlock::lockfile;
 use provlock::lockfile::LOCK_FILE_NAME;
 
@@ -81,7 +82,7 @@ fn write(ui: &Ui) -> Result<()> {
 
 /// Adds the line at the end, where it wins over any before it.
 fn add_line(path: &Path) -> Result<()> {
-    let old = lockfile::file::read(path)?;
+    let old = lockfile::read(path)?;
     let mut new = old.clone().unwrap_or_default();
     let line_break: &[u8] = if new.windows(2).any(|pair| pair == b"\r\n") { b"\r\n" } else { b"\n" };
     if !new.is_empty() && !new.ends_with(b"\n") {
@@ -89,5 +90,5 @@ fn add_line(path: &Path) -> Result<()> {
     }
     new.extend_from_slice(ATTRIBUTES_LINE.as_bytes());
     new.extend_from_slice(line_break);
-    lockfile::file::write(path, old.as_deref(), &new)
+    files::write(path, old.as_deref(), &new)
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use provlock::diagnostic::{Code, Diagnostic, Help, Result};
-use provlock::lockfile::file::SIZE_LIMIT;
+use provlock::lockfile::SIZE_LIMIT;
 use provlock::lockfile::merge::MarkerStyle;
 
 use crate::cli::invalid_argument;

@@ -3,9 +3,10 @@
 use std::ops::Range;
 
 use super::hash_list::{self, Surroundings};
+use crate::hcl::trivia::{self, Kind, tokens};
 use crate::lockfile::canonical::push_hashes_attribute;
-use crate::lockfile::trivia::{self, Kind, tokens};
-use crate::lockfile::{AttributeLayout, Entry, LockedProvider};
+use crate::lockfile::written::AttributeLayout;
+use crate::lockfile::{Entry, LockedProvider};
 
 /// The gap before `=` that OpenTofu writes after `version`, in a block with and in one without `constraints`.
 const ALIGNED: &str = "     ";

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use crate::diagnostic::Location;
 use crate::hash::Hash;
+use crate::hcl::trivia::{Kind, Token, tokens};
 
 use crate::lockfile::Entry;
 use crate::lockfile::canonical::quoted;
-use crate::lockfile::trivia::{Kind, Token, tokens};
 
 /// What a list's surroundings say about how it is written.
 pub(super) struct Surroundings<'a> {

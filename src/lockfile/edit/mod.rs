@@ -1,4 +1,4 @@
-//! Editing a lock file so that only what changed differs (spec section 3, "Writing").
+//! Editing a lock file so that only what changed differs.
 
 mod block;
 mod hash_list;
@@ -8,14 +8,13 @@ use std::path::Path;
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::hash::Hash;
+use crate::hcl::trivia::{self, Kind, tokens};
 
 use crate::lockfile::canonical::{canonical_text, is_header_line, push_block};
-use crate::lockfile::file::SIZE_LIMIT;
 use crate::lockfile::parse::{BYTE_ORDER_MARK, parse};
 use crate::lockfile::recognise::recognise;
-use crate::lockfile::trivia::{self, Kind, tokens};
 use crate::lockfile::written::{Attribute, Text, WrittenEntry};
-use crate::lockfile::{LockFile, LockedProvider, Locks};
+use crate::lockfile::{LockFile, LockedProvider, Locks, SIZE_LIMIT};
 
 impl LockFile {
     /// The file's bytes when it records `new`, with only what differs changed: comments, blank lines, the order of
@@ -42,7 +41,7 @@ impl LockFile {
 
     fn edited_text(&self, new: &Locks) -> String {
         let text = &self.file.text;
-        let line_break = trivia::dominating_line_break(text);
+        let line_break = trivia::dominant_line_break(text);
         if text.trim().is_empty() {
             return canonical_text(new, self.dialect).replace('\n', line_break);
         }

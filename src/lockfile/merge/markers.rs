@@ -8,8 +8,8 @@ use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 
 use super::{Conflict, ConflictReason, Merged};
+use crate::hcl::trivia::dominant_line_break;
 use crate::lockfile::canonical::push_block;
-use crate::lockfile::trivia::dominating_line_break;
 use crate::lockfile::{LockFile, LockedProvider, parse};
 
 /// How many characters a marker has unless git is told otherwise (`conflict-marker-size` in gitattributes(5)).
@@ -144,7 +144,7 @@ pub fn with_markers(ours: &LockFile, theirs: &LockFile, merged: &Merged, style: 
     }
     let lock_file = parse(&ours.file.path, &bytes, ours.dialect).lock_file.ok_or_else(|| unreadable(ours))?;
     let text = &lock_file.file.text;
-    let line_break = dominating_line_break(text);
+    let line_break = dominant_line_break(text);
     let (our_blocks, their_blocks) = (blocks(&lock_file), blocks(theirs));
     let mut conflicts: Vec<_> =
         merged.conflicts.iter().filter_map(|c| Some((our_blocks.get(&c.address)?.clone(), c))).collect();

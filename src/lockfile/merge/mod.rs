@@ -1,4 +1,4 @@
-//! Three-way merge of lock files, entry by entry, and the conflict markers that git leaves in them (issue 5, item 6).
+//! Three-way merge of lock files, entry by entry, and the conflict markers that git leaves in them.
 
 mod markers;
 #[cfg(test)]

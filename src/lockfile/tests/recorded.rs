@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use super::super::{LockFile, parse, trivia};
+use super::super::{LockFile, parse};
 use crate::dialect::Dialect;
+use crate::hcl::trivia;
 
 fn files() -> BTreeMap<String, Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/locks/recorded");

@@ -12,9 +12,8 @@ use crate::diagnostic::{Diagnostic, Location};
 use crate::dialect::Dialect;
 
 mod conformance;
-mod json;
-mod lex;
 mod modules;
+mod native;
 mod rewrite;
 mod syntaxes;
 

@@ -12,7 +12,7 @@ const MAX_DEPTH: usize = 10_000;
 
 /// Where a text is not what it should be, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     /// Byte range in the file.
     pub span: Range<usize>,
     /// A lower-case fragment.
@@ -20,7 +20,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    pub(super) fn new(span: Range<usize>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(span: Range<usize>, message: impl Into<String>) -> Self {
         Self { span, message: message.into() }
     }
 }
@@ -39,7 +39,7 @@ enum Open {
 }
 
 /// The end of the bracket, string or heredoc that starts at `at`; `None` when none starts there.
-pub(super) fn skip_nested(text: &[u8], at: usize) -> Option<Result<usize, Fault>> {
+pub(crate) fn skip_nested(text: &[u8], at: usize) -> Option<Result<usize, Fault>> {
     let (first, next) = opening(text, at)?;
     let mut skipper = Skipper { text, open: vec![(at, first)] };
     Some(skipper.run(next))
@@ -47,7 +47,7 @@ pub(super) fn skip_nested(text: &[u8], at: usize) -> Option<Result<usize, Fault>
 
 /// The end of the comment that starts at `at`: behind `*/`, or at the newline that ends a line comment. `None` when none
 /// starts there.
-pub(super) fn skip_comment(text: &[u8], at: usize) -> Option<Result<usize, Fault>> {
+pub(crate) fn skip_comment(text: &[u8], at: usize) -> Option<Result<usize, Fault>> {
     match (text.get(at)?, text.get(at + 1)) {
         (b'#', _) | (b'/', Some(b'/')) => {
             Some(Ok(memchr::memchr(b'\n', &text[at..]).map_or(text.len(), |length| at + length)))

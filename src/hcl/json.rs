@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::lex::Fault;
+use super::scan::Fault;
 
 /// How deeply arrays and objects may be nested.
 const MAX_DEPTH: usize = 128;
@@ -11,13 +11,13 @@ const MAX_VALUES: usize = 1_000_000;
 
 /// A value with its byte range.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Value {
+pub(crate) struct Value {
     pub span: Range<usize>,
     pub kind: Kind,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Null,
     Bool(bool),
     /// The number as written.
@@ -30,7 +30,7 @@ pub(super) enum Kind {
 
 /// A name and its value.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Member {
+pub(crate) struct Member {
     pub name: String,
     /// The name with its quotes.
     pub name_span: Range<usize>,
@@ -39,7 +39,7 @@ pub(super) struct Member {
 
 impl Value {
     /// What kind of value this is, with its article.
-    pub(super) fn describe(&self) -> &'static str {
+    pub(crate) fn describe(&self) -> &'static str {
         match self.kind {
             Kind::Null => "null",
             Kind::Bool(_) => "a bool",
@@ -52,7 +52,7 @@ impl Value {
 }
 
 /// Reads a whole file (RFC 8259), which may start with a byte order mark.
-pub(super) fn parse(text: &str) -> Result<Value, Fault> {
+pub(crate) fn parse(text: &str) -> Result<Value, Fault> {
     let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     let mut parser = Parser { text, at: start, values: 0 };
     let value = parser.value(0)?;

@@ -2,9 +2,11 @@
 
 use std::ops::Range;
 
+use super::scan;
+
 /// A piece of text between values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// White space within a line.
     Space,
     /// `\n` or `\r\n`.
@@ -19,19 +21,19 @@ pub(super) enum Kind {
 
 /// A piece of text with its place in the text that was scanned.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
-    pub(super) span: Range<usize>,
+pub(crate) struct Token {
+    pub(crate) kind: Kind,
+    pub(crate) span: Range<usize>,
 }
 
 impl Token {
-    pub(super) fn is_comment(&self) -> bool {
+    pub(crate) fn is_comment(&self) -> bool {
         matches!(self.kind, Kind::LineComment | Kind::BlockComment)
     }
 }
 
 /// Splits `text[range]` into tokens. The text must hold no strings, in which a `#` is no comment.
-pub(super) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = Token> {
+pub(crate) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = Token> {
     let mut position = range.start;
     std::iter::from_fn(move || {
         let rest = &text[position..range.end];
@@ -45,11 +47,14 @@ pub(super) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = To
             let space = &rest[..end.unwrap_or(rest.len())];
             let before_break = if rest[space.len()..].starts_with('\n') { space.strip_suffix('\r') } else { None };
             (Kind::Space, before_break.unwrap_or(space).len())
-        } else if first == '#' || rest.starts_with("//") {
-            let line = &rest[..rest.find('\n').unwrap_or(rest.len())];
-            (Kind::LineComment, line.strip_suffix('\r').unwrap_or(line).len())
-        } else if let Some(inside) = rest.strip_prefix("/*") {
-            (Kind::BlockComment, inside.find("*/").map_or(rest.len(), |end| end + 4))
+        } else if let Some(end) = scan::skip_comment(&text.as_bytes()[..range.end], position) {
+            // A block comment that is never closed reaches to the end.
+            let comment = &text[position..end.unwrap_or(range.end)];
+            if comment.starts_with("/*") {
+                (Kind::BlockComment, comment.len())
+            } else {
+                (Kind::LineComment, comment.strip_suffix('\r').unwrap_or(comment).len())
+            }
         } else {
             (Kind::Other, first.len_utf8())
         };
@@ -60,7 +65,7 @@ pub(super) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = To
 }
 
 /// The comments of `text[range]`, which may hold strings.
-pub(super) fn comments(text: &str, range: Range<usize>) -> Vec<&str> {
+pub(crate) fn comments(text: &str, range: Range<usize>) -> Vec<&str> {
     let mut found = Vec::new();
     let mut position = range.start;
     while position < range.end {
@@ -73,36 +78,23 @@ pub(super) fn comments(text: &str, range: Range<usize>) -> Vec<&str> {
                 break;
             }
         }
-        position = string.map_or(range.end, |start| string_end(text, start, range.end));
+        let string_end = |start| scan::skip_nested(&text.as_bytes()[..range.end], start)?.ok();
+        position = string.and_then(string_end).unwrap_or(range.end);
     }
     found
-}
-
-/// Just behind the string that starts at `start`.
-fn string_end(text: &str, start: usize, limit: usize) -> usize {
-    let mut escaped = false;
-    for (offset, byte) in text[start + 1..limit].bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = true,
-            b'"' => return start + offset + 2,
-            _ => {}
-        }
-    }
-    limit
 }
 
 /// Where the line that `position` is on ends: before its line break, behind comments that start on it.
 ///
 /// From `position` on, the line must hold nothing but white space and comments.
-pub(super) fn line_end(text: &str, position: usize) -> usize {
+pub(crate) fn line_end(text: &str, position: usize) -> usize {
     tokens(text, position..text.len())
         .find(|token| matches!(token.kind, Kind::LineBreak | Kind::Other))
         .map_or(text.len(), |token| token.span.start)
 }
 
 /// Just behind the line break that starts at `position`, if one does.
-pub(super) fn skip_line_break(text: &str, position: usize) -> usize {
+pub(crate) fn skip_line_break(text: &str, position: usize) -> usize {
     let rest = &text[position..];
     match rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')) {
         Some(behind) => text.len() - behind.len(),
@@ -111,18 +103,18 @@ pub(super) fn skip_line_break(text: &str, position: usize) -> usize {
 }
 
 /// The start of the line that `position` is on.
-pub(super) fn line_start(text: &str, position: usize) -> usize {
+pub(crate) fn line_start(text: &str, position: usize) -> usize {
     text[..position].rfind('\n').map_or(0, |line_break| line_break + 1)
 }
 
 /// The white space that the line of `position` starts with, or none when something else precedes `position`.
-pub(super) fn indentation(text: &str, position: usize) -> Option<&str> {
+pub(crate) fn indentation(text: &str, position: usize) -> Option<&str> {
     let before = &text[line_start(text, position)..position];
     before.chars().all(char::is_whitespace).then_some(before)
 }
 
 /// The line break that most lines of the text end with.
-pub(super) fn dominating_line_break(text: &str) -> &'static str {
+pub(crate) fn dominant_line_break(text: &str) -> &'static str {
     let with_return = text.matches("\r\n").count();
     let all = text.matches('\n').count();
     if with_return * 2 > all { "\r\n" } else { "\n" }

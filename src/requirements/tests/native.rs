@@ -7,7 +7,7 @@ use hcl_edit::Span;
 use hcl_edit::structure::{Body, Structure};
 use proptest::prelude::*;
 
-use crate::requirements::lex::{skip_comment, skip_nested};
+use crate::hcl::scan::{skip_comment, skip_nested};
 use crate::requirements::native::{Content, Item, block_items, file_items};
 
 /// The text that is skipped from the start.

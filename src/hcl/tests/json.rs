@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::requirements::json::{Kind, Value, parse};
+use crate::hcl::json::{Kind, Value, parse};
 
 /// Whether every value's text is where its span says.
 fn spans_hold(text: &str, value: &Value) -> bool {

@@ -1,0 +1,9 @@
+//! What the readers of HCL texts share. Values are parsed by hcl-edit, where they matter.
+
+pub(crate) mod json;
+pub(crate) mod scan;
+#[cfg(test)]
+mod tests;
+pub(crate) mod trivia;
+
+pub(crate) use scan::Fault;

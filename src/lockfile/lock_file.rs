@@ -1,0 +1,137 @@
+//! A lock file's text, what it records, and where.
+
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::address::ProviderAddress;
+use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
+use crate::dialect::Dialect;
+use crate::files;
+use crate::hash::Hash;
+
+use super::locks::{LockedProvider, Locks};
+use super::written::AttributeLayout;
+
+/// Name of the lock file, in every root module.
+pub const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
+
+/// The largest lock file that is read, in bytes: hundreds of times a large one, and small enough that even the worst
+/// 4 MiB take less than a gigabyte to parse.
+pub const SIZE_LIMIT: u64 = 4 * 1024 * 1024;
+
+/// Reads a lock file's bytes; none if there is no such file.
+///
+/// # Errors
+/// What is not a regular file, is larger than [`SIZE_LIMIT`] or cannot be read.
+pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
+    match files::read(path, SIZE_LIMIT) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Diagnostic::io("read", path, &error).into()),
+    }
+}
+
+/// A lock file that was read: its bytes, what they say, and where they say it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockFile {
+    pub(super) file: Arc<SourceFile>,
+    pub(super) bytes: Vec<u8>,
+    pub(super) dialect: Dialect,
+    pub(super) locks: Locks,
+    pub(super) entries: Vec<Entry>,
+    /// The index of each provider's entry.
+    pub(super) indexes: BTreeMap<ProviderAddress, usize>,
+    /// Every top-level block, in file order.
+    pub(super) blocks: Vec<TopLevelBlock>,
+    /// Whether no file exists yet, so that a header has to be written even when nothing is locked.
+    pub(super) is_new: bool,
+}
+
+/// One `provider` block, in file order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The provider.
+    pub address: ProviderAddress,
+    /// What is recorded about it.
+    pub provider: LockedProvider,
+    /// The block's label, the provider's address.
+    pub block: Location,
+    /// The value of `version`.
+    pub version: Location,
+    /// The value of `constraints`, if that is there.
+    pub constraints: Option<Location>,
+    /// The items of `hashes` in file order; a hash that is written twice is here twice.
+    pub hashes: Vec<(Hash, Location)>,
+    pub(super) layout: BlockLayout,
+}
+
+/// What [`parse`] found: every problem at once, and the lock file when none of them is an error.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parsed {
+    /// The lock file, unless there is an error.
+    pub lock_file: Option<LockFile>,
+    /// Errors and warnings, in file order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A top-level block's place, and which entry it is; none for a `module` block.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TopLevelBlock {
+    pub(super) span: Range<usize>,
+    pub(super) entry: Option<usize>,
+}
+
+/// Where the parts of a `provider` block are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct BlockLayout {
+    pub(super) span: Range<usize>,
+    /// Just behind the last label.
+    pub(super) label_end: usize,
+    pub(super) version: AttributeLayout,
+    pub(super) constraints: Option<AttributeLayout>,
+    pub(super) hashes: Option<AttributeLayout>,
+}
+
+impl LockFile {
+    /// The lock file of a path where no file is yet. Editing it always gives a file with a header.
+    pub fn empty(path: &Path, dialect: Dialect) -> Self {
+        Self {
+            file: SourceFile::new(path, ""),
+            bytes: Vec::new(),
+            dialect,
+            locks: Locks::new(),
+            entries: Vec::new(),
+            indexes: BTreeMap::new(),
+            blocks: Vec::new(),
+            is_new: true,
+        }
+    }
+
+    /// What the file records.
+    pub fn locks(&self) -> &Locks {
+        &self.locks
+    }
+
+    /// The `provider` blocks in file order.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The `provider` block of one provider.
+    pub fn entry(&self, address: &ProviderAddress) -> Option<&Entry> {
+        self.indexes.get(address).map(|index| &self.entries[*index])
+    }
+
+    /// The bytes that were read, with a byte order mark if there was one.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The text that locations refer to, which is without a byte order mark.
+    pub fn file(&self) -> &Arc<SourceFile> {
+        &self.file
+    }
+}

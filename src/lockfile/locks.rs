@@ -1,0 +1,22 @@
+//! What a lock file records, whatever its text looks like.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::address::ProviderAddress;
+use crate::constraint::ConstraintList;
+use crate::hash::Hash;
+use crate::version::Version;
+
+/// What a lock file records about one provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockedProvider {
+    /// The selected version.
+    pub version: Version,
+    /// The configuration's constraints when it was selected; may be empty.
+    pub constraints: ConstraintList,
+    /// The packages that are accepted; may be empty.
+    pub hashes: BTreeSet<Hash>,
+}
+
+/// What a lock file records, in the order in which it is written.
+pub type Locks = BTreeMap<ProviderAddress, LockedProvider>;
