@@ -28,6 +28,7 @@ pub mod files;
 pub mod hash;
 mod hcl;
 pub mod lockfile;
+mod modules;
 pub mod net;
 mod once_map;
 pub mod ops;

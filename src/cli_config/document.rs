@@ -5,24 +5,24 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::syntax::{self, Entry, Node, Value};
-use super::token::quotable;
+use super::credentials::token::quotable;
+use super::syntax::{self, Member, Node, Value};
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 
-/// Larger files are no configuration.
+/// The largest CLI configuration file that is read, in bytes.
 pub(super) const SIZE_LIMIT: u64 = 1 << 20;
 
 /// A file that was read.
-pub(super) struct Document {
+pub(super) struct ConfigFile {
     file: Arc<SourceFile>,
-    entries: Vec<Entry>,
+    members: Vec<Member>,
 }
 
 /// The content of a block, or of the whole file.
 #[derive(Clone, Copy)]
 pub(super) struct Body<'a> {
     file: &'a Arc<SourceFile>,
-    entries: &'a [Entry],
+    members: &'a [Member],
 }
 
 /// Something from a file and where it stands.
@@ -31,7 +31,7 @@ pub(super) struct Located<T> {
     pub(super) location: Location,
 }
 
-impl Document {
+impl ConfigFile {
     pub(super) fn read(path: &Path) -> Result<Self> {
         Self::parse(path, &read_text(path)?)
     }
@@ -40,14 +40,14 @@ impl Document {
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
         let file = SourceFile::new(path, quotable(text));
         match syntax::parse(text) {
-            Ok(Node { value: Value::Object(entries), .. }) => Ok(Self { file, entries }),
+            Ok(Node { value: Value::Object(members), .. }) => Ok(Self { file, members }),
             Ok(root) => Err(invalid("the file must hold blocks", Location::new(&file, root.span)).into()),
-            Err(error) => Err(invalid(error.message, Location::new(&file, error.offset..error.offset)).into()),
+            Err(fault) => Err(invalid(fault.message, Location::new(&file, fault.span)).into()),
         }
     }
 
     pub(super) fn body(&self) -> Body<'_> {
-        Body { file: &self.file, entries: &self.entries }
+        Body { file: &self.file, members: &self.members }
     }
 }
 
@@ -74,14 +74,14 @@ pub(super) fn read_text(path: &Path) -> Result<String> {
 impl<'a> Body<'a> {
     /// The names of all arguments and blocks, with their places.
     pub(super) fn keys(self) -> impl Iterator<Item = Located<&'a str>> {
-        self.entries.iter().map(move |entry| self.located(entry.key.as_str(), entry))
+        self.members.iter().map(move |member| self.located(member.key.as_str(), member))
     }
 
     /// The blocks of a type that takes no label.
     pub(super) fn blocks(self, name: &str) -> Result<Vec<Located<Body<'a>>>> {
         let mut blocks = Vec::new();
-        for entry in self.entries.iter().filter(|entry| entry.key == name) {
-            self.add_blocks(entry, &mut blocks)?;
+        for member in self.members.iter().filter(|member| member.key == name) {
+            self.add_blocks(member, &mut blocks)?;
         }
         Ok(blocks)
     }
@@ -98,31 +98,31 @@ impl<'a> Body<'a> {
     /// Everything inside this block, all of which must be blocks.
     pub(super) fn inner_blocks(self) -> Result<Vec<(&'a str, Located<Body<'a>>)>> {
         let mut inner = Vec::new();
-        for entry in self.entries {
+        for member in self.members {
             let mut blocks = Vec::new();
-            self.add_blocks(entry, &mut blocks)?;
-            inner.extend(blocks.into_iter().map(|block| (entry.key.as_str(), block)));
+            self.add_blocks(member, &mut blocks)?;
+            inner.extend(blocks.into_iter().map(|block| (member.key.as_str(), block)));
         }
         Ok(inner)
     }
 
     /// In JSON, several blocks of a type are a list of objects.
-    fn add_blocks(self, entry: &'a Entry, blocks: &mut Vec<Located<Body<'a>>>) -> Result<()> {
-        let nodes = match &entry.node.value {
+    fn add_blocks(self, member: &'a Member, blocks: &mut Vec<Located<Body<'a>>>) -> Result<()> {
+        let nodes = match &member.node.value {
             Value::List(items) => items.as_slice(),
-            _ => std::slice::from_ref(&entry.node),
+            _ => std::slice::from_ref(&member.node),
         };
         for node in nodes {
-            let Value::Object(entries) = &node.value else {
-                return Err(self.invalid(format!("\"{}\" must be a block", entry.key), node).into());
+            let Value::Object(members) = &node.value else {
+                return Err(self.invalid(format!("\"{}\" must be a block", member.key), node).into());
             };
-            blocks.push(self.located(Body { file: self.file, entries }, entry));
+            blocks.push(self.located(Body { file: self.file, members }, member));
         }
         Ok(())
     }
 
     fn argument(self, name: &str) -> Option<&'a Node> {
-        self.entries.iter().rfind(|entry| entry.key == name).map(|entry| &entry.node)
+        self.members.iter().rfind(|member| member.key == name).map(|member| &member.node)
     }
 
     /// A text argument.
@@ -171,8 +171,8 @@ impl<'a> Body<'a> {
 
     /// Every argument that is a text, by name; others are left out.
     pub(super) fn texts(self) -> impl Iterator<Item = (&'a str, Located<&'a str>)> {
-        self.entries.iter().filter_map(move |entry| match &entry.node.value {
-            Value::String(text) => Some((entry.key.as_str(), self.located(text.as_str(), entry))),
+        self.members.iter().filter_map(move |member| match &member.node.value {
+            Value::String(text) => Some((member.key.as_str(), self.located(text.as_str(), member))),
             _ => None,
         })
     }
@@ -190,7 +190,7 @@ impl<'a> Body<'a> {
         invalid(message, Location::new(self.file, node.span.clone()))
     }
 
-    fn located<T>(self, value: T, entry: &Entry) -> Located<T> {
-        Located { value, location: Location::new(self.file, entry.key_span.clone()) }
+    fn located<T>(self, value: T, member: &Member) -> Located<T> {
+        Located { value, location: Location::new(self.file, member.key_span.clone()) }
     }
 }

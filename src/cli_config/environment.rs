@@ -46,7 +46,7 @@ impl Environment {
             .find_map(|variable| self.variable(variable).map(|path| (variable, self.current_directory.join(path))))
     }
 
-    /// The main configuration files in the order they are looked for; the first that exists counts (spec section 10).
+    /// The main configuration files in the order they are looked for; the first that exists counts.
     pub(super) fn configuration_files(&self, dialect: Dialect) -> Vec<PathBuf> {
         let names: &[&str] = match (dialect, cfg!(windows)) {
             (Dialect::Tofu, false) => &[".tofurc", ".terraformrc"],

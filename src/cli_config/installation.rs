@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
+use super::credentials::token::shown_url;
 use super::document::{Body, Located, invalid};
-use super::token::shown_url;
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Location, Result};
 use crate::dialect::Dialect;
@@ -94,7 +94,7 @@ pub(super) fn read(block: &Located<Body<'_>>, base: &Path, dialect: Dialect) -> 
         }
         for (address, path) in method.value.texts() {
             let address = ProviderAddress::parse(address, dialect)
-                .map_err(|error| invalid(format!("{address:?} is no provider address: {error}"), path.location))?;
+                .map_err(|error| invalid(format!("{address:?} is not a provider address: {error}"), path.location))?;
             dev_overrides.insert(address, base.join(path.value));
         }
     }

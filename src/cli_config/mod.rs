@@ -1,19 +1,17 @@
-//! The CLI configuration (`.tofurc`), credentials and credentials helpers (spec section 10).
+//! The [CLI configuration](https://opentofu.org/docs/cli/config/config-file/) (`.tofurc`), credentials and credentials
+//! helpers, as OpenTofu's `internal/command/cliconfig` reads them.
 //!
 //! [`load`] reads the files that the two programs would read; [`Credentials`] answers which token a host gets.
 
 mod credentials;
-mod credentials_file;
 mod document;
 mod environment;
-mod helper;
 mod installation;
 mod oci;
 pub(crate) mod program;
 mod syntax;
 #[cfg(test)]
 mod tests;
-mod token;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,13 +19,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use credentials::{Credentials, CredentialsOrigin, Forgotten, token_variable};
+pub use credentials::token::{Token, shown_url, token_variable};
+pub use credentials::{Credentials, CredentialsOrigin, Forgotten};
 pub use environment::Environment;
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin};
-pub use token::{Token, shown_url};
 
-use self::document::{Body, Document, Located, invalid};
+use self::document::{Body, ConfigFile, Located, invalid};
 use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result};
 use crate::dialect::Dialect;
@@ -96,8 +94,8 @@ pub fn load(environment: &Environment, dialect: Dialect) -> Result<CliConfig> {
     let mut errors = Diagnostics::default();
     for path in loader.files(&mut errors) {
         loader.config.debug.push(format!("reading the CLI configuration {}", path.display()));
-        match Document::read(&path) {
-            Ok(document) => loader.add(document.body(), &mut errors),
+        match ConfigFile::read(&path) {
+            Ok(file) => loader.add(file.body(), &mut errors),
             Err(more) => errors.extend(more),
         }
     }
@@ -127,8 +125,8 @@ impl Loader<'_> {
             self.config.warnings.push(Diagnostic::warning(Code::InvalidCliConfiguration, message));
             return Vec::new();
         }
-        let candidates = self.environment.configuration_files(self.dialect);
-        let mut files: Vec<_> = candidates.into_iter().find(|path| path.is_file()).into_iter().collect();
+        let main = self.environment.configuration_files(self.dialect);
+        let mut files: Vec<_> = main.into_iter().find(|path| path.is_file()).into_iter().collect();
         if let Some(directory) = self.environment.configuration_directory(self.dialect) {
             match configuration_files_in(&directory) {
                 Ok(more) => files.extend(more),

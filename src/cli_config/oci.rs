@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::credentials::token::Token;
 use super::document::{Body, Located, invalid};
-use super::token::Token;
 use crate::diagnostic::{Location, Result};
 
 /// An `oci_credentials` block.

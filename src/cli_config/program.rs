@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// More than this on stdout is no answer.
+/// The most that is read from stdout, in bytes; an answer is shorter.
 const STDOUT_LIMIT: u64 = 1 << 20;
 /// What is kept of stderr, and shown of any output.
 const MESSAGE_LIMIT: usize = 4096;

@@ -2,9 +2,13 @@
 //!
 //! HCL 1, not the HCL 2 of configurations: keys may be quoted (`dev_overrides { "acme/gamma" = "." }`), there are no
 //! expressions, and `name = {…}` and `name {…}` are the same. One lenient reader does for both forms, since `:` and commas
-//! mean nothing else in HCL 1.
+//! mean nothing else in HCL 1. That is why it shares no more than comments with the readers of HCL 2 and of JSON: it follows
+//! OpenTofu's `github.com/hashicorp/hcl` v1.
 
 use std::ops::Range;
+
+use crate::hcl::Fault;
+use crate::hcl::scan::skip_comment;
 
 /// A value and where it stands.
 #[derive(Debug)]
@@ -22,25 +26,18 @@ pub(super) enum Value {
     Null,
     List(Vec<Node>),
     /// In the order of the file; keys may repeat. A label is a key of an object around the block's body.
-    Object(Vec<Entry>),
+    Object(Vec<Member>),
 }
 
 /// One `key = value`, or `key {…}`.
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct Member {
     pub(super) key: String,
     pub(super) key_span: Range<usize>,
     pub(super) node: Node,
 }
 
-/// What is wrong, and at which byte.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct SyntaxError {
-    pub(super) offset: usize,
-    pub(super) message: &'static str,
-}
-
-type Parsed<T> = Result<T, SyntaxError>;
+type Parsed<T> = Result<T, Fault>;
 
 /// How deep values may nest; deeper input is hostile.
 const DEPTH: usize = 64;
@@ -56,8 +53,8 @@ pub(super) fn parse(text: &str) -> Parsed<Node> {
         parser.skip_space()?;
         return if parser.peek().is_none() { Ok(root) } else { parser.fail("nothing may follow the closing brace") };
     }
-    let entries = parser.entries(None)?;
-    Ok(Node { value: Value::Object(entries), span: 0..text.len() })
+    let members = parser.members(None)?;
+    Ok(Node { value: Value::Object(members), span: 0..text.len() })
 }
 
 struct Parser<'a> {
@@ -91,7 +88,7 @@ impl<'a> Parser<'a> {
     }
 
     fn fail<T>(&self, message: &'static str) -> Parsed<T> {
-        Err(SyntaxError { offset: self.position, message })
+        Err(Fault::new(self.position..self.position, message))
     }
 
     /// Skips white space and comments; says whether a line ended.
@@ -99,15 +96,9 @@ impl<'a> Parser<'a> {
         let start = self.position;
         loop {
             let rest = self.rest();
-            let skipped = if rest.starts_with('#') || rest.starts_with("//") {
-                rest.find('\n').unwrap_or(rest.len())
-            } else if rest.starts_with("/*") {
-                match rest.find("*/") {
-                    Some(end) => end + 2,
-                    None => return self.fail("the comment is not closed"),
-                }
-            } else {
-                rest.len() - rest.trim_start().len()
+            let skipped = match skip_comment(self.text.as_bytes(), self.position) {
+                Some(end) => end? - self.position,
+                None => rest.len() - rest.trim_start().len(),
             };
             if skipped == 0 {
                 return Ok(self.text[start..self.position].contains('\n'));
@@ -117,26 +108,26 @@ impl<'a> Parser<'a> {
     }
 
     /// Entries up to a closing brace, or up to the end of the file.
-    fn entries(&mut self, close: Option<char>) -> Parsed<Vec<Entry>> {
-        let mut entries = Vec::new();
+    fn members(&mut self, close: Option<char>) -> Parsed<Vec<Member>> {
+        let mut members = Vec::new();
         loop {
             self.skip_space()?;
             while self.accept(",") {
                 self.skip_space()?;
             }
             match self.peek() {
-                None if close.is_none() => return Ok(entries),
+                None if close.is_none() => return Ok(members),
                 None => return self.fail("a closing brace is missing"),
                 next if next == close => {
                     self.next();
-                    return Ok(entries);
+                    return Ok(members);
                 }
-                Some(_) => entries.push(self.entry()?),
+                Some(_) => members.push(self.member()?),
             }
         }
     }
 
-    fn entry(&mut self) -> Parsed<Entry> {
+    fn member(&mut self) -> Parsed<Member> {
         self.depth += 1;
         if self.depth > DEPTH {
             return self.fail("blocks are nested too deeply");
@@ -157,14 +148,14 @@ impl<'a> Parser<'a> {
             }
             Some('{') => self.value()?,
             Some(c) if !line_ended && !self.json && (c == '"' || is_identifier_start(c)) => {
-                let label = self.entry()?;
+                let label = self.member()?;
                 let span = label.key_span.start..label.node.span.end;
                 Node { value: Value::Object(vec![label]), span }
             }
             _ => return self.fail("\"=\" or \"{\" was expected after the name"),
         };
         self.depth -= 1;
-        Ok(Entry { key, key_span, node })
+        Ok(Member { key, key_span, node })
     }
 
     fn value(&mut self) -> Parsed<Node> {
@@ -178,7 +169,7 @@ impl<'a> Parser<'a> {
             Some('<') => Value::String(self.heredoc()?),
             Some('{') => {
                 self.next();
-                Value::Object(self.entries(Some('}'))?)
+                Value::Object(self.members(Some('}'))?)
             }
             Some('[') => {
                 self.next();
@@ -242,7 +233,7 @@ impl<'a> Parser<'a> {
                 Some('"') => return Ok(text),
                 Some('\\') => text.push(self.escape()?),
                 Some('\n') | None => {
-                    return Err(SyntaxError { offset: start, message: "the closing quote is missing on this line" });
+                    return Err(Fault::new(start..start, "the closing quote is missing on this line"));
                 }
                 Some(c) => text.push(c),
             }
@@ -262,7 +253,7 @@ impl<'a> Parser<'a> {
                 _ => {}
             }
         }
-        Err(SyntaxError { offset: start, message: "the template is not closed" })
+        Err(Fault::new(start..start, "the template is not closed"))
     }
 
     fn escape(&mut self) -> Parsed<char> {
@@ -315,14 +306,14 @@ impl<'a> Parser<'a> {
             if line.trim() == marker {
                 let margin = if indented { lines.iter().map(|line| indentation(line)).min().unwrap_or(0) } else { 0 };
                 let text = lines.iter().map(|line| &line[margin..]).collect();
-                // The line break after the marker ends the entry and stays.
+                // The line break after the marker ends the member and stays.
                 self.position += offset + line.trim_end().len();
                 return Ok(text);
             }
             offset += line.len();
             lines.push(line);
         }
-        Err(SyntaxError { offset: start, message: "the closing marker is missing" })
+        Err(Fault::new(start..start, "the closing marker is missing"))
     }
 }
 
@@ -346,10 +337,10 @@ mod tests {
             Value::Bool(value) => value.to_string(),
             Value::Null => "null".to_owned(),
             Value::List(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(" ")),
-            Value::Object(entries) => {
-                let entries: Vec<_> =
-                    entries.iter().map(|entry| format!("{}={}", entry.key, show(&entry.node))).collect();
-                format!("{{{}}}", entries.join(" "))
+            Value::Object(members) => {
+                let members: Vec<_> =
+                    members.iter().map(|member| format!("{}={}", member.key, show(&member.node))).collect();
+                format!("{{{}}}", members.join(" "))
             }
         }
     }
@@ -383,7 +374,7 @@ mod tests {
             ("a = \"\\q\"", 7),
             ("= 1", 0),
         ] {
-            assert_eq!(parse(text).unwrap_err().offset, offset, "{text}");
+            assert_eq!(parse(text).unwrap_err().span.start, offset, "{text}");
         }
         for hostile in ["[".repeat(10_000), "a {".repeat(10_000), "a ".repeat(10_000), "{\"a\":".repeat(10_000)] {
             assert!(parse(&hostile).is_err());

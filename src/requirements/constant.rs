@@ -11,8 +11,8 @@ const MAX_REFERENCES: usize = 16;
 
 /// The value of an expression without variables and functions, or why it has none.
 pub(super) fn evaluate(expression: Expression) -> Result<hcl::Value, String> {
-    let plan = UpgradePlan::of(&expression);
-    let value = match plan.unbounded {
+    let inspection = Inspection::of(&expression);
+    let value = match inspection.unbounded {
         Some(what) => Err(format!("it holds {what}")),
         None => hcl::Expression::from(expression).evaluate(&Context::new()).map_err(|error| error.kind().to_string()),
     };
@@ -30,7 +30,7 @@ pub(super) struct Deferred {
 impl Deferred {
     /// None for an expression that is not evaluated whatever the variables are.
     pub(super) fn new(expression: Expression) -> Option<Self> {
-        let UpgradePlan { unbounded, references, variables } = UpgradePlan::of(&expression);
+        let Inspection { unbounded, references, variables } = Inspection::of(&expression);
         let is_bounded = unbounded.is_none() && references <= MAX_REFERENCES;
         is_bounded.then(|| Self { expression: expression.into(), variables })
     }
@@ -46,7 +46,7 @@ impl Deferred {
 
 /// What an expression holds.
 #[derive(Default)]
-struct UpgradePlan {
+struct Inspection {
     /// What can make its value much larger or deeper than its text.
     unbounded: Option<&'static str>,
     /// How many variables of any kind it refers to.
@@ -55,15 +55,15 @@ struct UpgradePlan {
     variables: Vec<String>,
 }
 
-impl UpgradePlan {
+impl Inspection {
     fn of(expression: &Expression) -> Self {
-        let mut plan = Self::default();
-        plan.visit_expr(expression);
-        plan
+        let mut inspection = Self::default();
+        inspection.visit_expr(expression);
+        inspection
     }
 }
 
-impl Visit for UpgradePlan {
+impl Visit for Inspection {
     fn visit_expr(&mut self, expression: &Expression) {
         if matches!(expression, Expression::Variable(_)) {
             self.references += 1;

@@ -1,4 +1,4 @@
-//! What one file says about providers and modules, before files are merged and local names resolved.
+//! Reading what one file says about providers and modules.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,114 +9,14 @@ use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
 use crate::dialect::Dialect;
 use crate::hcl::Fault;
 
-use super::constant::Deferred;
-use super::syntax::{Block, Body, Expression, Items, Name};
+use super::file::{
+    Call, CallSource, File, Import, ProviderBlock, ProviderReference, RequiredProvider, RequiredProviders, Resource,
+};
+use super::syntax::{Block, Body, Expression, Items, Name, diagnose};
 
-/// What a file holds that matters.
-#[derive(Debug, Default)]
-pub(super) struct Contents {
-    pub required: Vec<RequiredProviders>,
-    pub providers: Vec<ProviderBlock>,
-    pub resources: Vec<Resource>,
-    pub imports: Vec<Import>,
-    pub calls: Vec<Call>,
-    /// Whether there is a `backend` or `cloud` block.
-    pub backend: bool,
-    pub diagnostics: Vec<Diagnostic>,
-}
-
-/// A `required_providers` block.
-#[derive(Debug)]
-pub(super) struct RequiredProviders {
-    pub location: Location,
-    pub entries: Vec<RequiredProvider>,
-}
-
-/// An entry of a `required_providers` block.
-#[derive(Clone, Debug)]
-pub(super) struct RequiredProvider {
-    pub local_name: String,
-    pub address: ProviderAddress,
-    /// The version string, else the source, else the local name.
-    pub location: Location,
-    pub version: Option<Location>,
-    pub constraints: ConstraintList,
-}
-
-/// A `provider` block.
-#[derive(Clone, Debug)]
-pub(super) struct ProviderBlock {
-    pub local_name: String,
-    pub alias: Option<String>,
-    pub label: Location,
-    pub version: Option<(Location, ConstraintList)>,
-}
-
-/// A `resource`, `data`, `ephemeral` or `action` block.
-#[derive(Clone, Debug)]
-pub(super) struct Resource {
-    pub kind: &'static str,
-    pub type_name: String,
-    pub name: String,
-    pub label: Location,
-    pub provider: Option<ProviderReference>,
-}
-
-/// An `import` block: the resource that it imports to.
-#[derive(Clone, Debug)]
-pub(super) struct Import {
-    pub type_name: String,
-    pub name: String,
-    /// Whether the resource is in a called module.
-    pub in_module: bool,
-    pub location: Location,
-    pub provider: Option<ProviderReference>,
-}
-
-/// The local name that a `provider` meta-argument refers to.
-#[derive(Clone, Debug)]
-pub(super) struct ProviderReference {
-    pub local_name: String,
-    pub location: Location,
-}
-
-/// A `module` block, or a `run` block's `module`.
-#[derive(Clone, Debug)]
-pub(super) struct Call {
-    pub name: String,
-    pub source: CallSource,
-    /// The versions that it accepts of a registry's module, if that is a constant.
-    pub version: Option<ConstraintList>,
-    /// The value of `source`, else the block's label.
-    pub location: Location,
-    /// The names of the arguments, among them the variables that the call sets.
-    pub arguments: Vec<String>,
-}
-
-/// Where a called module is.
-#[derive(Clone, Debug)]
-pub(super) enum CallSource {
-    /// A module address.
-    Constant(String),
-    /// Something that depends on variables; none if it is not evaluated even when they are known.
-    Expression(Option<Box<Deferred>>),
-    /// Nothing, as an override file may have it.
-    Missing,
-}
-
-impl Call {
-    /// The source if it is a constant.
-    pub(super) fn constant_source(&self) -> Option<&str> {
-        match &self.source {
-            CallSource::Constant(source) => Some(source),
-            CallSource::Expression(_) | CallSource::Missing => None,
-        }
-    }
-}
-
-/// Reads the contents of a module's file.
-pub(super) fn decode_configuration(file: &Arc<SourceFile>, items: &Items<'_>, dialect: Dialect) -> Contents {
-    let mut decoder = Decoder { file, dialect, contents: Contents::default() };
+/// Reads a module's file.
+pub(super) fn decode_module_file(file: &Arc<SourceFile>, items: &Items<'_>, dialect: Dialect) -> File {
+    let mut decoder = Decoder { file, dialect, found: File::default() };
     decoder.each(items, "terraform", &[], Decoder::terraform);
     decoder.each(items, "provider", &["name"], Decoder::provider);
     for kind in ["resource", "data", "ephemeral", "action"] {
@@ -129,13 +29,13 @@ pub(super) fn decode_configuration(file: &Arc<SourceFile>, items: &Items<'_>, di
     });
     decoder.each(items, "import", &[], Decoder::import);
     decoder.each(items, "module", &["name"], |decoder, block| decoder.call(&block.labels[0].clone(), block));
-    decoder.contents
+    decoder.found
 }
 
-/// Reads the contents of a test file: its `provider` blocks and the modules of its `run` blocks. Mocked providers are
+/// Reads a test file: its `provider` blocks and the modules of its `run` blocks. Mocked providers are
 /// not counted: a test that mocks a provider needs its schema, and so the configuration under test requires it already.
-pub(super) fn decode_tests(file: &Arc<SourceFile>, items: &Items<'_>, dialect: Dialect) -> Contents {
-    let mut decoder = Decoder { file, dialect, contents: Contents::default() };
+pub(super) fn decode_test_file(file: &Arc<SourceFile>, items: &Items<'_>, dialect: Dialect) -> File {
+    let mut decoder = Decoder { file, dialect, found: File::default() };
     decoder.each(items, "provider", &["name"], Decoder::provider);
     decoder.each(items, "run", &["name"], |decoder, block| {
         let run = &block.labels[0];
@@ -143,13 +43,13 @@ pub(super) fn decode_tests(file: &Arc<SourceFile>, items: &Items<'_>, dialect: D
         decoder.each(&items, "module", &[], |decoder, block| decoder.call(run, block));
         Ok(())
     });
-    decoder.contents
+    decoder.found
 }
 
 struct Decoder<'a> {
     file: &'a Arc<SourceFile>,
     dialect: Dialect,
-    contents: Contents,
+    found: File,
 }
 
 impl Decoder<'_> {
@@ -178,17 +78,17 @@ impl Decoder<'_> {
     }
 
     fn fault(&mut self, fault: Fault) {
-        self.contents.diagnostics.push(diagnose(self.file, fault));
+        self.found.diagnostics.push(diagnose(self.file, fault));
     }
 
     fn error(&mut self, span: Range<usize>, message: String, label: String) {
         let diagnostic = Diagnostic::error(Code::InvalidConfiguration, message).at(self.location(span), label);
-        self.contents.diagnostics.push(diagnostic);
+        self.found.diagnostics.push(diagnostic);
     }
 
     fn terraform(&mut self, block: &Block<'_>) -> Result<(), Fault> {
         let items = block.body.items()?;
-        self.contents.backend |= items.has_block("backend") || items.has_block("cloud");
+        self.found.has_backend |= items.has_block("backend") || items.has_block("cloud");
         self.each(&items, "required_providers", &[], Self::required_providers);
         Ok(())
     }
@@ -205,7 +105,7 @@ impl Decoder<'_> {
             }
         }
         let location = self.location(block.header.clone());
-        self.contents.required.push(RequiredProviders { location, entries });
+        self.found.required.push(RequiredProviders { location, entries });
         Ok(())
     }
 
@@ -223,7 +123,7 @@ impl Decoder<'_> {
             self.fault(fault);
             return None;
         }
-        let errors = self.contents.diagnostics.len();
+        let errors = self.found.diagnostics.len();
         let mut location = self.location(name.span.clone());
         let mut address = None;
         let mut version = None;
@@ -248,7 +148,7 @@ impl Decoder<'_> {
             }
         }
         let address = address.or_else(|| self.implied(&name.text, &name.span))?;
-        if self.contents.diagnostics.len() > errors {
+        if self.found.diagnostics.len() > errors {
             return None;
         }
         let (version, constraints) = version.unzip();
@@ -330,7 +230,7 @@ impl Decoder<'_> {
             .and_then(|version| self.version(&label.text, version.constant_text(), version.span()));
         let block =
             ProviderBlock { local_name: label.text.clone(), alias, label: self.location(label.span.clone()), version };
-        self.contents.providers.push(block);
+        self.found.providers.push(block);
         Ok(())
     }
 
@@ -344,7 +244,7 @@ impl Decoder<'_> {
             label: self.location(type_name.span.clone()),
             provider,
         };
-        self.contents.resources.push(resource);
+        self.found.resources.push(resource);
         Ok(())
     }
 
@@ -372,7 +272,7 @@ impl Decoder<'_> {
             location: self.location(to.span()),
             provider: self.provider_reference(&block.body)?,
         };
-        self.contents.imports.push(import);
+        self.found.imports.push(import);
         Ok(())
     }
 
@@ -390,7 +290,7 @@ impl Decoder<'_> {
         let span = value.map_or_else(|| name.span.clone(), |value| value.span());
         let location = self.location(span);
         let arguments = items.arguments().into_iter().map(|(name, _)| name.text).collect();
-        self.contents.calls.push(Call { name: name.text.clone(), source, version, location, arguments });
+        self.found.calls.push(Call { name: name.text.clone(), source, version, location, arguments });
         Ok(())
     }
 }
@@ -422,9 +322,4 @@ fn check_local_name(name: &Name, dialect: Dialect) -> Result<(), Fault> {
             format!("{:?} cannot be the local name of a provider: {error}", name.text),
         )),
     }
-}
-
-/// A fault as what the user sees.
-pub(super) fn diagnose(file: &Arc<SourceFile>, fault: Fault) -> Diagnostic {
-    Diagnostic::error(Code::InvalidConfiguration, fault.message).at(Location::new(file, fault.span), "")
 }

@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
 use crate::dialect::Dialect;
 use crate::files::{self, join};
 
-/// The largest file that is read; a larger one is no configuration that a person or a tool wrote.
+/// The largest file that is read; no person or tool writes a larger one.
 pub(super) const MAX_FILE_SIZE: u64 = 32 << 20;
 
 /// A module directory's files, each kind sorted by name.

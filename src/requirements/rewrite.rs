@@ -7,7 +7,7 @@ use crate::constraint::{Constraint, ConstraintList, Operator};
 use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
 use crate::version::Version;
 
-use super::{Declaration, Requirement};
+use super::requirement::{Declaration, Requirement};
 
 /// A constraint list that is to be written anew.
 #[derive(Clone, Debug, PartialEq, Eq)]

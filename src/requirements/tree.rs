@@ -8,22 +8,52 @@ use std::sync::Arc;
 use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Result};
+use crate::dialect::Dialect;
 use crate::files::join;
+use crate::modules::installed::{Installed, Manifest};
+use crate::modules::local::{self, is_local};
 
 use super::constant::Deferred;
-use super::decode::{self, Call, CallSource};
+use super::decode;
+use super::file::{Call, CallSource};
 use super::files;
-use super::manifest::{Installed, Manifest};
-use super::module::{self, Found, Module, ModuleCache};
-use super::{Declaration, ModuleDirectory, Options, Requirement, Requirements};
+use super::module::{Found, Module};
+use super::module_cache::ModuleCache;
+use super::requirement::{Declaration, ModuleDirectory, Requirement, Requirements};
+use super::syntax;
 
 /// How deeply modules may call one another.
 const MAX_DEPTH: usize = 100;
 /// How many calls are followed in all; a configuration with more was made to waste time.
 const MAX_CALLS: usize = 100_000;
 
-/// Reads a configuration, with the modules that others have read already.
-pub(super) fn read(root: &Path, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
+/// How a configuration is read.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whose files are read, and whose registry is the default.
+    pub dialect: Dialect,
+    /// Whether the root module's test files count, as they do for `init`.
+    pub tests: bool,
+    /// Whether a module that is not installed is a warning only; what it requires is then not known.
+    pub allow_missing_modules: bool,
+    /// `.terraform` or what `TF_DATA_DIR` says; relative to the root module, or absolute.
+    pub data_directory: PathBuf,
+}
+
+/// Reads the configuration whose root module is in `root`, given as the user knows it, for example `.`; all paths in the
+/// result start with it.
+///
+/// # Errors
+/// Everything that is wrong with the configuration, not only the first.
+pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
+    read_with_cache(root, options, &ModuleCache::default())
+}
+
+/// [`read`], where modules that several root modules call are read once.
+///
+/// # Errors
+/// Those of [`read`].
+pub fn read_with_cache(root: &Path, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
     let mut walk = Walk::new(root, options, cache);
     walk.root();
     if walk.errors.is_empty() { Ok(walk.finish()) } else { Err(walk.errors) }
@@ -154,7 +184,7 @@ impl<'a> Walk<'a> {
         };
         for (path, name) in files {
             let contents = files::read_source(&path)
-                .and_then(|source| module::with_items(&source, |items| decode::decode_tests(&source, items, dialect)));
+                .and_then(|source| syntax::read(&source, |items| decode::decode_test_file(&source, items, dialect)));
             match contents {
                 Ok(contents) => {
                     self.errors.extend(contents.diagnostics);
@@ -195,12 +225,13 @@ impl<'a> Walk<'a> {
                 source
             }
         };
-        if module::is_local(&source) {
-            let reach = self.visit(&Visit { directory: module.join(&source), key, local, call });
+        if is_local(&source) {
+            let reach =
+                self.visit(&Visit { directory: local::directory(module.directory(), &source), key, local, call });
             return if call.constant_source().is_some() { reach } else { Reach::ByCaller };
         }
         match self.installed(&key).cloned() {
-            Some(installed) if !installed.meets(call, &source, self.options.dialect) => {
+            Some(installed) if !installed.meets(&source, call.version.as_ref(), self.options.dialect) => {
                 let message = format!("module \"{key}\" has changed since {} was installed", installed.describe());
                 self.missing(call, message);
             }
@@ -305,7 +336,7 @@ impl<'a> Walk<'a> {
 
     fn unreadable(&mut self, visit: &Visit<'_>, error: &io::Error) {
         let missing = error.kind() == io::ErrorKind::NotFound;
-        let installed = matches!(&visit.call.source, CallSource::Constant(source) if !module::is_local(source));
+        let installed = matches!(&visit.call.source, CallSource::Constant(source) if !is_local(source));
         if missing && installed {
             return self.not_installed(visit.call, &visit.key, visit.call.constant_source());
         }

@@ -8,7 +8,7 @@ use hcl_edit::structure::{Body, Structure};
 use proptest::prelude::*;
 
 use crate::hcl::scan::{skip_comment, skip_nested};
-use crate::requirements::native::{Content, Item, block_items, file_items};
+use crate::requirements::syntax::native::{Item, ItemKind, block_items, file_items};
 
 /// The text that is skipped from the start.
 #[track_caller]
@@ -102,14 +102,14 @@ fn finds_the_items_of_a_body() {
     );
     let text = "a \"b\" c { d = \"e\" } # f";
     let items = file_items(text).unwrap();
-    let Content::Block { labels, body } = &items[0].content else { panic!("no block") };
+    let ItemKind::Block { labels, body } = &items[0].kind else { panic!("no block") };
     assert_eq!(labels.iter().map(|l| &text[l.clone()]).collect::<Vec<_>>(), ["\"b\"", "c"]);
     let inner = block_items(text, body.clone()).unwrap();
     assert_eq!(inner.len(), 1);
     assert_eq!(&text[inner[0].name.clone()], "d");
-    let value = |text: &'static str| match &file_items(text).unwrap()[0].content {
-        Content::Argument(span) => &text[span.clone()],
-        Content::Block { .. } => panic!("no argument"),
+    let value = |text: &'static str| match &file_items(text).unwrap()[0].kind {
+        ItemKind::Argument(span) => &text[span.clone()],
+        ItemKind::Block { .. } => panic!("no argument"),
     };
     assert_eq!(value("a = b == c ? [\n1,\n2] : \"}\" # d"), "b == c ? [\n1,\n2] : \"}\"");
     assert_eq!(value("a = 1 /* b */ + 2 // c\n"), "1 /* b */ + 2");
@@ -120,9 +120,9 @@ fn finds_the_items_of_a_body() {
 #[test]
 fn refuses_what_is_not_the_structure_of_a_body() {
     let message = |text: &str| {
-        let fault = file_items(text).and_then(|items| match &items[0].content {
-            Content::Block { body, .. } => block_items(text, body.clone()),
-            Content::Argument(_) => Ok(Vec::new()),
+        let fault = file_items(text).and_then(|items| match &items[0].kind {
+            ItemKind::Block { body, .. } => block_items(text, body.clone()),
+            ItemKind::Argument(_) => Ok(Vec::new()),
         });
         let fault = fault.unwrap_err();
         (fault.span.start, fault.message)
@@ -162,9 +162,9 @@ fn a_heredoc_may_hold_many_templates_on_one_line() {
 fn scanned(text: &str, items: &[Item], lines: &mut Vec<String>) {
     for item in items {
         let name = &text[item.name.clone()];
-        match &item.content {
-            Content::Argument(value) => lines.push(format!("{name} = {value:?}")),
-            Content::Block { labels, body } => {
+        match &item.kind {
+            ItemKind::Argument(value) => lines.push(format!("{name} = {value:?}")),
+            ItemKind::Block { labels, body } => {
                 lines.push(format!("{name} {labels:?}"));
                 scanned(text, &block_items(text, body.clone()).unwrap(), lines);
             }
@@ -234,9 +234,9 @@ proptest! {
                 let mut last = 0;
                 for item in items {
                     prop_assert!(item.name.start >= last);
-                    last = match &item.content {
-                        Content::Argument(value) => value.end,
-                        Content::Block { body, .. } => {
+                    last = match &item.kind {
+                        ItemKind::Argument(value) => value.end,
+                        ItemKind::Block { body, .. } => {
                             if let Err(fault) = block_items(&text, body.clone()) {
                                 prop_assert!(fault.span.start >= body.start && fault.span.start <= body.end);
                             }

@@ -4,6 +4,8 @@ use std::fmt;
 
 use url::Url;
 
+use crate::address::Hostname;
+
 /// A secret that is sent to a host. Neither `Debug` nor `Display` shows it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
@@ -40,6 +42,11 @@ impl fmt::Display for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("[redacted]")
     }
+}
+
+/// The environment variable for a host's token, as a shell can set it; there is none for a host with a port.
+pub fn token_variable(host: &Hostname) -> Option<String> {
+    host.port().is_none().then(|| format!("TF_TOKEN_{}", host.host().replace('-', "__").replace('.', "_")))
 }
 
 /// A URL fit to be shown: without a password, and without its query, since signed URLs carry their secret there.
@@ -101,7 +108,7 @@ const LANGUAGE: &[&str] = &[
 
 /// A configuration file's text as an error may quote it: if secrets may be in it, everything is masked but the punctuation
 /// between its parts and the names of the language where a name stands. Offsets, lines and columns stay what they are.
-pub(super) fn quotable(text: &str) -> String {
+pub(in crate::cli_config) fn quotable(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     if !["credentials", "token", "password", "secret", "@"].iter().any(|sign| lower.contains(sign)) {
         return text.to_owned();

@@ -8,14 +8,14 @@ use crate::hcl::scan::{skip_comment, skip_nested};
 
 /// An argument or a block of a body. All ranges are byte ranges of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Item {
+pub(in crate::requirements) struct Item {
     /// The argument's name or the block's type.
     pub name: Range<usize>,
-    pub content: Content,
+    pub kind: ItemKind,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Content {
+pub(in crate::requirements) enum ItemKind {
     /// `name = value`, with the range of the value.
     Argument(Range<usize>),
     /// `name label… { body }`: labels with their quotes, the body without its braces.
@@ -23,13 +23,13 @@ pub(super) enum Content {
 }
 
 /// The arguments and blocks of a whole file, which may start with a byte order mark.
-pub(super) fn file_items(text: &str) -> Result<Vec<Item>, Fault> {
+pub(in crate::requirements) fn file_items(text: &str) -> Result<Vec<Item>, Fault> {
     let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
     Cursor { text, at: start, end: text.len() }.items(Layout::File)
 }
 
 /// The arguments and blocks between a block's braces.
-pub(super) fn block_items(text: &str, body: Range<usize>) -> Result<Vec<Item>, Fault> {
+pub(in crate::requirements) fn block_items(text: &str, body: Range<usize>) -> Result<Vec<Item>, Fault> {
     let mut cursor = Cursor { text, at: body.start, end: body.end };
     cursor.skip_blank()?;
     let layout = match cursor.peek() {
@@ -123,7 +123,7 @@ impl Cursor<'_> {
                 return self.fault("only one argument may stand between braces on one line");
             }
             let item = self.item()?;
-            let is_argument = matches!(item.content, Content::Argument(_));
+            let is_argument = matches!(item.kind, ItemKind::Argument(_));
             if is_argument && !arguments.insert(&self.text[item.name.clone()]) {
                 return Err(Fault::new(item.name, "this argument is set twice"));
             }
@@ -164,12 +164,12 @@ impl Cursor<'_> {
             match self.peek() {
                 Some(b'=') if labels.is_empty() && self.bytes().get(self.at + 1) != Some(&b'=') => {
                     self.at += 1;
-                    return Ok(Item { name, content: Content::Argument(self.value()?) });
+                    return Ok(Item { name, kind: ItemKind::Argument(self.value()?) });
                 }
                 Some(b'{') => {
                     let start = self.at;
                     self.skip_nested()?;
-                    return Ok(Item { name, content: Content::Block { labels, body: start + 1..self.at - 1 } });
+                    return Ok(Item { name, kind: ItemKind::Block { labels, body: start + 1..self.at - 1 } });
                 }
                 Some(b'"') => {
                     let start = self.at;

@@ -1,4 +1,5 @@
-//! `modules/modules.json` in the data directory: where the installed modules are (spec section 5).
+//! `modules/modules.json` in the data directory: where the installed modules are. OpenTofu reads and writes it in
+//! `internal/modsdir/manifest.go`.
 
 use std::collections::HashMap;
 use std::io;
@@ -6,25 +7,27 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::files;
 use crate::version::Version;
 
-use super::decode::Call;
-use super::files::MAX_FILE_SIZE;
-use super::module::is_local;
+use super::local::is_local;
+
+/// The largest manifest that is read, in bytes.
+const SIZE_LIMIT: u64 = 32 << 20;
 
 /// The installed modules by their path of calls, such as `network.subnets`.
 #[derive(Debug, Default)]
-pub(super) struct Manifest {
+pub(crate) struct Manifest {
     pub modules: HashMap<String, Installed>,
 }
 
 /// An installed module.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Installed {
+pub(crate) struct Installed {
     key: String,
     /// Its source, normalised: a registry address has its host.
     pub source: String,
@@ -37,7 +40,7 @@ pub(super) struct Installed {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Document {
+struct ManifestFile {
     modules: Vec<Installed>,
 }
 
@@ -71,18 +74,18 @@ impl Origin {
 }
 
 impl Installed {
-    /// Whether this is what a call asks for, as far as can be told: it may have changed since the installation.
-    pub(super) fn meets(&self, call: &Call, source: &str, dialect: Dialect) -> bool {
-        let version: Option<Version> = self.version.parse().ok();
-        let allowed = match (&call.version, version) {
-            (Some(constraints), Some(version)) => constraints.allows(&version),
+    /// Whether this is what a call with this source and version asks for, as far as can be told: the call may have changed
+    /// since the installation.
+    pub(crate) fn meets(&self, source: &str, version: Option<&ConstraintList>, dialect: Dialect) -> bool {
+        let allowed = match (version, self.version.parse::<Version>()) {
+            (Some(constraints), Ok(version)) => constraints.allows(&version),
             _ => true,
         };
         allowed && Origin::of(source, dialect) == Origin::of(&self.source, dialect)
     }
 
     /// The source and version that are installed.
-    pub(super) fn describe(&self) -> String {
+    pub(crate) fn describe(&self) -> String {
         let version = if self.version.is_empty() { String::new() } else { format!(" {}", self.version) };
         format!("{}{version}", self.source)
     }
@@ -90,16 +93,16 @@ impl Installed {
 
 impl Manifest {
     /// Reads the file. That there is none only means that nothing is installed.
-    pub(super) fn read(path: &Path) -> Result<Self> {
-        let bytes = match files::read(path, MAX_FILE_SIZE) {
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let bytes = match files::read(path, SIZE_LIMIT) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(Diagnostic::io("read", path, &error).into()),
         };
-        let document: Document = serde_json::from_slice(&bytes).map_err(|error| {
+        let file: ManifestFile = serde_json::from_slice(&bytes).map_err(|error| {
             let message = format!("{} is not a list of installed modules: {error}", path.display());
             Diagnostic::error(Code::InvalidConfiguration, message).help("remove the file and install the modules again")
         })?;
-        Ok(Self { modules: document.modules.into_iter().map(|module| (module.key.clone(), module)).collect() })
+        Ok(Self { modules: file.modules.into_iter().map(|module| (module.key.clone(), module)).collect() })
     }
 }

@@ -1,5 +1,5 @@
 //! Edits `credentials.tfrc.json`, the file that `login` writes when there is no helper. Everything but the host's own
-//! entry stays byte for byte.
+//! member stays byte for byte.
 
 use std::fs;
 use std::io::Write;
@@ -9,10 +9,10 @@ use std::path::Path;
 use serde::de::IgnoredAny;
 use tempfile::NamedTempFile;
 
-use super::document::{invalid, read_text};
-use super::syntax::{self, Entry, Node, Value};
 use super::token::{Token, quotable};
 use crate::address::Hostname;
+use crate::cli_config::document::{invalid, read_text};
+use crate::cli_config::syntax::{self, Member, Node, Value};
 use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
 use crate::files;
 
@@ -76,37 +76,37 @@ fn write(path: &Path, text: &str) -> std::io::Result<()> {
     Ok(())
 }
 
-fn entries(node: &Node) -> Option<&[Entry]> {
+fn members(node: &Node) -> Option<&[Member]> {
     match &node.value {
-        Value::Object(entries) => Some(entries),
+        Value::Object(members) => Some(members),
         _ => None,
     }
 }
 
-fn is_host(entry: &Entry, host: &Hostname) -> bool {
-    Hostname::parse(&entry.key).is_ok_and(|key| key == *host)
+fn is_host(member: &Member, host: &Hostname) -> bool {
+    Hostname::parse(&member.key).is_ok_and(|key| key == *host)
 }
 
-/// The last entry of a key counts, as for any reader.
-fn last(node: &Node, is_wanted: impl Fn(&Entry) -> bool) -> Option<&Node> {
-    entries(node)?.iter().rfind(|entry| is_wanted(entry)).map(|entry| &entry.node)
+/// The last member of a key counts, as for any reader.
+fn last(node: &Node, is_wanted: impl Fn(&Member) -> bool) -> Option<&Node> {
+    members(node)?.iter().rfind(|member| is_wanted(member)).map(|member| &member.node)
 }
 
 fn with_token(text: &str, root: &Node, host: &Hostname, token: &Token) -> Option<String> {
     let token = serde_json::Value::from(token.reveal()).to_string();
     let host_key = serde_json::Value::from(host.to_string()).to_string();
     let object = format!("{{\n      \"token\": {token}\n    }}");
-    let Some(credentials) = last(root, |entry| entry.key == "credentials") else {
+    let Some(credentials) = last(root, |member| member.key == "credentials") else {
         let member = format!("\n  \"credentials\": {{\n    {host_key}: {object}\n  }}");
         return insert_first(text, root, &member, "\n");
     };
-    let Some(own) = last(credentials, |entry| is_host(entry, host)) else {
+    let Some(own) = last(credentials, |member| is_host(member, host)) else {
         return insert_first(text, credentials, &format!("\n    {host_key}: {object}"), "\n  ");
     };
-    if entries(own).is_none() {
+    if members(own).is_none() {
         return Some(replace(text, &own.span, &object));
     }
-    match last(own, |entry| entry.key == "token") {
+    match last(own, |member| member.key == "token") {
         Some(old) => Some(replace(text, &old.span, &token)),
         None => insert_first(text, own, &format!("\n      \"token\": {token}"), "\n    "),
     }
@@ -115,16 +115,16 @@ fn with_token(text: &str, root: &Node, host: &Hostname, token: &Token) -> Option
 /// Puts a member at the start of an object; `closing` goes before the brace of one that was empty.
 fn insert_first(text: &str, object: &Node, member: &str, closing: &str) -> Option<String> {
     let at = object.span.start + 1;
-    if entries(object)?.is_empty() {
+    if members(object)?.is_empty() {
         return Some(replace(text, &(at..object.span.end - 1), &format!("{member}{closing}")));
     }
     Some(replace(text, &(at..at), &format!("{member},")))
 }
 
-/// Removes one entry of the host, with the comma that joins it to its neighbour.
+/// Removes one member of the host, with the comma that joins it to its neighbour.
 fn without_host(text: &str, root: &Node, host: &Hostname) -> Option<String> {
-    let hosts = last(root, |entry| entry.key == "credentials").and_then(entries)?;
-    let index = hosts.iter().position(|entry| is_host(entry, host))?;
+    let hosts = last(root, |member| member.key == "credentials").and_then(members)?;
+    let index = hosts.iter().position(|member| is_host(member, host))?;
     let own = &hosts[index];
     let span = match (hosts.get(index + 1), index.checked_sub(1)) {
         (Some(next), _) => own.key_span.start..next.key_span.start,

@@ -1,4 +1,5 @@
-//! Runs credentials helper programs (OpenTofu's credentials helper protocol).
+//! Runs credentials helper programs
+//! (<https://opentofu.org/docs/internals/credentials-helpers/>).
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -6,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::credentials::token_variable;
-use super::program;
+use super::token::token_variable;
 use crate::address::Hostname;
+use crate::cli_config::program;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// A credentials object: `token` and whatever else the helper keeps.
@@ -30,9 +31,9 @@ impl Helper {
             Ok(Value::Object(properties)) if matches!(properties.get("token"), None | Some(Value::String(_))) => {
                 Ok(properties)
             }
-            Ok(Value::Object(_)) => Err(self.failed("get", host, "printed a token that is no string").into()),
-            Ok(_) => Err(self.failed("get", host, "printed JSON that is no object").into()),
-            Err(_) => Err(self.failed("get", host, "printed something that is no JSON object").into()),
+            Ok(Value::Object(_)) => Err(self.failed("get", host, "printed a token that is not a string").into()),
+            Ok(_) => Err(self.failed("get", host, "printed JSON that is not an object").into()),
+            Err(_) => Err(self.failed("get", host, "printed something that is not a JSON object").into()),
         }
     }
 

@@ -1,5 +1,9 @@
 //! Which token a host gets, and where new tokens are kept.
 
+mod file;
+mod helper;
+pub(super) mod token;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::PathBuf;
@@ -8,15 +12,17 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::helper::{Helper, Properties};
-use super::{BlockCredentials, CliConfig, Environment, HelperConfig, Token, credentials_file};
+use self::helper::{Helper, Properties};
+use self::token::Token;
+use super::{BlockCredentials, CliConfig, Environment, HelperConfig};
 use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 
 /// The credentials of a run, to be shared by its threads. A helper is asked at most once per host.
 ///
-/// Order (spec section 10): `TF_TOKEN_…`, `credentials` blocks, the helper. `Debug` shows no token.
+/// In the [order of OpenTofu](https://opentofu.org/docs/cli/config/config-file/#credentials): `TF_TOKEN_…`, `credentials`
+/// blocks, the helper. `Debug` shows no token.
 pub struct Credentials {
     variables: BTreeMap<Hostname, (String, Token)>,
     blocks: BTreeMap<Hostname, BlockCredentials>,
@@ -121,7 +127,7 @@ impl Credentials {
         }
         match self.place(host)? {
             TokenStore::File(path) => {
-                credentials_file::store(&path, host, token)?;
+                file::store(&path, host, token)?;
                 Ok(CredentialsOrigin::Block(path))
             }
             TokenStore::Helper(helper) => {
@@ -138,7 +144,7 @@ impl Credentials {
     pub fn forget(&self, host: &Hostname) -> Result<Forgotten> {
         match self.place(host)? {
             TokenStore::File(path) => {
-                let was_there = credentials_file::forget(&path, host)?;
+                let was_there = file::forget(&path, host)?;
                 Ok(Forgotten { origin: CredentialsOrigin::Block(path), was_there })
             }
             TokenStore::Helper(helper) => {
@@ -204,11 +210,6 @@ impl Credentials {
 enum TokenStore {
     File(PathBuf),
     Helper(Helper),
-}
-
-/// The environment variable for a host's token, as a shell can set it; there is none for a host with a port.
-pub fn token_variable(host: &Hostname) -> Option<String> {
-    host.port().is_none().then(|| format!("TF_TOKEN_{}", host.host().replace('-', "__").replace('.', "_")))
 }
 
 /// The hosts that `TF_TOKEN_…` variables name. A variable that names no host is not meant for us.

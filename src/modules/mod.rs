@@ -1,0 +1,5 @@
+//! Where the modules that a configuration calls come from
+//! (<https://opentofu.org/docs/language/modules/sources/>).
+
+pub(crate) mod installed;
+pub(crate) mod local;

@@ -1,0 +1,110 @@
+//! What one file says about providers and modules, before files are merged and local names resolved. OpenTofu's `File` in
+//! `internal/configs/module.go` holds the same.
+
+use crate::address::ProviderAddress;
+use crate::constraint::ConstraintList;
+use crate::diagnostic::{Diagnostic, Location};
+
+use super::constant::Deferred;
+
+/// What one file holds that matters.
+#[derive(Debug, Default)]
+pub(super) struct File {
+    pub required: Vec<RequiredProviders>,
+    pub providers: Vec<ProviderBlock>,
+    pub resources: Vec<Resource>,
+    pub imports: Vec<Import>,
+    pub calls: Vec<Call>,
+    /// Whether there is a `backend` or `cloud` block.
+    pub has_backend: bool,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// A `required_providers` block.
+#[derive(Debug)]
+pub(super) struct RequiredProviders {
+    pub location: Location,
+    pub entries: Vec<RequiredProvider>,
+}
+
+/// An entry of a `required_providers` block.
+#[derive(Clone, Debug)]
+pub(super) struct RequiredProvider {
+    pub local_name: String,
+    pub address: ProviderAddress,
+    /// The version string, else the source, else the local name.
+    pub location: Location,
+    pub version: Option<Location>,
+    pub constraints: ConstraintList,
+}
+
+/// A `provider` block.
+#[derive(Clone, Debug)]
+pub(super) struct ProviderBlock {
+    pub local_name: String,
+    pub alias: Option<String>,
+    pub label: Location,
+    pub version: Option<(Location, ConstraintList)>,
+}
+
+/// A `resource`, `data`, `ephemeral` or `action` block.
+#[derive(Clone, Debug)]
+pub(super) struct Resource {
+    pub kind: &'static str,
+    pub type_name: String,
+    pub name: String,
+    pub label: Location,
+    pub provider: Option<ProviderReference>,
+}
+
+/// An `import` block: the resource that it imports to.
+#[derive(Clone, Debug)]
+pub(super) struct Import {
+    pub type_name: String,
+    pub name: String,
+    /// Whether the resource is in a called module.
+    pub in_module: bool,
+    pub location: Location,
+    pub provider: Option<ProviderReference>,
+}
+
+/// The local name that a `provider` meta-argument refers to.
+#[derive(Clone, Debug)]
+pub(super) struct ProviderReference {
+    pub local_name: String,
+    pub location: Location,
+}
+
+/// A `module` block, or a `run` block's `module`.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub name: String,
+    pub source: CallSource,
+    /// The versions that it accepts of a registry's module, if that is a constant.
+    pub version: Option<ConstraintList>,
+    /// The value of `source`, else the block's label.
+    pub location: Location,
+    /// The names of the arguments, among them the variables that the call sets.
+    pub arguments: Vec<String>,
+}
+
+/// Where a called module is.
+#[derive(Clone, Debug)]
+pub(super) enum CallSource {
+    /// A module address.
+    Constant(String),
+    /// Something that depends on variables; none if it is not evaluated even when they are known.
+    Expression(Option<Box<Deferred>>),
+    /// Nothing, as an override file may have it.
+    Missing,
+}
+
+impl Call {
+    /// The source if it is a constant.
+    pub(super) fn constant_source(&self) -> Option<&str> {
+        match &self.source {
+            CallSource::Constant(source) => Some(source),
+            CallSource::Expression(_) | CallSource::Missing => None,
+        }
+    }
+}

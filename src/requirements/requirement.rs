@@ -1,0 +1,67 @@
+//! What is known when a configuration was read.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::address::ProviderAddress;
+use crate::constraint::ConstraintList;
+use crate::diagnostic::{Diagnostic, Location};
+
+/// What a configuration requires.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Requirements {
+    /// The providers that can be locked, with what is asked of their versions.
+    pub providers: BTreeMap<ProviderAddress, Requirement>,
+    /// What the user should know although nothing stops.
+    pub warnings: Vec<Diagnostic>,
+    /// The module directories that were read, the root module first, each once.
+    pub modules: Vec<ModuleDirectory>,
+}
+
+/// A module directory that takes part in a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModuleDirectory {
+    /// As the user knows it.
+    pub path: PathBuf,
+    /// Absolute, without symlinks.
+    pub canonical: PathBuf,
+    /// Whether only local calls lead to it, so that it is the user's own to edit.
+    pub local: bool,
+}
+
+/// What is required of a provider.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Requirement {
+    /// The constraints of all declarations together.
+    pub constraints: ConstraintList,
+    /// The places that require it, in the order of the modules, at least one.
+    pub declarations: Vec<Declaration>,
+}
+
+/// A place that requires a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declaration {
+    /// The version string with its quotes if there is one, else the source, the name or the block's label.
+    pub location: Location,
+    /// The value of `version` as it is written, quotes included; an expression need not be a string.
+    pub version: Option<Location>,
+    /// What it asks of the version.
+    pub constraints: ConstraintList,
+    /// What kind of place it is.
+    pub kind: DeclarationKind,
+    /// The module's directory as the user knows it.
+    pub module: PathBuf,
+    /// Whether the module is the user's own: only local calls lead to it.
+    pub local: bool,
+}
+
+/// What kind of place requires a provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeclarationKind {
+    /// An entry of a `required_providers` block.
+    RequiredProviders,
+    /// A `provider` block of a module or a test.
+    ProviderBlock,
+    /// A resource or an import; of several in a module the first.
+    Implied,
+}

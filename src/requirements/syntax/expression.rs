@@ -1,0 +1,225 @@
+//! The values of arguments.
+
+use std::ops::Range;
+
+use hcl_edit::Span;
+use hcl_edit::expr::{Expression as EditExpression, ObjectKey};
+use hcl_edit::template::StringTemplate;
+
+use crate::hcl::Fault;
+use crate::hcl::json::{self, Kind};
+use crate::hcl::scan::skip_nested;
+
+use crate::requirements::constant::{self, Deferred};
+
+/// A name with its place, including quotes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::requirements) struct Name {
+    pub text: String,
+    pub span: Range<usize>,
+}
+
+/// The value of an argument, not looked at yet.
+#[derive(Clone)]
+pub(in crate::requirements) enum Expression<'a> {
+    Native { text: &'a str, span: Range<usize> },
+    Json(&'a json::Value),
+}
+
+/// A quoted string without escapes or templates, which is most of them.
+fn plain_string(written: &str) -> Option<&str> {
+    let inner = written.strip_prefix('"')?.strip_suffix('"')?;
+    (!inner.contains(['"', '\\', '$', '%', '\n'])).then_some(inner)
+}
+
+/// Whether a JSON string holds more than itself.
+fn is_template(string: &str) -> bool {
+    string.contains("${") || string.contains("%{")
+}
+
+pub(super) fn expect_string(value: hcl::Value, span: &Range<usize>) -> Result<String, Fault> {
+    match value {
+        hcl::Value::String(string) => Ok(string),
+        other => Err(Fault::new(span.clone(), format!("a string is expected here, not {}", describe(&other)))),
+    }
+}
+
+/// The value of a native expression without variables and functions.
+pub(super) fn evaluate_native(written: &str, span: &Range<usize>) -> Result<hcl::Value, Fault> {
+    match plain_string(written) {
+        Some(string) => Ok(hcl::Value::String(string.to_owned())),
+        None => evaluate(parse(written, span)?, span),
+    }
+}
+
+fn evaluate(expression: EditExpression, span: &Range<usize>) -> Result<hcl::Value, Fault> {
+    constant::evaluate(expression).map_err(|why| Fault::new(span.clone(), why))
+}
+
+/// Parses a value with hcl-edit, whose error is moved to its place in the file.
+fn parse(written: &str, span: &Range<usize>) -> Result<EditExpression, Fault> {
+    hcl_edit::parser::parse_expr(written).map_err(|error| {
+        let at = span.start + written.floor_char_boundary(error.location().offset());
+        Fault::new(at..at, format!("this value cannot be read: {}", error.message()))
+    })
+}
+
+/// [`parse`] for the template that a JSON string is.
+fn parse_template(string: &str, span: &Range<usize>) -> Result<EditExpression, Fault> {
+    let unreadable = |error: hcl_edit::parser::Error| format!("this template cannot be read: {}", error.message());
+    let template = hcl_edit::parser::parse_template(string);
+    template
+        .map(|template| StringTemplate::from(template).into())
+        .map_err(|error| Fault::new(span.clone(), unreadable(error)))
+}
+
+fn describe(value: &hcl::Value) -> &'static str {
+    match value {
+        hcl::Value::Null => "null",
+        hcl::Value::Bool(_) => "a bool",
+        hcl::Value::Number(_) => "a number",
+        hcl::Value::String(_) => "a string",
+        hcl::Value::Array(_) => "a list",
+        hcl::Value::Object(_) => "an object",
+    }
+}
+
+impl<'a> Expression<'a> {
+    /// The value's place.
+    pub(in crate::requirements) fn span(&self) -> Range<usize> {
+        match self {
+            Self::Native { span, .. } => span.clone(),
+            Self::Json(value) => value.span.clone(),
+        }
+    }
+
+    /// The text of a native value; the string of a JSON one.
+    fn written(&self) -> &'a str {
+        match self {
+            Self::Native { text, span } => &text[span.clone()],
+            Self::Json(json::Value { kind: Kind::String(string), .. }) => string,
+            Self::Json(_) => "",
+        }
+    }
+
+    /// The value of an expression without variables and functions. JSON strings stand for themselves, without templates.
+    pub(in crate::requirements) fn constant(&self) -> Result<hcl::Value, Fault> {
+        match self {
+            Self::Native { span, .. } => evaluate_native(self.written(), span),
+            Self::Json(value) => Ok(json_value(value)),
+        }
+    }
+
+    /// [`Expression::constant`], which must be a string.
+    pub(in crate::requirements) fn constant_string(&self) -> Result<String, Fault> {
+        expect_string(self.constant()?, &self.span())
+    }
+
+    /// [`Expression::constant_string`], where a number stands for its digits.
+    pub(in crate::requirements) fn constant_text(&self) -> Result<String, Fault> {
+        match self.constant()? {
+            hcl::Value::Number(number) => Ok(number.to_string()),
+            other => expect_string(other, &self.span()),
+        }
+    }
+
+    /// [`Expression::constant_string`], where JSON strings are templates.
+    pub(in crate::requirements) fn constant_template(&self) -> Result<String, Fault> {
+        match self {
+            Self::Json(json::Value { kind: Kind::String(string), span }) if is_template(string) => {
+                evaluate(parse_template(string, span)?, span).and_then(|value| expect_string(value, span))
+            }
+            _ => self.constant_string(),
+        }
+    }
+
+    /// The value as an expression to be evaluated later, where JSON strings are templates; none if it never is.
+    pub(in crate::requirements) fn deferred(&self) -> Result<Option<Deferred>, Fault> {
+        match self {
+            Self::Native { span, .. } => Ok(Deferred::new(parse(self.written(), span)?)),
+            Self::Json(json::Value { kind: Kind::String(string), span }) => {
+                Ok(parse_template(string, span).ok().and_then(Deferred::new))
+            }
+            Self::Json(_) => Ok(None),
+        }
+    }
+
+    /// The entries of an object, or `None` if the value is none. Names may be constant expressions.
+    pub(in crate::requirements) fn entries(&self) -> Result<Option<Vec<(Name, Expression<'a>)>>, Fault> {
+        match self {
+            Self::Json(json::Value { kind: Kind::Object(members), .. }) => Ok(Some(
+                members
+                    .iter()
+                    .map(|m| (Name { text: m.name.clone(), span: m.name_span.clone() }, Expression::Json(&m.value)))
+                    .collect(),
+            )),
+            Self::Native { text, span } if text[span.clone()].starts_with('{') => native_entries(text, span).map(Some),
+            Self::Json(_) | Self::Native { .. } => Ok(None),
+        }
+    }
+
+    /// The names of a reference such as `aws.west`, `module.x["a"].aws_vpc.main[0]`: `aws`, `west`; without indexes.
+    /// A quoted reference is read as if it had no quotes.
+    pub(in crate::requirements) fn reference(&self) -> Result<Vec<String>, Fault> {
+        let written = self.written();
+        let unquoted = plain_string(written).unwrap_or(written);
+        let fault = || Fault::new(self.span(), "a reference such as aws or aws.west is expected here");
+        let mut names = Vec::new();
+        let mut rest = unquoted.trim();
+        loop {
+            let length = rest.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-')).unwrap_or(rest.len());
+            if !rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+                return Err(fault());
+            }
+            names.push(rest[..length].to_owned());
+            rest = rest[length..].trim_start();
+            while rest.starts_with('[') {
+                let end = skip_nested(rest.as_bytes(), 0).and_then(Result::ok).ok_or_else(fault)?;
+                rest = rest[end..].trim_start();
+            }
+            match rest.strip_prefix('.') {
+                Some(next) => rest = next.trim_start(),
+                None if rest.is_empty() => return Ok(names),
+                None => return Err(fault()),
+            }
+        }
+    }
+}
+
+fn native_entries<'a>(text: &'a str, span: &Range<usize>) -> Result<Vec<(Name, Expression<'a>)>, Fault> {
+    let EditExpression::Object(object) = parse(&text[span.clone()], span)? else {
+        return Err(Fault::new(span.clone(), "an object is expected here"));
+    };
+    let shifted = |inner: Option<Range<usize>>| match inner {
+        Some(inner) => span.start + inner.start..span.start + inner.end,
+        None => span.clone(),
+    };
+    let mut entries = Vec::new();
+    for (key, value) in &object {
+        let name = match key {
+            ObjectKey::Ident(ident) => Name { text: ident.to_string(), span: shifted(ident.span()) },
+            ObjectKey::Expression(other) => {
+                let span = shifted(other.span());
+                let name = evaluate(other.clone(), &span)?;
+                Name { text: expect_string(name, &span)?, span }
+            }
+        };
+        entries.push((name, Expression::Native { text, span: shifted(value.expr().span()) }));
+    }
+    Ok(entries)
+}
+
+fn json_value(value: &json::Value) -> hcl::Value {
+    match &value.kind {
+        Kind::Null => hcl::Value::Null,
+        Kind::Bool(bool) => hcl::Value::Bool(*bool),
+        Kind::Number(number) => {
+            number.parse::<f64>().ok().and_then(hcl::Number::from_f64).map_or(hcl::Value::Null, hcl::Value::Number)
+        }
+        Kind::String(string) => hcl::Value::String(string.clone()),
+        Kind::Array(values) => values.iter().map(json_value).collect(),
+        Kind::Object(members) => {
+            hcl::Value::Object(members.iter().map(|m| (m.name.clone(), json_value(&m.value))).collect())
+        }
+    }
+}
