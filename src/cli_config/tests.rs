@@ -284,7 +284,7 @@ fn errors_name_their_place() {
         ("provider_installation {\n  filesystem_mirror {}\n}", "needs the argument \"path\"", 2, 3),
         ("provider_installation {\n  network_mirror { url = \"http://m.test/\" }\n}", "https", 2, 26),
         ("provider_installation {\n  direct {}\n  dev_overrides {}\n}", "before all", 3, 3),
-        ("provider_installation {\n  dev_overrides { \"a_b\" = \".\" }\n}", "no provider address", 2, 19),
+        ("provider_installation {\n  dev_overrides { \"a_b\" = \".\" }\n}", "not a provider address", 2, 19),
         ("provider_installation {\n  direct { download_retry_count = -1 }\n}", "whole number", 2, 35),
         ("oci_credentials \"h\" { username = \"u\" }", "username and password", 1, 17),
         ("oci_credentials \"h/a\" { docker_credentials_helper = \"x\" }", "whole hosts", 1, 17),

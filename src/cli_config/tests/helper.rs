@@ -110,11 +110,11 @@ fn its_own_message_is_the_error() {
 
 #[test]
 fn what_is_no_credentials_object_is_refused() {
-    assert!(failure("echo 's3cr3t'").contains("no JSON object"));
-    assert!(failure("true").contains("no JSON object"));
+    assert!(failure("echo 's3cr3t'").contains("not a JSON object"));
+    assert!(failure("true").contains("not a JSON object"));
     assert!(failure("echo '[\"s3cr3t\"]'").contains("JSON that is not an object"));
-    assert!(failure("echo '{\"token\": 5}'").contains("no string"));
-    assert!(failure("echo '{\"token\": \"s3cr3t\"} x'").contains("no JSON object"));
+    assert!(failure("echo '{\"token\": 5}'").contains("not a string"));
+    assert!(failure("echo '{\"token\": \"s3cr3t\"} x'").contains("not a JSON object"));
 }
 
 #[test]
