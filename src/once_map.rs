@@ -11,6 +11,12 @@ pub(crate) struct OnceMap<K, V> {
 }
 
 impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
+    /// The value of `key`, if it has been computed.
+    pub(crate) fn get(&self, key: &K) -> Option<V> {
+        let cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        cells.get(key)?.get().cloned()
+    }
+
     /// The value of `key`, computed by the first caller.
     pub(crate) fn get_or_compute(&self, key: K, compute: impl FnOnce() -> V) -> V {
         let cell = {

@@ -12,13 +12,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use provlock::address::ProviderAddress;
-use provlock::cli_config::{
-    CliConfig, Credentials, Environment, OciCredentials, OciDefaultCredentials, OciLogin, Token,
-};
+use provlock::cli_config::{Environment, OciCredentials, OciDefaultCredentials, OciLogin};
 use provlock::diagnostic::{Code, Location, SourceFile};
 use provlock::dialect::Dialect;
 use provlock::hash::{Hash, HashScheme};
-use provlock::net::{Client as Network, NetSettings};
+use provlock::net::{Client as Network, NetSettings, Token};
 use provlock::source::oci::{OciLogins, OciRegistries, RepositoryTemplate};
 use provlock::source::{Downloader, OciMirror, PackageId, Source, SourceError, SourceKind};
 use reqwest::blocking::{Client, RequestBuilder};
@@ -229,12 +227,11 @@ fn block(host: &str, password: &str) -> OciCredentials {
 fn mirror(registry: &Registry, logins: OciLogins) -> Source {
     let extra_root_certificates = vec![registry.certificate.clone()];
     let settings = NetSettings { use_proxies: false, extra_root_certificates, ..NetSettings::default() };
-    let registries = Arc::new(OciRegistries::new(settings.clone(), logins).unwrap());
+    let network = Network::new(settings, |_| Ok(None)).unwrap();
+    let registries = Arc::new(OciRegistries::new(network.clone(), logins));
     let template = format!("{}/mirror/{{namespace}}/{{type}}", registry.host);
     let template = RepositoryTemplate::parse_flag(&template).unwrap();
-    let config = CliConfig::default();
-    let credentials = Arc::new(Credentials::new(&Environment::default(), &config, Dialect::Tofu));
-    let downloader = Downloader::new(Network::new(settings, credentials, &config).unwrap(), 2, None);
+    let downloader = Downloader::new(network, 2, None);
     Source::new(SourceKind::OciMirror(OciMirror::new(downloader, registries, template, Dialect::Tofu)))
 }
 

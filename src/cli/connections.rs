@@ -6,9 +6,11 @@ use std::sync::{Arc, OnceLock};
 use provlock::cli_config::{self, CliConfig, Credentials, Environment};
 use provlock::diagnostic::Result;
 use provlock::dialect::Dialect;
-use provlock::net::{Client, DiscoveryCache, NetSettings};
+use provlock::net::Client;
 use provlock::source::oci::RepositoryTemplate;
-use provlock::source::{Downloader, FilesystemMirror, NetworkMirror, ReleaseUrls, Source, SourceKind};
+use provlock::source::{
+    Discovery, DiscoveryCache, Downloader, FilesystemMirror, NetworkMirror, ReleaseUrls, Source, SourceKind,
+};
 
 use super::installation::Sources;
 use super::source::OnlineArgs;
@@ -26,6 +28,7 @@ pub(crate) struct Connections<'a> {
 struct Connection {
     config: CliConfig,
     client: Client,
+    discovery: Arc<Discovery>,
 }
 
 impl<'a> Connections<'a> {
@@ -63,22 +66,21 @@ impl<'a> Connections<'a> {
             self.ui.detail(line);
         }
         let cache = self.arguments.cache_directory(self.environment);
-        let settings = NetSettings {
-            discovery_cache: cache.as_deref().map(DiscoveryCache::open),
-            ..NetSettings::new(self.environment, &config)
-        };
-        let credentials = Arc::new(Credentials::new(self.environment, &config, dialect));
-        let client = Client::new(settings, credentials, &config)?;
-        Ok(Connection { config, client })
+        let credentials = Credentials::new(self.environment, &config, dialect);
+        let client = Client::new(config.net_settings(self.environment), move |host| credentials.token(host))?;
+        let cache = cache.as_deref().map(DiscoveryCache::open);
+        let discovery = Arc::new(Discovery::new(client.clone(), config.hosts.clone(), cache));
+        Ok(Connection { config, client, discovery })
     }
 
-    fn kind(&self, Connection { config, client }: &Connection, dialect: Dialect) -> Result<SourceKind> {
+    fn kind(&self, Connection { config, client, discovery }: &Connection, dialect: Dialect) -> Result<SourceKind> {
         let Self { arguments, environment, .. } = self;
         let sources = Sources {
             config,
             environment,
             dialect,
             downloader: Downloader::new(client.clone(), arguments.jobs(), arguments.cache(environment)),
+            discovery: Arc::clone(discovery),
             trust_registry: arguments.trust_registry,
             places: arguments.cache_directory(environment).as_deref().map(ReleaseUrls::open),
             oci_registries: OnceCell::new(),
@@ -87,7 +89,7 @@ impl<'a> Connections<'a> {
         if let Some(url) = &arguments.net_mirror {
             NetworkMirror::new(downloader, url, dialect).map(SourceKind::NetworkMirror)
         } else if let Some(template) = &arguments.oci_mirror {
-            RepositoryTemplate::parse_flag(template).and_then(|template| sources.oci_mirror(template))
+            RepositoryTemplate::parse_flag(template).map(|template| sources.oci_mirror(template))
         } else if arguments.use_cli_config {
             sources.configured()
         } else {

@@ -7,12 +7,11 @@ use std::time::SystemTime;
 use provlock::cli_config::{CliConfig, Environment, InstallationMethod, MethodKind};
 use provlock::diagnostic::{Code, Diagnostic, Result};
 use provlock::dialect::Dialect;
-use provlock::net::NetSettings;
 use provlock::provider_pattern::ProviderSelection;
 use provlock::source::oci::{OciLogins, OciRegistries, RepositoryTemplate};
 use provlock::source::{
-    Downloader, FilesystemMirror, Method, MultiSource, NetworkMirror, OciMirror, Registry, RegistryPolicy, ReleaseUrls,
-    Source, SourceKind,
+    Discovery, Downloader, FilesystemMirror, Method, MultiSource, NetworkMirror, OciMirror, Registry, RegistryPolicy,
+    ReleaseUrls, Source, SourceKind,
 };
 
 /// What sources are made of.
@@ -21,12 +20,13 @@ pub(crate) struct Sources<'a> {
     pub(crate) environment: &'a Environment,
     pub(crate) dialect: Dialect,
     pub(crate) downloader: Downloader,
+    pub(crate) discovery: Arc<Discovery>,
     /// Whether hashes that a registry reports are taken without a look at the packages.
     pub(crate) trust_registry: bool,
     /// Where releases were in earlier runs.
     pub(crate) places: Option<ReleaseUrls>,
     /// Shared by all mirrors in OCI registries, so that they log in once.
-    pub(crate) oci_registries: OnceCell<Result<Arc<OciRegistries>>>,
+    pub(crate) oci_registries: OnceCell<Arc<OciRegistries>>,
 }
 
 impl Sources<'_> {
@@ -40,11 +40,11 @@ impl Sources<'_> {
             trust_registry: self.trust_registry,
             now: SystemTime::now(),
         };
-        SourceKind::Registry(Registry::new(downloader, policy, self.places.clone()))
+        SourceKind::Registry(Registry::new(downloader, Arc::clone(&self.discovery), policy, self.places.clone()))
     }
 
     /// The repositories of OCI registries that a template names.
-    pub(crate) fn oci_mirror(&self, template: RepositoryTemplate) -> Result<SourceKind> {
+    pub(crate) fn oci_mirror(&self, template: RepositoryTemplate) -> SourceKind {
         let registries = self.oci_registries.get_or_init(|| {
             let logins = OciLogins::new(
                 self.config.oci_credentials.clone(),
@@ -52,10 +52,10 @@ impl Sources<'_> {
                 self.environment.clone(),
                 self.environment.helper_time_limit(),
             );
-            OciRegistries::new(NetSettings::new(self.environment, self.config), logins).map(Arc::new)
+            Arc::new(OciRegistries::new(self.downloader.client().clone(), logins))
         });
-        let mirror = OciMirror::new(self.downloader.clone(), registries.clone()?, template, self.dialect);
-        Ok(SourceKind::OciMirror(mirror))
+        let mirror = OciMirror::new(self.downloader.clone(), Arc::clone(registries), template, self.dialect);
+        SourceKind::OciMirror(mirror)
     }
 
     /// The installation methods of the CLI configuration; without any, the directories that both programs look into before
@@ -94,11 +94,8 @@ impl Sources<'_> {
             }
             MethodKind::OciMirror { repository_template } => {
                 let include = &method.providers.include;
-                self.oci_mirror(RepositoryTemplate::parse_configuration(
-                    repository_template,
-                    include,
-                    &method.location,
-                )?)
+                let template = RepositoryTemplate::parse_configuration(repository_template, include, &method.location)?;
+                Ok(self.oci_mirror(template))
             }
             MethodKind::Unknown { name } => {
                 let message = format!("the installation method {name:?} is not known");

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::credentials::token::quotable;
+use super::quotable::quotable;
 use super::syntax::{self, Member, Node, Value};
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 

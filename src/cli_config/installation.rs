@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-use super::credentials::token::shown_url;
 use super::document::{Body, Located, invalid};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Location, Result};
 use crate::dialect::Dialect;
+use crate::net::SafeUrl;
 use crate::provider_pattern::{ProviderPattern, ProviderSelection};
 
 /// A `provider_installation` block.
@@ -50,7 +50,7 @@ pub enum MethodKind {
     /// A server that speaks the provider mirror protocol.
     NetworkMirror {
         /// The base URL, which ends with a slash.
-        url: Url,
+        url: SafeUrl,
         /// Whether hashes of platforms that were not downloaded count as well.
         trust_all_hashes: bool,
     },
@@ -72,7 +72,7 @@ impl fmt::Debug for MethodKind {
             Self::Direct => f.write_str("direct"),
             Self::FilesystemMirror { path } => write!(f, "filesystem_mirror {}", path.display()),
             Self::NetworkMirror { url, trust_all_hashes } => {
-                write!(f, "network_mirror {} trust_all_hashes={trust_all_hashes}", shown_url(url))
+                write!(f, "network_mirror {url} trust_all_hashes={trust_all_hashes}")
             }
             Self::OciMirror { repository_template } => write!(f, "oci_mirror {repository_template}"),
             Self::Unknown { name } => write!(f, "unknown {name}"),
@@ -128,7 +128,7 @@ fn read_method(name: &str, method: &Located<Body<'_>>, base: &Path, dialect: Dia
     })
 }
 
-fn mirror_url(text: &Located<&str>) -> Result<Url> {
+fn mirror_url(text: &Located<&str>) -> Result<SafeUrl> {
     let refuse = |why: String| invalid(why, text.location.clone());
     let mut url = Url::parse(text.value).map_err(|error| refuse(format!("the mirror's URL is not valid: {error}")))?;
     if url.scheme() != "https" || !url.has_host() {
@@ -138,7 +138,7 @@ fn mirror_url(text: &Located<&str>) -> Result<Url> {
         let path = format!("{}/", url.path());
         url.set_path(&path);
     }
-    Ok(url)
+    Ok(url.into())
 }
 
 fn patterns(body: Body<'_>, name: &str, dialect: Dialect) -> Result<Vec<ProviderPattern>> {

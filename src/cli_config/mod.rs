@@ -7,8 +7,10 @@ mod credentials;
 mod document;
 mod environment;
 mod installation;
+mod network;
 mod oci;
 pub(crate) mod program;
+mod quotable;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -19,7 +21,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use credentials::token::{Token, shown_url, token_variable};
+pub use crate::net::{Token, token_variable};
 pub use credentials::{Credentials, CredentialsOrigin, Forgotten};
 pub use environment::Environment;
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::credentials::token::Token;
 use super::document::{Body, Located, invalid};
 use crate::diagnostic::{Location, Result};
+use crate::net::Token;
 
 /// An `oci_credentials` block.
 #[derive(Clone, Debug, PartialEq, Eq)]

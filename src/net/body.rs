@@ -12,8 +12,29 @@ use super::retry::Failure;
 const MINIMUM: u64 = 60 * 1024;
 const WINDOW: Duration = Duration::from_mins(1);
 
+/// The whole body of a response, at most `limit` bytes.
+pub(crate) fn read_whole(response: Response, limit: u64) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    // The body itself keeps what went wrong with it.
+    let _ = read_with(response, limit, |body, _| body.read_to_end(&mut bytes))?;
+    Ok(bytes)
+}
+
+/// Hands the body of a response, at most `limit` bytes, to `consume`, with its length if that is known. Whatever `consume`
+/// makes of it, a failure to read it is an error.
+pub(crate) fn read_with<T>(
+    response: Response,
+    limit: u64,
+    consume: impl FnOnce(&mut dyn Read, Option<u64>) -> T,
+) -> Result<T, Failure> {
+    let length = response.content_length();
+    let mut body = Body::new(response, limit)?;
+    let consumed = consume(&mut body, length);
+    body.failure.map_or(Ok(consumed), Err)
+}
+
 /// Reads a body. What went wrong with the connection is kept, because the code that reads may wrap errors as it likes.
-pub(crate) struct Body {
+struct Body {
     response: Response,
     limit: u64,
     read: u64,
@@ -23,16 +44,11 @@ pub(crate) struct Body {
 }
 
 impl Body {
-    pub(crate) fn new(response: Response, limit: u64) -> Result<Self, Failure> {
+    fn new(response: Response, limit: u64) -> Result<Self, Failure> {
         if response.content_length().is_some_and(|length| length > limit) {
             return Err(Failure::lasting(RequestErrorKind::TooLarge { limit }));
         }
         Ok(Self { response, limit, read: 0, failure: None, window: (Duration::ZERO, 0) })
-    }
-
-    /// What went wrong while the body was read.
-    pub(crate) fn failure(self) -> Option<Failure> {
-        self.failure
     }
 
     fn fail(&mut self, failure: Failure, error: io::Error) -> io::Result<usize> {

@@ -3,15 +3,18 @@
 use std::error::Error;
 use std::fmt;
 
+use reqwest::StatusCode;
+
+use super::safe_url::SafeUrl;
+use super::token::token_variable;
 use crate::address::Hostname;
-use crate::cli_config::token_variable;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help};
 
 /// A request that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestError {
-    /// What was asked for first, before any redirect, without the secrets that a URL may hold.
-    pub url: String,
+    /// What was asked for first, before any redirect.
+    pub url: SafeUrl,
     /// Why it failed.
     pub kind: RequestErrorKind,
     /// The host whose credentials were to be sent.
@@ -52,21 +55,23 @@ pub enum RequestErrorKind {
     Redirect(String),
     /// The body is not what it should be; the text says why.
     InvalidBody(String),
-    /// The host has no such service, or no service discovery at all.
-    NoSuchService,
-    /// A plain HTTP URL of a host that no `host` block names so, or a URL of another scheme.
+    /// A plain HTTP URL of a host that may not be asked so, or a URL of another scheme.
     Insecure,
     /// The token for the host could not be had.
     Credentials(Diagnostics),
 }
 
-/// Why a download failed.
-#[derive(Debug)]
-pub enum DownloadError<E> {
-    /// The request failed.
-    Request(RequestError),
-    /// The reader of the body gave up.
-    Consume(E),
+impl RequestErrorKind {
+    /// What a status without success means. `body` tells how the body begins, without control characters.
+    pub(crate) fn of_status(status: StatusCode, credentials_sent: bool, body: impl FnOnce() -> String) -> Self {
+        match status {
+            StatusCode::NOT_FOUND => Self::NotFound,
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => {
+                Self::Unauthorized { status: status.as_u16(), credentials_sent }
+            }
+            _ => Self::Status { status: status.as_u16(), body: body() },
+        }
+    }
 }
 
 impl RequestError {
@@ -99,9 +104,7 @@ impl RequestError {
                         None => help,
                     }
                 }
-                None => {
-                    "this server must answer without credentials, since registries' tokens are not sent to it".into()
-                }
+                None => "this server must answer without credentials, since no tokens are sent to it".into(),
             }),
             RequestErrorKind::Timeout | RequestErrorKind::Connection(_) => Some(
                 "check the network; HTTPS_PROXY and NO_PROXY choose a proxy, SSL_CERT_FILE the trusted certificates"
@@ -138,8 +141,7 @@ impl fmt::Display for RequestError {
             }
             RequestErrorKind::Redirect(why) => write!(f, "redirects where it must not: {why}"),
             RequestErrorKind::InvalidBody(why) => write!(f, "gave no usable answer: {why}"),
-            RequestErrorKind::NoSuchService => f.write_str("offers no provider registry"),
-            RequestErrorKind::Insecure => f.write_str("is not asked, since it is no https URL"),
+            RequestErrorKind::Insecure => f.write_str("was not asked, since it is not an https URL"),
             RequestErrorKind::Credentials(diagnostic) => write!(f, "was not asked: {diagnostic}"),
         }
     }
@@ -147,25 +149,14 @@ impl fmt::Display for RequestError {
 
 impl Error for RequestError {}
 
-impl<E: fmt::Display> fmt::Display for DownloadError<E> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Request(error) => write!(f, "{error}"),
-            Self::Consume(error) => write!(f, "{error}"),
-        }
-    }
-}
-
-impl<E: Error> Error for DownloadError<E> {}
-
 /// A request that got no response, or not all of one.
-pub(crate) fn no_response(error: reqwest::Error) -> RequestErrorKind {
+pub(super) fn no_response(error: reqwest::Error) -> RequestErrorKind {
     if error.is_timeout() {
         return RequestErrorKind::Timeout;
     }
     let host = error.url().and_then(|url| url.host_str()).unwrap_or("the host").to_owned();
     let why = causes(error);
-    // The type of these errors is private to hyper-util.
+    // The text of the error is all there is: its type is private to hyper-util.
     let Some(tunnel) = why.strip_prefix("tunnel error: ") else { return RequestErrorKind::Connection(why) };
     let (what, cause) = tunnel.split_once(": ").unwrap_or((tunnel, ""));
     RequestErrorKind::Proxy(match what {
@@ -177,7 +168,7 @@ pub(crate) fn no_response(error: reqwest::Error) -> RequestErrorKind {
 }
 
 /// Why a request failed, in the words of the layers below reqwest, whose own only say that it did.
-pub(crate) fn causes(error: reqwest::Error) -> String {
+pub(super) fn causes(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut causes: Vec<String> = Vec::new();
     let mut source = error.source();

@@ -1,23 +1,26 @@
-//! One HTTP client: retries, size caps, per-host tokens, service discovery (spec section 7).
+//! One HTTP client: redirects, retries, size caps, tokens for hosts. It knows no registry.
 //!
 //! Requests block, and a [`Client`] is shared by threads. It never sends a request over plain HTTP except to a host that a
-//! `host` block of the CLI configuration names so, and never a token to another host than the one that it is for.
+//! the settings name so or that is this machine, and never a token to another host than the one that it is for.
 
 mod body;
 mod client;
-mod discovery_cache;
 mod error;
 mod proxy;
+mod redirect;
 mod retry;
+mod safe_url;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod token;
 
-pub(crate) use body::Body;
+pub(crate) use body::{read_whole, read_with};
 pub use client::{Client, Document, Purpose};
-pub use discovery_cache::DiscoveryCache;
-pub use error::{DownloadError, RequestError, RequestErrorKind};
-pub(crate) use error::{causes, no_response};
-pub(crate) use proxy::{is_loopback, with_proxies};
-pub(crate) use retry::{Failure, after_status, with_retries};
+pub use error::{RequestError, RequestErrorKind};
+pub(crate) use proxy::is_loopback;
+pub(crate) use redirect::{PlainHttp, Request, send_once};
+pub(crate) use retry::{Failure, Retry, after_status};
+pub use safe_url::SafeUrl;
 pub use settings::NetSettings;
+pub use token::{Token, token_variable};

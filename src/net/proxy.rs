@@ -12,7 +12,7 @@ use url::{Host, Url};
 use super::settings::NetSettings;
 
 /// Has a client use the proxies that it may use.
-pub(crate) fn with_proxies(builder: ClientBuilder, settings: &NetSettings) -> ClientBuilder {
+pub(super) fn with_proxies(builder: ClientBuilder, settings: &NetSettings) -> ClientBuilder {
     if !settings.use_proxies {
         return builder.no_proxy();
     }

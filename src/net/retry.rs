@@ -44,7 +44,7 @@ impl Failure {
 }
 
 /// Makes an attempt and repeats it at most `retries` times; the last failure is the error.
-pub(crate) fn with_retries<T>(
+pub(super) fn with_retries<T>(
     retries: u32,
     back_off: Duration,
     mut attempt: impl FnMut() -> Result<T, Failure>,
@@ -66,7 +66,7 @@ pub(crate) fn with_retries<T>(
     }
 }
 
-/// Whether a status means "later" (RFC 6585 section 4, RFC 9110 section 15.6), and when.
+/// Whether a status means "later" (RFC 6585, section 4; RFC 9110, section 15.6), and when.
 pub(crate) fn after_status(response: &Response) -> Retry {
     let status = response.status();
     let asks = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE);
@@ -78,7 +78,7 @@ pub(crate) fn after_status(response: &Response) -> Retry {
     }
 }
 
-/// The pause that a `Retry-After` header asks for (RFC 9110 section 10.2.3): seconds, or the time to wait for.
+/// The pause that a `Retry-After` header asks for (RFC 9110, section 10.2.3): seconds, or the time to wait for.
 fn retry_after(headers: &HeaderMap, now: Timestamp) -> Option<Duration> {
     if let Some(seconds) = headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok()) {
         return Some(Duration::from_secs(seconds));

@@ -7,10 +7,9 @@ use url::Url;
 
 use super::download_queue::DownloadQueue;
 use super::{NOT_AUTHENTIC_HELP, PackageId, Progress, ProgressSink};
-use crate::cli_config::shown_url;
 use crate::diagnostic::{Code, Result};
 use crate::hash::Hash;
-use crate::net::{Client, DownloadError};
+use crate::net::{Client, SafeUrl};
 use crate::package::cache::{CachedPackage, HashCache};
 use crate::package::{Limits, PackageDigest, PackageError, hash_zip, hash_zip_spooled};
 
@@ -86,6 +85,11 @@ impl Downloader {
         Self { client: self.client.with_download_retries(retries), shared: Arc::clone(&self.shared) }
     }
 
+    /// The client that everything is asked through.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// The package at `url` whose archive has the hash `zh`: from the cache if it is there, else downloaded. Its `size` need
     /// not be known. It counts only if a verified SHA256SUMS lists that hash; once it is known that none does, `is_wanted`
     /// ends the download.
@@ -99,7 +103,7 @@ impl Downloader {
         progress: ProgressSink<'_>,
     ) -> Result<Downloaded> {
         let expected = Some(Expected { zh, by: "SHA256SUMS" });
-        let archive = Archive { origin: &shown_url(url), host: host(url), size, expected, is_wanted };
+        let archive = Archive { origin: &SafeUrl::from(url).to_string(), host: host(url), size, expected, is_wanted };
         self.fetch(wanted, &archive, progress, |hash| self.get(wanted, url, hash))
     }
 
@@ -112,18 +116,15 @@ impl Downloader {
 
     /// The package at `url`, whatever it is.
     pub(super) fn package(&self, wanted: &PackageId, url: &Url, progress: ProgressSink<'_>) -> Result<Downloaded> {
-        let (origin, host) = (&shown_url(url), host(url));
+        let (origin, host) = (&SafeUrl::from(url).to_string(), host(url));
         let archive = Archive { origin, host, size: None, expected: None, is_wanted: &|| true };
         self.fetch(wanted, &archive, progress, |hash| self.get(wanted, url, hash))
     }
 
-    /// One pass over the archive at `url`. No credentials are sent (spec section 7).
+    /// One pass over the archive at `url`. No credentials are sent.
     fn get(&self, wanted: &PackageId, url: &Url, hash: &mut Hasher<'_>) -> Result<HashOutcome> {
-        match self.client.download(url, None, Limits::default().archive_bytes, hash) {
-            Ok(digest) => Ok(Ok(digest)),
-            Err(DownloadError::Consume(error)) => Ok(Err(error)),
-            Err(DownloadError::Request(error)) => Err(error.into_diagnostic(&wanted.to_string())),
-        }
+        let hashed = self.client.download(url, Limits::default().archive_bytes, hash);
+        hashed.map_err(|error| error.into_diagnostic(&wanted.to_string()))
     }
 
     /// What the cache knows of a package.

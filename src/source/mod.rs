@@ -26,7 +26,7 @@ pub use oci::OciMirror;
 pub use offline::Offline;
 pub use publication_dates::{DateServices, PublicationDates};
 pub(crate) use registry::protocol::{speaks_supported_protocol, unsupported_protocol};
-pub use registry::{Registry, RegistryPolicy};
+pub use registry::{Discovery, DiscoveryCache, Registry, RegistryPolicy};
 pub use release_urls::ReleaseUrls;
 
 use jiff::Timestamp;

@@ -1,4 +1,4 @@
-//! The provider network mirror protocol (spec section 9).
+//! The provider network mirror protocol (<https://opentofu.org/docs/internals/provider-network-mirror-protocol/>).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,10 @@ use super::download::{Downloaded, Downloader};
 use super::{AvailableVersion, AvailableVersions, Fetched, PackageId, ProgressSink, SourceError};
 use crate::address::{Hostname, ProviderAddress};
 use crate::authentication::Authentication;
-use crate::cli_config::shown_url;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::hash::{Hash, HashScheme};
-use crate::net::{Purpose, RequestError, RequestErrorKind};
+use crate::net::{Purpose, RequestError, RequestErrorKind, SafeUrl};
 use crate::once_map::OnceMap;
 use crate::platform::Platform;
 use crate::version::Version;
@@ -24,7 +23,7 @@ const MAXIMUM_DOCUMENT_BYTES: u64 = 32 << 20;
 /// A server that holds packages of providers of any registry.
 pub struct NetworkMirror {
     downloader: Downloader,
-    base: Url,
+    base: SafeUrl,
     host: Hostname,
     dialect: Dialect,
     trust_all_hashes: bool,
@@ -67,22 +66,22 @@ impl Archives {
 impl NetworkMirror {
     /// The mirror at `url`, an `https` URL; its documents are asked for with the credentials of its host.
     pub fn new(downloader: Downloader, url: &str, dialect: Dialect) -> Result<Self> {
-        let invalid = |shown: &str, problem: &str| {
+        let invalid = |shown: &dyn std::fmt::Display, problem: &str| {
             let message = format!("{shown} is not the URL of a network mirror: {problem}");
             Diagnostic::error(Code::InvalidArgument, message).help("write it as https://HOST/PATH/")
         };
         // A text that is no URL may hold a password anywhere.
-        let mut base = Url::parse(url).map_err(|error| invalid("the text that was given", &error.to_string()))?;
+        let mut base = Url::parse(url).map_err(|error| invalid(&"the text that was given", &error.to_string()))?;
         if base.scheme() != "https" {
-            return Err(invalid(&shown_url(&base), "it does not start with https").into());
+            return Err(invalid(&SafeUrl::from(base), "it does not start with https").into());
         }
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
         }
-        let host = base.host_str().ok_or_else(|| invalid(&shown_url(&base), "it has no host"))?;
+        let host = base.host_str().ok_or_else(|| invalid(&SafeUrl::from(&base), "it has no host"))?;
         let authority = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let (host, archives) = (Hostname::known(&authority), OnceMap::default());
-        Ok(Self { downloader, base, host, dialect, trust_all_hashes: false, archives })
+        Ok(Self { downloader, base: base.into(), host, dialect, trust_all_hashes: false, archives })
     }
 
     /// The same mirror, whose word is taken for hashes of packages that were not downloaded (`trust_all_hashes` of an
@@ -99,7 +98,7 @@ impl NetworkMirror {
             &url,
             Some(&self.host),
             MAXIMUM_DOCUMENT_BYTES,
-            Purpose::Registry,
+            Purpose::Metadata,
         ) {
             Ok((_, index)) => {
                 let versions = index.versions.into_keys().filter_map(|text| text.parse::<Version>().ok());
@@ -109,9 +108,9 @@ impl NetworkMirror {
                 })
             }
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
-                let message = format!("the mirror {} has no package of {address}", shown_url(&self.base));
-                let diagnostic =
-                    Diagnostic::error(Code::ProviderNotFound, message).note(format!("asked for {}", shown_url(&url)));
+                let message = format!("the mirror {} has no package of {address}", self.base);
+                let diagnostic = Diagnostic::error(Code::ProviderNotFound, message)
+                    .note(format!("asked for {}", SafeUrl::from(&url)));
                 Err(SourceError::NoSuchProvider(diagnostic.into()))
             }
             Err(error) => Err(SourceError::Failed(error.into_diagnostic(&address.to_string()))),
@@ -129,7 +128,7 @@ impl NetworkMirror {
         let package = self.downloader.package(wanted, &url, progress)?;
         let reported = archive.hashes.as_deref().unwrap_or_default();
         let reported = check_reported(reported, &package).map_err(|problem| {
-            wanted.error(Code::PackageNotAuthentic, problem).note(format!("package: {}", shown_url(&url)))
+            wanted.error(Code::PackageNotAuthentic, problem).note(format!("package: {}", SafeUrl::from(&url)))
         })?;
 
         let mut recordable = BTreeSet::from([package.h1.clone()]);
@@ -175,7 +174,7 @@ impl NetworkMirror {
             &url,
             Some(&self.host),
             MAXIMUM_DOCUMENT_BYTES,
-            Purpose::Registry,
+            Purpose::Metadata,
         );
         let (base, document) = answer.map_err(failed)?;
         Ok(Archives { base, by_platform: document.archives })
@@ -184,7 +183,7 @@ impl NetworkMirror {
     fn document(&self, address: &ProviderAddress, name: &str) -> Result<Url> {
         let path = format!("{}/{}/{}/{name}", address.hostname.as_ascii(), address.namespace, address.name);
         self.base.join(&path).map_err(|error| {
-            let message = format!("{address} gives no URL below {}: {error}", shown_url(&self.base));
+            let message = format!("{address} gives no URL below {}: {error}", self.base);
             Diagnostic::error(Code::RequestFailed, message).into()
         })
     }

@@ -127,7 +127,7 @@ impl PublicationDates {
             base.set_path(&format!("{}/", base.path()));
         }
         let url = base.join(path).map_err(|error| format!("{base}{path} is no URL: {error}"))?;
-        let answer = self.client.get_json::<T>(&url, None, MAXIMUM_DOCUMENT_BYTES, Purpose::Registry);
+        let answer = self.client.get_json::<T>(&url, None, MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata);
         answer.map(|(_, document)| document).map_err(|error| error.to_string())
     }
 }

@@ -4,9 +4,8 @@ use std::io;
 
 use clap::{Args, Subcommand};
 use provlock::diagnostic::{Diagnostic, Result};
-use provlock::net::DiscoveryCache;
 use provlock::package::cache::HashCache;
-use provlock::source::ReleaseUrls;
+use provlock::source::{DiscoveryCache, ReleaseUrls};
 
 use super::outcome::Outcome;
 use crate::cli::environment::environment;

@@ -9,12 +9,13 @@ use std::path::Path;
 use serde::de::IgnoredAny;
 use tempfile::NamedTempFile;
 
-use super::token::{Token, quotable};
 use crate::address::Hostname;
 use crate::cli_config::document::{invalid, read_text};
+use crate::cli_config::quotable::quotable;
 use crate::cli_config::syntax::{self, Member, Node, Value};
 use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
 use crate::files;
+use crate::net::Token;
 
 /// Writes a host's token; other properties of its credentials stay.
 pub(super) fn store(path: &Path, host: &Hostname, token: &Token) -> Result<()> {

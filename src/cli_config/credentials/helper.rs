@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::token::token_variable;
 use crate::address::Hostname;
 use crate::cli_config::program;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::net::token_variable;
 
 /// A credentials object: `token` and whatever else the helper keeps.
 pub(super) type Properties = Map<String, Value>;

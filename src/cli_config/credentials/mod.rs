@@ -2,7 +2,6 @@
 
 mod file;
 mod helper;
-pub(super) mod token;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -13,11 +12,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use self::helper::{Helper, Properties};
-use self::token::Token;
 use super::{BlockCredentials, CliConfig, Environment, HelperConfig};
 use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
+use crate::net::Token;
 
 /// The credentials of a run, to be shared by its threads. A helper is asked at most once per host.
 ///

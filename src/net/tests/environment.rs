@@ -5,8 +5,8 @@ use std::process::Command;
 use super::*;
 
 /// Runs [`with_the_variables_of_the_process`] in a process of its own with these variables and no others for proxies and
-/// certificates, and returns its output if it succeeds. `asks` is what it does: `discovery`, or a URL to get, or `failure of`
-/// a URL, to print the error.
+/// certificates, and returns its output if it succeeds. `asks` is a URL to get, or `failure of` a URL, to print the
+/// error.
 fn in_a_process_with(variables: &[(&str, &str)], asks: &str) -> Option<String> {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--ignored", "--exact", "--nocapture", "net::tests::environment::with_the_variables_of_the_process"]);
@@ -24,13 +24,13 @@ fn in_a_process_with(variables: &[(&str, &str)], asks: &str) -> Option<String> {
 #[test]
 fn proxy_and_certificate_variables_are_honoured() {
     let authority = Authority::new();
-    let server = Server::https(&authority, |_| Response::ok(r#"{"providers.v1": "/v1/"}"#));
+    let server = Server::https(&authority, |_| Response::ok(""));
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), authority.pem()).unwrap();
     let (proxy, certificates) = (format!("http://{}", server.address()), file.path().to_str().unwrap());
     let run = |no_proxy: &str| {
         let variables = [("SSL_CERT_FILE", certificates), ("HTTPS_PROXY", &proxy), ("NO_PROXY", no_proxy)];
-        in_a_process_with(&variables, "discovery")
+        in_a_process_with(&variables, "https://registry.acme.test/")
     };
     assert!(run("").is_some());
     assert_eq!(server.requests()[0].header("host"), Some("registry.acme.test"));
@@ -90,15 +90,11 @@ fn what_a_proxy_did_is_said_in_plain_words() {
 #[ignore = "needs the variables that in_a_process_with sets"]
 fn with_the_variables_of_the_process() {
     let Ok(asks) = std::env::var("PROVLOCK_TEST_ASKS") else { return };
-    let settings = NetSettings { use_proxies: true, discovery_retries: 0, ..settings() };
-    if asks == "discovery" {
-        let service = client(settings, &CliConfig::default()).providers_service(&host("registry.acme.test")).unwrap();
-        assert_eq!(service.as_str(), "https://registry.acme.test/v1/");
-    } else if let Some(url) = asks.strip_prefix("failure of ") {
-        let client = client(settings, &CliConfig::default());
-        let error = client.get(&Url::parse(url).unwrap(), None, 10, Purpose::Registry).unwrap_err();
+    let client = client(NetSettings { use_proxies: true, retries: 0, ..plain() });
+    if let Some(url) = asks.strip_prefix("failure of ") {
+        let error = client.get(&Url::parse(url).unwrap(), None, 10, Purpose::Metadata).unwrap_err();
         println!("\nFAILURE={error}; {:?}", error.clone().into_diagnostic("x")[0].help);
     } else {
-        get(&client(settings, &plain("http://127.0.0.1/")), &Url::parse(&asks).unwrap()).unwrap();
+        get(&client, &Url::parse(&asks).unwrap()).unwrap();
     }
 }

@@ -2,19 +2,18 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use reqwest::StatusCode;
-use reqwest::blocking::{Client, RequestBuilder};
-use reqwest::header::HeaderValue;
+use reqwest::blocking::RequestBuilder;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::{Method, StatusCode};
 use serde::Deserialize;
 use url::Url;
 
 use super::challenge::{BearerChallenge, Challenge};
 use super::credentials::{Found, Login};
-use super::http;
+use super::refusal::Refusal;
 use super::template::Repository;
-use crate::cli_config::{Token, shown_url};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::net::{Failure, NetSettings, RequestErrorKind, is_loopback};
+use crate::net::{Client, Failure, RequestErrorKind, SafeUrl, Token, is_loopback, read_whole, send_once};
 
 /// Tokens are a few kilobytes.
 const MAXIMUM_TOKEN_DOCUMENT_BYTES: u64 = 1 << 20;
@@ -41,8 +40,7 @@ pub(super) enum AuthorizationKind {
 
 /// Who asks for what.
 pub(super) struct Applicant<'a> {
-    pub(super) http: &'a Client,
-    pub(super) settings: &'a NetSettings,
+    pub(super) client: &'a Client,
     pub(super) repository: &'a Repository,
     /// The registry's base URL, which sent the challenge.
     pub(super) registry: &'a Url,
@@ -90,13 +88,10 @@ impl Applicant<'_> {
     }
 
     fn authorization(&self, kind: AuthorizationKind, scheme: &str, token: &Token) -> Result<Authorization, Failure> {
-        let header = Some(token).filter(|token| token.is_sendable());
-        let header = header.and_then(|token| HeaderValue::from_str(&format!("{scheme} {}", token.reveal())).ok());
-        let Some(mut header) = header else {
-            return Err(self.failed("the token for it holds characters that cannot be sent"));
-        };
-        header.set_sensitive(true);
-        Ok(Authorization { kind, header })
+        match token.authorization(scheme) {
+            Some(header) => Ok(Authorization { kind, header }),
+            None => Err(self.failed("the token for it holds characters that cannot be sent")),
+        }
     }
 
     /// Gets a token: by the user's password, by the refresh token (OAuth 2), or for anybody.
@@ -112,25 +107,26 @@ impl Applicant<'_> {
             }
             None => self.token_request(&realm, challenge),
         };
-        let response = http::send(request.timeout(self.settings.timeout))?;
+        let response = send_once(request)?;
         let status = response.status();
         match status {
             StatusCode::OK => {}
-            StatusCode::TOO_MANY_REQUESTS => return Err(http::failure(response, false)),
-            status if status.is_server_error() => return Err(http::failure(response, false)),
+            status if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() => {
+                return Err(Refusal::read(response, false).into());
+            }
             _ => {
-                let message = format!("the token server {} refused it with status {status}", shown_url(&realm));
+                let message = format!("the token server {} refused it with status {status}", SafeUrl::from(realm));
                 return Err(self.failed(&message));
             }
         }
-        let bytes = http::read(response, MAXIMUM_TOKEN_DOCUMENT_BYTES)?;
+        let bytes = read_whole(response, MAXIMUM_TOKEN_DOCUMENT_BYTES)?;
         // No error quotes the document, which may hold a token.
         let document: Option<TokenDocument> = serde_json::from_slice(&bytes).ok();
         let token = document.and_then(|document| document.token.or(document.access_token));
         token
             .as_deref()
             .and_then(Token::new)
-            .ok_or_else(|| self.failed(&format!("the token server {} sent no token", shown_url(&realm))))
+            .ok_or_else(|| self.failed(&format!("the token server {} sent no token", SafeUrl::from(&realm))))
     }
 
     /// The token server's URL: encrypted, or on this machine like the registry itself.
@@ -139,10 +135,10 @@ impl Applicant<'_> {
             .map_err(|error| self.failed(&format!("the registry names a token server without a valid URL: {error}")))?;
         let plain = realm.scheme() == "http" && is_loopback(&realm) && self.registry.scheme() == "http";
         if !(realm.scheme() == "https" || plain) || !realm.username().is_empty() || realm.password().is_some() {
-            let shown = shown_url(&realm);
-            return Err(
-                self.failed(&format!("the registry names the token server {shown}, which is no plain https URL"))
-            );
+            let shown = SafeUrl::from(realm);
+            return Err(self.failed(&format!(
+                "the registry names the token server {shown}, which is not an https URL without a user name"
+            )));
         }
         Ok(realm)
     }
@@ -154,7 +150,7 @@ impl Applicant<'_> {
             query.extend_pairs(challenge.service.iter().map(|service| ("service", service)));
             query.extend_pairs(self.scopes(challenge).split(' ').map(|scope| ("scope", scope)));
         }
-        self.http.get(url)
+        self.client.request(Method::GET, url)
     }
 
     fn refresh_request(&self, realm: &Url, challenge: &BearerChallenge, refresh_token: &Token) -> RequestBuilder {
@@ -165,8 +161,8 @@ impl Applicant<'_> {
             .append_pair("scope", &self.scopes(challenge))
             .append_pair("refresh_token", refresh_token.reveal())
             .finish();
-        let content_type = "application/x-www-form-urlencoded";
-        self.http.post(realm.clone()).header(reqwest::header::CONTENT_TYPE, content_type).body(form)
+        let request = self.client.request(Method::POST, realm.clone());
+        request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form)
     }
 
     fn scopes(&self, challenge: &BearerChallenge) -> String {

@@ -7,23 +7,24 @@
 
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
 
 use reqwest::StatusCode;
-use reqwest::blocking::{Client, Response};
-use reqwest::header::{LINK, WWW_AUTHENTICATE};
+use reqwest::blocking::Response;
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, LINK, WWW_AUTHENTICATE};
 use serde::Deserialize;
 use url::Url;
 
 use super::authorization::{Applicant, Authorization};
 use super::challenge;
 use super::credentials::{Found, OciLogins};
-use super::http::{self, Get};
 use super::manifest::Digest;
+use super::refusal::Refusal;
 use super::template::Repository;
-use crate::cli_config::shown_url;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
-use crate::net::{Body, Failure, NetSettings, RequestError, RequestErrorKind, is_loopback, with_retries};
+use crate::net::{
+    Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, SafeUrl, is_loopback, read_whole,
+    read_with,
+};
 use crate::once_map::OnceMap;
 
 /// Registries should take manifests up to this size, and need not take larger ones (OCI distribution specification 1.1).
@@ -39,16 +40,15 @@ const MOST_ANSWERS: usize = 4;
 
 /// Access to OCI registries, shared by all mirrors of a run: connections, logins, tokens.
 pub struct OciRegistries {
-    http: Client,
-    settings: NetSettings,
+    client: Client,
     logins: OciLogins,
-    sessions: OnceMap<Repository, Arc<Session>>,
+    sessions: OnceMap<Repository, Result<Arc<Session>>>,
 }
 
 /// What is known of one repository in this run.
-#[derive(Default)]
-pub(super) struct Session {
-    base: OnceLock<std::result::Result<Url, RequestErrorKind>>,
+struct Session {
+    /// The registry's base URL.
+    base: Url,
     login: OnceLock<Result<Option<Found>>>,
     authorization: Mutex<Option<Authorization>>,
 }
@@ -68,14 +68,51 @@ struct TagList {
 type Attempt<T> = std::result::Result<T, Failure>;
 
 impl OciRegistries {
-    /// Fails when a certificate cannot be read or the system's trust store is unusable.
-    pub fn new(settings: NetSettings, logins: OciLogins) -> Result<Self> {
-        Ok(Self { http: http::build(&settings)?, settings, logins, sessions: OnceMap::default() })
+    /// Registries that are asked through `client` and get the credentials of `logins`, and no others.
+    pub fn new(client: Client, logins: OciLogins) -> Self {
+        Self { client, logins, sessions: OnceMap::default() }
     }
 
-    pub(super) fn client(&self, repository: Repository) -> RepositoryClient<'_> {
-        let session = self.sessions.get_or_compute(repository.clone(), Default::default);
-        RepositoryClient { registries: self, repository, session }
+    /// Access to a repository.
+    ///
+    /// # Errors
+    /// When the registry's name cannot be part of a URL.
+    pub(super) fn client(&self, repository: Repository) -> Result<RepositoryClient<'_>> {
+        let session = self.sessions.get_or_compute(repository.clone(), || {
+            let base = self.find_base(&repository.registry)?;
+            Ok(Arc::new(Session { base, login: OnceLock::new(), authorization: Mutex::default() }))
+        });
+        Ok(RepositoryClient { registries: self, session: session?, repository })
+    }
+
+    /// The registry's base URL. On this machine a registry may speak HTTP, so HTTPS is tried first there.
+    fn find_base(&self, registry: &str) -> Result<Url> {
+        let host = match registry {
+            super::DOCKER_HUB => "registry-1.docker.io",
+            other => other,
+        };
+        let parse = |scheme: &str| {
+            // The URL standard refuses some names that a template may give, such as 1.2.3.4.5.
+            Url::parse(&format!("{scheme}://{host}/v2/")).map_err(|error| {
+                let message =
+                    format!("the OCI registry {registry} could not be asked: its name is not a host: {error}");
+                Diagnostic::error(Code::RequestFailed, message)
+            })
+        };
+        let encrypted = parse("https")?;
+        if !is_loopback(&encrypted) {
+            return Ok(encrypted);
+        }
+        match self.client.send(&self.request(&encrypted, None), None) {
+            Err(Failure { kind: RequestErrorKind::Connection(_), .. }) => Ok(parse("http")?),
+            _ => Ok(encrypted),
+        }
+    }
+
+    /// A request for a document of one of these media types.
+    fn request<'a>(&self, url: &'a Url, accept: Option<&'static str>) -> Request<'a> {
+        let header = accept.map(|types| (ACCEPT, types));
+        Request { url, header, time_limit: Some(self.client.time_limit()), plain_http: PlainHttp::ThisMachine }
     }
 }
 
@@ -90,15 +127,20 @@ impl RepositoryClient<'_> {
         let mut tags = Vec::new();
         let mut size = 0;
         for _ in 0..MOST_PAGES {
-            let page = self.exchange(&url, self.registries.settings.discovery_retries, || {
-                let response = self.get(&url, Some("application/json"), Some(self.registries.settings.timeout))?;
-                let next = next_page(&response)?;
-                Ok((next, http::read(response, MAXIMUM_MANIFEST_BYTES)?))
+            let page = self.repeat(&url, Purpose::Metadata, || {
+                let response = match self.ask(&self.registries.request(&url, Some("application/json")))? {
+                    Ok(response) => response,
+                    Err(refusal) if refusal.says_no_repository() => return Ok(None),
+                    Err(refusal) => return Err(refusal.into()),
+                };
+                Ok(Some((next_page(&response)?, read_whole(response, MAXIMUM_MANIFEST_BYTES)?)))
             });
-            let (next, bytes) = match page {
-                Ok(page) => page,
-                Err(error) if says_no_repository(&error.kind) && self.is_registry() => return Ok(None),
-                Err(error) => return Err(error),
+            let Some((next, bytes)) = page? else {
+                return if self.is_registry() {
+                    Ok(None)
+                } else {
+                    Err(request_error(&url, RequestErrorKind::NotFound))
+                };
             };
             let list: TagList = serde_json::from_slice(&bytes).map_err(|error| {
                 let why = format!("it is no list of tags (line {}, column {})", error.line(), error.column());
@@ -148,11 +190,11 @@ impl RepositoryClient<'_> {
         check: impl Fn(&[u8], Option<Digest>) -> std::result::Result<(), &'static str>,
     ) -> std::result::Result<Vec<u8>, RequestError> {
         let url = self.url(&format!("manifests/{reference}"))?;
-        self.exchange(&url, self.registries.settings.discovery_retries, || {
-            let response = self.get(&url, Some(accept), Some(self.registries.settings.timeout))?;
+        self.repeat(&url, Purpose::Metadata, || {
+            let response = self.get(&self.registries.request(&url, Some(accept)))?;
             let header = response.headers().get("docker-content-digest").and_then(|value| value.to_str().ok());
             let response_digest = header.and_then(|text| text.parse().ok());
-            let bytes = http::read(response, MAXIMUM_MANIFEST_BYTES)?;
+            let bytes = read_whole(response, MAXIMUM_MANIFEST_BYTES)?;
             let wrong = |why: &str| Failure::lasting(RequestErrorKind::InvalidBody(why.to_owned()));
             check(&bytes, response_digest).map_err(wrong)?;
             Ok(bytes)
@@ -170,13 +212,9 @@ impl RepositoryClient<'_> {
         mut consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> std::result::Result<T, RequestError> {
         let url = self.blob_url(digest)?;
-        self.exchange(&url, self.registries.settings.download_retries, || {
-            let response = self.get(&url, None, None)?;
-            let length = response.content_length();
-            let mut body = Body::new(response, limit)?;
-            let consumed = consume(&mut body, length);
-            body.failure().map_or(Ok(consumed), Err)
-        })
+        let header = Some((ACCEPT_ENCODING, "identity"));
+        let request = Request { header, time_limit: None, ..self.registries.request(&url, None) };
+        self.repeat(&url, Purpose::Download, || read_with(self.get(&request)?, limit, &mut consume))
     }
 
     /// Where a blob is.
@@ -213,62 +251,41 @@ impl RepositoryClient<'_> {
     /// Whether the host is an OCI registry at all: one that answers nothing but "not found" has another problem than a
     /// missing repository.
     fn is_registry(&self) -> bool {
-        let Some(Ok(base)) = self.session.base.get() else { return false };
-        let request =
-            Get { url: base, accept: Some("application/json"), time_limit: Some(self.registries.settings.timeout) };
-        http::get(&self.registries.http, &request, None)
-            .is_ok_and(|response| response.status().is_success() || response.status() == StatusCode::UNAUTHORIZED)
+        let request = self.registries.request(&self.session.base, Some("application/json"));
+        let response = self.registries.client.send(&request, None);
+        response.is_ok_and(|response| response.status().is_success() || response.status() == StatusCode::UNAUTHORIZED)
     }
 
     fn url(&self, path: &str) -> std::result::Result<Url, RequestError> {
-        let base = self.session.base.get_or_init(|| self.find_base()).clone();
-        let base =
-            base.map_err(|kind| RequestError { url: self.repository.to_string(), kind, credentials_of: None })?;
+        let base = &self.session.base;
         let path = format!("{}/{path}", self.repository.name);
-        base.join(&path).map_err(|error| request_error(&base, RequestErrorKind::Connection(error.to_string())))
+        base.join(&path).map_err(|error| request_error(base, RequestErrorKind::Connection(error.to_string())))
     }
 
-    /// The registry's base URL. On this machine a registry may speak HTTP, so HTTPS is tried first there.
-    fn find_base(&self) -> std::result::Result<Url, RequestErrorKind> {
-        let host = match self.repository.registry.as_str() {
-            super::DOCKER_HUB => "registry-1.docker.io",
-            other => other,
-        };
-        let parse = |scheme: &str| {
-            let url = Url::parse(&format!("{scheme}://{host}/v2/"));
-            url.map_err(|error| RequestErrorKind::Connection(format!("the registry cannot be in a URL: {error}")))
-        };
-        let encrypted = parse("https")?;
-        if !is_loopback(&encrypted) {
-            return Ok(encrypted);
-        }
-        let request = Get { url: &encrypted, accept: None, time_limit: Some(self.registries.settings.timeout) };
-        match http::get(&self.registries.http, &request, None) {
-            Err(Failure { kind: RequestErrorKind::Connection(_), .. }) => parse("http"),
-            _ => Ok(encrypted),
-        }
+    /// One attempt to get something from the registry.
+    fn get(&self, request: &Request<'_>) -> Attempt<Response> {
+        Ok(self.ask(request)??)
     }
 
-    /// One attempt to get a URL of the registry, with the answers to its challenges.
-    fn get(&self, url: &Url, accept: Option<&'static str>, time_limit: Option<Duration>) -> Attempt<Response> {
-        let request = Get { url, accept, time_limit };
+    /// One attempt to get something from the registry, with the answers to its challenges.
+    fn ask(&self, request: &Request<'_>) -> Attempt<std::result::Result<Response, Refusal>> {
         let mut authorization = self.authorization().clone();
         let mut fresh = false;
         for _ in 0..MOST_ANSWERS {
             let header = authorization.as_ref().map(|authorization| &authorization.header);
-            let response = http::get(&self.registries.http, &request, header)?;
+            let response = self.registries.client.send(request, header)?;
             if response.status().is_success() {
-                return Ok(response);
+                return Ok(Ok(response));
             }
             // Only the registry itself may ask for credentials, not where it redirects to.
-            let at_home = response.url().origin() == url.origin();
+            let at_home = response.url().origin() == request.url.origin();
             let sent = authorization.is_some() && at_home;
             if response.status() != StatusCode::UNAUTHORIZED || !at_home {
-                return Err(http::failure(response, sent));
+                return Ok(Err(Refusal::read(response, sent)));
             }
             match self.renew(&response, authorization.as_ref(), fresh)? {
                 Some(next) => (authorization, fresh) = (Some(next), true),
-                None => return Err(http::failure(response, sent)),
+                None => return Ok(Err(Refusal::read(response, sent))),
             }
         }
         Err(Failure::lasting(RequestErrorKind::Unauthorized { status: 401, credentials_sent: authorization.is_some() }))
@@ -288,8 +305,7 @@ impl RepositoryClient<'_> {
         let login = self.session.login.get_or_init(|| self.registries.logins.find(&self.repository));
         let login = login.as_ref().map_err(|error| Failure::lasting(RequestErrorKind::Credentials(error.clone())))?;
         let applicant = Applicant {
-            http: &self.registries.http,
-            settings: &self.registries.settings,
+            client: &self.registries.client,
             repository: &self.repository,
             registry: response.url(),
             login: login.as_ref(),
@@ -306,27 +322,18 @@ impl RepositoryClient<'_> {
         self.session.authorization.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn exchange<T>(
+    fn repeat<T>(
         &self,
         url: &Url,
-        retries: u32,
+        purpose: Purpose,
         attempt: impl FnMut() -> Attempt<T>,
     ) -> std::result::Result<T, RequestError> {
-        with_retries(retries, self.registries.settings.back_off, attempt).map_err(|kind| request_error(url, kind))
+        self.registries.client.repeat(purpose, attempt).map_err(|kind| request_error(url, kind))
     }
 }
 
 fn request_error(url: &Url, kind: RequestErrorKind) -> RequestError {
-    RequestError { url: shown_url(url), kind, credentials_of: None }
-}
-
-/// Whether an answer to the question for tags means that the repository does not exist.
-fn says_no_repository(kind: &RequestErrorKind) -> bool {
-    match kind {
-        RequestErrorKind::NotFound => true,
-        RequestErrorKind::Status { body, .. } => body.contains("NAME_UNKNOWN") || body.contains("NAME_INVALID"),
-        _ => false,
-    }
+    RequestError { url: url.into(), kind, credentials_of: None }
 }
 
 /// The target of a link to the next page, such as `</v2/a/tags/list?last=1.0.0>; rel="next"`.
@@ -346,7 +353,7 @@ fn next_page(response: &Response) -> Attempt<Option<Url>> {
     let invalid = |why: String| Failure::lasting(RequestErrorKind::InvalidBody(why));
     let next = response.url().join(reference).map_err(|error| invalid(format!("its link is no URL: {error}")))?;
     if next.origin() != response.url().origin() {
-        return Err(invalid(format!("the list of tags goes on at another host, {}", shown_url(&next))));
+        return Err(invalid(format!("the list of tags goes on at another host, {}", SafeUrl::from(next))));
     }
     Ok(Some(next))
 }

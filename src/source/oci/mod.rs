@@ -1,5 +1,5 @@
-//! Providers in OCI registries, as OpenTofu 1.10 and later lay them out (OpenTofu's documentation, "Provider Mirrors in OCI
-//! Registries").
+//! Providers in OCI registries, as OpenTofu 1.10 and later lay them out
+//! (<https://opentofu.org/docs/cli/oci_registries/provider-mirror/>).
 //!
 //! A template gives each provider its repository. The tags of a repository are versions, with `_` for `+`. A tag names an
 //! index, the index a manifest for each platform, and the manifest one layer, the zip archive.
@@ -10,14 +10,14 @@ mod client;
 mod credential_helper;
 mod credentials;
 mod docker_config;
-mod http;
 mod manifest;
+mod refusal;
 mod template;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 pub use client::OciRegistries;
 pub use credentials::OciLogins;
@@ -46,7 +46,7 @@ pub struct OciMirror {
     template: RepositoryTemplate,
     dialect: Dialect,
     /// Which provider a repository is for: it cannot be for two.
-    owners: Mutex<HashMap<Repository, ProviderAddress>>,
+    owners: OnceMap<Repository, ProviderAddress>,
     targets: OnceMap<(ProviderAddress, Version), Result<Arc<Targets>>>,
 }
 
@@ -58,7 +58,7 @@ impl OciMirror {
         template: RepositoryTemplate,
         dialect: Dialect,
     ) -> Self {
-        let (owners, targets) = (Mutex::default(), OnceMap::default());
+        let (owners, targets) = (OnceMap::default(), OnceMap::default());
         Self { downloader, registries, template, dialect, owners, targets }
     }
 
@@ -164,16 +164,15 @@ impl OciMirror {
 
     fn client(&self, address: &ProviderAddress) -> Result<RepositoryClient<'_>> {
         let repository = self.template.resolve(address)?;
-        let mut owners = self.owners.lock().unwrap_or_else(PoisonError::into_inner);
-        let owner = owners.entry(repository.clone()).or_insert_with(|| address.clone());
-        if owner != address {
+        let owner = self.owners.get_or_compute(repository.clone(), || address.clone());
+        if owner != *address {
             let message =
                 format!("the OCI mirror's template gives {owner} and {address} the same repository {repository}");
             let error = Diagnostic::error(Code::InvalidArgument, message);
             let help = format!("use hostname, namespace and type in the template {} where they differ", self.template);
             return Err(error.help(help).into());
         }
-        Ok(self.registries.client(repository))
+        self.registries.client(repository)
     }
 }
 

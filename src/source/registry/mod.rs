@@ -1,5 +1,7 @@
-//! The provider registry protocol (spec section 7).
+//! The provider registry protocol (<https://opentofu.org/docs/internals/provider-registry-protocol/>).
 
+mod discovery;
+mod discovery_cache;
 pub(super) mod protocol;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,6 +10,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
+pub use discovery::Discovery;
+pub use discovery_cache::DiscoveryCache;
 use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use url::Url;
@@ -18,11 +22,10 @@ use super::{AvailableVersions, Fetched, NOT_AUTHENTIC_HELP, PackageId, ProgressS
 use crate::address::ProviderAddress;
 use crate::authentication::packages::{self, PackageReport};
 use crate::authentication::{Authentication, AuthenticationPolicy, Expired, Sha256Sums, SigningKey, authenticate_sums};
-use crate::cli_config::shown_url;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::hash::{Hash, HashScheme};
-use crate::net::{Document, Purpose, RequestError, RequestErrorKind};
+use crate::net::{Document, Purpose, RequestError, RequestErrorKind, SafeUrl};
 use crate::once_map::OnceMap;
 use crate::package::cache::CachedPackage;
 use crate::platform::Platform;
@@ -41,6 +44,7 @@ const MAXIMUM_SIGNATURE_BYTES: u64 = 1 << 20;
 /// The registries that provider addresses name.
 pub struct Registry {
     downloader: Downloader,
+    discovery: Arc<Discovery>,
     policy: RegistryPolicy,
     places: Option<ReleaseUrls>,
     metadata: OnceMap<PackageId, Result<Arc<(PackageMetadata, Url)>>>,
@@ -107,10 +111,17 @@ impl SignedSums {
 type Answer<T> = std::result::Result<(Url, T), RequestError>;
 
 impl Registry {
-    /// Registries that are asked through `downloader`. `places` says where releases were in earlier runs.
-    pub fn new(downloader: Downloader, policy: RegistryPolicy, places: Option<ReleaseUrls>) -> Self {
+    /// Registries that `discovery` finds and that are asked through `downloader`. `places` says where releases were in
+    /// earlier runs.
+    pub fn new(
+        downloader: Downloader,
+        discovery: Arc<Discovery>,
+        policy: RegistryPolicy,
+        places: Option<ReleaseUrls>,
+    ) -> Self {
         Self {
             downloader,
+            discovery,
             policy,
             places,
             metadata: OnceMap::default(),
@@ -359,8 +370,8 @@ impl Registry {
         let (authentication, expired) = authenticate_sums(&sums.bytes, &signature.bytes, keys, policy, self.policy.now)
             .map_err(|error| {
                 let diagnostic = error.diagnostic(&format!("{} {}", wanted.address, wanted.version));
-                let diagnostic = diagnostic.note(format!("checksums: {}", shown_url(&key.sums)));
-                diagnostic.note(format!("signature: {}", shown_url(&key.signature)))
+                let diagnostic = diagnostic.note(format!("checksums: {}", SafeUrl::from(&key.sums)));
+                diagnostic.note(format!("signature: {}", SafeUrl::from(&key.signature)))
             })?;
         if let Some(places) = &self.places {
             places.put(&wanted.address, &wanted.version, &key.sums, &key.signature);
@@ -388,21 +399,19 @@ impl Registry {
         address: &ProviderAddress,
         path: &str,
         limit: u64,
-    ) -> Result<(String, Answer<T>)> {
+    ) -> Result<(SafeUrl, Answer<T>)> {
         let client = &self.downloader.client;
-        let get = |url: &Url| client.get_json::<T>(url, Some(&address.hostname), limit, Purpose::Registry);
-        let service = client.providers_service(&address.hostname);
-        let service =
-            service.map_err(|error| error.into_diagnostic(&format!("providers from {}", address.hostname)))?;
+        let get = |url: &Url| client.get_json::<T>(url, Some(&address.hostname), limit, Purpose::Metadata);
+        let service = self.discovery.providers(&address.hostname)?;
         let url = endpoint(&service, address, path)?;
         let answer = get(&url);
         if answer.is_err()
-            && let Some(moved) = client.moved_providers_service(&address.hostname, &service)
+            && let Some(moved) = self.discovery.moved_providers(&address.hostname, &service)
         {
             let url = endpoint(&moved, address, path)?;
-            return Ok((shown_url(&url), get(&url)));
+            return Ok((SafeUrl::from(&url), get(&url)));
         }
-        Ok((shown_url(&url), answer))
+        Ok((SafeUrl::from(&url), answer))
     }
 
     fn dialect(&self) -> Dialect {

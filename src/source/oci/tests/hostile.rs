@@ -153,8 +153,8 @@ fn a_broken_download_is_done_again() {
 fn redirects_end_and_do_not_leave_encryption_or_reach_into_this_machine() {
     for (location, expected) in [
         ("/v2/again", "more than 10 redirects"),
-        ("ftp://127.0.0.1/", "is no https URL"),
-        ("http://example.invalid/?X-Signature=s3cr3t", "is no https URL"),
+        ("ftp://127.0.0.1/", "is not an https URL"),
+        ("http://example.invalid/?X-Signature=s3cr3t", "is not an https URL"),
         ("https://[/", "redirects where it must not"),
     ] {
         let server = Server::http(move |_| Response::new(307, "").header("Location", location));

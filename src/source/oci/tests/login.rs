@@ -235,16 +235,11 @@ fn a_registry_of_the_network_cannot_name_a_token_server_of_this_machine() {
         origin: String::new(),
     };
     let applicant = |registry: &str| {
-        let (http, settings) = (http::build(&settings()).unwrap(), settings());
+        let client = network();
         let repository = "h.test/a".parse().unwrap();
         let registry = registry.parse().unwrap();
-        let applicant = Applicant {
-            http: &http,
-            settings: &settings,
-            repository: &repository,
-            registry: &registry,
-            login: Some(&found),
-        };
+        let applicant =
+            Applicant { client: &client, repository: &repository, registry: &registry, login: Some(&found) };
         let realm = format!("http://{}/token", thief.host());
         applicant.answer(&[Challenge::Bearer(BearerChallenge { realm, ..Default::default() })], None, false).is_ok()
     };

@@ -5,7 +5,7 @@ mod login;
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use provlock_test::{Request, Response, Server};
@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 
 use super::*;
-use crate::cli_config::{CliConfig, Credentials, Environment};
 use crate::diagnostic::Diagnostics;
 use crate::diagnostic::{Location, SourceFile};
 use crate::hash::Hash;
@@ -103,18 +102,17 @@ fn content() -> Content {
     content
 }
 
-fn settings() -> NetSettings {
-    NetSettings { back_off: Duration::ZERO, use_proxies: false, ..NetSettings::default() }
+fn network() -> Client {
+    let settings = NetSettings { back_off: Duration::ZERO, use_proxies: false, ..NetSettings::default() };
+    Client::new(settings, |_| Ok(None)).unwrap()
 }
 
 fn downloader(cache: Option<HashCache>) -> Downloader {
-    let config = CliConfig::default();
-    let credentials = Credentials::new(&Environment::default(), &config, Dialect::Tofu);
-    Downloader::new(Client::new(settings(), Arc::new(credentials), &config).unwrap(), 2, cache)
+    Downloader::new(network(), 2, cache)
 }
 
 fn mirror_with(host: &str, logins: OciLogins) -> OciMirror {
-    let registries = OciRegistries::new(settings(), logins).unwrap();
+    let registries = OciRegistries::new(network(), logins);
     let template = RepositoryTemplate::parse_flag(&format!("{host}/m/{{namespace}}/{{type}}")).unwrap();
     OciMirror::new(downloader(None), Arc::new(registries), template, Dialect::Tofu)
 }
@@ -227,7 +225,7 @@ fn what_a_mirror_holds_is_not_remembered_as_what_the_provider_published() {
 #[test]
 fn two_providers_cannot_share_a_repository() {
     let server = Server::http(|_| Response::new(200, r#"{"tags": []}"#));
-    let registries = Arc::new(OciRegistries::new(settings(), OciLogins::anonymous()).unwrap());
+    let registries = Arc::new(OciRegistries::new(network(), OciLogins::anonymous()));
     let template = RepositoryTemplate::parse_flag(&format!("{}/m/{{type}}", server.host())).unwrap();
     let mirror = OciMirror::new(downloader(None), registries, template, Dialect::Tofu);
     assert!(mirror.versions(&null()).is_ok());

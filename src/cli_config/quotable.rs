@@ -1,71 +1,4 @@
-//! Secrets, and texts that may hold one.
-
-use std::fmt;
-
-use url::Url;
-
-use crate::address::Hostname;
-
-/// A secret that is sent to a host. Neither `Debug` nor `Display` shows it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
-
-impl Token {
-    /// Wraps a secret, exactly as it is; `None` if it is empty.
-    pub fn new(text: &str) -> Option<Self> {
-        (!text.is_empty()).then(|| Self(text.to_owned()))
-    }
-
-    /// The secret itself: for the request or the program that it is meant for, and nothing else.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-
-    /// Whether the secret can be the value of an HTTP header (RFC 9110, section 5.5).
-    pub(crate) fn is_sendable(&self) -> bool {
-        self.0.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
-    }
-
-    /// The text without the secret, in case a server or a program echoed it.
-    pub(crate) fn redact(&self, text: &str) -> String {
-        text.replace(&self.0, "[redacted]")
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[redacted]")
-    }
-}
-
-impl fmt::Display for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[redacted]")
-    }
-}
-
-/// The environment variable for a host's token, as a shell can set it; there is none for a host with a port.
-pub fn token_variable(host: &Hostname) -> Option<String> {
-    host.port().is_none().then(|| format!("TF_TOKEN_{}", host.host().replace('-', "__").replace('.', "_")))
-}
-
-/// A URL fit to be shown: without a password, and without its query, since signed URLs carry their secret there.
-pub fn shown_url(url: &Url) -> String {
-    if url.cannot_be_a_base() {
-        // Such as "user:password@host", which forgets its scheme.
-        return format!("{}:[redacted]", url.scheme());
-    }
-    let mut url = url.clone();
-    if !url.username().is_empty() || url.password().is_some() {
-        // Only a URL that cannot have a user name refuses this, and such a URL has none.
-        let _ = url.set_username("redacted");
-        let _ = url.set_password(None);
-    }
-    url.set_fragment(None);
-    let has_query = url.query().is_some();
-    url.set_query(None);
-    if has_query { format!("{url}?[redacted]") } else { url.to_string() }
-}
+//! What an error may quote of a configuration file.
 
 /// Words of the configuration language, which are no secrets.
 const LANGUAGE: &[&str] = &[
@@ -108,7 +41,7 @@ const LANGUAGE: &[&str] = &[
 
 /// A configuration file's text as an error may quote it: if secrets may be in it, everything is masked but the punctuation
 /// between its parts and the names of the language where a name stands. Offsets, lines and columns stay what they are.
-pub(in crate::cli_config) fn quotable(text: &str) -> String {
+pub(super) fn quotable(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     if !["credentials", "token", "password", "secret", "@"].iter().any(|sign| lower.contains(sign)) {
         return text.to_owned();
@@ -174,25 +107,6 @@ fn mask(c: char) -> char {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_token_is_never_printed() {
-        let token = Token::new("s3cr3t").unwrap();
-        assert_eq!(token.reveal(), "s3cr3t");
-        assert_eq!(format!("{token} {token:?} {:?}", Some(&token)), "[redacted] [redacted] Some([redacted])");
-        assert_eq!(token.redact("no s3cr3t here"), "no [redacted] here");
-        assert!(Token::new("").is_none());
-        assert!(!Token::new("a\nb").unwrap().is_sendable());
-    }
-
-    #[test]
-    fn a_url_is_shown_without_its_secrets() {
-        let show = |text| shown_url(&Url::parse(text).unwrap());
-        assert_eq!(show("https://h.test/a?X-Amz-Signature=abc#f"), "https://h.test/a?[redacted]");
-        assert_eq!(show("https://user:pass@h.test/"), "https://redacted@h.test/");
-        assert_eq!(show("https://h.test:8443/a/b"), "https://h.test:8443/a/b");
-        assert_eq!(show("user:pass@h.test/"), "user:[redacted]");
-    }
 
     #[test]
     fn quoted_files_hold_no_secret_whatever_their_syntax() {

@@ -1,0 +1,69 @@
+//! What the environment and the CLI configuration say of how hosts are asked.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use url::Url;
+
+use super::{CliConfig, Environment};
+use crate::net::NetSettings;
+
+impl CliConfig {
+    /// The settings that `TF_REGISTRY_DISCOVERY_RETRY`, `TF_PROVIDER_DOWNLOAD_RETRY` and `TF_REGISTRY_CLIENT_TIMEOUT` (in
+    /// seconds) give, or else the `registry_protocols` block. A value that is not a number does not count, as in OpenTofu
+    /// (<https://opentofu.org/docs/cli/config/environment-variables/>).
+    pub fn net_settings(&self, environment: &Environment) -> NetSettings {
+        let number = |name| environment.variable(name).and_then(|value| value.trim().parse::<u32>().ok());
+        let seconds = number("TF_REGISTRY_CLIENT_TIMEOUT").filter(|seconds| *seconds > 0);
+        let timeout = seconds.map(|seconds| Duration::from_secs(seconds.into()));
+        let default = NetSettings::default();
+        let urls = self.hosts.values().flat_map(BTreeMap::values).filter_map(|url| Url::parse(url).ok());
+        let plain = urls.filter(|url| url.scheme() == "http").filter_map(|url| Some(url.host_str()?.to_owned()));
+        NetSettings {
+            retries: number("TF_REGISTRY_DISCOVERY_RETRY").or(self.registry_retries).unwrap_or(default.retries),
+            download_retries: number("TF_PROVIDER_DOWNLOAD_RETRY").unwrap_or(default.download_retries),
+            timeout: timeout.or(self.registry_timeout).unwrap_or(default.timeout),
+            plain_http_hosts: plain.collect(),
+            ..default
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::address::Hostname;
+
+    #[test]
+    fn settings_come_from_the_environment_and_the_configuration() {
+        let mut environment = Environment::default();
+        let mut config = CliConfig::default();
+        assert_eq!(config.net_settings(&environment), NetSettings::default());
+        config.registry_retries = Some(7);
+        config.registry_timeout = Some(Duration::from_secs(70));
+        let settings = config.net_settings(&environment);
+        assert_eq!((settings.retries, settings.timeout), (7, Duration::from_secs(70)));
+        for (name, value) in [
+            ("TF_REGISTRY_DISCOVERY_RETRY", "0"),
+            ("TF_PROVIDER_DOWNLOAD_RETRY", "5"),
+            ("TF_REGISTRY_CLIENT_TIMEOUT", "30"),
+        ] {
+            environment.variables.insert(name.to_owned(), value.to_owned());
+        }
+        let settings = config.net_settings(&environment);
+        let numbers = (settings.retries, settings.download_retries, settings.timeout.as_secs());
+        assert_eq!(numbers, (0, 5, 30));
+        environment.variables.insert("TF_REGISTRY_CLIENT_TIMEOUT".to_owned(), "soon".to_owned());
+        assert_eq!(config.net_settings(&environment).timeout.as_secs(), 70);
+    }
+
+    #[test]
+    fn a_host_block_says_which_hosts_are_asked_without_encryption() {
+        let services = ["http://registry.test:8080/p/", "https://other.test/", "/p/", "ftp://files.test/"];
+        let services = services.iter().enumerate().map(|(i, url)| (format!("{i}.v1"), (*url).to_owned()));
+        let hosts = BTreeMap::from([(Hostname::known("h.test"), services.collect())]);
+        let config = CliConfig { hosts, ..CliConfig::default() };
+        let settings = config.net_settings(&Environment::default());
+        assert_eq!(settings.plain_http_hosts.into_iter().collect::<Vec<_>>(), ["registry.test"]);
+    }
+}

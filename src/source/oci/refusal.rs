@@ -1,0 +1,60 @@
+//! Responses of OCI registries without success
+//! (<https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md#error-codes>).
+
+use reqwest::StatusCode;
+use reqwest::blocking::Response;
+use serde::Deserialize;
+
+use crate::net::{Failure, RequestErrorKind, Retry, after_status, read_whole};
+
+/// What is read of the body that comes with an error.
+const MAXIMUM_BYTES: u64 = 64 << 10;
+
+/// A response without success. Of its body only the codes of the specification are kept, since a server may repeat in it
+/// what it was sent.
+pub(super) struct Refusal {
+    status: StatusCode,
+    retry: Retry,
+    codes: Vec<String>,
+    credentials_sent: bool,
+}
+
+#[derive(Deserialize)]
+struct Document {
+    errors: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    code: String,
+}
+
+impl Refusal {
+    /// Reads the body of a response.
+    pub(super) fn read(response: Response, credentials_sent: bool) -> Self {
+        let (status, retry) = (response.status(), after_status(&response));
+        let is_code =
+            |code: &String| code.len() <= 64 && code.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        let body = read_whole(response, MAXIMUM_BYTES).ok();
+        let document: Option<Document> = body.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let codes = document.into_iter().flat_map(|document| document.errors).map(|entry| entry.code);
+        Self { status, retry, codes: codes.filter(is_code).take(4).collect(), credentials_sent }
+    }
+
+    /// Whether the registry knows no repository of that name.
+    pub(super) fn says_no_repository(&self) -> bool {
+        let is_about_name = |code: &String| code == "NAME_UNKNOWN" || code == "NAME_INVALID";
+        match self.status {
+            StatusCode::NOT_FOUND => true,
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => false,
+            _ => self.retry == Retry::Never && self.codes.iter().any(is_about_name),
+        }
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Self {
+        let Refusal { status, retry, codes, credentials_sent } = refusal;
+        Self { kind: RequestErrorKind::of_status(status, credentials_sent, || codes.join(", ")), retry }
+    }
+}

@@ -1,0 +1,241 @@
+//! Service discovery: where a host has its provider registry
+//! (<https://opentofu.org/docs/internals/remote-service-discovery/>).
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::discovery_cache::DiscoveryCache;
+use crate::address::Hostname;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::net::{Client, Purpose, RequestError, RequestErrorKind};
+use crate::once_map::OnceMap;
+
+/// A service discovery document is small.
+const MAXIMUM_DOCUMENT_BYTES: u64 = 1 << 20;
+/// The name of the provider registry among a host's services.
+const PROVIDERS: &str = "providers.v1";
+
+/// The provider registries of hosts, each found once per run.
+pub struct Discovery {
+    client: Client,
+    /// The services of hosts that the user has named.
+    hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
+    cache: Option<DiscoveryCache>,
+    discovered: OnceMap<Hostname, Result<Url>>,
+    /// What earlier runs found.
+    remembered: OnceMap<Hostname, Option<Url>>,
+}
+
+impl Discovery {
+    /// Discovery through `client`, except for `hosts`, whose services are known by their names (the `host` blocks of the CLI
+    /// configuration). What is found is kept in `cache`.
+    pub fn new(
+        client: Client,
+        hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
+        cache: Option<DiscoveryCache>,
+    ) -> Self {
+        Self { client, hosts, cache, discovered: OnceMap::default(), remembered: OnceMap::default() }
+    }
+
+    /// The base URL of a host's provider registry: as an earlier run found it, or by discovery. Paths are to be joined to it
+    /// as relative URLs.
+    ///
+    /// # Errors
+    /// When the host offers none, or cannot be asked.
+    pub(super) fn providers(&self, host: &Hostname) -> Result<Url> {
+        // A host that was asked in this run may have moved since the earlier one.
+        let known = self.discovered.get(host).or_else(|| self.remembered(host).map(Ok));
+        known.unwrap_or_else(|| self.discovered(host))
+    }
+
+    /// Another base URL than `failed`, if that was only known from an earlier run and the host has moved since.
+    pub(super) fn moved_providers(&self, host: &Hostname, failed: &Url) -> Option<Url> {
+        self.remembered(host)?;
+        self.discovered(host).ok().filter(|providers| providers != failed)
+    }
+
+    fn remembered(&self, host: &Hostname) -> Option<Url> {
+        let cache = self.cache_for(host)?;
+        self.remembered.get_or_compute(host.clone(), || cache.get(host))
+    }
+
+    fn discovered(&self, host: &Hostname) -> Result<Url> {
+        self.discovered.get_or_compute(host.clone(), || {
+            let found = self.discover(host)?;
+            if let Some(cache) = self.cache_for(host) {
+                cache.put(host, &found);
+            }
+            Ok(found)
+        })
+    }
+
+    /// The cache, for a host that discovery decides about.
+    fn cache_for(&self, host: &Hostname) -> Option<&DiscoveryCache> {
+        self.cache.as_ref().filter(|_| !self.hosts.contains_key(host))
+    }
+
+    fn discover(&self, host: &Hostname) -> Result<Url> {
+        let what = format!("providers from {host}");
+        let well_known = format!("https://{}/.well-known/terraform.json", host.as_ascii());
+        let failed = |why: String| Diagnostic::error(Code::RequestFailed, format!("cannot get {what}: {why}"));
+        // The URL standard refuses some names that IDNA allows, such as 1.2.3.4.5.
+        let well_known =
+            Url::parse(&well_known).map_err(|error| failed(format!("{well_known} is not a URL: {error}")))?;
+        let invalid = |why: String| {
+            let kind = RequestErrorKind::InvalidBody(format!("{PROVIDERS}: {why}"));
+            RequestError { url: (&well_known).into(), kind, credentials_of: Some(host.clone()) }.into_diagnostic(&what)
+        };
+        let (base, service) = if let Some(services) = self.hosts.get(host) {
+            (well_known.clone(), services.get(PROVIDERS).cloned())
+        } else {
+            match self.client.get_json(&well_known, Some(host), MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata) {
+                Ok((base, services)) => (base, service(&services).map_err(invalid)?),
+                Err(error) if error.kind == RequestErrorKind::NotFound => (well_known.clone(), None),
+                Err(error) => return Err(error.into_diagnostic(&what)),
+            }
+        };
+        let service = service.ok_or_else(|| failed(format!("{well_known} offers no provider registry")))?;
+        let mut service = base.join(&service).map_err(|error| invalid(error.to_string()))?;
+        if !service.username().is_empty() || service.password().is_some() {
+            return Err(invalid("the URL must not hold a user name".to_owned()));
+        }
+        service.set_fragment(None);
+        Ok(service)
+    }
+}
+
+/// The URL of the provider registry in a discovery document.
+fn service(services: &Map<String, Value>) -> std::result::Result<Option<String>, String> {
+    match services.get(PROVIDERS) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(url)) => Ok(Some(url.clone())),
+        Some(_) => Err("it is not a string".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use provlock_test::{Authority, Request, Response, Server};
+
+    use super::*;
+    use crate::net::NetSettings;
+
+    fn host(text: &str) -> Hostname {
+        Hostname::parse(text).unwrap()
+    }
+
+    /// A server, discovery that trusts it, and the server's name.
+    fn start(handler: impl Fn(&Request) -> Response + Send + Sync + 'static) -> (Server, Discovery, Hostname) {
+        let authority = Authority::new();
+        let server = Server::https(&authority, handler);
+        let settings = NetSettings {
+            back_off: Duration::from_millis(1),
+            use_proxies: false,
+            extra_root_certificates: vec![authority.der()],
+            ..NetSettings::default()
+        };
+        let client = Client::new(settings, |_| Ok(None)).unwrap();
+        let name = host(&format!("localhost:{}", server.address().port()));
+        (server, Discovery::new(client, BTreeMap::new(), None), name)
+    }
+
+    fn error_for(handler: impl Fn(&Request) -> Response + Send + Sync + 'static) -> String {
+        let (_server, discovery, name) = start(handler);
+        discovery.providers(&name).unwrap_err()[0].message.clone()
+    }
+
+    #[test]
+    fn a_relative_url_is_relative_to_where_the_document_was() {
+        let (server, discovery, name) = start(|request| match request.target.as_str() {
+            "/.well-known/terraform.json" => Response::redirect("/moved/here/doc.json"),
+            "/moved/here/doc.json" => Response::ok(r#"{"modules.v1": "/m/", "providers.v1": "../providers/#x"}"#),
+            _ => Response::new(500, ""),
+        });
+        assert_eq!(discovery.providers(&name).unwrap(), server.url("localhost", "/moved/providers/"));
+    }
+
+    #[test]
+    fn a_host_without_the_service_is_told_from_one_that_fails() {
+        for body in [r#"{"modules.v1": "/m/"}"#, "{}", r#"{"providers.v1": null}"#] {
+            let error = error_for(move |_| Response::ok(body));
+            assert!(error.ends_with("/.well-known/terraform.json offers no provider registry"), "{body}: {error}");
+        }
+        assert!(error_for(|_| Response::new(404, "")).ends_with("offers no provider registry"));
+        for (body, expected) in [
+            ("<html>", "it is not JSON"),
+            ("[]", "its JSON does not have the expected form"),
+            (r#"{"providers.v1": 3}"#, "providers.v1: it is not a string"),
+            (r#"{"providers.v1": "https://"}"#, "providers.v1: empty host"),
+            (r#"{"providers.v1": "https://u:p@h.test/"}"#, "providers.v1: the URL must not hold a user name"),
+        ] {
+            let error = error_for(move |_| Response::ok(body));
+            assert!(error.contains(&format!(" gave no usable answer: {expected}")), "{body}: {error}");
+        }
+        let (server, discovery, name) = start(|_| Response::new(503, "no"));
+        let error = discovery.providers(&name).unwrap_err();
+        assert!(error[0].message.ends_with("answered with status 503: no"), "{error}");
+        assert_eq!(server.requests().len(), 3);
+    }
+
+    #[test]
+    fn a_service_without_encryption_is_not_asked() {
+        let (_server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "http://127.0.0.1:1/"}"#));
+        let service = discovery.providers(&name).unwrap();
+        let error = discovery.client.get(&service, Some(&name), 10, Purpose::Metadata).unwrap_err();
+        assert_eq!(error.kind, RequestErrorKind::Insecure);
+    }
+
+    #[test]
+    fn threads_that_ask_for_the_same_host_share_one_request() {
+        let (server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "/v1/"}"#));
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| assert_eq!(discovery.providers(&name).unwrap(), server.url("localhost", "/v1/")));
+            }
+        });
+        assert_eq!(server.requests().len(), 1);
+    }
+
+    #[test]
+    fn what_an_earlier_run_found_is_asked_for_again_only_if_it_fails() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = DiscoveryCache::open(directory.path());
+        let (server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "/v2/"}"#));
+        let (old, new) = (server.url("localhost", "/v1/"), server.url("localhost", "/v2/"));
+        cache.put(&name, &old);
+        let discovery = Discovery { cache: Some(cache.clone()), ..discovery };
+        assert_eq!(discovery.providers(&name).unwrap(), old);
+        assert!(server.requests().is_empty());
+        assert_eq!(discovery.moved_providers(&name, &old), Some(new.clone()));
+        assert_eq!((discovery.providers(&name).unwrap(), cache.get(&name).unwrap()), (new.clone(), new.clone()));
+        assert_eq!(discovery.moved_providers(&name, &new), None);
+        assert_eq!(server.requests().len(), 1);
+    }
+
+    #[test]
+    fn a_host_that_the_user_has_named_is_not_asked() {
+        let (server, discovery, _) = start(|_| Response::ok(""));
+        let with = |services: &[(&str, &str)]| {
+            let services = services.iter().map(|(name, url)| ((*name).to_owned(), (*url).to_owned())).collect();
+            let hosts = BTreeMap::from([(host("h.test"), services)]);
+            Discovery::new(discovery.client.clone(), hosts, None).providers(&host("h.test"))
+        };
+        assert_eq!(with(&[(PROVIDERS, "http://127.0.0.1:1/p/")]).unwrap().as_str(), "http://127.0.0.1:1/p/");
+        assert_eq!(with(&[(PROVIDERS, "/p/")]).unwrap().as_str(), "https://h.test/p/");
+        let error = with(&[("modules.v1", "/m/")]).unwrap_err();
+        assert!(error[0].message.ends_with("offers no provider registry"), "{error}");
+        assert!(server.requests().is_empty());
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_in_a_url_is_an_error() {
+        let (_server, discovery, _) = start(|_| Response::ok(""));
+        let error = discovery.providers(&host("1.2.3.4.5")).unwrap_err();
+        assert!(error[0].message.contains("https://1.2.3.4.5/.well-known/terraform.json is not a URL"), "{error}");
+    }
+}
