@@ -41,4 +41,5 @@ pub mod requirements;
 pub mod settings;
 pub mod source;
 mod storage;
+pub mod terragrunt;
 pub mod version;

@@ -1,0 +1,126 @@
+//! HCL's expressions and templates with unknown values.
+
+use super::{Tree, evaluate, evaluate_in};
+
+#[track_caller]
+fn assert_value(expression: &str, expected: &str) {
+    assert_eq!(evaluate(expression).as_deref(), Ok(expected), "{expression}");
+}
+
+#[track_caller]
+fn assert_unknown(expression: &str, reason: &str) {
+    assert_eq!(evaluate(expression).map_err(|unknown| unknown.contains(reason)), Err(true), "{expression}");
+}
+
+#[test]
+fn literals_and_operators() {
+    assert_value("1 + 2 * 3", "7");
+    assert_value("7 / 2", "3.5");
+    assert_value("-(2 - 5) % 2", "1");
+    assert_value("!(1 < 2) || 2 >= 2 && \"a\" != \"b\"", "true");
+    assert_value("1 == \"1\"", "false");
+    assert_value("[1, [2, {}]] == [1, [2, {}]]", "true");
+    assert_unknown("1 / 0", "division by zero");
+    assert_unknown("\"a\" + 1", "a number is needed");
+}
+
+#[test]
+fn conditions_choose_one_branch() {
+    assert_value("true ? \"a\" : run_cmd(\"b\")", "a");
+    assert_unknown("run_cmd(\"a\") ? 1 : 2", "`run_cmd` is not evaluated");
+}
+
+#[test]
+fn what_decides_need_not_be_known_on_the_other_side() {
+    assert_value("false && run_cmd(\"a\")", "false");
+    assert_value("run_cmd(\"a\") || true", "true");
+    assert_unknown("true && run_cmd(\"a\")", "`run_cmd`");
+}
+
+#[test]
+fn traversals_and_splats() {
+    assert_value("{ a = [1, { b = 2 }] }.a[1].b", "2");
+    assert_value("{ a = 1 }[\"a\"]", "1");
+    assert_value("join(\",\", [{ a = 1 }, { a = 2 }][*].a)", "1,2");
+    assert_value("length(null[*])", "0");
+    assert_unknown("{}.a", "there is no attribute \"a\"");
+    assert_unknown("[1][1]", "behind the end");
+}
+
+#[test]
+fn for_expressions() {
+    assert_value("join(\",\", [for x in [1, 2, 3] : x * 2 if x != 2])", "2,6");
+    assert_value("join(\",\", [for k, v in { b = 1, a = 2 } : \"${k}${v}\"])", "a2,b1");
+    assert_value("{ for x in [\"a\"] : upper(x) => x }.A", "a");
+    assert_value("length({ for x in [1, 2] : \"k\" => x... }.k)", "2");
+    assert_unknown("{ for x in [1, 2] : \"k\" => x }", "the same key");
+}
+
+#[test]
+fn templates() {
+    assert_value("\"a-${1 + 1}-${true}\"", "a-2-true");
+    assert_value("\"%{ if 1 == 1 }yes%{ else }no%{ endif }\"", "yes");
+    assert_value("\"%{ for x in [1, 2] }<${x}>%{ endfor }\"", "<1><2>");
+    assert_value("\"$${kept}\"", "${kept}");
+    assert_unknown("\"a${null}\"", "a string is needed, not null");
+}
+
+#[test]
+fn heredocs_lose_their_indent_and_markers_strip_a_line() {
+    let tree = Tree::new(&[(
+        "unit/terragrunt.hcl",
+        "locals {\n  a = <<-EOT\n    a\n      b ${1}\n  EOT\n  b = <<EOT\na\n%{ if true ~}\nb\n  %{~ endif }\nc\nEOT\n}\n",
+    )]);
+    assert_eq!(evaluate_in(&tree, "unit", "\"${local.a}${local.b}\"").as_deref(), Ok("a\n  b 1\na\nb\n\nc\n"));
+}
+
+#[test]
+fn locals_in_any_order() {
+    let tree =
+        Tree::new(&[("unit/terragrunt.hcl", "locals {\n  a = \"${local.b}!\"\n  b = local[\"c\"]\n  c = \"x\"\n}\n")]);
+    assert_eq!(evaluate_in(&tree, "unit", "local.a").as_deref(), Ok("x!"));
+}
+
+#[test]
+fn locals_that_refer_to_each_other_have_no_value() {
+    let tree = Tree::new(&[("unit/terragrunt.hcl", "locals {\n  a = local.b\n  b = local.a\n}\n")]);
+    let unknown = evaluate_in(&tree, "unit", "local.a").unwrap_err();
+    assert_eq!(unknown, "the local \"a\" refers to itself");
+}
+
+#[test]
+fn an_unknown_value_infects_what_depends_on_it_alone() {
+    let tree = Tree::new(&[(
+        "unit/terragrunt.hcl",
+        "locals {\n  config = { known = \"a\", account = run_cmd(\"x\") }\n  all = merge(local.config, { more = 1 })\n}\n",
+    )]);
+    assert_eq!(evaluate_in(&tree, "unit", "local.all.known").as_deref(), Ok("a"));
+    let unknown = evaluate_in(&tree, "unit", "jsonencode(local.all)").unwrap_err();
+    assert_eq!(unknown, "`run_cmd` is not evaluated");
+}
+
+#[test]
+fn try_and_can_pass_over_failures_but_not_over_what_is_unknown() {
+    assert_value("try({}.a, \"b\")", "b");
+    assert_value("try(\"a\", run_cmd(\"b\"))", "a");
+    assert_value("can({}.a)", "false");
+    assert_unknown("try(run_cmd(\"a\"), \"b\")", "`run_cmd`");
+    assert_unknown("try(dependency.vpc.outputs.id, \"b\")", "outputs of other units");
+}
+
+#[test]
+fn features_have_their_defaults() {
+    let tree = Tree::new(&[("unit/terragrunt.hcl", "feature \"new\" {\n  default = \"on\"\n}\n")]);
+    assert_eq!(evaluate_in(&tree, "unit", "feature.new.value").as_deref(), Ok("on"));
+    let tree = tree.with_environment("TG_FEATURE", "new=off");
+    tree.write("unit/terragrunt.hcl", "feature \"new\" {\n  default = \"on\"\n}\n");
+    assert!(evaluate_in(&tree, "unit", "feature.new.value").unwrap_err().contains("TG_FEATURE"));
+}
+
+#[test]
+fn the_reason_has_a_place() {
+    let tree = Tree::new(&[("unit/terragrunt.hcl", "terraform {\n  source = run_cmd(\"x\")\n}\n")]);
+    let unknown = tree.unit("unit").source.unwrap_err();
+    assert_eq!(unknown.to_string(), "`run_cmd` is not evaluated");
+    assert_eq!(unknown.location.unwrap().line_column(), (2, 12));
+}

@@ -1,0 +1,94 @@
+//! One test for each of Terragrunt's rules, in the smallest form, and three layouts of repositories.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use tempfile::TempDir;
+
+use super::{GeneratedFile, Repository, Unit, WorkingDirectory, read, working_directory};
+
+mod expressions;
+mod files;
+mod functions;
+mod generated;
+mod hostile;
+mod includes;
+mod layouts;
+mod sources;
+
+/// A repository in a directory of its own.
+struct Tree {
+    directory: TempDir,
+    environment: BTreeMap<String, String>,
+}
+
+impl Tree {
+    /// The files with their texts.
+    fn new(files: &[(&str, &str)]) -> Self {
+        let tree = Self { directory: tempfile::tempdir().unwrap(), environment: BTreeMap::new() };
+        fs::create_dir(tree.directory.path().join("repository")).unwrap();
+        for (path, text) in files {
+            tree.write(path, text);
+        }
+        tree
+    }
+
+    fn with_environment(mut self, name: &str, value: &str) -> Self {
+        self.environment.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn root(&self) -> std::path::PathBuf {
+        fs::canonicalize(self.directory.path()).unwrap().join("repository")
+    }
+
+    fn repository(&self) -> Repository {
+        Repository::open(&self.root()).unwrap()
+    }
+
+    fn read(&self, directory: &str) -> Result<Unit, super::Unknown> {
+        read(&self.root().join(directory), &self.repository(), &self.environment)
+    }
+
+    fn unit(&self, directory: &str) -> Unit {
+        self.read(directory).unwrap()
+    }
+
+    fn working_directory(&self, directory: &str) -> WorkingDirectory {
+        working_directory(&self.unit(directory), &self.repository())
+    }
+
+    fn path(&self, path: &str) -> String {
+        self.root().join(path).display().to_string()
+    }
+}
+
+/// The text or the reason of the first generated file.
+fn contents(unit: &Unit) -> Result<&str, &str> {
+    let first: &GeneratedFile = unit.generated.first().unwrap();
+    first.contents.as_deref().map_err(|unknown| unknown.reason.as_str())
+}
+
+/// The value of an expression in a unit of a repository of these files, as text.
+fn evaluate_in(tree: &Tree, directory: &str, expression: &str) -> Result<String, String> {
+    let path = Path::new(directory).join("terragrunt.hcl");
+    let file = fs::read_to_string(tree.root().join(&path)).unwrap_or_default();
+    let generate = format!(
+        "{file}\ngenerate \"x\" {{\n  path = \"x.txt\"\n  if_exists = \"overwrite\"\n  contents = \"${{{expression}}}\"\n}}\n"
+    );
+    tree.write(path.to_str().unwrap(), &generate);
+    let unit = tree.unit(directory);
+    contents(&unit).map(str::to_owned).map_err(str::to_owned)
+}
+
+/// The value of an expression of one unit, as text.
+fn evaluate(expression: &str) -> Result<String, String> {
+    evaluate_in(&Tree::new(&[]), "unit", expression)
+}
