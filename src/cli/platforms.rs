@@ -1,8 +1,7 @@
 //! The flag that says which platforms are meant.
 
 use clap::Args;
-use provlock::platform::Platform;
-use provlock::settings::{PlatformSelection, Settings};
+use provlock::settings::PlatformSelection;
 
 #[derive(Args)]
 pub(crate) struct PlatformArgs {
@@ -19,17 +18,8 @@ pub(crate) struct PlatformArgs {
 }
 
 impl PlatformArgs {
-    /// The platforms of the flag, else of the settings.
-    pub(crate) fn named(&self, settings: &Settings) -> Option<PlatformSelection> {
-        if self.platforms.is_empty() {
-            settings.platforms.clone()
-        } else {
-            Some(self.platforms.iter().cloned().collect())
-        }
-    }
-
-    /// The platforms of the flag, else of the settings, else the one that this program runs on.
-    pub(crate) fn named_or_current(&self, settings: &Settings) -> PlatformSelection {
-        self.named(settings).unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()]))
+    /// The platforms of the flag.
+    pub(crate) fn named(&self) -> Option<PlatformSelection> {
+        (!self.platforms.is_empty()).then(|| self.platforms.iter().cloned().collect())
     }
 }

@@ -10,12 +10,14 @@ use provlock::dialect::Dialect;
 use provlock::lockfile::merge::Conflict;
 use provlock::lockfile::{LockFile, Locks};
 use provlock::ops::{self, LockRequest};
-use provlock::requirements;
+use provlock::platform::Platform;
+use provlock::requirements::ModuleCache;
+use provlock::settings::PlatformSelection;
+use provlock::workspace::Workspace;
 
 use super::environment::environment;
 use super::platforms::PlatformArgs;
-use super::project::Project;
-use super::source::SourceArgs;
+use super::source::{SourceArgs, tell_configurations};
 use super::ui::Ui;
 
 #[derive(Args)]
@@ -54,9 +56,10 @@ impl ResolveArgs {
         }
         let root = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let environment = environment();
-        let project = Project::open(root, Some(dialect), &environment)?;
-        let platforms = self.platforms.named_or_current(&project.settings);
-        let requirements = requirements::read(root, &project.requirements_options(&environment, true, false))?;
+        let workspace = Workspace::open_as(root, Some(dialect), &environment)?;
+        let platforms = self.platforms.named().or_else(|| workspace.settings.platforms.clone());
+        let platforms = platforms.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()]));
+        let requirements = workspace.requirements(false, false, &ModuleCache::default())?;
         let (required, left_out): (Vec<ProviderAddress>, Vec<_>) = conflicts
             .iter()
             .map(|conflict| conflict.address.clone())
@@ -80,11 +83,18 @@ impl ResolveArgs {
             only: &required,
             versions: &BTreeMap::new(),
             minimum_age: None,
-            policy: &project.settings.policy,
+            policy: &workspace.settings.policy,
             prune: false,
             accept_changed_hashes: false,
         };
-        let source = self.source.source(dialect, sides, &self.source.connections(&environment, ui))?;
+        let connections = self.source.connections(&environment, None);
+        let source = if self.source.offline {
+            connections.offline(sides.into_iter().flatten().map(|(address, locked)| (address, &locked.version)))
+        } else {
+            let source = connections.source(dialect);
+            tell_configurations(&connections, ui);
+            source?
+        };
         let downloads = ui.progress(self.source.asked(required.iter()).as_deref());
         let outcome = ops::lock(&request, &source, &|wanted, progress| downloads.note(wanted, progress))?;
         warnings.extend(outcome.warnings);

@@ -1,19 +1,16 @@
 //! The flags that say where packages come from.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
-use provlock::diagnostic::Result;
-use provlock::dialect::Dialect;
-use provlock::lockfile::Locks;
 use provlock::package::cache::HashCache;
-use provlock::source::{Offline, Source, SourceKind};
+use provlock::source::DateServices;
+use provlock::source::from_config::{Connections, Origin, SourceOptions};
 
-use super::connections::Connections;
 use super::environment::cache_directory;
 use super::ui::Ui;
 
@@ -34,22 +31,22 @@ pub(crate) struct SourceArgs {
 pub(crate) struct OnlineArgs {
     /// Take packages from a directory instead of the registries
     #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, group = "instead")]
-    pub(crate) fs_mirror: Option<PathBuf>,
+    fs_mirror: Option<PathBuf>,
     /// Take packages from a network mirror instead of the registries
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, group = "instead")]
-    pub(crate) net_mirror: Option<String>,
+    net_mirror: Option<String>,
     /// Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`
     #[arg(long, value_name = "TEMPLATE", group = "instead")]
-    pub(crate) oci_mirror: Option<String>,
+    oci_mirror: Option<String>,
     /// Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)
     #[arg(long, group = "instead")]
-    pub(crate) use_cli_config: bool,
+    use_cli_config: bool,
     /// How many packages to download and hash at a time [default: 24, or twice the number of cores]
     #[arg(short, long, value_name = "N", value_parser = jobs)]
     jobs: Option<NonZeroUsize>,
     /// Record the hashes that a registry reports without downloading packages, once they fit the signed checksums
     #[arg(long, conflicts_with = "instead")]
-    pub(crate) trust_registry: bool,
+    trust_registry: bool,
     #[command(flatten)]
     cache: CacheArgs,
 }
@@ -85,8 +82,13 @@ impl SourceArgs {
         self.online.cache(environment)
     }
 
-    pub(crate) fn connections<'a>(&'a self, environment: &'a Environment, ui: &'a Ui) -> Connections<'a> {
-        Connections::new(&self.online, environment, ui)
+    /// See [`OnlineArgs::connections`].
+    pub(crate) fn connections<'a>(
+        &self,
+        environment: &'a Environment,
+        date_services: Option<DateServices>,
+    ) -> Connections<'a> {
+        self.online.connections(environment, date_services)
     }
 
     /// What is waited for while it is found out which versions there are; nothing where no host is asked.
@@ -105,40 +107,52 @@ impl SourceArgs {
             number => Some(format!("asking {number} registries")),
         }
     }
-
-    /// The source that the flags describe; offline it knows the versions that are `locked`.
-    pub(crate) fn source<'a>(
-        &self,
-        dialect: Dialect,
-        locked: impl IntoIterator<Item = &'a Locks>,
-        connections: &Connections<'_>,
-    ) -> Result<Source> {
-        if !self.offline {
-            return connections.source(dialect);
-        }
-        let mut versions: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
-        for (address, provider) in locked.into_iter().flatten() {
-            versions.entry(address.clone()).or_default().insert(provider.version.clone());
-        }
-        let cache = self.online.cache(connections.environment);
-        Ok(Source::new(SourceKind::Offline(Offline::new(cache, versions))))
-    }
 }
 
 impl OnlineArgs {
+    /// How hosts are reached.
+    pub(crate) fn connections<'a>(
+        &self,
+        environment: &'a Environment,
+        date_services: Option<DateServices>,
+    ) -> Connections<'a> {
+        let origin = if let Some(directory) = &self.fs_mirror {
+            Origin::FilesystemMirror(directory.clone())
+        } else if let Some(url) = &self.net_mirror {
+            Origin::NetworkMirror(url.clone())
+        } else if let Some(template) = &self.oci_mirror {
+            Origin::OciMirror(template.clone())
+        } else if self.use_cli_config {
+            Origin::CliConfiguration
+        } else {
+            Origin::Registries
+        };
+        let options = SourceOptions {
+            origin,
+            jobs: self.jobs.map_or_else(default_jobs, usize::from),
+            trust_registry: self.trust_registry,
+            cache_directory: self.cache_directory(environment),
+            date_services,
+        };
+        Connections::new(options, environment)
+    }
+
     /// The cache of package hashes, if it may be used and there is a place for it.
     pub(crate) fn cache(&self, environment: &Environment) -> Option<HashCache> {
         self.cache_directory(environment).map(|directory| HashCache::open(&directory))
     }
 
     /// Where everything that is remembered across runs is, if it may be used and there is a place for it.
-    pub(crate) fn cache_directory(&self, environment: &Environment) -> Option<PathBuf> {
+    fn cache_directory(&self, environment: &Environment) -> Option<PathBuf> {
         self.cache.directory.get(environment).filter(|_| !self.cache.no_cache)
     }
+}
 
-    /// How many packages are downloaded and hashed at a time.
-    pub(crate) fn jobs(&self) -> usize {
-        self.jobs.map_or_else(default_jobs, usize::from)
+/// Tells what is to be told about the CLI configurations that were read.
+pub(crate) fn tell_configurations(connections: &Connections<'_>, ui: &Ui) {
+    for config in connections.configurations() {
+        ui.warn(&config.warnings);
+        config.debug.iter().for_each(|line| ui.detail(line));
     }
 }
 

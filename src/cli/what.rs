@@ -1,20 +1,20 @@
 //! The flags that say what is to be locked, of `lock` and `upgrade`.
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
-use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
-use provlock::diagnostic::Result;
-use provlock::dialect::Dialect;
+use provlock::diagnostic::{Diagnostic, Result};
 use provlock::provider_spec::{ProviderSpec, ProviderSpecError};
-use provlock::requirements::{self, ModuleCache, Requirements};
-use provlock::version::Version;
+use provlock::requirements::ModuleCache;
+use provlock::workspace::{LockOptions, Member, RootSelection, Workspace, Workspaces};
 
-use super::invalid_argument;
+use super::args::GlobalArgs;
 use super::platforms::PlatformArgs;
-use super::project::Project;
+use super::render::verify::reason;
+use super::source::SourceArgs;
+use super::ui::Ui;
 
 /// What is to be locked.
 #[derive(Args)]
@@ -23,15 +23,15 @@ use super::project::Project;
 pub(crate) struct WhatArgs {
     /// Every root module below the PATHs [default: .]; what `.gitignore` names is left out
     #[arg(short, long, value_name = "PATH", num_args(0..), value_hint = ValueHint::DirPath)]
-    pub(crate) recursive: Option<Vec<PathBuf>>,
+    recursive: Option<Vec<PathBuf>>,
     #[command(flatten)]
-    pub(crate) platforms: PlatformArgs,
+    platforms: PlatformArgs,
     /// Remove entries that the configuration does not require
     #[arg(long)]
-    pub(crate) prune: bool,
+    prune: bool,
     /// Replace hashes that are not those of the published release
     #[arg(long)]
-    pub(crate) accept_changed_hashes: bool,
+    accept_changed_hashes: bool,
     /// Go on without modules that are not installed
     #[arg(long)]
     allow_missing_modules: bool,
@@ -40,43 +40,87 @@ pub(crate) struct WhatArgs {
     no_tests: bool,
 }
 
-/// The providers that are named; all when none is.
-#[derive(Default)]
-pub(crate) struct Targets {
-    pub(crate) only: Vec<ProviderAddress>,
-    /// The versions that some of them are to have.
-    pub(crate) versions: BTreeMap<ProviderAddress, Version>,
-}
-
 impl WhatArgs {
     pub(crate) fn is_recursive(&self) -> bool {
         self.recursive.is_some()
     }
 
-    /// What the configuration requires.
-    pub(crate) fn requirements(
+    /// What the library is asked for.
+    pub(crate) fn lock_options(
         &self,
-        project: &Project,
+        providers: &[ProviderSpec],
+        source: &SourceArgs,
         environment: &Environment,
-        modules: &ModuleCache,
-    ) -> Result<Requirements> {
-        let options = project.requirements_options(environment, !self.no_tests, self.allow_missing_modules);
-        requirements::read_with_cache(&project.root, &options, modules)
+    ) -> LockOptions {
+        LockOptions {
+            providers: providers.to_vec(),
+            platforms: self.platforms.named(),
+            ignore_tests: self.no_tests,
+            allow_missing_modules: self.allow_missing_modules,
+            prune: self.prune,
+            accept_changed_hashes: self.accept_changed_hashes,
+            offline: source.offline,
+            cache: source.cache(environment),
+            ..LockOptions::default()
+        }
+    }
+
+    /// Reads the root modules that the flags mean.
+    pub(crate) fn open(
+        &self,
+        options: &LockOptions,
+        global: &GlobalArgs,
+        environment: &Environment,
+    ) -> Result<Workspaces> {
+        let Some(paths) = &self.recursive else {
+            return Workspaces::one(Workspace::open_as(Path::new("."), global.dialect, environment)?, options);
+        };
+        let modules = ModuleCache::default();
+        let selection =
+            RootSelection { paths, recursive: true, dialect: global.dialect, environment, modules: &modules };
+        let directory = options.providers.iter().map(ToString::to_string).find(|name| Path::new(name).is_dir());
+        let help = match directory {
+            _ if paths.iter().any(|path| !path.exists()) => {
+                Some("after -r come directories; a provider goes before it".to_owned())
+            }
+            Some(directory) => Some(format!("{directory} is a directory: put it right after -r")),
+            None => None,
+        };
+        let helpful = |error: Diagnostic| match &help {
+            Some(help) => error.help(help.as_str()),
+            None => error,
+        };
+        Workspaces::open(&selection, options).map_err(|errors| errors.map(helpful))
     }
 }
 
-impl Targets {
-    /// The providers that the arguments mean in a root module.
-    pub(crate) fn new(providers: &[ProviderSpec], dialect: Dialect) -> Result<Self> {
-        let only: Vec<_> = providers.iter().map(|provider| provider.resolve(dialect)).collect();
-        let mut versions = BTreeMap::new();
-        for (address, provider) in only.iter().zip(providers) {
-            let Some(version) = provider.version().cloned() else { continue };
-            if versions.insert(address.clone(), version).is_some_and(|other| other != versions[address]) {
-                return Err(invalid_argument(format!("two different versions of {address} are asked for")).into());
-            }
-        }
-        Ok(Self { only, versions })
+/// What is wrong with the first root module that failed, if one did.
+pub(crate) fn first_failure<T>(results: &[Result<T>]) -> Result<()> {
+    results.iter().find_map(|result| result.as_ref().err()).map_or(Ok(()), |errors| Err(errors.clone()))
+}
+
+/// What is wrong with those of many root modules that failed, each thing once.
+pub(crate) fn errors<T>(results: &[Result<T>], global: &GlobalArgs) -> Vec<Diagnostic> {
+    let directory = global.chdir.as_deref().unwrap_or(Path::new("."));
+    let errors = without_repetition(results.iter().filter_map(|result| result.as_ref().err()).flatten());
+    errors.into_iter().map(|error| error.in_directory(directory)).collect()
+}
+
+/// Each diagnostic once: the same one comes from every root module that has the cause.
+pub(crate) fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> Vec<Diagnostic> {
+    #[expect(
+        clippy::mutable_key_type,
+        reason = "what a file computes when it is needed counts neither for Eq nor for Hash"
+    )]
+    let mut seen = HashSet::new();
+    diagnostics.filter(|diagnostic| seen.insert(*diagnostic)).cloned().collect()
+}
+
+/// Says which dialect each root module has, and why.
+pub(crate) fn tell_dialects(workspaces: &Workspaces, ui: &Ui) {
+    for (_, Member { workspace, .. }) in workspaces.members() {
+        let Workspace { root, dialect, dialect_reason, .. } = workspace;
+        ui.detail(&format!("{}: dialect {dialect} ({})", root.display(), reason(*dialect_reason)));
     }
 }
 

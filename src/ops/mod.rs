@@ -3,7 +3,6 @@
 mod age;
 mod lock;
 mod record;
-mod roots;
 mod schedule;
 mod select;
 mod shared_constraints;
@@ -12,7 +11,6 @@ pub mod verify;
 
 pub use age::{MinimumAge, Reason};
 pub use lock::{LockOutcome, LockRequest, ProviderReport};
-pub use roots::{RootSearch, find_roots};
 pub use schedule::{lock, lock_all};
 pub use shared_constraints::{ConstraintConflict, agree};
 pub use upgrade::{PlannedUpgrade, UpgradePlan, UpgradeRequest, plan_upgrades};

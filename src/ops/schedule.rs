@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use super::lock::{LockOutcome, LockRequest, Plan, Supplied};
 use super::lock::{assemble, candidates, carry_over, drop_dev_overrides, plan};
@@ -22,21 +22,18 @@ use crate::version::Version;
 
 /// Computes the lock file that meets the configuration. Nothing is written; all errors are collected.
 pub fn lock(request: &LockRequest<'_>, source: &Source, progress: ProgressSink<'_>) -> Result<LockOutcome> {
-    let outcome = Mutex::new(Err(Diagnostics::default()));
-    lock_all(std::slice::from_ref(request), source, progress, &|_, locked| {
-        *outcome.lock().unwrap_or_else(PoisonError::into_inner) = locked;
-    });
-    outcome.into_inner().unwrap_or_else(PoisonError::into_inner)
+    lock_all(std::slice::from_ref(request), source, progress, |_, outcome| Ok(outcome)).remove(0)
 }
 
-/// Computes the lock files of many root modules. `finished` is called once for each, with its index, as soon as it is
-/// complete, from several threads. One that fails does not stop the others; what only it needs is not fetched any more.
-pub fn lock_all(
+/// Computes the lock files of many root modules, and applies `conclude` to each, with its index, as soon as it is complete, on
+/// several threads. The results come in the order of the requests. One that fails does not stop the others; what only it
+/// needs is not fetched any more.
+pub fn lock_all<T: Send + Sync>(
     requests: &[LockRequest<'_>],
     source: &Source,
     progress: ProgressSink<'_>,
-    finished: &(dyn Fn(usize, Result<LockOutcome>) + Sync),
-) {
+    conclude: impl Fn(usize, LockOutcome) -> Result<T> + Sync,
+) -> Vec<Result<T>> {
     let old: Vec<_> = requests.iter().map(carry_over).collect();
     let mut overridden = Vec::new();
     let mut to_lock = Vec::new();
@@ -47,11 +44,12 @@ pub fn lock_all(
     }
     let known: Vec<_> = to_lock.iter().flatten().flatten().collect();
     ask_ahead(&known, requests, source);
+    let results: Vec<OnceLock<Result<T>>> = requests.iter().map(|_| OnceLock::new()).collect();
     let mut planned = Vec::new();
     for (index, plans) in plan_all(to_lock, requests, source).into_iter().enumerate() {
         match plans {
             Ok(plans) => planned.push((index, plans)),
-            Err(errors) => finished(index, Err(errors)),
+            Err(errors) => _ = results[index].set(Err(errors)),
         }
     }
     let mut needed = Needed::default();
@@ -73,10 +71,14 @@ pub fn lock_all(
     parallel::run(needed.jobs(&roots), threads, |job| match job {
         Job::Fetch(package) => fetch(&needed.packages[package]),
         Job::Conclude(root) => {
-            finished(planned[root].0, roots[root].outcome(&needed.packages));
+            let index = planned[root].0;
+            let outcome = roots[root].outcome(&needed.packages);
+            let _ = results[index].set(outcome.and_then(|outcome| conclude(index, outcome)));
             Vec::new()
         }
     });
+    // Each has a result: it could not be planned, or was concluded when its last package had come.
+    results.into_iter().map(|result| result.into_inner().unwrap_or_else(|| Err(Diagnostics::default()))).collect()
 }
 
 /// What there is to do once the versions are selected.

@@ -6,6 +6,7 @@
 mod download;
 mod download_queue;
 mod filesystem_mirror;
+pub mod from_config;
 mod multi;
 mod network_mirror;
 pub mod oci;

@@ -2,19 +2,18 @@
 
 use clap::Args;
 use provlock::diagnostic::Result;
-use provlock::files::{self, Replacement};
-use provlock::ops::LockRequest;
 use provlock::provider_spec::ProviderSpec;
+use provlock::workspace::{LockOptions, Locked};
 
 use super::outcome::Outcome;
 use crate::cli::age::AgeArgs;
 use crate::cli::args::GlobalArgs;
-use crate::cli::batch::{Batch, Done};
 use crate::cli::environment::environment;
-use crate::cli::render::{diff, json, lock as text};
-use crate::cli::source::SourceArgs;
+use crate::cli::render::lock::{self as text, Report};
+use crate::cli::render::{diff, json};
+use crate::cli::source::{SourceArgs, tell_configurations};
 use crate::cli::ui::Ui;
-use crate::cli::what::{self, WhatArgs};
+use crate::cli::what::{self, WhatArgs, errors, first_failure, tell_dialects, without_repetition};
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64")]
@@ -40,59 +39,59 @@ pub(crate) struct LockArgs {
 }
 
 pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+    let LockArgs { what, age, source, .. } = arguments;
     let environment = environment();
-    let mut batch = Batch::open(&arguments.what, &arguments.source, &arguments.providers, global, &environment)?;
-    batch.tell_dialects(ui);
-    let connections = arguments.source.connections(&environment, ui);
-    let sources = batch.sources(&arguments.source, &connections)?;
-    let ages = arguments.age.ages(&batch, arguments.source.offline, &connections)?;
-    if arguments.source.offline {
-        ages.refuse(&mut batch, |_, request| request.new_providers());
-    }
-    let writes = !arguments.check && !arguments.dry_run;
-    let write =
-        |_, lock_file: Option<Replacement<'_>>| if writes { files::write_all(lock_file.as_slice()) } else { Ok(()) };
-    let request = |_, root| LockRequest { minimum_age: ages.of(root), ..batch.request(root) };
-    let downloads = ui.progress(arguments.source.asked(batch.providers()).as_deref());
-    let results = batch.lock(&sources, request, &write, &downloads);
+    let options = LockOptions {
+        min_age: age.min_age,
+        dry_run: arguments.check || arguments.dry_run,
+        ..what.lock_options(&arguments.providers, source, &environment)
+    };
+    let workspaces = what.open(&options, global, &environment)?;
+    tell_dialects(&workspaces, ui);
+    let connections = source.connections(&environment, Some(age.services()));
+    let supplies = workspaces.supplies(&connections, &options);
+    tell_configurations(&connections, ui);
+    let downloads =
+        ui.progress(source.asked(workspaces.members().flat_map(|(_, member)| member.providers())).as_deref());
+    let results = workspaces.lock(&supplies?, &options, &|package, progress| downloads.note(package, progress));
     drop(downloads);
-    let done = batch.note(results);
-    if batch.failed() > 0 && !batch.is_recursive() {
-        return Err(batch.errors().into());
+    if !what.is_recursive() {
+        first_failure(&results)?;
     }
-    show(&batch, &done, arguments, ui);
-    Ok(match batch.failed() {
-        0 if arguments.check && done.iter().flatten().any(|done| done.changed) => Outcome::Found,
-        0 => Outcome::Done,
-        _ => Outcome::Failed,
+    show(&results, arguments, global, ui);
+    let mut locked = results.iter().flatten();
+    Ok(match results.iter().all(Result::is_ok) {
+        true if arguments.check && locked.any(|locked| locked.changed) => Outcome::Found,
+        true => Outcome::Done,
+        false => Outcome::Failed,
     })
 }
 
-/// Shows what became of every root.
-fn show(batch: &Batch<'_>, done: &[Option<Done>], arguments: &LockArgs, ui: &Ui) {
-    let (warnings, errors) = (batch.warnings(done.iter().flatten().flat_map(|d| &d.outcome.warnings)), batch.errors());
-    let reports = batch.reports(done, !arguments.check && !arguments.dry_run);
+/// Shows what became of every root module.
+fn show(results: &[Result<Locked<'_>>], arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) {
+    let is_recursive = arguments.what.is_recursive();
+    let locked: Vec<&Locked<'_>> = results.iter().flatten().collect();
+    let of_lock_files = locked.iter().flat_map(|locked| &locked.member.warnings);
+    let warnings = without_repetition(of_lock_files.chain(locked.iter().flat_map(|locked| &locked.outcome.warnings)));
+    let errors = errors(results, global);
     ui.warn(&warnings);
-    for (_, report) in &reports {
-        ui.status_lines(&if batch.is_recursive() { report.lines_of_many(ui) } else { report.lines(ui) });
+    for locked in &locked {
+        let report = Report(locked);
+        ui.status_lines(&if is_recursive { report.lines_of_many(ui) } else { report.lines(ui) });
     }
     ui.show(&errors);
-    let shown: Vec<_> = reports.iter().map(|(_, report)| report).collect();
-    if batch.is_recursive() {
-        ui.status(&text::summary_of_many(["Locked", "Would lock"], &shown, batch.failed()));
+    if is_recursive {
+        ui.status(&text::summary_of_many(["Locked", "Would lock"], &locked, results.len() - locked.len()));
     }
-    let by_default: Vec<_> =
-        batch.readable().filter(|(_, root)| root.has_default_platform).map(|(index, _)| index).collect();
-    if reports.iter().any(|(index, report)| by_default.contains(index) && report.has_written_for_one_platform()) {
+    if locked.iter().any(|locked| locked.member.has_default_platform && Report(locked).has_written_for_one_platform()) {
         ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
     }
     if ui.json {
-        ui.print(&json::lock(&shown, &warnings, &errors));
+        ui.print(&json::lock(&locked, &warnings, &errors));
     } else if arguments.dry_run {
-        for (index, report) in reports.iter().filter(|(_, report)| report.changed) {
-            let old = report.project.lock_bytes.as_deref();
-            let new = done[*index].as_ref().map(|done| done.new.as_slice());
-            ui.print(&diff::unified(&report.project.lock_path, old, new, ui.stdout_color));
+        for Locked { member, bytes, .. } in locked.iter().filter(|locked| locked.changed) {
+            let old = member.workspace.lock_bytes.as_deref();
+            ui.print(&diff::unified(&member.workspace.lock_path, old, Some(bytes), ui.stdout_color));
         }
     }
 }

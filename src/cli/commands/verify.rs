@@ -7,24 +7,24 @@ use clap::{Args, ValueEnum, ValueHint};
 use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, Severity};
 use provlock::dialect::Dialect;
-use provlock::ops::verify::{self, CODES, Online, Tracking, Verified, VerifyRequest};
+use provlock::ops::verify::{CODES, Online, Tracking, Verified};
 use provlock::package::cache::HashCache;
 use provlock::parallel;
-use provlock::requirements::{self, ModuleCache};
+use provlock::requirements::ModuleCache;
+use provlock::settings::PlatformSelection;
 use provlock::source::Source;
+use provlock::source::from_config::Connections;
+use provlock::workspace::{RootSelection, VerifyOptions, Workspace};
 
 use super::outcome::Outcome;
 use crate::cli::args::GlobalArgs;
-use crate::cli::connections::Connections;
 use crate::cli::environment::environment;
 use crate::cli::git::Repository;
 use crate::cli::invalid_argument;
 use crate::cli::platforms::PlatformArgs;
-use crate::cli::project::Project;
 use crate::cli::render::verify::{self as text, CheckedRoot};
 use crate::cli::render::{github, json, sarif};
-use crate::cli::roots::RootArguments;
-use crate::cli::source::OnlineArgs;
+use crate::cli::source::{OnlineArgs, tell_configurations};
 use crate::cli::ui::{Downloads, Ui};
 
 /// How many root modules are checked at a time when most of the time is spent waiting for a registry.
@@ -112,11 +112,11 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> Resul
         cache: arguments.source.cache(environment),
         environment,
         modules: ModuleCache::default(),
-        connections: Connections::new(&arguments.source, environment, ui),
+        connections: arguments.source.connections(environment, None),
         sources: Sources::default(),
         downloads: ui.progress(None),
     };
-    let roots = RootArguments {
+    let roots = RootSelection {
         paths: &arguments.what.paths,
         recursive: arguments.what.recursive,
         dialect: global.dialect,
@@ -132,6 +132,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> Resul
         errors.extend(could_not);
     }
     errors.dedup();
+    tell_configurations(&run.connections, ui);
     arguments.report(&roots, &errors, environment, ui);
     let found = roots.iter().flat_map(|root| &root.findings).any(|finding| finding.severity == Severity::Error);
     Ok(match (errors.is_empty(), found) {
@@ -216,11 +217,11 @@ impl Run<'_> {
     /// Checks one root module. What could not be checked comes along.
     fn check(&self, root: &Path) -> (Option<CheckedRoot>, Diagnostics) {
         match self.verify(root) {
-            Ok((project, verified)) => {
+            Ok((workspace, verified)) => {
                 let findings = verified.findings.into_iter().map(|finding| finding.in_directory(self.directory));
                 let findings = self.arguments.levelled(findings.collect());
-                let platforms = self.arguments.what.platforms.named(&project.settings);
-                let Project { root: path, lock_path, dialect, dialect_reason, .. } = project;
+                let platforms = self.platforms(&workspace);
+                let Workspace { root: path, lock_path, dialect, dialect_reason, .. } = workspace;
                 let entries = verified.entries;
                 let root = CheckedRoot { path, lock_path, dialect, findings, entries, platforms, dialect_reason };
                 (Some(root), self.could_not(verified.errors.into()))
@@ -239,33 +240,29 @@ impl Run<'_> {
         errors.map(|error| helpful(error).in_directory(self.directory))
     }
 
-    fn verify(&self, root: &Path) -> Result<(Project, Verified)> {
+    fn verify(&self, root: &Path) -> Result<(Workspace, Verified)> {
         let what = &self.arguments.what;
-        let project = Project::open(root, self.dialect, self.environment)?;
-        let platforms = what.platforms.named(&project.settings);
-        let options = project.requirements_options(self.environment, !what.no_tests, true);
-        let requirements = requirements::read_with_cache(root, &options, &self.modules)?;
-        let source = what.online.then(|| self.source(project.dialect)).transpose()?;
+        let workspace = Workspace::open_as(root, self.dialect, self.environment)?;
+        let source = what.online.then(|| self.source(workspace.dialect)).transpose()?;
         let progress = |wanted: &_, progress| self.downloads.note(wanted, progress);
         let repository = self.repository.as_ref();
         let before = |(commit, repository): (&String, &Repository)| repository.lock_file_in(commit, root);
-        let base = self.base.as_ref().zip(repository).map(before).transpose()?.flatten();
-        let verified = verify::verify(&VerifyRequest {
-            root,
-            dialect: project.dialect,
-            lock_path: &project.lock_path,
-            lock_bytes: project.lock_bytes.as_deref(),
-            requirements: &requirements,
-            platforms: platforms.as_ref(),
-            policy: &project.settings.policy,
-            cache: self.cache.as_ref(),
-            installed: &root.join(&options.data_directory).join("providers"),
+        let options = VerifyOptions {
+            platforms: self.platforms(&workspace),
+            ignore_tests: what.no_tests,
             check_installed: what.installed,
+            cache: self.cache.as_ref(),
             tracking: repository.map_or(Tracking::Unknown, |repository| repository.tracking(root)),
-            base: base.as_deref(),
+            base: self.base.as_ref().zip(repository).map(before).transpose()?.flatten(),
             online: source.map(|source| Online { source, progress: &progress }),
-        });
-        Ok((project, verified))
+        };
+        let verified = workspace.verify(&options, &self.modules)?;
+        Ok((workspace, verified))
+    }
+
+    /// The platforms that must be covered: those of the flag, else of the settings.
+    fn platforms(&self, workspace: &Workspace) -> Option<PlatformSelection> {
+        self.arguments.what.platforms.named().or_else(|| workspace.settings.platforms.clone())
     }
 
     fn source(&self, dialect: Dialect) -> Result<&Source> {

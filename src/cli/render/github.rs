@@ -66,7 +66,7 @@ mod tests {
             path: PathBuf::from("a,b:c"),
             lock_path: PathBuf::from("a,b:c/.terraform.lock.hcl"),
             dialect: Dialect::Tofu,
-            dialect_reason: "default",
+            dialect_reason: provlock::workspace::DialectReason::Default,
             findings: vec![finding],
             entries: 1,
             platforms: None,

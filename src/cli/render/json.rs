@@ -16,28 +16,27 @@ use provlock::ops::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
 use provlock::requirements::Declaration;
 use provlock::requirements::rewrite::ConstraintEdit;
 use provlock::source::Fetched;
+use provlock::workspace::{Locked, Workspace};
 use serde_json::{Value, json};
 
-use super::lock::Report;
 use super::verify::CheckedRoot;
-use crate::cli::project::Project;
 
 /// The version of the schema. It grows when a field is removed or changes its meaning.
 const SCHEMA: u32 = 1;
 
 /// The result of `lock`: the roots that were locked, and what stopped others.
-pub(crate) fn lock(reports: &[&Report<'_>], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+pub(crate) fn lock(reports: &[&Locked<'_>], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
     let roots: Vec<_> = reports.iter().map(|report| root(report)).collect();
     document("lock", &roots, warnings, errors)
 }
 
 /// The result of `upgrade`: the roots that were upgraded, and what stopped others.
 pub(crate) fn upgrade(
-    upgraded: &[(&Report<'_>, &UpgradePlan)],
+    upgraded: &[(&Locked<'_>, &UpgradePlan)],
     warnings: &[Diagnostic],
     errors: &[Diagnostic],
 ) -> String {
-    let root = |(report, plan): &(&Report<'_>, &UpgradePlan)| {
+    let root = |(report, plan): &(&Locked<'_>, &UpgradePlan)| {
         let mut root = root(report);
         root["versions"] = plan.providers.iter().map(planned).collect();
         root["constraint_edits"] = plan.edits.iter().map(constraint_edit).collect();
@@ -47,12 +46,12 @@ pub(crate) fn upgrade(
 }
 
 /// The result of `upgrade` when nothing is to be written.
-pub(crate) fn plans(plans: &[(&Project, &UpgradePlan)], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
-    let root = |(project, plan): &(&Project, &UpgradePlan)| {
+pub(crate) fn plans(plans: &[(&Workspace, &UpgradePlan)], warnings: &[Diagnostic], errors: &[Diagnostic]) -> String {
+    let root = |(workspace, plan): &(&Workspace, &UpgradePlan)| {
         json!({
-            "path": shown(&project.root),
-            "lock_file": shown(&project.lock_path),
-            "dialect": project.dialect.name(),
+            "path": shown(&workspace.root),
+            "lock_file": shown(&workspace.lock_path),
+            "dialect": workspace.dialect.name(),
             "changed": plan.moves(),
             "written": false,
             "providers": [],
@@ -63,12 +62,12 @@ pub(crate) fn plans(plans: &[(&Project, &UpgradePlan)], warnings: &[Diagnostic],
     document("upgrade", &plans.iter().map(root).collect::<Vec<_>>(), warnings, errors)
 }
 
-fn root(report: &Report<'_>) -> Value {
-    let project = report.project;
+fn root(report: &Locked<'_>) -> Value {
+    let workspace = &report.member.workspace;
     json!({
-        "path": shown(&project.root),
-        "lock_file": shown(&project.lock_path),
-        "dialect": project.dialect.name(),
+        "path": shown(&workspace.root),
+        "lock_file": shown(&workspace.lock_path),
+        "dialect": workspace.dialect.name(),
         "changed": report.changed,
         "written": report.changed && report.written,
         "providers": report.outcome.providers.iter().map(provider).collect::<Vec<_>>(),

@@ -5,23 +5,16 @@ use std::sync::Arc;
 
 use provlock::hash::{Hash, HashScheme};
 use provlock::lockfile::{Change, LockedProvider};
-use provlock::ops::{LockOutcome, ProviderReport};
+use provlock::ops::ProviderReport;
 use provlock::platform::Platform;
+use provlock::workspace::Locked;
 
 use super::diff::hash_counts;
 use super::style::{Color, bytes, count, paint};
-use crate::cli::project::Project;
 use crate::cli::ui::{Ui, Verbosity};
 
-/// The outcome of a run with what was done about it.
-pub(crate) struct Report<'a> {
-    pub(crate) project: &'a Project,
-    pub(crate) outcome: &'a LockOutcome,
-    /// Whether the lock file's bytes differ.
-    pub(crate) changed: bool,
-    /// Whether a difference was written.
-    pub(crate) written: bool,
-}
+/// What is said of a root module that was locked.
+pub(crate) struct Report<'a>(pub(crate) &'a Locked<'a>);
 
 /// One provider's line, in columns.
 struct Row {
@@ -33,7 +26,7 @@ struct Row {
 impl Report<'_> {
     /// The lines for stderr.
     pub(crate) fn lines(&self, ui: &Ui) -> Vec<String> {
-        let downloaded = if self.changed { downloaded(&[self]) } else { String::new() };
+        let downloaded = if self.0.changed { downloaded(&[self.0]) } else { String::new() };
         self.rows(ui).into_iter().chain([self.summary() + &downloaded]).collect()
     }
 
@@ -42,7 +35,7 @@ impl Report<'_> {
             let unchanged = report.difference.change == Change::Unchanged;
             !unchanged || ui.verbosity >= Verbosity::Verbose || !report.required
         };
-        let rows: Vec<Row> = self.outcome.providers.iter().filter(shown).map(|report| self.row(report)).collect();
+        let rows: Vec<Row> = self.0.outcome.providers.iter().filter(shown).map(|report| self.row(report)).collect();
         let width = |column: usize| rows.iter().map(|row| row.cells[column].chars().count()).max().unwrap_or(0);
         let widths = [width(0), width(1), width(2), 0];
         let line = |row: &Row| {
@@ -55,10 +48,10 @@ impl Report<'_> {
 
     /// [`Report::lines`] below the name of the root module, without what was downloaded for all of them; none if nothing changed, unless more is to be said.
     pub(crate) fn lines_of_many(&self, ui: &Ui) -> Vec<String> {
-        if !self.changed && ui.verbosity < Verbosity::Verbose {
+        if !self.0.changed && ui.verbosity < Verbosity::Verbose {
             return Vec::new();
         }
-        let heading = format!("{}:", self.project.root.display());
+        let heading = format!("{}:", self.0.member.workspace.root.display());
         [heading].into_iter().chain(self.rows(ui)).chain([self.summary()]).collect()
     }
 
@@ -69,7 +62,7 @@ impl Report<'_> {
             let h1 = hashes.filter(|hash| hash.scheme() == HashScheme::H1).count();
             report.difference.change != Change::Unchanged && h1 == 1
         };
-        self.changed && self.written && self.outcome.providers.iter().any(is_for_one)
+        self.0.changed && self.0.written && self.0.outcome.providers.iter().any(is_for_one)
     }
 
     fn row(&self, report: &ProviderReport) -> Row {
@@ -89,18 +82,18 @@ impl Report<'_> {
         let authentication: BTreeSet<String> =
             report.packages.values().map(|package| package.authentication.to_string()).collect();
         let authentication = authentication.into_iter().collect::<Vec<_>>().join("; ");
-        let name = difference.address.short(self.project.dialect);
+        let name = difference.address.short(self.0.member.workspace.dialect);
         Row { symbol, color, cells: [name, version, authentication, what_changed(report)] }
     }
 
     fn summary(&self) -> String {
-        let providers = &self.outcome.providers;
+        let providers = &self.0.outcome.providers;
         let required = providers.iter().filter(|report| report.required).count();
         let platforms: BTreeSet<&Platform> = providers.iter().flat_map(|report| report.packages.keys()).collect();
         let platforms: Vec<String> = platforms.into_iter().map(ToString::to_string).collect();
         let what = count(required, "provider");
         let what = if platforms.is_empty() { what } else { format!("{what} for {}", enumerate(&platforms)) };
-        if !self.changed {
+        if !self.0.changed {
             return format!("Up to date: {what}");
         }
         let number = |change| providers.iter().filter(|report| report.difference.change == change).count();
@@ -114,13 +107,13 @@ impl Report<'_> {
             changes.into_iter().map(|(change, word)| (number(change), word)).filter(|(number, _)| *number > 0);
         let changes: Vec<_> = changes.map(|(number, word)| format!("{number} {word}")).collect();
         let changes = if changes.is_empty() { String::new() } else { format!(" ({})", changes.join(", ")) };
-        let verb = if self.written { "Locked" } else { "Would lock" };
+        let verb = if self.0.written { "Locked" } else { "Would lock" };
         format!("{verb} {what}{changes}")
     }
 }
 
 /// `; 118.40 MiB downloaded`, if anything was. A package that several root modules share counts once.
-fn downloaded(reports: &[&Report<'_>]) -> String {
+fn downloaded(reports: &[&Locked<'_>]) -> String {
     let providers = reports.iter().flat_map(|report| &report.outcome.providers);
     let packages = providers.flat_map(|provider| provider.packages.values());
     let packages: HashMap<_, _> = packages.map(|package| (Arc::as_ptr(package), package.downloaded)).collect();
@@ -132,7 +125,7 @@ fn downloaded(reports: &[&Report<'_>]) -> String {
 
 /// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB downloaded`. The verbs are for what was written and what would
 /// be.
-pub(crate) fn summary_of_many(verbs: [&str; 2], reports: &[&Report<'_>], failed: usize) -> String {
+pub(crate) fn summary_of_many(verbs: [&str; 2], reports: &[&Locked<'_>], failed: usize) -> String {
     let changed = reports.iter().filter(|report| report.changed).count();
     let verb = verbs[usize::from(reports.iter().any(|report| !report.written))];
     let modules = root_modules([(changed, "changed"), (reports.len() - changed, "up to date")], failed);

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::dialect::Dialect;
 use provlock::settings::PlatformSelection;
+use provlock::workspace::DialectReason;
 
 use super::diagnostics;
 use super::lock::enumerate;
@@ -22,7 +23,7 @@ pub(crate) struct CheckedRoot {
     pub(crate) entries: usize,
     /// The platforms that must be covered, if any are named.
     pub(crate) platforms: Option<PlatformSelection>,
-    pub(crate) dialect_reason: &'static str,
+    pub(crate) dialect_reason: DialectReason,
 }
 
 /// The findings as text, with a blank line behind each.
@@ -42,7 +43,18 @@ pub(crate) fn checked(root: &CheckedRoot) -> String {
         None => "no platform, as none is named".to_owned(),
     };
     let checked = count(*entries, "provider");
-    format!("{}: dialect {dialect} ({dialect_reason}); checked {checked} for {platforms}", path.display())
+    format!("{}: dialect {dialect} ({}); checked {checked} for {platforms}", path.display(), reason(*dialect_reason))
+}
+
+/// What a dialect was decided by.
+pub(crate) fn reason(reason: DialectReason) -> &'static str {
+    match reason {
+        DialectReason::Named => "the flag or PROVLOCK_DIALECT",
+        DialectReason::Settings => "provlock.toml",
+        DialectReason::LockFile => "the lock file",
+        DialectReason::TofuFiles => "the .tofu files",
+        DialectReason::Default => "default",
+    }
 }
 
 /// `2 errors and 1 warning in .terraform.lock.hcl`; nothing when nothing was found.

@@ -1,32 +1,36 @@
-//! From the paths of the command line to root modules.
+//! From paths to root modules.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use provlock::cli_config::Environment;
-use provlock::diagnostic::{Code, Diagnostic, Result};
-use provlock::dialect::Dialect;
-use provlock::lockfile::LOCK_FILE_NAME;
-use provlock::ops::{RootSearch, find_roots};
-use provlock::requirements::{self, ModuleCache};
+use crate::cli_config::Environment;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::dialect::Dialect;
+use crate::lockfile::LOCK_FILE_NAME;
+use crate::requirements::ModuleCache;
 
-use super::project::{self, Project};
+use super::Workspace;
+use super::discover::{RootSearch, find_roots};
 
 /// What paths are turned into root modules with.
-pub(crate) struct RootArguments<'a> {
-    pub(crate) paths: &'a [PathBuf],
+#[derive(Clone, Copy)]
+pub struct RootSelection<'a> {
+    /// Directories of root modules, or files in them; the current directory when empty.
+    pub paths: &'a [PathBuf],
     /// Whether directories stand for all root modules below them.
-    pub(crate) recursive: bool,
-    /// The dialect of the flag or `PROVLOCK_DIALECT`.
-    pub(crate) dialect: Option<Dialect>,
-    pub(crate) environment: &'a Environment,
-    pub(crate) modules: &'a ModuleCache,
+    pub recursive: bool,
+    /// The dialect, if the caller names it; else it is detected.
+    pub dialect: Option<Dialect>,
+    /// The surroundings.
+    pub environment: &'a Environment,
+    /// The modules that were read.
+    pub modules: &'a ModuleCache,
 }
 
-impl RootArguments<'_> {
+impl RootSelection<'_> {
     /// The root modules that the paths mean, sorted, each once. A directory is a root module; a file stands for the root
     /// module that it is in, or for those that call the module it is in. Without paths it is the current directory.
-    pub(crate) fn roots(&self) -> Result<Vec<PathBuf>> {
+    pub fn roots(&self) -> Result<Vec<PathBuf>> {
         let current = [PathBuf::from(".")];
         let paths = if self.paths.is_empty() { &current } else { self.paths };
         let mut roots = Vec::new();
@@ -71,7 +75,7 @@ impl RootArguments<'_> {
     }
 
     fn search(&self, start: &Path) -> Result<Vec<PathBuf>> {
-        let (canonical, settings) = project::settings(start, self.environment)?;
+        let (canonical, settings) = super::settings(start, self.environment)?;
         let base = settings.path.as_deref().and_then(Path::parent).unwrap_or(&canonical);
         let dialect = self.dialect.or(settings.dialect);
         find_roots(&RootSearch { start, filter: &settings.roots, base, dialect }, self.modules)
@@ -88,9 +92,8 @@ impl RootArguments<'_> {
         let canonical: Vec<_> = modules.iter().filter_map(|module| module.canonicalize().ok()).collect();
         let mut roots = self.search(Path::new("."))?;
         roots.retain(|root| {
-            let Ok(project) = Project::open(root, self.dialect, self.environment) else { return true };
-            let options = project.requirements_options(self.environment, true, true);
-            let read = requirements::read_with_cache(root, &options, self.modules);
+            let Ok(workspace) = Workspace::open_as(root, self.dialect, self.environment) else { return true };
+            let read = workspace.requirements(false, true, self.modules);
             read.map_or(true, |read| read.modules.iter().any(|module| canonical.contains(&module.canonical)))
         });
         Ok(roots)

@@ -1,4 +1,4 @@
-//! Many root modules at once: finding those below a directory.
+//! Finding the root modules below a directory.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -20,15 +20,15 @@ const SKIPPED: [&str; 3] = [".terraform", ".terragrunt-cache", ".git"];
 const EXTENSIONS: [&str; 4] = [".tf", ".tofu", ".tf.json", ".tofu.json"];
 
 /// Where root modules are looked for.
-pub struct RootSearch<'a> {
+pub(super) struct RootSearch<'a> {
     /// The directory to start from, as the user knows it.
-    pub start: &'a Path,
+    pub(super) start: &'a Path,
     /// Which directories count.
-    pub filter: &'a RootFilter,
+    pub(super) filter: &'a RootFilter,
     /// The directory that the filter's globs are relative to: that of the settings file. Absolute, without symlinks.
-    pub base: &'a Path,
+    pub(super) base: &'a Path,
     /// Whose files are read; detected from each directory's lock file when not given.
-    pub dialect: Option<Dialect>,
+    pub(super) dialect: Option<Dialect>,
 }
 
 /// Finds every directory from `search.start` downwards that is a root module: it has a `backend`, `cloud` or `provider`
@@ -40,7 +40,7 @@ pub struct RootSearch<'a> {
 ///
 /// # Errors
 /// Directories that cannot be read.
-pub fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Result<Vec<PathBuf>> {
+pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Result<Vec<PathBuf>> {
     let start = search.start;
     let canonical = start.canonicalize().map_err(|error| Diagnostic::io("open", start, &error))?;
     let filter = Filter::new(search.filter)?;
@@ -147,7 +147,7 @@ struct Filter {
 }
 
 impl Filter {
-    fn new(filter: &RootFilter) -> crate::diagnostic::Result<Self> {
+    fn new(filter: &RootFilter) -> Result<Self> {
         let include = (!filter.include.is_empty()).then(|| globs(&filter.include)).transpose()?;
         Ok(Self { include, exclude: globs(&filter.exclude)? })
     }

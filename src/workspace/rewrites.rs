@@ -4,23 +4,23 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use provlock::diagnostic::Result;
-use provlock::files::{self, Replacement};
-use provlock::requirements::rewrite::{self, ConstraintEdit, FileRewrite};
+use crate::diagnostic::Result;
+use crate::files::{self, Replacement};
+use crate::requirements::rewrite::{self, ConstraintEdit, FileRewrite};
 
 /// Files with new constraints that are not written yet, each with its path without symlinks.
-pub(crate) struct Rewrites(Mutex<Vec<(PathBuf, FileRewrite)>>);
+pub(super) struct Rewrites(Mutex<Vec<(PathBuf, FileRewrite)>>);
 
 impl Rewrites {
     /// What all edits of all roots come to. Edits of one constraint must be the same in every root.
-    pub(crate) fn new<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Self {
+    pub(super) fn new<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Self {
         let files = rewrite::files(edits).into_iter();
         Self(Mutex::new(files.map(|rewrite| (canonical(&rewrite.path), rewrite)).collect()))
     }
 
     /// Writes the files of a root module's edits that no other root has written, then its lock file if it changes: all or
     /// nothing.
-    pub(crate) fn write<'a>(
+    pub(super) fn write<'a>(
         &self,
         edits: impl IntoIterator<Item = &'a ConstraintEdit>,
         lock_file: Option<Replacement<'_>>,

@@ -1,0 +1,260 @@
+//! Makes sources: the one that is named, or the installation methods of the CLI configuration.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+use std::time::SystemTime;
+
+use super::oci::{OciLogins, OciRegistries, RepositoryTemplate};
+use super::{
+    DateServices, Discovery, DiscoveryCache, Downloader, FilesystemMirror, Method, MultiSource, NetworkMirror,
+    OciMirror, Offline, PublicationDates, Registry, RegistryPolicy, ReleaseUrls, Source, SourceKind,
+};
+use crate::address::ProviderAddress;
+use crate::cli_config::{self, CliConfig, Credentials, Environment, InstallationMethod, MethodKind};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::dialect::Dialect;
+use crate::net::Client;
+use crate::package::cache::HashCache;
+use crate::provider_pattern::ProviderSelection;
+use crate::version::Version;
+
+/// Where packages come from.
+#[derive(Clone, Debug, Default)]
+pub enum Origin {
+    /// The registries that the providers' addresses name.
+    #[default]
+    Registries,
+    /// A directory of packages.
+    FilesystemMirror(PathBuf),
+    /// The URL of a network mirror.
+    NetworkMirror(String),
+    /// Repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`.
+    OciMirror(String),
+    /// Where the CLI configuration says.
+    CliConfiguration,
+}
+
+/// Where packages come from, and how they are fetched.
+#[derive(Clone, Debug)]
+pub struct SourceOptions {
+    /// Where they come from.
+    pub origin: Origin,
+    /// How many packages are downloaded and hashed at a time.
+    pub jobs: usize,
+    /// Whether hashes that a registry reports are taken without a look at the packages.
+    pub trust_registry: bool,
+    /// Where everything is that is remembered across runs; none if nothing is.
+    pub cache_directory: Option<PathBuf>,
+    /// Who knows when versions were published.
+    pub date_services: Option<DateServices>,
+}
+
+/// How hosts are reached: for each dialect the CLI configuration, read once when it is needed, and one client for everything.
+pub struct Connections<'a> {
+    options: SourceOptions,
+    environment: &'a Environment,
+    tofu: OnceLock<Result<Connection>>,
+    terraform: OnceLock<Result<Connection>>,
+}
+
+struct Connection {
+    config: CliConfig,
+    client: Client,
+    discovery: Arc<Discovery>,
+}
+
+impl<'a> Connections<'a> {
+    /// Nothing is read yet, and no host is asked.
+    pub fn new(options: SourceOptions, environment: &'a Environment) -> Self {
+        Self { options, environment, tofu: OnceLock::new(), terraform: OnceLock::new() }
+    }
+
+    /// The CLI configurations that have been read; they may hold something that the user should know.
+    pub fn configurations(&self) -> impl Iterator<Item = &CliConfig> {
+        let read = [&self.tofu, &self.terraform].into_iter().filter_map(OnceLock::get);
+        read.filter_map(|connection| Some(&connection.as_ref().ok()?.config))
+    }
+
+    /// The cache of package hashes, if there is one.
+    pub fn cache(&self) -> Option<HashCache> {
+        self.options.cache_directory.as_deref().map(HashCache::open)
+    }
+
+    /// When versions were published, as the services tell; none without services.
+    pub fn publication_dates(&self, dialect: Dialect) -> Result<Option<PublicationDates>> {
+        let Some(services) = self.options.date_services.clone() else { return Ok(None) };
+        Ok(Some(PublicationDates::new(self.connection(dialect)?.client.clone(), services)))
+    }
+
+    /// A source that has not been asked anything yet.
+    pub fn source(&self, dialect: Dialect) -> Result<Source> {
+        let kind = match &self.options.origin {
+            Origin::FilesystemMirror(directory) => SourceKind::FilesystemMirror(FilesystemMirror::new(directory)),
+            origin => self.kind(origin, self.connection(dialect)?, dialect)?,
+        };
+        Ok(Source::new(kind))
+    }
+
+    /// What is known on this machine, where these versions are all there are.
+    pub fn offline<'b>(&self, versions: impl Iterator<Item = (&'b ProviderAddress, &'b Version)>) -> Source {
+        let mut known: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+        for (address, version) in versions {
+            known.entry(address.clone()).or_default().insert(version.clone());
+        }
+        Source::new(SourceKind::Offline(Offline::new(self.cache(), known)))
+    }
+
+    fn connection(&self, dialect: Dialect) -> Result<&Connection> {
+        let slot = match dialect {
+            Dialect::Tofu => &self.tofu,
+            Dialect::Terraform => &self.terraform,
+        };
+        slot.get_or_init(|| self.connect(dialect)).as_ref().map_err(Clone::clone)
+    }
+
+    fn connect(&self, dialect: Dialect) -> Result<Connection> {
+        let config = cli_config::load(self.environment, dialect)?;
+        let credentials = Credentials::new(self.environment, &config, dialect);
+        let client = Client::new(config.net_settings(self.environment), move |host| credentials.token(host))?;
+        let cache = self.options.cache_directory.as_deref().map(DiscoveryCache::open);
+        let discovery = Arc::new(Discovery::new(client.clone(), config.hosts.clone(), cache));
+        Ok(Connection { config, client, discovery })
+    }
+
+    fn kind(
+        &self,
+        origin: &Origin,
+        Connection { config, client, discovery }: &Connection,
+        dialect: Dialect,
+    ) -> Result<SourceKind> {
+        let Self { options, environment, .. } = self;
+        let factory = Factory {
+            config,
+            environment,
+            dialect,
+            discovery: Arc::clone(discovery),
+            downloader: Downloader::new(client.clone(), options.jobs, self.cache()),
+            trust_registry: options.trust_registry,
+            places: options.cache_directory.as_deref().map(ReleaseUrls::open),
+            oci_registries: OnceCell::new(),
+        };
+        let downloader = factory.downloader.clone();
+        match origin {
+            Origin::Registries => Ok(factory.registry(downloader)),
+            Origin::FilesystemMirror(directory) => Ok(SourceKind::FilesystemMirror(FilesystemMirror::new(directory))),
+            Origin::NetworkMirror(url) => NetworkMirror::new(downloader, url, dialect).map(SourceKind::NetworkMirror),
+            Origin::OciMirror(template) => {
+                RepositoryTemplate::parse_flag(template).map(|template| factory.oci_mirror(template))
+            }
+            Origin::CliConfiguration => factory.configured(),
+        }
+    }
+}
+
+/// What sources are made of.
+struct Factory<'a> {
+    config: &'a CliConfig,
+    environment: &'a Environment,
+    dialect: Dialect,
+    discovery: Arc<Discovery>,
+    downloader: Downloader,
+    /// Whether hashes that a registry reports are taken without a look at the packages.
+    trust_registry: bool,
+    /// Where releases were in earlier runs.
+    places: Option<ReleaseUrls>,
+    /// Shared by all mirrors in OCI registries, so that they log in once.
+    oci_registries: OnceCell<Arc<OciRegistries>>,
+}
+
+impl Factory<'_> {
+    /// The registries that addresses name.
+    fn registry(&self, downloader: Downloader) -> SourceKind {
+        let enforced = |name| self.dialect == Dialect::Tofu && self.environment.variable(name) == Some("true");
+        let policy = RegistryPolicy {
+            dialect: self.dialect,
+            enforce_validation: enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
+            enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
+            trust_registry: self.trust_registry,
+            now: SystemTime::now(),
+        };
+        SourceKind::Registry(Registry::new(downloader, Arc::clone(&self.discovery), policy, self.places.clone()))
+    }
+
+    /// The repositories of OCI registries that a template names.
+    fn oci_mirror(&self, template: RepositoryTemplate) -> SourceKind {
+        let registries = self.oci_registries.get_or_init(|| {
+            let logins = OciLogins::new(
+                self.config.oci_credentials.clone(),
+                self.config.oci_default_credentials.clone(),
+                self.environment.clone(),
+                self.environment.helper_time_limit(),
+            );
+            Arc::new(OciRegistries::new(self.downloader.client().clone(), logins))
+        });
+        let mirror = OciMirror::new(self.downloader.clone(), Arc::clone(registries), template, self.dialect);
+        SourceKind::OciMirror(mirror)
+    }
+
+    /// The installation methods of the CLI configuration; without any, the directories that both programs look into before
+    /// they ask registries.
+    fn configured(&self) -> Result<SourceKind> {
+        let Some(installation) = &self.config.provider_installation else {
+            return Ok(SourceKind::Multi(MultiSource::new(self.implied_methods(), BTreeMap::new())));
+        };
+        let (mut methods, mut errors) = (Vec::new(), Vec::new());
+        for method in &installation.methods {
+            match self.kind(method) {
+                Ok(kind) => {
+                    methods.push(Method { source: Source::new(kind), providers: method.providers.clone() });
+                }
+                Err(error) => errors.extend(error),
+            }
+        }
+        if !errors.is_empty() {
+            return Err(errors.into());
+        }
+        Ok(SourceKind::Multi(MultiSource::new(methods, installation.dev_overrides.clone())))
+    }
+
+    fn kind(&self, method: &InstallationMethod) -> Result<SourceKind> {
+        let downloader = match method.download_retries {
+            Some(retries) => self.downloader.with_retries(retries),
+            None => self.downloader.clone(),
+        };
+        match &method.kind {
+            MethodKind::Direct => Ok(self.registry(downloader)),
+            MethodKind::FilesystemMirror { path } => Ok(SourceKind::FilesystemMirror(FilesystemMirror::new(path))),
+            MethodKind::NetworkMirror { url, trust_all_hashes } => {
+                let mirror = NetworkMirror::new(downloader, url.as_str(), self.dialect)?;
+                let mirror = if *trust_all_hashes { mirror.trusting_all_hashes() } else { mirror };
+                Ok(SourceKind::NetworkMirror(mirror))
+            }
+            MethodKind::OciMirror { repository_template } => {
+                let include = &method.providers.include;
+                let template = RepositoryTemplate::parse_configuration(repository_template, include, &method.location)?;
+                Ok(self.oci_mirror(template))
+            }
+            MethodKind::Unknown { name } => {
+                let message = format!("the installation method {name:?} is not known");
+                let error = Diagnostic::error(Code::InvalidCliConfiguration, message).at(method.location.clone(), "");
+                Err(error.help("use direct, filesystem_mirror, network_mirror or oci_mirror").into())
+            }
+        }
+    }
+
+    /// Registries are not asked for a provider that one of the directories has, whatever its version.
+    fn implied_methods(&self) -> Vec<Method> {
+        let directories = self.environment.implied_mirror_directories(self.dialect).into_iter();
+        let mirrors: Vec<_> = directories.filter(|path| path.is_dir()).map(FilesystemMirror::new).collect();
+        let found = mirrors.iter().flat_map(|mirror| mirror.providers(self.dialect));
+        let direct = ProviderSelection { include: Vec::new(), exclude: found.map(Into::into).collect() };
+        let mirrors = mirrors.into_iter().map(|mirror| {
+            let source = Source::new(SourceKind::FilesystemMirror(mirror));
+            Method { source, providers: ProviderSelection::default() }
+        });
+        let registry = Source::new(self.registry(self.downloader.clone()));
+        mirrors.chain([Method { source: registry, providers: direct }]).collect()
+    }
+}

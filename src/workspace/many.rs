@@ -1,0 +1,252 @@
+//! Many root modules together, in the order of their paths.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::lock::LockOptions;
+use super::{RootSelection, Workspace};
+use crate::address::ProviderAddress;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::dialect::Dialect;
+use crate::lockfile::LockFile;
+use crate::ops::{LockRequest, MinimumAge};
+use crate::parallel;
+use crate::platform::Platform;
+use crate::provider_spec::ProviderSpec;
+use crate::requirements::{ModuleCache, Requirements};
+use crate::settings::PlatformSelection;
+use crate::source::from_config::Connections;
+use crate::source::{PublicationDates, Source};
+use crate::version::Version;
+
+/// Root modules that are locked or upgraded together, in the order of their paths.
+pub struct Workspaces {
+    members: Vec<(PathBuf, Result<Member>)>,
+    /// Whether errors say which root module they are about.
+    names_roots: bool,
+}
+
+/// A root module with all that has been read to lock it.
+pub struct Member {
+    /// The root module.
+    pub workspace: Workspace,
+    /// Its lock file; empty if there is none.
+    pub lock_file: LockFile,
+    /// What its configuration requires.
+    pub requirements: Requirements,
+    /// The platforms to lock.
+    pub platforms: PlatformSelection,
+    /// Whether nobody has said which platforms are meant, so that it is the one that this program runs on.
+    pub has_default_platform: bool,
+    /// What the user should know of the lock file.
+    pub warnings: Vec<Diagnostic>,
+    /// The providers that are named; all when empty.
+    only: Vec<ProviderAddress>,
+    /// The versions that some of them are to have.
+    versions: BTreeMap<ProviderAddress, Version>,
+}
+
+/// What the root modules of a dialect are locked from.
+pub struct Supply {
+    /// Whose rules the root modules follow.
+    pub dialect: Dialect,
+    /// Where packages come from.
+    pub source: Source,
+    /// Who knows when versions were published, if anybody can be asked.
+    pub dates: Option<PublicationDates>,
+}
+
+impl Workspaces {
+    /// One root module.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn one(workspace: Workspace, options: &LockOptions) -> Result<Self> {
+        let path = workspace.root.clone();
+        let member = Member::read(workspace, options, &ModuleCache::default())?;
+        Ok(Self { members: vec![(path, Ok(member))], names_roots: false })
+    }
+
+    /// The root modules that paths mean. Those that require none of the providers that the options name are left out.
+    ///
+    /// # Errors
+    /// There is no root module, or none requires one of the providers. What is wrong with a single root module is an error
+    /// only when it is to be locked.
+    pub fn open(selection: &RootSelection<'_>, options: &LockOptions) -> Result<Self> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let members = parallel::map(selection.roots()?, cores, |path| {
+            let workspace = Workspace::open_as(&path, selection.dialect, selection.environment);
+            let member = workspace.and_then(|workspace| Member::read(workspace, options, selection.modules));
+            (path, member)
+        });
+        let mut workspaces = Self { members, names_roots: true };
+        if !options.providers.is_empty() {
+            workspaces.leave_out_others(&options.providers)?;
+        }
+        for (path, member) in &mut workspaces.members {
+            if let Err(errors) = member {
+                *errors = in_root(path, std::mem::take(errors));
+            }
+        }
+        Ok(workspaces)
+    }
+
+    /// Leaves out the root modules that require none of the named providers. Each must be required by some root module.
+    fn leave_out_others(&mut self, providers: &[ProviderSpec]) -> Result<()> {
+        for member in self.members.iter_mut().filter_map(|(_, member)| member.as_mut().ok()) {
+            let required = &member.requirements.providers;
+            member.only.retain(|address| required.contains_key(address));
+        }
+        let required: BTreeSet<_> = self.members().flat_map(|(_, member)| &member.only).collect();
+        let is_required = |provider: &&ProviderSpec| {
+            [Dialect::Tofu, Dialect::Terraform].iter().any(|dialect| required.contains(&provider.resolve(*dialect)))
+        };
+        let is_complete = self.members.iter().all(|(_, member)| member.is_ok());
+        if let Some(provider) = providers.iter().find(|provider| is_complete && !is_required(provider)) {
+            let message = format!("no root module requires {provider}");
+            return Err(Diagnostic::error(Code::InvalidArgument, message).into());
+        }
+        self.members.retain(|(_, member)| member.as_ref().map_or(true, |member| !member.only.is_empty()));
+        Ok(())
+    }
+
+    /// The root modules that could be read, each with its index among all.
+    pub fn members(&self) -> impl Iterator<Item = (usize, &Member)> {
+        self.members.iter().enumerate().filter_map(|(index, (_, member))| Some((index, member.as_ref().ok()?)))
+    }
+
+    /// What the root modules are locked from, once for each dialect.
+    ///
+    /// # Errors
+    /// A source cannot be made.
+    pub fn supplies(&self, connections: &Connections<'_>, options: &LockOptions) -> Result<Vec<Supply>> {
+        let supply = |dialect| {
+            let members: Vec<_> = self.of_dialect(dialect).map(|(_, member)| member).collect();
+            (!members.is_empty()).then(|| Supply::new(dialect, &members, connections, options))
+        };
+        [Dialect::Tofu, Dialect::Terraform].into_iter().filter_map(supply).collect()
+    }
+
+    pub(super) fn of_dialect(&self, dialect: Dialect) -> impl Iterator<Item = (usize, &Member)> {
+        self.members().filter(move |(_, member)| member.workspace.dialect == dialect)
+    }
+
+    /// One result for each root module, made from those of the ones that could be read.
+    pub(super) fn results<T>(&self, results: impl IntoIterator<Item = (usize, Result<T>)>) -> Vec<Result<T>> {
+        let mut results: BTreeMap<usize, Result<T>> = results.into_iter().collect();
+        let result =
+            |(index, (path, member)): (usize, &(PathBuf, Result<Member>))| match (member, results.remove(&index)) {
+                (Err(errors), _) => Err(errors.clone()),
+                (Ok(_), Some(Err(errors))) if self.names_roots => Err(in_root(path, errors)),
+                (Ok(_), result) => result.unwrap_or_else(|| Err(Diagnostics::default())),
+            };
+        self.members.iter().enumerate().map(result).collect()
+    }
+}
+
+impl Supply {
+    fn new(
+        dialect: Dialect,
+        members: &[&Member],
+        connections: &Connections<'_>,
+        options: &LockOptions,
+    ) -> Result<Self> {
+        if !options.offline {
+            let needs_dates = members.iter().any(|member| member.minimum_age(options).is_some());
+            let dates = needs_dates.then(|| connections.publication_dates(dialect)).transpose()?.flatten();
+            return Ok(Self { dialect, source: connections.source(dialect)?, dates });
+        }
+        let locked = members.iter().flat_map(|member| member.lock_file.locks());
+        let source = connections.offline(locked.map(|(address, provider)| (address, &provider.version)));
+        Ok(Self { dialect, source, dates: None })
+    }
+}
+
+impl Member {
+    fn read(workspace: Workspace, options: &LockOptions, modules: &ModuleCache) -> Result<Self> {
+        let (lock_file, warnings) = workspace.lock_file()?;
+        let requirements = workspace.requirements(options.ignore_tests, options.allow_missing_modules, modules)?;
+        let named = options.platforms.clone().or_else(|| workspace.settings.platforms.clone());
+        let has_default_platform = named.is_none();
+        let platforms = named.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()]));
+        let (only, versions) = resolve(&options.providers, workspace.dialect)?;
+        Ok(Self { workspace, lock_file, requirements, platforms, has_default_platform, warnings, only, versions })
+    }
+
+    /// The providers that are named and required; all that are required when none is named.
+    pub fn providers(&self) -> impl Iterator<Item = &ProviderAddress> {
+        let only = &self.only;
+        self.requirements.providers.keys().filter(move |address| only.is_empty() || only.contains(address))
+    }
+
+    /// What `lock` is asked for.
+    ///
+    /// # Errors
+    /// An age is demanded of one of the providers that `choosing` says a version is chosen of, and nobody knows dates.
+    pub(super) fn request<'a>(
+        &'a self,
+        supply: &'a Supply,
+        options: &'a LockOptions,
+        choosing: impl FnOnce(&LockRequest<'a>) -> Vec<&'a ProviderAddress>,
+    ) -> Result<LockRequest<'a>> {
+        let request = self.request_of_any_age(options);
+        let Some(age) = self.minimum_age(options) else { return Ok(request) };
+        if let Some(dates) = &supply.dates {
+            let minimum_age = Some(MinimumAge { age, now: options.now, dates });
+            return Ok(LockRequest { minimum_age, ..request });
+        }
+        let Workspace { settings, dialect, .. } = &self.workspace;
+        let is_exempt = |address: &&ProviderAddress| settings.policy.is_exempt_from_min_age(address, *dialect);
+        if choosing(&request).iter().all(is_exempt) {
+            return Ok(request);
+        }
+        let message = "min-age is in force, and with --offline nobody can be asked when versions were published";
+        let help = "choose versions whatever their age with --min-age 0d, or leave --offline out";
+        Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into())
+    }
+
+    /// [`Member::request`], where versions may be of any age.
+    pub(super) fn request_of_any_age<'a>(&'a self, options: &'a LockOptions) -> LockRequest<'a> {
+        LockRequest {
+            requirements: &self.requirements,
+            lock_file: &self.lock_file,
+            dialect: self.workspace.dialect,
+            platforms: &self.platforms,
+            platforms_are_named: !self.has_default_platform,
+            cache: options.cache.as_ref(),
+            only: &self.only,
+            versions: &self.versions,
+            minimum_age: None,
+            policy: &self.workspace.settings.policy,
+            prune: options.prune,
+            accept_changed_hashes: options.accept_changed_hashes,
+        }
+    }
+
+    /// The age that the options demand, else the settings; none when none is demanded.
+    fn minimum_age(&self, options: &LockOptions) -> Option<std::time::Duration> {
+        options.min_age.or(self.workspace.settings.policy.min_age).filter(|age| !age.is_zero())
+    }
+}
+
+/// The providers that are named, and the versions that some of them are to have.
+fn resolve(
+    providers: &[ProviderSpec],
+    dialect: Dialect,
+) -> Result<(Vec<ProviderAddress>, BTreeMap<ProviderAddress, Version>)> {
+    let only: Vec<_> = providers.iter().map(|provider| provider.resolve(dialect)).collect();
+    let mut versions = BTreeMap::new();
+    for (address, provider) in only.iter().zip(providers) {
+        let Some(version) = provider.version().cloned() else { continue };
+        if versions.insert(address.clone(), version).is_some_and(|other| other != versions[address]) {
+            let message = format!("two different versions of {address} are asked for");
+            return Err(Diagnostic::error(Code::InvalidArgument, message).into());
+        }
+    }
+    Ok((only, versions))
+}
+
+/// Errors about one of many root modules, with commands for it.
+fn in_root(path: &Path, errors: Diagnostics) -> Diagnostics {
+    errors.map(|error| error.in_directory(path).note(format!("root module: {}", path.display())))
+}

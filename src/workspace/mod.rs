@@ -1,0 +1,154 @@
+//! Root modules with all that belongs to them, and what is done with one or many of them: the front door of the library.
+//!
+//! A [`Workspace`] is one root module as it is on disk. [`Workspaces`] are many of them, which are locked and upgraded together:
+//! what several of them need is asked for once, and one that fails does not stop the others.
+
+mod discover;
+mod lock;
+mod many;
+mod rewrites;
+mod selection;
+mod upgrade;
+mod verify;
+
+use std::path::{Path, PathBuf};
+
+use crate::cli_config::Environment;
+use crate::diagnostic::{Code, Diagnostic, Help, Result, Severity};
+use crate::dialect::Dialect;
+use crate::lockfile::{self, LockFile};
+use crate::requirements::{self, ModuleCache, Requirements};
+use crate::settings::Settings;
+
+pub use lock::{LockOptions, Locked};
+pub use many::{Member, Supply, Workspaces};
+pub use selection::RootSelection;
+pub use upgrade::UpgradeOptions;
+pub use verify::VerifyOptions;
+
+/// A root module as it is on disk.
+pub struct Workspace {
+    /// The root module's directory, as the user knows it.
+    pub root: PathBuf,
+    /// What `provlock.toml` says.
+    pub settings: Settings,
+    /// Whose rules apply.
+    pub dialect: Dialect,
+    /// What the dialect was decided by.
+    pub dialect_reason: DialectReason,
+    /// The lock file's path, as the user knows it.
+    pub lock_path: PathBuf,
+    /// The lock file's content; `None` when there is none.
+    pub lock_bytes: Option<Vec<u8>>,
+    /// `.terraform` or what `TF_DATA_DIR` says; relative to the root module, or absolute.
+    data_directory: PathBuf,
+}
+
+/// What a dialect was decided by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DialectReason {
+    /// The caller named it.
+    Named,
+    /// The settings name it.
+    Settings,
+    /// The lock file names providers of its registry.
+    LockFile,
+    /// There are files that only OpenTofu reads.
+    TofuFiles,
+    /// Nothing; it is the default.
+    Default,
+}
+
+impl Workspace {
+    /// Reads the settings and the lock file of the root module in a directory, and detects its dialect.
+    pub fn open(root: &Path, environment: &Environment) -> Result<Self> {
+        Self::open_as(root, None, environment)
+    }
+
+    /// [`Workspace::open`], where the caller may name the dialect.
+    pub fn open_as(root: &Path, dialect: Option<Dialect>, environment: &Environment) -> Result<Self> {
+        let (absolute, settings) = settings(root, environment)?;
+        let lock_path = join(root, Path::new(lockfile::LOCK_FILE_NAME));
+        let lock_bytes = lockfile::read(&lock_path)?;
+        let detected = || lock_bytes.as_deref().and_then(lockfile::detect_dialect);
+        let (dialect, dialect_reason) = if let Some(dialect) = dialect {
+            (dialect, DialectReason::Named)
+        } else if let Some(dialect) = settings.dialect {
+            (dialect, DialectReason::Settings)
+        } else if let Some(dialect) = detected() {
+            (dialect, DialectReason::LockFile)
+        } else if has_tofu_files(&absolute) {
+            (Dialect::Tofu, DialectReason::TofuFiles)
+        } else {
+            (Dialect::Tofu, DialectReason::Default)
+        };
+        let data_directory = environment.variable("TF_DATA_DIR").unwrap_or(".terraform").into();
+        Ok(Self { root: root.to_owned(), settings, dialect, dialect_reason, lock_path, lock_bytes, data_directory })
+    }
+
+    /// Parses the lock file. Its warnings come along; any error is a failure.
+    pub fn lock_file(&self) -> Result<(LockFile, Vec<Diagnostic>)> {
+        let Some(bytes) = &self.lock_bytes else {
+            return Ok((LockFile::empty(&self.lock_path, self.dialect), Vec::new()));
+        };
+        let parsed = lockfile::parse(&self.lock_path, bytes, self.dialect);
+        let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
+        match parsed.lock_file {
+            Some(lock_file) => Ok((lock_file, parsed.diagnostics)),
+            None => Err(parsed.diagnostics.into_iter().filter(is_error).map(with_help).collect()),
+        }
+    }
+
+    /// What the configuration requires. `modules` keeps the modules that are read, since several root modules may share them.
+    pub fn requirements(
+        &self,
+        ignore_tests: bool,
+        allow_missing_modules: bool,
+        modules: &ModuleCache,
+    ) -> Result<Requirements> {
+        let options = requirements::Options {
+            dialect: self.dialect,
+            tests: !ignore_tests,
+            allow_missing_modules,
+            data_directory: self.data_directory.clone(),
+        };
+        requirements::read_with_cache(&self.root, &options, modules)
+    }
+}
+
+/// Git's conflict markers are for `merge` to resolve.
+fn with_help(error: Diagnostic) -> Diagnostic {
+    if error.code != Code::ConflictMarkers {
+        return error;
+    }
+    let name = lockfile::LOCK_FILE_NAME;
+    let resolve = ["merge", "--resolve", name];
+    error.help(Help::command(["merge", name]).and_text("; to lock anew what is in conflict: ").and_command(resolve))
+}
+
+/// The absolute path of a directory, and the settings that hold there.
+fn settings(root: &Path, environment: &Environment) -> Result<(PathBuf, Settings)> {
+    let absolute = environment.current_directory.join(root);
+    let absolute = absolute.canonicalize().map_err(|error| Diagnostic::io("open", root, &error))?;
+    let current = environment.current_directory.canonicalize().ok();
+    let shown = |path: &Path| match (path.strip_prefix(&absolute), &current) {
+        (Ok(below), _) => join(root, below),
+        (Err(_), Some(current)) => path.strip_prefix(current).unwrap_or(path).to_owned(),
+        (Err(_), None) => path.to_owned(),
+    };
+    let settings = Settings::find(&absolute, shown)?;
+    Ok((absolute, settings))
+}
+
+/// `root/path`, without a leading `./`.
+fn join(root: &Path, path: &Path) -> PathBuf {
+    if root == Path::new(".") { path.to_owned() } else { root.join(path) }
+}
+
+fn has_tofu_files(directory: &Path) -> bool {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).any(|name| {
+        let name = name.strip_suffix(".json").unwrap_or(&name);
+        Path::new(name).extension().is_some_and(|extension| extension == "tofu")
+    })
+}
