@@ -53,10 +53,12 @@ pub mod hash;
 mod hcl;
 pub mod lockfile;
 mod modules;
+#[doc(hidden)]
 pub mod net;
 mod once_map;
 pub mod ops;
 pub mod package;
+#[doc(hidden)]
 pub mod parallel;
 pub mod platform;
 pub mod provider_pattern;

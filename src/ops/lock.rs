@@ -1,4 +1,5 @@
-//! `lock`: every required provider at one version, with hashes for every wanted platform (spec sections 6 and 8).
+//! `lock`: every required provider at one version, with hashes for every wanted platform as
+//! OpenTofu's `internal/command/providers_lock.go` does it.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -74,11 +75,14 @@ pub struct ProviderReport {
     pub difference: ProviderDiff,
     /// Whether the configuration requires it.
     pub required: bool,
-    /// The entry of the other program's registry that its version was taken over from.
+    /// The entry of the other program's registry that its version was carried over from.
     pub carried_over_from: Option<ProviderAddress>,
     /// The packages that were looked at, by platform.
     pub packages: BTreeMap<Platform, Arc<Fetched>>,
 }
+
+/// Entries, and from which entry the version of some of them was carried over.
+pub(super) type CarriedOver = (Locks, BTreeMap<ProviderAddress, ProviderAddress>);
 
 /// A provider's version and the platforms whose packages are needed of it.
 pub(super) struct Plan<'a> {
@@ -116,7 +120,7 @@ impl Plan<'_> {
 
 /// Leaves out the providers that are taken from a directory of their developer: no registry need have them, and what is
 /// locked of them is for others. Says so.
-pub(super) fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
+fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     candidates.retain(|candidate| {
         let directory = source.dev_override(candidate.address);
@@ -132,8 +136,22 @@ pub(super) fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &S
     warnings
 }
 
+/// The providers that each root module locks, given its entries with those that are carried over; and what there is to say of the
+/// providers that are left out.
+pub(super) fn candidates_of<'a>(
+    requests: impl Iterator<Item = (&'a LockRequest<'a>, &'a CarriedOver)>,
+    source: &Source,
+) -> (Vec<Result<Vec<Candidate<'a>>>>, Vec<Vec<Diagnostic>>) {
+    let of_root = |(request, (old, _)): (&'a LockRequest<'a>, &'a CarriedOver)| {
+        let mut candidates = candidates(request, old);
+        let overridden = candidates.as_mut().map(|list| drop_dev_overrides(list, source)).unwrap_or_default();
+        (candidates, overridden)
+    };
+    requests.map(of_root).unzip()
+}
+
 /// The providers to lock, each with its entry and the version that was chosen for it.
-pub(super) fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candidate<'a>>> {
+fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candidate<'a>>> {
     let required = &request.requirements.providers;
     let unknown: Vec<_> = request.only.iter().filter(|address| !required.contains_key(address)).collect();
     if !unknown.is_empty() {
@@ -242,7 +260,7 @@ fn fewer_platforms(candidate: &Candidate<'_>, new: &LockedProvider) -> Option<Di
 /// Joins the packages with the old entries. All errors are collected.
 pub(super) fn assemble(
     request: &LockRequest<'_>,
-    (old, carried_over): &(Locks, BTreeMap<ProviderAddress, ProviderAddress>),
+    (old, carried_over): &CarriedOver,
     supplied: Vec<Supplied<'_>>,
 ) -> Result<LockOutcome> {
     let mut warnings = request.requirements.warnings.clone();
@@ -283,10 +301,11 @@ pub(super) fn assemble(
 }
 
 /// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints, but
-/// not the hashes, because the two registries' packages differ (spec section 6). The old entries stay.
+/// not the hashes, because the two registries' packages differ (OpenTofu's
+/// `internal/depsfile/locks.go`). The old entries stay.
 ///
 /// Like OpenTofu, takes over what is not required, too, but with `only` nothing else.
-pub(super) fn carry_over(request: &LockRequest<'_>) -> (Locks, BTreeMap<ProviderAddress, ProviderAddress>) {
+pub(super) fn carry_over(request: &LockRequest<'_>) -> CarriedOver {
     let LockRequest { lock_file, dialect, only, .. } = *request;
     let locks = lock_file.locks();
     let mut new = locks.clone();

@@ -1,4 +1,5 @@
-//! Which hashes a lock file entry gets, and when an entry contradicts what is published (spec section 8).
+//! Which hashes a lock file entry gets, and when an entry contradicts what is published (OpenTofu's
+//! `internal/providercache/installer.go`).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

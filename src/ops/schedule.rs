@@ -1,19 +1,22 @@
 //! Locking one root module or many: everything is asked for once, for all of them.
 //!
+//! Two things decide about order. Here, what is asked next: one queue over all hosts, whose jobs wait for answers. In
+//! the source's download queue, whose bytes come next: how large a package is, and whether it must be downloaded at all
+//! or is in the cache, is known only in the midst of its job, so the queue of jobs cannot order downloads by size.
+//!
 //! First the version lists of all providers, and what is signed about the packages that are locked already, since their
 //! versions are known; then, in one queue, the packages that any root needs. A root is finished by whoever fetches the
 //! last of its packages.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use super::lock::{LockOutcome, LockRequest, Plan, Supplied};
-use super::lock::{assemble, candidates, carry_over, drop_dev_overrides, plan};
+use super::lock::{CarriedOver, LockOutcome, LockRequest, Plan, Supplied};
+use super::lock::{assemble, candidates_of, carry_over, plan};
 use super::select::Candidate;
 use crate::address::{Hostname, ProviderAddress};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
-use crate::lockfile::Locks;
 use crate::parallel::{self, WAITING_REQUESTS};
 use crate::platform::Platform;
 use crate::settings::PlatformSelection;
@@ -35,18 +38,13 @@ pub fn lock_all<T: Send + Sync>(
     conclude: impl Fn(usize, LockOutcome) -> Result<T> + Sync,
 ) -> Vec<Result<T>> {
     let old: Vec<_> = requests.iter().map(carry_over).collect();
-    let mut overridden = Vec::new();
-    let mut to_lock = Vec::new();
-    for (request, (locks, _)) in requests.iter().zip(&old) {
-        let mut candidates = candidates(request, locks);
-        overridden.push(candidates.as_mut().map(|list| drop_dev_overrides(list, source)).unwrap_or_default());
-        to_lock.push(candidates);
-    }
+    let (to_lock, mut overridden) = candidates_of(requests.iter().zip(&old), source);
     let known: Vec<_> = to_lock.iter().flatten().flatten().collect();
-    ask_ahead(&known, requests, source);
+    ask(ahead(&known, requests), source);
     let results: Vec<OnceLock<Result<T>>> = requests.iter().map(|_| OnceLock::new()).collect();
+    let planned_roots = each_candidate(to_lock, |index, candidate| plan(candidate, &requests[index], source));
     let mut planned = Vec::new();
-    for (index, plans) in plan_all(to_lock, requests, source).into_iter().enumerate() {
+    for (index, plans) in planned_roots.into_iter().enumerate() {
         match plans {
             Ok(plans) => planned.push((index, plans)),
             Err(errors) => _ = results[index].set(Err(errors)),
@@ -156,7 +154,7 @@ impl Package<'_> {
 /// A root module whose packages are being fetched.
 struct Root<'a> {
     request: &'a LockRequest<'a>,
-    old: &'a (Locks, BTreeMap<ProviderAddress, ProviderAddress>),
+    old: &'a CarriedOver,
     plans: &'a [Plan<'a>],
     /// What the plans need, in their order.
     packages: Vec<usize>,
@@ -170,7 +168,7 @@ struct Root<'a> {
 impl<'a> Root<'a> {
     fn new(
         request: &'a LockRequest<'a>,
-        old: &'a (Locks, BTreeMap<ProviderAddress, ProviderAddress>),
+        old: &'a CarriedOver,
         plans: &'a [Plan<'a>],
         packages: Vec<usize>,
         overridden: Vec<Diagnostic>,
@@ -213,9 +211,12 @@ impl<'a> Root<'a> {
 
 /// Something that is sure to be needed.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-enum Ahead<'a> {
+pub(super) enum Ahead<'a> {
+    /// Which versions there are.
     Versions(&'a ProviderAddress),
+    /// What is signed about a version.
     Release(&'a ProviderAddress, &'a Version),
+    /// What the source says of a package.
     Package(PackageId),
 }
 
@@ -228,9 +229,8 @@ impl Ahead<'_> {
     }
 }
 
-/// Asks for everything that is known to be needed before any version is selected. What goes wrong is met again by whoever
-/// needs the answer.
-fn ask_ahead(candidates: &[&Candidate<'_>], requests: &[LockRequest<'_>], source: &Source) {
+/// Everything that is known to be needed before any version is selected.
+fn ahead<'a>(candidates: &[&'a Candidate<'a>], requests: &[LockRequest<'_>]) -> BTreeSet<Ahead<'a>> {
     let platforms: BTreeSet<_> = requests
         .iter()
         .filter_map(|request| match request.platforms {
@@ -254,9 +254,14 @@ fn ask_ahead(candidates: &[&Candidate<'_>], requests: &[LockRequest<'_>], source
             })
         })
     });
-    let jobs: BTreeSet<_> = versions.chain(releases).chain(packages).collect();
-    let threads = WAITING_REQUESTS.min(jobs.len());
-    parallel::run(jobs.into_iter().map(|job| (Some(job.host().clone()), job)), threads, |job| {
+    versions.chain(releases).chain(packages).collect()
+}
+
+/// Asks for each once, so that no thread waits for an answer that another one has asked for. What goes wrong is met again by
+/// whoever needs the answer.
+pub(super) fn ask(ahead: BTreeSet<Ahead<'_>>, source: &Source) {
+    let threads = WAITING_REQUESTS.min(ahead.len());
+    parallel::run(ahead.into_iter().map(|job| (Some(job.host().clone()), job)), threads, |job| {
         match job {
             Ahead::Versions(address) => drop(source.versions(address)),
             Ahead::Release(address, version) => source.prepare_release(address, version),
@@ -266,27 +271,28 @@ fn ask_ahead(candidates: &[&Candidate<'_>], requests: &[LockRequest<'_>], source
     });
 }
 
-/// Selects the versions for every root; all its errors, if there are any.
-fn plan_all<'a>(
+/// Applies `work` to every candidate of every root module, with the module's index. All errors of a root module are collected,
+/// and do not stop the others.
+pub(super) fn each_candidate<'a, T: Send>(
     candidates: Vec<Result<Vec<Candidate<'a>>>>,
-    requests: &[LockRequest<'a>],
-    source: &Source,
-) -> Vec<Result<Vec<Plan<'a>>>> {
-    let mut planned = Vec::new();
+    work: impl Fn(usize, Candidate<'a>) -> Result<T> + Sync,
+) -> Vec<Result<Vec<T>>> {
+    let mut roots = Vec::new();
     let mut all = Vec::new();
     for (index, candidates) in candidates.into_iter().enumerate() {
-        planned.push(candidates.map(|candidates| all.extend(candidates.into_iter().map(|c| (index, c)))));
+        roots.push(candidates.map(|candidates| {
+            all.extend(candidates.into_iter().map(|candidate| (index, candidate)));
+            Vec::new()
+        }));
     }
-    let mut planned: Vec<_> = planned.into_iter().map(|root| root.map(|()| Vec::new())).collect();
-    let plans =
-        parallel::map(all, WAITING_REQUESTS, |(index, candidate)| (index, plan(candidate, &requests[index], source)));
-    for (index, plan) in plans {
-        match (&mut planned[index], plan) {
-            (Ok(plans), Ok(plan)) => plans.push(plan),
-            (root @ Ok(_), Err(error)) => *root = Err(error),
+    let results = parallel::map(all, WAITING_REQUESTS, |(index, candidate)| (index, work(index, candidate)));
+    for (index, result) in results {
+        match (&mut roots[index], result) {
+            (Ok(values), Ok(value)) => values.push(value),
+            (root @ Ok(_), Err(errors)) => *root = Err(errors),
             (Err(errors), Err(more)) => more.into_iter().for_each(|error| errors.merge(error)),
             (Err(_), Ok(_)) => {}
         }
     }
-    planned
+    roots
 }

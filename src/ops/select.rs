@@ -1,4 +1,4 @@
-//! Which version of a provider is locked (spec section 6).
+//! Which version of a provider is locked, as OpenTofu's `internal/providercache/installer.go` selects it.
 
 use std::sync::Arc;
 
@@ -114,12 +114,10 @@ impl Candidate<'_> {
     /// The error for a version that was chosen although a constraint does not allow it.
     pub(crate) fn chosen_against_constraints(&self, chosen: &Version) -> Diagnostic {
         let name = self.name();
-        let message = format!("{name} cannot be {chosen}, because {}", self.wish());
+        let message = format!("{name} cannot be {chosen}, because {}", self.requirement_text());
         let error = self.at_constraints(Diagnostic::error(Code::VersionOutsideConstraints, message), chosen);
-        {
-            let command = ["upgrade", "--constraints", &format!("{name}@{chosen}")];
-            error.help(Help::text("change the constraints: ").and_command(command))
-        }
+        let command = ["upgrade", "--constraints", &format!("{name}@{chosen}")];
+        error.help(Help::text("change the constraints: ").and_command(command))
     }
 
     fn keep(&self, locked: &LockedProvider, available: &AvailableVersions) -> Result<Version> {
@@ -136,13 +134,13 @@ impl Candidate<'_> {
     }
 
     fn violated(&self, version: &Version) -> Diagnostic {
-        let message = format!("{} is locked at {version}, but {}", self.name(), self.wish());
+        let message = format!("{} is locked at {version}, but {}", self.name(), self.requirement_text());
         let error = self.at_locked_version(Diagnostic::error(Code::VersionOutsideConstraints, message));
         self.at_constraints(error, version).help(Help::command(["upgrade", &self.name()]))
     }
 
     /// What the configuration asks for, where a version does not meet it.
-    fn wish(&self) -> String {
+    fn requirement_text(&self) -> String {
         let constraints = &self.requirement.constraints;
         if constraints.is_empty() {
             "a prerelease is only locked when a constraint names exactly it".to_owned()
@@ -158,15 +156,15 @@ impl Candidate<'_> {
             if !age::may_ask_more(&skipped) {
                 break;
             }
-            match self.minimum_age.and_then(|age| age.objection(self.address, version, source)) {
+            match self.minimum_age.and_then(|age| age.rejects(self.address, version, source)) {
                 None => {
-                    let skipped = age::warning(self, &skipped);
+                    let skipped = age::warning(&self.name(), &skipped);
                     return Ok(Selected { version: version.clone(), skipped });
                 }
-                Some(objection) => skipped.push(objection),
+                Some(rejected) => skipped.push(rejected),
             }
         }
-        let too_young = age::error(self, &skipped);
+        let too_young = age::error(&self.name(), &skipped);
         Err(too_young.unwrap_or_else(|| self.no_match(available)).into())
     }
 

@@ -3,18 +3,20 @@
 //! [`plan_upgrades`] asks for version lists, and dates where an age is demanded, but for no package; [`super::lock_all`] does the
 //! rest with the versions that were chosen.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::age::{self, Reason, RejectedVersion};
 use super::lock::{self, LockRequest};
+use super::schedule::{self, Ahead};
 use super::select::Candidate;
 use crate::address::ProviderAddress;
 use crate::constraint::{Constraint, Operator};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::parallel::{self, WAITING_REQUESTS};
+use crate::platform::Platform;
 use crate::requirements::rewrite::{self, ConstraintEdit, Rewrite};
 use crate::requirements::{Declaration, Requirement, Requirements};
+use crate::settings::PlatformSelection;
 use crate::source::{AvailableVersions, Source};
 use crate::version::Version;
 
@@ -69,7 +71,7 @@ pub struct PlannedUpgrade {
     pub skipped: Option<Reason>,
 }
 
-/// A provider's planned and what follows from it.
+/// A provider's planned upgrade and what follows from it.
 struct ProviderPlan {
     planned: PlannedUpgrade,
     rewrite: Option<Rewrite>,
@@ -126,30 +128,65 @@ impl UpgradePlan {
 /// a root are collected, and do not stop the others.
 pub fn plan_upgrades(requests: &[UpgradeRequest<'_>], source: &Source) -> Vec<Result<UpgradePlan>> {
     let old: Vec<_> = requests.iter().map(|request| lock::carry_over(&request.lock)).collect();
-    let mut plans = Vec::new();
-    let mut all = Vec::new();
-    for (index, (request, (old, _))) in requests.iter().zip(&old).enumerate() {
-        plans.push(lock::candidates(&request.lock, old).map(|mut candidates| {
-            let overridden = lock::drop_dev_overrides(&mut candidates, source);
-            all.extend(candidates.into_iter().map(|candidate| (index, candidate)));
-            UpgradePlan::new(&request.lock, overridden)
-        }));
+    let (to_upgrade, overridden) = lock::candidates_of(requests.iter().map(|request| &request.lock).zip(&old), source);
+    let addresses = to_upgrade.iter().flatten().flatten().map(|candidate| Ahead::Versions(candidate.address));
+    schedule::ask(addresses.collect(), source);
+    let planned =
+        schedule::each_candidate(to_upgrade, |index, candidate| plan_provider(candidate, &requests[index], source));
+    let plan = |((plans, request), warnings): ((Result<Vec<_>>, &UpgradeRequest<'_>), _)| {
+        let mut plan = UpgradePlan::new(&request.lock, warnings);
+        plans?.into_iter().for_each(|planned| plan.add(planned));
+        Ok(plan)
+    };
+    planned.into_iter().zip(requests).zip(overridden).map(plan).collect()
+}
+
+impl UpgradeRequest<'_> {
+    /// Why a version is not to be chosen. What is locked already is not chosen anew, however young it is.
+    fn rejects(
+        &self,
+        candidate: &Candidate<'_>,
+        version: &Version,
+        available: &AvailableVersions,
+        source: &Source,
+    ) -> Option<RejectedVersion> {
+        if candidate.has_locked(version) {
+            return None;
+        }
+        let incomplete = self.incomplete(candidate.address, version, available, source);
+        let incomplete =
+            incomplete.map(|why| RejectedVersion { reason: Reason::Incomplete, version: version.clone(), why });
+        incomplete.or_else(|| candidate.minimum_age?.rejects(candidate.address, version, source))
     }
-    // First each list once, so that no thread waits for a list that another one has asked for.
-    let addresses: HashSet<_> = all.iter().map(|(_, candidate)| candidate.address).collect();
-    parallel::map(addresses.into_iter().collect(), WAITING_REQUESTS, |address| drop(source.versions(address)));
-    let prospects = parallel::map(all, WAITING_REQUESTS, |(index, candidate)| {
-        (index, prospect(candidate, &requests[index], source))
-    });
-    for (index, prospect) in prospects {
-        match (&mut plans[index], prospect) {
-            (Ok(plan), Ok(prospect)) => plan.add(prospect),
-            (plan @ Ok(_), Err(error)) => *plan = Err(error),
-            (Err(errors), Err(more)) => more.into_iter().for_each(|error| errors.merge(error)),
-            (Err(_), Ok(_)) => {}
+
+    /// Which packages of a version the source does not have, if it must have them all. All platforms are those that it has
+    /// packages for, of whatever version.
+    fn incomplete(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+        available: &AvailableVersions,
+        source: &Source,
+    ) -> Option<String> {
+        if !self.only_complete {
+            return None;
+        }
+        let platforms = |version| source.platforms(address, version).unwrap_or_default();
+        let present = platforms(version);
+        let wanted: BTreeSet<Platform> = match self.lock.platforms {
+            PlatformSelection::These(wanted) => wanted.iter().cloned().collect(),
+            PlatformSelection::All if present.is_empty() => return Some("none of its packages is in the cache".into()),
+            PlatformSelection::All => available.versions.keys().flat_map(platforms).collect(),
+        };
+        let missing: Vec<_> = wanted.difference(&present).map(ToString::to_string).collect();
+        match &missing[..] {
+            [] => None,
+            [platform] => Some(format!("its package for {platform} is not in the cache")),
+            [first @ .., last] => {
+                Some(format!("its packages for {} and {last} are not in the cache", first.join(", ")))
+            }
         }
     }
-    plans
 }
 
 fn pruned(request: &LockRequest<'_>) -> Vec<ProviderAddress> {
@@ -158,7 +195,7 @@ fn pruned(request: &LockRequest<'_>) -> Vec<ProviderAddress> {
     entries.cloned().collect()
 }
 
-fn prospect(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Source) -> Result<ProviderPlan> {
+fn plan_provider(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Source) -> Result<ProviderPlan> {
     let available = candidate.available(source)?;
     let counts = |version: &&Version| request.prereleases || !version.is_prerelease();
     let newest = available.versions.keys().rev().find(counts).or_else(|| available.versions.keys().next_back());
@@ -221,8 +258,8 @@ fn exactly(
     } else {
         return Err(candidate.chosen_against_constraints(version).into());
     };
-    let objection = request.objection(candidate, version, available, source);
-    if let Some(error) = age::error(candidate, objection.as_slice()) {
+    let rejected = request.rejects(candidate, version, available, source);
+    if let Some(error) = age::error(&candidate.name(), rejected.as_slice()) {
         return Err(error.into());
     }
     Ok(Chosen { version: version.clone(), rewrite, skipped: None, warnings: Vec::new() })
@@ -255,16 +292,16 @@ fn newest_allowed(
         if !candidate.has_locked(version) && !age::may_ask_more(&skipped) {
             continue;
         }
-        match request.objection(candidate, version, available, source) {
+        match request.rejects(candidate, version, available, source) {
             None => {
-                let warnings = not_rewritten.into_iter().chain(age::warning(candidate, &skipped)).collect();
-                let skipped = skipped.first().map(|objection| objection.reason);
+                let warnings = not_rewritten.into_iter().chain(age::warning(&candidate.name(), &skipped)).collect();
+                let skipped = skipped.first().map(|rejected| rejected.reason);
                 return Ok(Chosen { version: version.clone(), rewrite, skipped, warnings });
             }
-            Some(objection) => skipped.push(objection),
+            Some(rejected) => skipped.push(rejected),
         }
     }
-    if let Some(error) = age::error(candidate, &skipped) {
+    if let Some(error) = age::error(&candidate.name(), &skipped) {
         return Err(error.into());
     }
     let notes = not_rewritten.into_iter().map(|warning| warning.message);

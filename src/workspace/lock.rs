@@ -1,46 +1,12 @@
 //! Locking: computing and writing the lock files of root modules.
 
-use std::time::Duration;
-
-use jiff::Timestamp;
-
 use super::Workspace;
 use super::many::{Member, Supply, Workspaces};
+use super::options::LockOptions;
 use crate::diagnostic::Result;
 use crate::files::{self, Replacement};
 use crate::ops::{self, LockOutcome, LockRequest};
-use crate::package::cache::HashCache;
-use crate::provider_spec::ProviderSpec;
-use crate::settings::PlatformSelection;
 use crate::source::{ProgressSink, Source};
-
-/// What is locked, and how.
-#[derive(Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
-pub struct LockOptions {
-    /// Only these providers; all that are required when empty.
-    pub providers: Vec<ProviderSpec>,
-    /// The platforms whose packages are recorded; else those of the settings, else the one that this program runs on.
-    pub platforms: Option<PlatformSelection>,
-    /// Whether what only test files require counts for nothing.
-    pub ignore_tests: bool,
-    /// Whether a module that is not installed is a warning only.
-    pub allow_missing_modules: bool,
-    /// Whether entries that are not required go.
-    pub prune: bool,
-    /// Whether hashes that are not those of the published release are replaced instead of refused.
-    pub accept_changed_hashes: bool,
-    /// How old a version must be to be chosen; else what the settings say.
-    pub min_age: Option<Duration>,
-    /// The time at which ages are measured.
-    pub now: Timestamp,
-    /// Whether no host is asked.
-    pub offline: bool,
-    /// What is known of packages, to tell which platforms an entry covers.
-    pub cache: Option<HashCache>,
-    /// Whether nothing is written.
-    pub dry_run: bool,
-}
 
 /// A root module that was locked.
 pub struct Locked<'a> {
@@ -58,24 +24,6 @@ pub struct Locked<'a> {
 
 /// Writes the lock file of the root module with this index if it changes, and what belongs to it.
 pub(super) type Write<'a> = &'a (dyn Fn(usize, Option<Replacement<'_>>) -> Result<()> + Sync);
-
-impl Default for LockOptions {
-    fn default() -> Self {
-        Self {
-            providers: Vec::new(),
-            platforms: None,
-            ignore_tests: false,
-            allow_missing_modules: false,
-            prune: false,
-            accept_changed_hashes: false,
-            min_age: None,
-            now: Timestamp::now(),
-            offline: false,
-            cache: None,
-            dry_run: false,
-        }
-    }
-}
 
 impl Workspace {
     /// Locks every required provider and writes the lock file if it changes. Versions are of any age.
@@ -101,18 +49,18 @@ impl Workspaces {
         let write = |_, lock_file: Option<Replacement<'_>>| {
             if options.dry_run { Ok(()) } else { files::write_all(lock_file.as_slice()) }
         };
-        let mut results = Vec::new();
+        let (mut results, mut refused) = (Vec::new(), Vec::new());
         for supply in supplies {
             let mut requests = Vec::new();
             for (index, member) in self.of_dialect(supply.dialect) {
                 match member.request(supply, options, LockRequest::new_providers) {
                     Ok(request) => requests.push((index, member, request)),
-                    Err(errors) => results.push((index, Err(errors))),
+                    Err(errors) => refused.push((index, errors)),
                 }
             }
             results.extend(lock_requests(requests, &supply.source, &write, !options.dry_run, progress));
         }
-        self.results(results)
+        self.results(results, refused)
     }
 }
 
@@ -135,6 +83,6 @@ pub(super) fn lock_requests<'a>(
         write(index, changed.then_some(lock_file))?;
         Ok(Locked { member, outcome, bytes, changed, written })
     };
-    let results = ops::lock_all(&requests, source, progress, &conclude);
+    let results = ops::lock_all(&requests, source, progress, conclude);
     roots.iter().map(|(index, _)| *index).zip(results).collect()
 }

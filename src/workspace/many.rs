@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::lock::LockOptions;
+use super::options::LockOptions;
 use super::{RootSelection, Workspace};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
@@ -131,16 +131,25 @@ impl Workspaces {
         self.members().filter(move |(_, member)| member.workspace.dialect == dialect)
     }
 
-    /// One result for each root module, made from those of the ones that could be read.
-    pub(super) fn results<T>(&self, results: impl IntoIterator<Item = (usize, Result<T>)>) -> Vec<Result<T>> {
-        let mut results: BTreeMap<usize, Result<T>> = results.into_iter().collect();
-        let result =
-            |(index, (path, member)): (usize, &(PathBuf, Result<Member>))| match (member, results.remove(&index)) {
-                (Err(errors), _) => Err(errors.clone()),
-                (Ok(_), Some(Err(errors))) if self.names_roots => Err(in_root(path, errors)),
-                (Ok(_), result) => result.unwrap_or_else(|| Err(Diagnostics::default())),
-            };
-        self.members.iter().enumerate().map(result).collect()
+    /// One result for each root module, made from those of the ones that could be read. `refused` are errors that have one
+    /// reason for all, so they do not say which root module they are about.
+    pub(super) fn results<T>(
+        &self,
+        results: Vec<(usize, Result<T>)>,
+        refused: Vec<(usize, Diagnostics)>,
+    ) -> Vec<Result<T>> {
+        let name = |(index, result): (usize, Result<T>)| match result {
+            Err(errors) if self.names_roots => (index, Err(in_root(&self.members[index].0, errors))),
+            result => (index, result),
+        };
+        let refused = refused.into_iter().map(|(index, errors)| (index, Err(errors)));
+        let mut results: BTreeMap<usize, Result<T>> = results.into_iter().map(name).chain(refused).collect();
+        let members = self.members.iter().enumerate();
+        let result = |(index, (_, member)): (usize, &(PathBuf, Result<Member>))| match member {
+            Err(errors) => Err(errors.clone()),
+            Ok(_) => results.remove(&index).unwrap_or_else(|| Err(Diagnostics::default())),
+        };
+        members.map(result).collect()
     }
 }
 

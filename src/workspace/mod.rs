@@ -6,6 +6,7 @@
 mod discover;
 mod lock;
 mod many;
+mod options;
 mod rewrites;
 mod selection;
 mod upgrade;
@@ -20,8 +21,9 @@ use crate::lockfile::{self, LockFile};
 use crate::requirements::{self, ModuleCache, Requirements};
 use crate::settings::Settings;
 
-pub use lock::{LockOptions, Locked};
+pub use lock::Locked;
 pub use many::{Member, Supply, Workspaces};
+pub use options::LockOptions;
 pub use selection::RootSelection;
 pub use upgrade::UpgradeOptions;
 pub use verify::VerifyOptions;

@@ -1,7 +1,8 @@
 //! Upgrading: where the providers of root modules can move, and moving them.
 
-use super::lock::{LockOptions, Locked, lock_requests};
+use super::lock::{Locked, lock_requests};
 use super::many::{Member, Supply, Workspaces};
+use super::options::LockOptions;
 use super::rewrites::Rewrites;
 use crate::diagnostic::Result;
 use crate::files::Replacement;
@@ -24,7 +25,7 @@ impl Workspaces {
     ///
     /// Root modules that share a constraint get the same rewrite of it; where that is not possible, they fail.
     pub fn plan_upgrades(&self, supplies: &[Supply], options: &UpgradeOptions) -> Vec<Result<UpgradePlan>> {
-        let mut results = Vec::new();
+        let (mut results, mut refused) = (Vec::new(), Vec::new());
         for supply in supplies {
             let (mut indices, mut requests) = (Vec::new(), Vec::new());
             for (index, member) in self.of_dialect(supply.dialect) {
@@ -38,12 +39,12 @@ impl Workspaces {
                             only_complete: options.lock.offline,
                         });
                     }
-                    Err(errors) => results.push((index, Err(errors))),
+                    Err(errors) => refused.push((index, errors)),
                 }
             }
             results.extend(indices.into_iter().zip(ops::plan_upgrades(&requests, &supply.source)));
         }
-        let mut plans = self.results(results);
+        let mut plans = self.results(results, refused);
         self.agree(&mut plans);
         plans
     }
@@ -86,7 +87,7 @@ impl Workspaces {
             let write = |index, lock_file: Option<Replacement<'_>>| rewrites.write(edits(index), lock_file);
             results.extend(lock_requests(requests, &supply.source, &write, true, progress));
         }
-        let results = self.results(results).into_iter().zip(plans);
+        let results = self.results(results, Vec::new()).into_iter().zip(plans);
         results.map(|(result, plan)| plan.as_ref().map_err(Clone::clone).and(result)).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! Findings about what a change did to the lock file.
 
-use super::{Subject, finding};
+use super::subject::{Subject, finding};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::hash::{Hash, HashScheme};

@@ -1,6 +1,6 @@
 //! Findings about what is locked and what the configuration requires.
 
-use super::{Subject, finding};
+use super::subject::{Subject, finding};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Help, Severity};
 use crate::lockfile::Entry;

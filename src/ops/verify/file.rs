@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Subject, Tracking, VerifyRequest, finding};
+use super::subject::{Subject, Tracking, VerifyRequest, finding};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Severity, SourceFile};
 use crate::hash::HashScheme;
 use crate::lockfile::{Entry, LOCK_FILE_NAME};

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::platforms::missing;
-use super::{Online, Subject, Verified, finding, policy};
+use super::policy;
+use super::subject::{Online, Subject, Verified, finding};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::hash::{Hash, HashScheme};
 use crate::lockfile::Entry;

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::super::record::is_recorded;
-use super::{Subject, finding};
+use super::subject::{Subject, finding};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::hash::HashScheme;
 use crate::lockfile::Entry;

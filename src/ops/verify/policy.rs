@@ -1,6 +1,7 @@
 //! Findings about what the project's policy does not allow.
 
-use super::{Subject, VerifyRequest, finding, lookalike};
+use super::lookalike;
+use super::subject::{Subject, VerifyRequest, finding};
 use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Label, Severity};
 use crate::lockfile::Entry;

@@ -127,7 +127,9 @@ error[no-matching-version]: there is no version 1.9.0 of acme/gamma
     environment.provlock(upgrade(&["acme/gamma@new"])).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: "new" is not a version: "new" is not a number
+error: invalid value 'acme/gamma@new' for '[PROVIDER[@VERSION]]...': "new" is not a version: "new" is not a number
+
+For more information, try '--help'.
 "#]]);
     environment.provlock(upgrade(&["null@3.2.4", "null@3.1.0"])).matches(str![[r#"
 exit code: 2

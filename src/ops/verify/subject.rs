@@ -1,0 +1,139 @@
+//! What is verified, and what comes of it.
+
+use std::path::Path;
+
+use crate::address::ProviderAddress;
+use crate::diagnostic::{Code, CommandLine, Diagnostic, Location, Severity};
+use crate::dialect::Dialect;
+use crate::lockfile::{Entry, LockFile};
+use crate::package::cache::HashCache;
+use crate::platform::Platform;
+use crate::requirements::Requirements;
+use crate::settings::{PlatformSelection, Policy};
+use crate::source::{ProgressSink, Source};
+
+/// What is to be verified, and against what.
+pub struct VerifyRequest<'a> {
+    /// The root module's directory, as the user knows it.
+    pub root: &'a Path,
+    /// Whose rules apply.
+    pub dialect: Dialect,
+    /// The lock file's path, as the user knows it.
+    pub lock_path: &'a Path,
+    /// The lock file's content; none if there is no lock file.
+    pub lock_bytes: Option<&'a [u8]>,
+    /// What the configuration requires.
+    pub requirements: &'a Requirements,
+    /// The platforms that the project asks for; none if it does not say.
+    pub platforms: Option<&'a PlatformSelection>,
+    /// The project's policy.
+    pub policy: &'a Policy,
+    /// Hashes of packages that are known already.
+    pub cache: Option<&'a HashCache>,
+    /// The directory of installed packages, `.terraform/providers`.
+    pub installed: &'a Path,
+    /// Whether installed packages are compared with the lock file.
+    pub check_installed: bool,
+    /// What git knows of the lock file.
+    pub tracking: Tracking,
+    /// The lock file as it was, if the change is to be judged.
+    pub base: Option<&'a [u8]>,
+    /// Where to ask what is published, if that is to be asked.
+    pub online: Option<Online<'a>>,
+}
+
+/// A source that may be asked.
+#[derive(Clone, Copy)]
+pub struct Online<'a> {
+    /// The source.
+    pub source: &'a Source,
+    /// Takes note of downloads.
+    pub progress: ProgressSink<'a>,
+}
+
+/// What git knows of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracking {
+    /// The file is in the index.
+    Tracked,
+    /// The file is not in the index.
+    Untracked,
+    /// The file is not in the index, and ignored.
+    Ignored,
+    /// There is no repository, or git could not be asked.
+    Unknown,
+}
+
+/// What came of a verification.
+#[derive(Clone, Debug, Default)]
+pub struct Verified {
+    /// What is wrong, in the order of the lock file, then of the other files.
+    pub findings: Vec<Diagnostic>,
+    /// Why something could not be checked.
+    pub errors: Vec<Diagnostic>,
+    /// How many entries of the lock file were looked at.
+    pub entries: usize,
+}
+
+impl Verified {
+    /// Puts findings in order: those about no place, those in the lock file, those elsewhere.
+    pub(super) fn sorted(mut self, lock_path: &Path) -> Self {
+        self.findings.sort_by_cached_key(|finding| {
+            let place = finding.labels.first().map(|label| &label.location);
+            place.map(|place| (place.path() != lock_path, place.path().to_owned(), place.span.start))
+        });
+        self
+    }
+}
+
+/// A lock file that can be read, with all that it is compared to.
+pub(super) struct Subject<'a> {
+    pub(super) request: &'a VerifyRequest<'a>,
+    pub(super) lock_file: &'a LockFile,
+}
+
+impl Subject<'_> {
+    pub(super) fn entries(&self) -> &[Entry] {
+        self.lock_file.entries()
+    }
+
+    pub(super) fn name(&self, address: &ProviderAddress) -> String {
+        address.short(self.request.dialect)
+    }
+
+    /// The name and version of an entry.
+    pub(super) fn release(&self, entry: &Entry) -> String {
+        format!("{} {}", self.name(&entry.address), entry.provider.version)
+    }
+
+    /// The platforms that are asked for by name.
+    pub(super) fn named_platforms(&self) -> &[Platform] {
+        self.request.named_platforms()
+    }
+}
+
+impl VerifyRequest<'_> {
+    pub(super) fn named_platforms(&self) -> &[Platform] {
+        match self.platforms {
+            Some(PlatformSelection::These(platforms)) => platforms,
+            Some(PlatformSelection::All) | None => &[],
+        }
+    }
+
+    /// The command that records the hashes for the platforms that are asked for, else for all.
+    pub(super) fn lock_command(&self) -> CommandLine {
+        let platforms: Vec<_> = self.named_platforms().iter().map(ToString::to_string).collect();
+        let platforms = if platforms.is_empty() { "all".to_owned() } else { platforms.join(",") };
+        self.command(["lock", "-p", &platforms])
+    }
+
+    /// A command that fixes something in this root module.
+    pub(super) fn command<const N: usize>(&self, arguments: [&str; N]) -> CommandLine {
+        CommandLine::from(arguments).in_directory(self.root)
+    }
+}
+
+/// A finding about a place.
+pub(super) fn finding(severity: Severity, code: Code, message: String, location: &Location, label: &str) -> Diagnostic {
+    Diagnostic { severity, ..Diagnostic::error(code, message) }.at(location.clone(), label)
+}
