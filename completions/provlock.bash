@@ -263,7 +263,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__diff)
-            opts="-r -C -v -q -h --git --recursive --textconv --format --exit-code --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-r -C -v -q -h --git --recursive --textconv --exit-code --format --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -322,7 +322,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__lock)
-            opts="-r -p -j -C -v -q -h --recursive --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --offline --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-r -p -j -C -v -q -h --recursive --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --offline --format --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -390,6 +390,10 @@ _provlock() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o plusdirs
                     fi
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
                 --chdir)
@@ -494,7 +498,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__merge)
-            opts="-p -j -C -v -q -h --path --marker-size --resolve --platform --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --offline --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-p -j -C -v -q -h --path --marker-size --resolve --platform --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --offline --format --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -544,6 +548,10 @@ _provlock() {
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
                         compopt -o plusdirs
                     fi
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
                     return 0
                     ;;
                 --chdir)
@@ -648,7 +656,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__upgrade)
-            opts="-r -p -j -C -v -q -h --recursive --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --constraints --pre --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --offline --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-r -p -j -C -v -q -h --recursive --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --constraints --pre --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --offline --format --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -718,6 +726,10 @@ _provlock() {
                     fi
                     return 0
                     ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json" -- "${cur}"))
+                    return 0
+                    ;;
                 --chdir)
                     COMPREPLY=()
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
@@ -748,7 +760,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__verify)
-            opts="-r -p -j -C -v -q -h --recursive --online --installed --base --no-tests --platform --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --format --deny --warn --allow --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-r -p -j -C -v -q -h --recursive --online --installed --base --no-tests --platform --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --deny --warn --allow --format --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -796,10 +808,6 @@ _provlock() {
                     fi
                     return 0
                     ;;
-                --format)
-                    COMPREPLY=($(compgen -W "text json github sarif" -- "${cur}"))
-                    return 0
-                    ;;
                 --deny)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
@@ -810,6 +818,10 @@ _provlock() {
                     ;;
                 --allow)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --format)
+                    COMPREPLY=($(compgen -W "text json github sarif" -- "${cur}"))
                     return 0
                     ;;
                 --chdir)

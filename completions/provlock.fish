@@ -29,7 +29,7 @@ complete -c provlock -n "__fish_provlock_needs_command" -l dialect -d 'Whose rul
 complete -c provlock -n "__fish_provlock_needs_command" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c provlock -n "__fish_provlock_needs_command" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_needs_command" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_needs_command" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_needs_command" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_needs_command" -s h -l help -d 'Print help'
@@ -54,6 +54,8 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -l net-mirror -d
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s j -l jobs -d 'How many packages to download and hash at a time [default: 24, or twice the number of cores]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l format -d 'How the result is printed [default: text]' -r -f -a "text\t'For people'
+json\t'One JSON object, as with --json'"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
@@ -69,17 +71,17 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -l no-cache -d '
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l offline -d 'Ask no host; use the lock file and the cache, and say what is missing'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l check -d 'Write nothing; exit with 1 if the lock file would change'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l dry-run -d 'Write nothing; print the change as a diff'
-complete -c provlock -n "__fish_provlock_using_subcommand lock" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_using_subcommand lock" -s h -l help -d 'Print help'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and not __fish_seen_subcommand_from dir clean" -s h -l help -d 'Print help'
@@ -91,7 +93,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from dir" -s h -l help -d 'Print help'
@@ -101,7 +103,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s h -l help -d 'Print help'
@@ -112,13 +114,13 @@ complete -c provlock -n "__fish_provlock_using_subcommand verify" -l net-mirror 
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s j -l jobs -d 'How many packages to download and hash at a time [default: 24, or twice the number of cores]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
-complete -c provlock -n "__fish_provlock_using_subcommand verify" -l format -d 'How findings are printed' -r -f -a "text\t'For people'
-json\t'One object, as with --json'
-github\t'Annotations of a GitHub workflow'
-sarif\t'SARIF 2.1.0, for code scanning'"
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l deny -d 'Take this finding for an error' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l warn -d 'Take this finding for a warning' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l allow -d 'Leave this finding out' -r
+complete -c provlock -n "__fish_provlock_using_subcommand verify" -l format -d 'How the result is printed [default: text]' -r -f -a "text\t'For people'
+json\t'One JSON object, as with --json'
+github\t'Annotations of a GitHub workflow'
+sarif\t'SARIF 2.1.0, for code scanning'"
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
@@ -131,15 +133,15 @@ complete -c provlock -n "__fish_provlock_using_subcommand verify" -l no-tests -d
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l trust-registry -d 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l no-cache -d 'Neither use nor fill the cache of package hashes'
-complete -c provlock -n "__fish_provlock_using_subcommand verify" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand verify" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l git -d 'Compare a revision with the working tree, or two: REV, OLD..NEW or, from where they parted, OLD...NEW' -r
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l textconv -d 'Print FILE with one line per provider, for `git diff`' -r -F
-complete -c provlock -n "__fish_provlock_using_subcommand diff" -l format -d 'How to show the differences' -r -f -a "text\t'One line per provider'
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -l format -d 'How the result is printed [default: text]' -r -f -a "text\t'For people'
 markdown\t'A table for a comment on a pull request'
-json\t'One JSON object'
+json\t'One JSON object, as with --json'
 unified\t'Line by line, as `diff -u` does'"
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
@@ -148,7 +150,7 @@ always\t''
 never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s r -l recursive -d 'Compare every lock file in this directory and below that git knows'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l exit-code -d 'Exit with 1 if there are differences'
-complete -c provlock -n "__fish_provlock_using_subcommand diff" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -160,6 +162,8 @@ complete -c provlock -n "__fish_provlock_using_subcommand merge" -l net-mirror -
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s j -l jobs -d 'How many packages to download and hash at a time [default: 24, or twice the number of cores]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l format -d 'How the result is printed [default: text]' -r -f -a "text\t'For people'
+json\t'One JSON object, as with --json'"
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
@@ -170,16 +174,16 @@ complete -c provlock -n "__fish_provlock_using_subcommand merge" -l use-cli-conf
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l trust-registry -d 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l no-cache -d 'Neither use nor fill the cache of package hashes'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -l offline -d 'Ask no host; use the lock file and the cache, and say what is missing'
-complete -c provlock -n "__fish_provlock_using_subcommand merge" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand merge" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_using_subcommand merge" -s h -l help -d 'Print help'
+complete -c provlock -n "__fish_provlock_using_subcommand merge" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and not __fish_seen_subcommand_from git" -s h -l help -d 'Print help'
@@ -190,7 +194,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen
 always\t''
 never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l write -d 'Add the lines to .gitattributes and to this clone\'s configuration'
-complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s h -l help -d 'Print help'
@@ -204,6 +208,8 @@ complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l net-mirror
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s j -l jobs -d 'How many packages to download and hash at a time [default: 24, or twice the number of cores]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l format -d 'How the result is printed [default: text]' -r -f -a "text\t'For people'
+json\t'One JSON object, as with --json'"
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
@@ -221,17 +227,17 @@ complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l no-cache -
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l offline -d 'Ask no host; use the lock file and the cache, and say what is missing'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l check -d 'Write nothing; exit with 1 if something can move'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l dry-run -d 'Write nothing; show what can move, and what holds the rest back'
-complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s q -l quiet -d 'Say nothing but errors'
-complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s h -l help -d 'Print help'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c provlock -n "__fish_provlock_using_subcommand login" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand login" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand login" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
 always\t''
 never\t''"
 complete -c provlock -n "__fish_provlock_using_subcommand login" -l check -d 'Store nothing; say where the token for the host comes from, without showing it'
-complete -c provlock -n "__fish_provlock_using_subcommand login" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand login" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand login" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand login" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand login" -s h -l help -d 'Print help'
@@ -240,7 +246,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand logout" -l dialect -d 
 complete -c provlock -n "__fish_provlock_using_subcommand logout" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c provlock -n "__fish_provlock_using_subcommand logout" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand logout" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand logout" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand logout" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand logout" -s h -l help -d 'Print help'
@@ -249,7 +255,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand completions" -l dialec
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
 always\t''
 never\t''"
-complete -c provlock -n "__fish_provlock_using_subcommand completions" -l json -d 'Print the result as one JSON object on stdout'
+complete -c provlock -n "__fish_provlock_using_subcommand completions" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand completions" -s h -l help -d 'Print help'

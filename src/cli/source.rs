@@ -152,7 +152,7 @@ impl OnlineArgs {
 pub(crate) fn tell_configurations(connections: &Connections<'_>, ui: &Ui) {
     for config in connections.configurations() {
         ui.warn(&config.warnings);
-        config.debug.iter().for_each(|line| ui.detail(line));
+        config.debug.iter().for_each(|line| ui.verbose(line));
     }
 }
 

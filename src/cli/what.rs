@@ -100,10 +100,8 @@ pub(crate) fn first_failure<T>(results: &[Result<T>]) -> Result<()> {
 }
 
 /// What is wrong with those of many root modules that failed, each thing once.
-pub(crate) fn errors<T>(results: &[Result<T>], global: &GlobalArgs) -> Vec<Diagnostic> {
-    let directory = global.chdir.as_deref().unwrap_or(Path::new("."));
-    let errors = without_repetition(results.iter().filter_map(|result| result.as_ref().err()).flatten());
-    errors.into_iter().map(|error| error.in_directory(directory)).collect()
+pub(crate) fn errors<T>(results: &[Result<T>]) -> Vec<Diagnostic> {
+    without_repetition(results.iter().filter_map(|result| result.as_ref().err()).flatten())
 }
 
 /// Each diagnostic once: the same one comes from every root module that has the cause.
@@ -120,7 +118,7 @@ pub(crate) fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagn
 pub(crate) fn tell_dialects(workspaces: &Workspaces, ui: &Ui) {
     for (_, Member { workspace, .. }) in workspaces.members() {
         let Workspace { root, dialect, dialect_reason, .. } = workspace;
-        ui.detail(&format!("{}: dialect {dialect} ({})", root.display(), reason(*dialect_reason)));
+        ui.verbose(&format!("{}: dialect {dialect} ({})", root.display(), reason(*dialect_reason)));
     }
 }
 

@@ -106,5 +106,5 @@ pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic
         Code::NoConfiguration,
         format!("{} holds no configuration ({extensions} file)", directory.display()),
     )
-    .help("name the root module's directory with -C DIR")
+    .help("name the root module's directory with -C DIR, or find all root modules below with --recursive")
 }

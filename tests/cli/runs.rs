@@ -36,7 +36,7 @@ fn output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none() {
         let whole = run(Stdio::null());
         let full = run(std::fs::File::create("/dev/full").unwrap().into());
         full.assert_code(2);
-        assert_eq!(full.stderr.matches("error[io]: cannot write to stdout: ").count(), 1, "{full}");
+        assert_eq!(full.stderr.matches("error[io]: cannot write to stdout\n").count(), 1, "{full}");
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         let closed = run(writer.into());

@@ -2,10 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, ValueHint};
+use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use provlock::dialect::Dialect;
-
-use crate::cli::ui::{ColorChoice, Verbosity};
 
 /// Flags of every command.
 #[derive(Args)]
@@ -24,7 +22,7 @@ pub(crate) struct GlobalArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Print the result as one JSON object on stdout
+    /// Print the result as one JSON object on stdout, as --format json does
     #[arg(long, global = true)]
     pub(crate) json: bool,
     /// Say more
@@ -47,4 +45,21 @@ impl OutputArgs {
             (false, _) => Verbosity::Verbose,
         }
     }
+}
+
+/// When to use colour: `auto` means on a terminal, unless `NO_COLOR` is set.
+// The variants have no documentation, so that `--help` lists them on one line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    Auto,
+    Always,
+    Never,
+}
+
+/// How much is said on stderr.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Verbosity {
+    Quiet,
+    Normal,
+    Verbose,
 }

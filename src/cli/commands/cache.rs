@@ -2,8 +2,8 @@
 
 use std::io;
 
+use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
-use provlock::diagnostic::{Diagnostic, Result};
 use provlock::package::cache::HashCache;
 use provlock::source::{DiscoveryCache, ReleaseUrls};
 
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome> {
             let discovery = DiscoveryCache::open(&directory).clean();
             let places = ReleaseUrls::open(&directory).clean();
             let freed = [hashes, discovery, places].into_iter().sum::<io::Result<u64>>();
-            let freed = freed.map_err(|error| Diagnostic::io("clean", &directory, &error))?;
+            let freed = freed.with_context(|| format!("cannot clean {}", directory.display()))?;
             ui.status(&format!("Removed {} from {}", bytes(freed), directory.display()));
         }
     }

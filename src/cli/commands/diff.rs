@@ -4,27 +4,31 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum, ValueHint};
-use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, Severity};
+use anyhow::Result;
+use clap::{Args, ValueHint};
+use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Severity};
 use provlock::dialect::Dialect;
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::lockfile::{self, LockFile, Locks};
 
 use super::outcome::Outcome;
-use crate::cli::args::GlobalArgs;
-use crate::cli::render::{diff as text, diff_json, diff_markdown};
+use crate::cli::args::{FormatArgs, GlobalArgs, OutputFormat};
+use crate::cli::render::{diff as text, json, markdown};
 use crate::cli::ui::Ui;
 use crate::cli::{git, invalid_argument};
+
+const FORMATS: &[OutputFormat] =
+    &[OutputFormat::Text, OutputFormat::Markdown, OutputFormat::Json, OutputFormat::Unified];
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock diff --git main --format markdown")]
 #[command(after_help = "Exit codes: 0 done, 1 --exit-code found differences, 2 could not do it")]
+#[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct DiffArgs {
     #[command(flatten)]
     what: WhatArgs,
-    /// How to show the differences
-    #[arg(long, value_enum, default_value_t = Format::Text, help_heading = "Output")]
-    format: Format,
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
     /// Exit with 1 if there are differences
     #[arg(long, help_heading = "Output")]
     exit_code: bool,
@@ -51,19 +55,6 @@ struct WhatArgs {
     textconv: Option<PathBuf>,
 }
 
-/// How differences are shown.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// One line per provider
-    Text,
-    /// A table for a comment on a pull request
-    Markdown,
-    /// One JSON object
-    Json,
-    /// Line by line, as `diff -u` does
-    Unified,
-}
-
 /// A file before and after; none where there is no file.
 struct Pair {
     /// The file's path, as it is shown.
@@ -82,21 +73,15 @@ pub(crate) fn run(arguments: &DiffArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     if let Some(path) = &arguments.what.textconv {
         return textconv(path, global, ui);
     }
-    let format = if ui.json { Format::Json } else { arguments.format };
-    let compared = pairs(&arguments.what, ui).and_then(|pairs| show(&pairs, format, global, ui));
-    let differ = compared.inspect_err(|errors| {
-        if format == Format::Json && !ui.json {
-            ui.print(&crate::cli::render::json::failure("diff", errors));
-        }
-    })?;
+    let differ = show(&pairs(&arguments.what, ui)?, global, ui)?;
     Ok(if arguments.exit_code && differ { Outcome::Found } else { Outcome::Done })
 }
 
 /// Prints the differences. Whether there are any.
-fn show(pairs: &[Pair], format: Format, global: &GlobalArgs, ui: &Ui) -> Result<bool> {
-    if format == Format::Unified {
+fn show(pairs: &[Pair], global: &GlobalArgs, ui: &Ui) -> Result<bool> {
+    if ui.format == OutputFormat::Unified {
         let unified = |pair: &Pair| {
-            text::unified(&pair.path, pair.old.bytes.as_deref(), pair.new.bytes.as_deref(), ui.stdout_color)
+            text::unified(&pair.path, pair.old.bytes.as_deref(), pair.new.bytes.as_deref(), ui.stdout_style.color)
         };
         let texts: String = pairs.iter().map(unified).collect();
         ui.print(&texts);
@@ -115,21 +100,21 @@ fn show(pairs: &[Pair], format: Format, global: &GlobalArgs, ui: &Ui) -> Result<
     }
     ui.warn(&warnings);
     if !errors.is_empty() {
-        return Err(errors.into());
+        return Err(Diagnostics::from(errors).into());
     }
     let differ = files.iter().any(|file| !file.difference.is_empty());
-    match format {
-        Format::Markdown => ui.print(&diff_markdown::render(&files)),
-        Format::Json => ui.print(&diff_json::render(&files, warnings)),
-        Format::Text | Format::Unified => ui.print(&text::render(&files, ui)),
+    match ui.format {
+        OutputFormat::Markdown => ui.print(&markdown::render(&files)),
+        OutputFormat::Json => ui.print(&json::diff(&files, warnings, &ui.invocation)),
+        _ => ui.print(&text::render(&files, ui.stdout_style)),
     }
-    if !differ && format == Format::Text {
+    if !differ && ui.format == OutputFormat::Text {
         ui.status(&text::no_difference(pairs.len(), pairs.iter().any(|pair| pair.old.bytes != pair.new.bytes)));
     }
     Ok(differ)
 }
 
-fn compare(pair: &Pair, global: &GlobalArgs, warnings: &mut Vec<Diagnostic>) -> Result<text::FileDiff> {
+fn compare(pair: &Pair, global: &GlobalArgs, warnings: &mut Vec<Diagnostic>) -> diagnostic::Result<text::FileDiff> {
     let sides = [&pair.new, &pair.old];
     let detected = || sides.into_iter().filter_map(|side| side.bytes.as_deref()).find_map(lockfile::detect_dialect);
     let dialect = global.dialect.or_else(detected).unwrap_or_default();
@@ -138,7 +123,7 @@ fn compare(pair: &Pair, global: &GlobalArgs, warnings: &mut Vec<Diagnostic>) -> 
     Ok(text::FileDiff { path: pair.path.clone(), dialect, difference: lockfile::diff(&old, &new) })
 }
 
-fn locks(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic>) -> Result<Locks> {
+fn locks(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic>) -> diagnostic::Result<Locks> {
     let Some(bytes) = &side.bytes else { return Ok(Locks::new()) };
     let parsed = lockfile::parse(&side.name, bytes, dialect);
     let (errors, others): (Vec<_>, Vec<_>) =
@@ -152,16 +137,7 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
     if let Some(old) = &what.old {
         return Ok(vec![pair_of_files(old, what.new.as_deref(), ui)?]);
     }
-    let revisions = Revisions::parse(what.git.as_deref().unwrap_or("HEAD"));
-    revisions.and_then(|revisions| revisions.pairs(what.recursive)).map_err(|errors| {
-        // Without git there is another way.
-        let instead = |help: Help| help.and_text(", or name two files: ").and_command(["diff", "OLD", "NEW"]);
-        let helpful = |error: Diagnostic| match error.code {
-            Code::Io => Diagnostic { help: error.help.clone().map(instead), ..error },
-            _ => error,
-        };
-        errors.map(helpful)
-    })
+    Revisions::parse(what.git.as_deref().unwrap_or("HEAD"))?.pairs(what.recursive)
 }
 
 fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
@@ -175,7 +151,7 @@ fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
     match (&old.bytes, &new.bytes) {
         (None, None) => {
             let error = |side| Diagnostic::error(Code::LockFileMissing, missing(side));
-            return Err(vec![error(&old), error(&new)].into());
+            return Err(Diagnostics::from(vec![error(&old), error(&new)]).into());
         }
         (Some(_), Some(_)) => {}
         (before, _) => {
@@ -184,6 +160,15 @@ fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
         }
     }
     Ok(Pair { path: new.name.clone(), old, new })
+}
+
+/// Without git there is another way.
+fn or_name_two_files(error: anyhow::Error) -> anyhow::Error {
+    let instead = |help: Help| help.and_text(", or name two files: ").and_command(["diff", "OLD", "NEW"]);
+    match error.downcast::<Diagnostic>() {
+        Ok(error) => Diagnostic { help: error.help.clone().map(instead), ..error }.into(),
+        Err(error) => error,
+    }
 }
 
 /// Two revisions, resolved; without a new one the working tree is meant.
@@ -202,7 +187,12 @@ impl Revision {
     /// An empty name is `HEAD`, as git reads `..`.
     fn resolve(name: &str) -> Result<Self> {
         let name = if name.is_empty() { "HEAD" } else { name };
-        Ok(Self { name: name.to_owned(), object: git::resolve(name)? })
+        let object = if name.starts_with('-') { None } else { git::resolve(name).map_err(or_name_two_files)? };
+        let unknown = || {
+            let help = Help::text("name a commit, branch or tag, as in: ").and_command(["diff", "--git", "main"]);
+            invalid_argument(format!("git knows no revision {name:?}")).help(help)
+        };
+        Ok(Self { name: name.to_owned(), object: object.ok_or_else(unknown)? })
     }
 
     fn side(&self, path: &Path, bytes: Option<Vec<u8>>) -> Side {
@@ -214,7 +204,8 @@ impl Revisions {
     fn parse(text: &str) -> Result<Self> {
         if let Some((old, new)) = text.split_once("...") {
             let (old, new) = (Revision::resolve(old)?, Revision::resolve(new)?);
-            let object = git::merge_base(&old.object, &new.object)?;
+            let parted = || invalid_argument("the two revisions have no common ancestor".to_owned());
+            let object = git::merge_base(&old.object, &new.object)?.ok_or_else(parted)?;
             return Ok(Self { old: Revision { object, ..old }, new: Some(new) });
         }
         if let Some((old, new)) = text.split_once("..") {

@@ -7,7 +7,7 @@ use provlock::workspace::{LockOptions, Locked};
 
 use super::outcome::Outcome;
 use crate::cli::age::AgeArgs;
-use crate::cli::args::GlobalArgs;
+use crate::cli::args::{FormatArgs, GlobalArgs};
 use crate::cli::environment::environment;
 use crate::cli::render::lock::{self as text, Report};
 use crate::cli::render::{diff, json};
@@ -30,6 +30,8 @@ pub(crate) struct LockArgs {
     age: AgeArgs,
     #[command(flatten)]
     source: SourceArgs,
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
     /// Write nothing; exit with 1 if the lock file would change
     #[arg(long, help_heading = "Output")]
     check: bool,
@@ -38,7 +40,7 @@ pub(crate) struct LockArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let LockArgs { what, age, source, .. } = arguments;
     let environment = environment();
     let options = LockOptions {
@@ -58,7 +60,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     if !what.is_recursive() {
         first_failure(&results)?;
     }
-    show(&results, arguments, global, ui);
+    show(&results, arguments, ui);
     let mut locked = results.iter().flatten();
     Ok(match results.iter().all(Result::is_ok) {
         true if arguments.check && locked.any(|locked| locked.changed) => Outcome::Found,
@@ -68,30 +70,34 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> Result<
 }
 
 /// Shows what became of every root module.
-fn show(results: &[Result<Locked<'_>>], arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) {
+fn show(results: &[Result<Locked<'_>>], arguments: &LockArgs, ui: &Ui) {
     let is_recursive = arguments.what.is_recursive();
     let locked: Vec<&Locked<'_>> = results.iter().flatten().collect();
     let of_lock_files = locked.iter().flat_map(|locked| &locked.member.warnings);
     let warnings = without_repetition(of_lock_files.chain(locked.iter().flat_map(|locked| &locked.outcome.warnings)));
-    let errors = errors(results, global);
+    let errors = errors(results);
     ui.warn(&warnings);
     for locked in &locked {
         let report = Report(locked);
-        ui.status_lines(&if is_recursive { report.lines_of_many(ui) } else { report.lines(ui) });
+        ui.status_lines(&if is_recursive {
+            report.lines_of_many(ui.stderr_style)
+        } else {
+            report.lines(ui.stderr_style)
+        });
     }
-    ui.show(&errors);
+    ui.error(&errors);
     if is_recursive {
         ui.status(&text::summary_of_many(["Locked", "Would lock"], &locked, results.len() - locked.len()));
     }
     if locked.iter().any(|locked| locked.member.has_default_platform && Report(locked).has_written_for_one_platform()) {
         ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
     }
-    if ui.json {
-        ui.print(&json::lock(&locked, &warnings, &errors));
+    if ui.is_json() {
+        ui.print(&json::lock(&locked, &warnings, &errors, &ui.invocation));
     } else if arguments.dry_run {
         for Locked { member, bytes, .. } in locked.iter().filter(|locked| locked.changed) {
             let old = member.workspace.lock_bytes.as_deref();
-            ui.print(&diff::unified(&member.workspace.lock_path, old, Some(bytes), ui.stdout_color));
+            ui.print(&diff::unified(&member.workspace.lock_path, old, Some(bytes), ui.stdout_style.color));
         }
     }
 }

@@ -2,17 +2,18 @@
 
 use std::io::{IsTerminal as _, Read as _};
 
+use anyhow::{Context as _, Result};
 use clap::Args;
 use provlock::address::Hostname;
 use provlock::cli_config::{self, Credentials, CredentialsOrigin, Forgotten, Token, token_variable};
-use provlock::diagnostic::{Code, Diagnostic, Help, Result};
+use provlock::diagnostic::{Code, Diagnostic, Help};
 use provlock::dialect::Dialect;
 
 use super::outcome::Outcome;
 use crate::cli::args::GlobalArgs;
 use crate::cli::environment::environment;
 use crate::cli::invalid_argument;
-use crate::cli::render::json;
+use crate::cli::render::json::{self, CommandName};
 use crate::cli::ui::Ui;
 
 /// Tokens are a few kilobytes at most.
@@ -48,7 +49,7 @@ pub(crate) fn login(arguments: &LoginArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     let winner = variable_that_wins(&host, &credentials);
     let origin = credentials.store(&host, &token)?;
     ui.status(&format!("Stored the token for {host} in {origin}"));
-    report("login", &host, Some(&origin), winner.as_slice(), ui);
+    report(CommandName::Login, &host, Some(&origin), winner.as_slice(), ui);
     Ok(Outcome::Done)
 }
 
@@ -62,14 +63,14 @@ pub(crate) fn logout(arguments: &LogoutArgs, global: &GlobalArgs, ui: &Ui) -> Re
     } else {
         format!("There was no token for {host} in {origin}")
     });
-    report("logout", &host, Some(&origin), winner.as_slice(), ui);
+    report(CommandName::Logout, &host, Some(&origin), winner.as_slice(), ui);
     Ok(Outcome::Done)
 }
 
 fn check(host: &Hostname, credentials: &Credentials, ui: &Ui) -> Result<Outcome> {
     let origin = credentials.source(host)?;
-    report("login", host, origin.as_ref(), &[], ui);
-    if !ui.json {
+    report(CommandName::Login, host, origin.as_ref(), &[], ui);
+    if !ui.is_json() {
         ui.print(&match &origin {
             Some(origin) => format!("The token for {host} comes from {origin}\n"),
             None => format!("There is no token for {host}\n"),
@@ -83,10 +84,10 @@ fn check(host: &Hostname, credentials: &Credentials, ui: &Ui) -> Result<Outcome>
     Ok(Outcome::Found)
 }
 
-fn report(command: &str, host: &Hostname, origin: Option<&CredentialsOrigin>, warnings: &[Diagnostic], ui: &Ui) {
+fn report(command: CommandName, host: &Hostname, origin: Option<&CredentialsOrigin>, warnings: &[Diagnostic], ui: &Ui) {
     ui.warn(warnings);
-    if ui.json {
-        ui.print(&json::login(command, host, origin, warnings));
+    if ui.is_json() {
+        ui.print(&json::login(command, host, origin, warnings, &ui.invocation));
     }
 }
 
@@ -99,7 +100,7 @@ fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<Credentials> {
     let config = cli_config::load(&environment, dialect)?;
     ui.warn(&config.warnings);
     for line in &config.debug {
-        ui.detail(line);
+        ui.verbose(line);
     }
     Ok(Credentials::new(&environment, &config, dialect))
 }
@@ -113,14 +114,12 @@ fn variable_that_wins(host: &Hostname, credentials: &Credentials) -> Option<Diag
 
 /// Reads a token from a terminal, which does not show it, or else from stdin, without the line end.
 fn read_token(host: &Hostname) -> Result<Token> {
-    let failed = |error: std::io::Error| {
-        vec![Diagnostic::error(Code::Io, format!("cannot read the token for {host} from stdin: {error}"))]
-    };
+    let attempt = || format!("cannot read the token for {host} from stdin");
     let text = if std::io::stdin().is_terminal() {
-        rpassword::prompt_password(format!("Token for {host}: ")).map_err(failed)?
+        rpassword::prompt_password(format!("Token for {host}: ")).with_context(attempt)?
     } else {
         let mut text = String::new();
-        std::io::stdin().lock().take(MAXIMUM_TOKEN_BYTES).read_to_string(&mut text).map_err(failed)?;
+        std::io::stdin().lock().take(MAXIMUM_TOKEN_BYTES).read_to_string(&mut text).with_context(attempt)?;
         text
     };
     let line = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));

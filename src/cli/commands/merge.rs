@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Result;
 use clap::{Args, ValueHint};
-use provlock::diagnostic::{Code, CommandLine, Diagnostic, Diagnostics, Help, Result, Severity};
+use provlock::diagnostic::{self, Code, CommandLine, Diagnostic, Diagnostics, Help, Severity};
 use provlock::dialect::Dialect;
 use provlock::files;
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, LockFile, Locks};
 
 use super::outcome::Outcome;
-use crate::cli::args::GlobalArgs;
+use crate::cli::args::{FormatArgs, GlobalArgs};
 use crate::cli::render::json;
 use crate::cli::resolve::{ResolveArgs, Resolved};
 use crate::cli::ui::Ui;
@@ -35,6 +36,8 @@ pub(crate) struct MergeArgs {
     marker_size: usize,
     #[command(flatten)]
     resolve: ResolveArgs,
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
 }
 
 fn marker_size(text: &str) -> std::result::Result<usize, String> {
@@ -75,7 +78,7 @@ fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs,
     let parsed = [("base", &base_bytes), ("ours", &our_bytes), ("theirs", &their_bytes)]
         .map(|(side, bytes)| lock_file(&side_name(shown, side), bytes, dialect));
     let [Ok(base_document), Ok(our_document), Ok(their_document)] = parsed else {
-        let errors: Vec<_> = parsed.into_iter().filter_map(Result::err).flatten().collect();
+        let errors: Vec<_> = parsed.into_iter().filter_map(diagnostic::Result::err).flatten().collect();
         let clean = git::merge_file(base, ours, theirs, &style)?;
         return Ok(report_line_by_line(errors, clean, ui));
     };
@@ -116,8 +119,8 @@ fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool, ui: &Ui) -> Outcome
     };
     let warnings: Vec<_> = errors.into_iter().map(warning).collect();
     ui.warn(&warnings);
-    if ui.json {
-        ui.print(&json::merge(&warnings, &[]));
+    if ui.is_json() {
+        ui.print(&json::merge(&warnings, &[], &ui.invocation));
     }
     if clean { Outcome::Done } else { Outcome::Found }
 }
@@ -127,8 +130,8 @@ fn mend(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Res
     let shown = arguments.path.as_deref().unwrap_or(file);
     let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
         ui.status(&format!("No conflict in {}", shown.display()));
-        if ui.json {
-            ui.print(&json::merge(&[], &[]));
+        if ui.is_json() {
+            ui.print(&json::merge(&[], &[], &ui.invocation));
         }
         return Ok(Outcome::Done);
     };
@@ -189,9 +192,9 @@ impl Merge<'_> {
         let has_conflicts = !conflicts.is_empty();
         errors.extend(conflicts);
         ui.warn(&self.warnings);
-        ui.show(&errors);
-        if ui.json {
-            ui.print(&json::merge(&self.warnings, &errors));
+        ui.error(&errors);
+        if ui.is_json() {
+            ui.print(&json::merge(&self.warnings, &errors, &ui.invocation));
         }
         if has_conflicts {
             return Ok(Outcome::Found);
@@ -201,7 +204,7 @@ impl Merge<'_> {
     }
 
     /// Locks the providers in conflict again, if that was asked for.
-    fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> Result<Option<Resolved>> {
+    fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> diagnostic::Result<Option<Resolved>> {
         let without_conflicts = self.ours.edit(&merged.locks)?;
         let lock_file = lock_file(self.shown, &without_conflicts, self.dialect)?;
         let sides = [self.ours.locks(), self.theirs.locks()];
@@ -209,7 +212,7 @@ impl Merge<'_> {
     }
 }
 
-fn read(path: &Path) -> Result<Vec<u8>> {
+fn read(path: &Path) -> diagnostic::Result<Vec<u8>> {
     let missing =
         || Diagnostic::error(Code::LockFileMissing, format!("there is no lock file {}", path.display())).into();
     lockfile::read(path)?.ok_or_else(missing)
@@ -225,7 +228,7 @@ fn side_name(path: &Path, side: &str) -> PathBuf {
     PathBuf::from(format!("{} ({side})", path.display()))
 }
 
-fn lock_file(name: &Path, bytes: &[u8], dialect: Dialect) -> Result<LockFile> {
+fn lock_file(name: &Path, bytes: &[u8], dialect: Dialect) -> diagnostic::Result<LockFile> {
     let parsed = lockfile::parse(name, bytes, dialect);
     let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
     parsed.lock_file.ok_or_else(|| parsed.diagnostics.into_iter().filter(is_error).collect())

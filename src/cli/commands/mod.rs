@@ -14,15 +14,16 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
-
+use anyhow::{Context as _, Result};
 use clap::{CommandFactory as _, Parser, Subcommand};
-use provlock::diagnostic::{Diagnostic, Result};
 
 pub(crate) use outcome::Outcome;
+use outcome::diagnostics;
 
-use super::args::GlobalArgs;
+use super::args::{GlobalArgs, OutputFormat};
 use super::interrupt;
+use super::render::help::Invocation;
+use super::render::json::{self, CommandName};
 use super::ui::Ui;
 
 /// Locks, verifies, upgrades and compares the dependency lock files of OpenTofu and Terraform
@@ -61,43 +62,70 @@ pub(crate) enum Command {
     Completions(completions::CompletionsArgs),
 }
 
+impl Command {
+    fn name(&self) -> CommandName {
+        match self {
+            Self::Lock(_) => CommandName::Lock,
+            Self::Cache(_) => CommandName::Cache,
+            Self::Verify(_) => CommandName::Verify,
+            Self::Diff(_) => CommandName::Diff,
+            Self::Merge(_) => CommandName::Merge,
+            Self::Setup(_) => CommandName::Setup,
+            Self::Upgrade(_) => CommandName::Upgrade,
+            Self::Login(_) => CommandName::Login,
+            Self::Logout(_) => CommandName::Logout,
+            Self::Completions(_) => CommandName::Completions,
+        }
+    }
+
+    /// What `--format` says, of a command that has it.
+    fn format(&self) -> Option<OutputFormat> {
+        match self {
+            Self::Lock(arguments) => arguments.format.format,
+            Self::Verify(arguments) => arguments.format.format,
+            Self::Diff(arguments) => arguments.format.format,
+            Self::Merge(arguments) => arguments.format.format,
+            Self::Upgrade(arguments) => arguments.format.format,
+            _ => None,
+        }
+    }
+
+    fn run(self, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+        enter(global)?;
+        match self {
+            Self::Lock(arguments) => lock::run(&arguments, global, ui),
+            Self::Cache(arguments) => cache::run(&arguments, ui),
+            Self::Verify(arguments) => verify::run(&arguments, global, ui),
+            Self::Diff(arguments) => diff::run(&arguments, global, ui),
+            Self::Merge(arguments) => merge::run(&arguments, global, ui),
+            Self::Setup(arguments) => setup::run(&arguments, ui),
+            Self::Upgrade(arguments) => upgrade::run(&arguments, global, ui),
+            Self::Login(arguments) => login::login(&arguments, global, ui),
+            Self::Logout(arguments) => login::logout(&arguments, global, ui),
+            Self::Completions(arguments) => Ok(completions::run(&arguments, &mut Cli::command(), ui)),
+        }
+    }
+}
+
 /// Runs a command and shows what stopped it.
 pub(crate) fn run(cli: Cli) -> Outcome {
-    let json = cli.global.output.json || matches!(&cli.command, Command::Verify(arguments) if arguments.wants_json());
-    let output = &cli.global.output;
-    let ui = Ui::new(output.verbosity(), output.color, json);
+    let Cli { global, command } = cli;
+    let of_flag = if global.output.json { OutputFormat::Json } else { OutputFormat::Text };
+    let (name, format) = (command.name(), command.format().unwrap_or(of_flag));
+    let invocation = Invocation::new(global.chdir.as_deref());
+    let mut ui = Ui::new(global.output.verbosity(), global.output.color, format, invocation);
     interrupt::arrange();
-    let (name, result) = match cli.command {
-        Command::Lock(arguments) => ("lock", enter(&cli.global).and_then(|()| lock::run(&arguments, &cli.global, &ui))),
-        Command::Cache(arguments) => ("cache", enter(&cli.global).and_then(|()| cache::run(&arguments, &ui))),
-        Command::Verify(arguments) => {
-            ("verify", enter(&cli.global).and_then(|()| verify::run(&arguments, &cli.global, &ui)))
+    let outcome = command.run(&global, &ui).unwrap_or_else(|error| {
+        let errors = diagnostics(error);
+        ui.error(&errors);
+        if ui.is_json() {
+            ui.print(&json::failure(name, &errors, &ui.invocation));
         }
-        Command::Diff(arguments) => ("diff", enter(&cli.global).and_then(|()| diff::run(&arguments, &cli.global, &ui))),
-        Command::Merge(arguments) => {
-            ("merge", enter(&cli.global).and_then(|()| merge::run(&arguments, &cli.global, &ui)))
-        }
-        Command::Setup(arguments) => ("setup", enter(&cli.global).and_then(|()| setup::run(&arguments, &ui))),
-        Command::Upgrade(arguments) => {
-            ("upgrade", enter(&cli.global).and_then(|()| upgrade::run(&arguments, &cli.global, &ui)))
-        }
-        Command::Login(arguments) => {
-            ("login", enter(&cli.global).and_then(|()| login::login(&arguments, &cli.global, &ui)))
-        }
-        Command::Logout(arguments) => {
-            ("logout", enter(&cli.global).and_then(|()| login::logout(&arguments, &cli.global, &ui)))
-        }
-        Command::Completions(arguments) => ("completions", Ok(completions::run(&arguments, &mut Cli::command(), &ui))),
-    };
-    let outcome = result.unwrap_or_else(|errors| {
-        let directory = cli.global.chdir.as_deref().unwrap_or(Path::new("."));
-        let errors = errors.map(|error| error.in_directory(directory));
-        ui.fail(name, &errors);
         Outcome::Failed
     });
-    match ui.unprinted() {
+    match ui.take_stdout_error() {
         Some(error) => {
-            ui.complain(&[error]);
+            ui.error(&diagnostics(anyhow::Error::new(error).context("cannot write to stdout")));
             Outcome::Failed
         }
         None => outcome,
@@ -106,9 +134,7 @@ pub(crate) fn run(cli: Cli) -> Outcome {
 
 /// Changes to the directory of `-C`, as git does, so that every other path is relative to it.
 fn enter(global: &GlobalArgs) -> Result<()> {
-    match &global.chdir {
-        Some(directory) => std::env::set_current_dir(directory)
-            .map_err(|error| Diagnostic::io("change to the directory", directory, &error).into()),
-        None => Ok(()),
-    }
+    let Some(directory) = &global.chdir else { return Ok(()) };
+    let attempt = || format!("cannot change to the directory {}", directory.display());
+    std::env::set_current_dir(directory).with_context(attempt)
 }

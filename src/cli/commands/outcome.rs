@@ -2,6 +2,8 @@
 
 use std::process::ExitCode;
 
+use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
+
 /// What a command came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
@@ -20,5 +22,47 @@ impl From<Outcome> for ExitCode {
             Outcome::Found => Self::from(1),
             Outcome::Failed => Self::from(2),
         }
+    }
+}
+
+/// What there is to show of an error that stopped a command: the diagnostics it carries, or its own words. What caused it
+/// follows as notes.
+pub(crate) fn diagnostics(error: anyhow::Error) -> Diagnostics {
+    let error = match error.downcast::<Diagnostics>() {
+        Ok(diagnostics) => return diagnostics,
+        Err(error) => error,
+    };
+    let causes: Vec<_> = error.chain().skip(1).map(|cause| format!("caused by: {cause}")).collect();
+    let words = |error: anyhow::Error| Diagnostic::error(Code::Io, error.to_string());
+    let diagnostic = error.downcast::<Diagnostic>().unwrap_or_else(words);
+    causes.into_iter().fold(diagnostic, Diagnostic::note).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use anyhow::Context as _;
+
+    use super::*;
+
+    #[test]
+    fn what_caused_an_error_follows_it() {
+        let missing = || Err::<(), _>(Error::from(ErrorKind::NotFound));
+        let [shown] = &diagnostics(missing().context("cannot ask").context("cannot go on").unwrap_err())[..] else {
+            panic!("there are several");
+        };
+        assert_eq!((shown.code, shown.message.as_str()), (Code::Io, "cannot go on"));
+        assert_eq!(shown.notes, ["caused by: cannot ask", "caused by: entity not found"]);
+
+        let context = Diagnostic::error(Code::InvalidArgument, "no").note("why").help("do");
+        let expected = context.clone().note("caused by: entity not found");
+        assert_eq!(diagnostics(missing().context(context).unwrap_err())[..], [expected]);
+    }
+
+    #[test]
+    fn diagnostics_stay_as_they_are() {
+        let both = Diagnostics::from(vec![Diagnostic::error(Code::Io, "a"), Diagnostic::warning(Code::Io, "b")]);
+        assert_eq!(diagnostics(both.clone().into()), both);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use anyhow::Result;
 use clap::{Args, Subcommand};
-use provlock::diagnostic::Result;
 use provlock::files;
 use provlock::lockfile;
 use provlock::lockfile::LOCK_FILE_NAME;
@@ -90,5 +90,5 @@ fn add_line(path: &Path) -> Result<()> {
     }
     new.extend_from_slice(ATTRIBUTES_LINE.as_bytes());
     new.extend_from_slice(line_break);
-    files::write(path, old.as_deref(), &new)
+    Ok(files::write(path, old.as_deref(), &new)?)
 }

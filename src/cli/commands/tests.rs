@@ -1,4 +1,5 @@
-//! Files that are made from the definition of the command line: completions and man pages.
+//! Files that are made from code: completions and man pages from the definition of the command line, and the schema of
+//! JSON output from its types.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use clap::ValueEnum as _;
 use clap_complete::{Generator as _, Shell};
 
 use super::Cli;
+use crate::cli::render::json;
 
 /// Compares a committed file with what it should be. With `PROVLOCK_UPDATE` set it is written instead.
 fn check(path: &str, content: &[u8]) {
@@ -33,6 +35,12 @@ fn completions_are_current() {
         clap_complete::generate(*shell, &mut Cli::command(), "provlock", &mut script);
         check(&format!("completions/{}", shell.file_name("provlock")), &script);
     }
+}
+
+#[test]
+fn the_schema_is_current() {
+    let schema = serde_json::to_string_pretty(&json::schema()).unwrap() + "\n";
+    check("docs/output.schema.json", schema.as_bytes());
 }
 
 #[test]

@@ -9,7 +9,7 @@ use provlock::workspace::{LockOptions, Locked, Member, UpgradeOptions, Workspace
 
 use super::outcome::Outcome;
 use crate::cli::age::AgeArgs;
-use crate::cli::args::GlobalArgs;
+use crate::cli::args::{FormatArgs, GlobalArgs};
 use crate::cli::environment::environment;
 use crate::cli::render::lock::{self as text, Report};
 use crate::cli::render::{diff, json, upgrade as table};
@@ -38,6 +38,8 @@ pub(crate) struct UpgradeArgs {
     age: AgeArgs,
     #[command(flatten)]
     source: SourceArgs,
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
     /// Write nothing; exit with 1 if something can move
     #[arg(long, help_heading = "Output")]
     check: bool,
@@ -46,7 +48,7 @@ pub(crate) struct UpgradeArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let UpgradeArgs { what, age, source, .. } = arguments;
     let environment = environment();
     let lock = what.lock_options(&arguments.providers, source, &environment);
@@ -68,7 +70,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
         first_failure(&plans)?;
     }
     if arguments.check || arguments.dry_run {
-        show(&workspaces, &plans, arguments, global, ui);
+        show(&workspaces, &plans, arguments, ui);
         return Ok(match plans.iter().all(Result::is_ok) {
             true if arguments.check && plans.iter().flatten().any(UpgradePlan::moves) => Outcome::Found,
             true => Outcome::Done,
@@ -82,12 +84,12 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     if !what.is_recursive() {
         first_failure(&results)?;
     }
-    tell(&plans, &results, arguments, global, ui);
+    tell(&plans, &results, arguments, ui);
     Ok(if results.iter().all(Result::is_ok) { Outcome::Done } else { Outcome::Failed })
 }
 
 /// Shows what would move, and how the configuration would change.
-fn show(workspaces: &Workspaces, plans: &[Result<UpgradePlan>], arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) {
+fn show(workspaces: &Workspaces, plans: &[Result<UpgradePlan>], arguments: &UpgradeArgs, ui: &Ui) {
     let is_recursive = arguments.what.is_recursive();
     let members = workspaces.members().filter_map(|(index, member)| Some((member, plans[index].as_ref().ok()?)));
     let members: Vec<(&Member, &UpgradePlan)> = members.collect();
@@ -95,12 +97,12 @@ fn show(workspaces: &Workspaces, plans: &[Result<UpgradePlan>], arguments: &Upgr
     let of_plans = members.iter().flat_map(|(_, plan)| &plan.warnings);
     let of_configurations = members.iter().flat_map(|(member, _)| &member.requirements.warnings);
     let warnings = without_repetition(of_lock_files.chain(of_plans).chain(of_configurations));
-    let errors = errors(plans, global);
+    let errors = errors(plans);
     ui.warn(&warnings);
     let shown: Vec<(&Workspace, &UpgradePlan)> =
         members.into_iter().map(|(member, plan)| (&member.workspace, plan)).collect();
-    if ui.json {
-        ui.print(&json::plans(&shown, &warnings, &errors));
+    if ui.is_json() {
+        ui.print(&json::plans(&shown, &warnings, &errors, &ui.invocation));
     } else {
         for (place, (workspace, plan)) in shown.iter().enumerate() {
             if is_recursive {
@@ -110,10 +112,10 @@ fn show(workspaces: &Workspaces, plans: &[Result<UpgradePlan>], arguments: &Upgr
             ui.print(&table::table(plan, workspace.dialect));
         }
         for FileRewrite { path, old, new } in rewrite::files(shown.iter().flat_map(|(_, plan)| &plan.edits)) {
-            ui.print(&diff::unified(&path, Some(old.as_bytes()), Some(new.as_bytes()), ui.stdout_color));
+            ui.print(&diff::unified(&path, Some(old.as_bytes()), Some(new.as_bytes()), ui.stdout_style.color));
         }
     }
-    ui.show(&errors);
+    ui.error(&errors);
     let shown: Vec<_> = shown.into_iter().map(|(_, plan)| plan).collect();
     let summary = if is_recursive {
         vec![table::summary_of_many(&shown, plans.len() - shown.len())]
@@ -124,13 +126,7 @@ fn show(workspaces: &Workspaces, plans: &[Result<UpgradePlan>], arguments: &Upgr
 }
 
 /// Tells what was written.
-fn tell(
-    plans: &[Result<UpgradePlan>],
-    results: &[Result<Locked<'_>>],
-    arguments: &UpgradeArgs,
-    global: &GlobalArgs,
-    ui: &Ui,
-) {
+fn tell(plans: &[Result<UpgradePlan>], results: &[Result<Locked<'_>>], arguments: &UpgradeArgs, ui: &Ui) {
     let is_recursive = arguments.what.is_recursive();
     let upgraded =
         results.iter().zip(plans).filter_map(|(locked, plan)| Some((locked.as_ref().ok()?, plan.as_ref().ok()?)));
@@ -139,15 +135,16 @@ fn tell(
     let of_plans = upgraded.iter().flat_map(|(_, plan)| &plan.warnings);
     let of_outcomes = upgraded.iter().flat_map(|(locked, _)| &locked.outcome.warnings);
     let warnings = without_repetition(of_lock_files.chain(of_plans).chain(of_outcomes));
-    let errors = errors(results, global);
+    let errors = errors(results);
     ui.warn(&warnings);
     for (locked, plan) in &upgraded {
         let report = Report(locked);
-        let mut lines = if is_recursive { report.lines_of_many(ui) } else { report.lines(ui) };
+        let mut lines =
+            if is_recursive { report.lines_of_many(ui.stderr_style) } else { report.lines(ui.stderr_style) };
         lines.extend(table::edits(plan));
         ui.status_lines(&lines);
     }
-    ui.show(&errors);
+    ui.error(&errors);
     if is_recursive {
         let locked: Vec<_> = upgraded.iter().map(|(locked, _)| *locked).collect();
         ui.status(&text::summary_of_many(["Upgraded", "Would upgrade"], &locked, results.len() - locked.len()));
@@ -156,7 +153,7 @@ fn tell(
     if let Some(hint) = table::held_back(&carried_out, is_recursive) {
         ui.status(&hint);
     }
-    if ui.json {
-        ui.print(&json::upgrade(&upgraded, &warnings, &errors));
+    if ui.is_json() {
+        ui.print(&json::upgrade(&upgraded, &warnings, &errors, &ui.invocation));
     }
 }

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{Args, ValueHint};
 use provlock::cli_config::Environment;
-use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, Severity};
+use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Result, Severity};
 use provlock::dialect::Dialect;
 use provlock::ops::verify::{CODES, Online, Tracking, Verified};
 use provlock::package::cache::HashCache;
@@ -16,13 +16,13 @@ use provlock::source::Source;
 use provlock::source::from_config::Connections;
 use provlock::workspace::{RootSelection, VerifyOptions, Workspace};
 
-use super::outcome::Outcome;
-use crate::cli::args::GlobalArgs;
+use super::outcome::{Outcome, diagnostics};
+use crate::cli::args::{FormatArgs, GlobalArgs, OutputFormat};
 use crate::cli::environment::environment;
 use crate::cli::git::Repository;
 use crate::cli::invalid_argument;
 use crate::cli::platforms::PlatformArgs;
-use crate::cli::render::verify::{self as text, CheckedRoot};
+use crate::cli::render::verify::{self as text, CheckedRoot, RepositoryPaths};
 use crate::cli::render::{github, json, sarif};
 use crate::cli::source::{OnlineArgs, tell_configurations};
 use crate::cli::ui::{Downloads, Ui};
@@ -30,17 +30,19 @@ use crate::cli::ui::{Downloads, Ui};
 /// How many root modules are checked at a time when most of the time is spent waiting for a registry.
 const ROOTS_ONLINE: usize = 8;
 
+const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Github, OutputFormat::Sarif];
+
 #[derive(Args)]
 #[command(before_help = "Example: provlock verify --recursive --online")]
 #[command(after_help = "Exit codes: 0 no errors, 1 errors found, 2 could not check. Codes: see docs/findings.md")]
+#[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
     what: WhatArgs,
     #[command(flatten)]
     source: OnlineArgs,
-    /// How findings are printed
-    #[arg(long, value_name = "FORMAT", value_enum, help_heading = "Output", conflicts_with = "json")]
-    format: Option<Format>,
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
     /// Take this finding for an error
     #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Output")]
     deny: Vec<Code>,
@@ -83,29 +85,16 @@ struct WhatArgs {
     no_tests: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// For people
-    Text,
-    /// One object, as with --json
-    Json,
-    /// Annotations of a GitHub workflow
-    Github,
-    /// SARIF 2.1.0, for code scanning
-    Sarif,
-}
-
 fn code(text: &str) -> std::result::Result<Code, String> {
     let code = CODES.iter().find(|code| code.as_str() == text);
     code.copied().ok_or_else(|| "there is no such finding; docs/findings.md lists them".to_owned())
 }
 
-pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let environment = &environment();
     let repository = Repository::around(&environment.current_directory);
     let run = Run {
         arguments,
-        directory: global.chdir.as_deref().unwrap_or(Path::new(".")),
         dialect: global.dialect,
         base: base(arguments.what.base.as_deref(), repository.as_ref())?,
         repository,
@@ -133,7 +122,8 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> Resul
     }
     errors.dedup();
     tell_configurations(&run.connections, ui);
-    arguments.report(&roots, &errors, environment, ui);
+    let top = run.repository.as_ref().map(Repository::top);
+    report(&roots, &errors, &RepositoryPaths { current_directory: &environment.current_directory, top }, ui);
     let found = roots.iter().flat_map(|root| &root.findings).any(|finding| finding.severity == Severity::Error);
     Ok(match (errors.is_empty(), found) {
         (false, _) => Outcome::Failed,
@@ -152,11 +142,6 @@ fn base(revision: Option<&str>, repository: Option<&Repository>) -> Result<Optio
 }
 
 impl VerifyArgs {
-    /// Whether the result, and what stops the command, is printed as JSON.
-    pub(crate) fn wants_json(&self) -> bool {
-        self.format == Some(Format::Json)
-    }
-
     /// The findings at the levels that the flags give them; `--deny` wins over `--warn`, and that over `--allow`.
     fn levelled(&self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let level = |mut finding: Diagnostic| {
@@ -171,30 +156,27 @@ impl VerifyArgs {
         };
         findings.into_iter().filter_map(level).collect()
     }
+}
 
-    fn report(&self, roots: &[CheckedRoot], errors: &[Diagnostic], environment: &Environment, ui: &Ui) {
-        let format = if ui.json { Format::Json } else { self.format.unwrap_or(Format::Text) };
-        for root in roots {
-            ui.detail(&text::checked(root));
-        }
-        ui.complain(errors);
-        match format {
-            Format::Text => ui.print(&text::findings(roots, ui.stdout_color)),
-            Format::Json => ui.print(&json::verify(roots, errors)),
-            Format::Github => ui.print(&github::annotations(roots, errors, &environment.current_directory)),
-            Format::Sarif => ui.print(&sarif::log(roots, errors, &environment.current_directory)),
-        }
-        if let Some(summary) = text::summary(roots) {
-            ui.status(&summary);
-        }
+fn report(roots: &[CheckedRoot], errors: &[Diagnostic], paths: &RepositoryPaths<'_>, ui: &Ui) {
+    for root in roots {
+        ui.verbose(&text::checked(root));
+    }
+    ui.error(errors);
+    ui.print(&match ui.format {
+        OutputFormat::Json => json::verify(roots, errors, &ui.invocation),
+        OutputFormat::Github => github::annotations(roots, errors, paths, &ui.invocation),
+        OutputFormat::Sarif => sarif::log(roots, errors, paths, &ui.invocation),
+        _ => text::findings(roots, &ui.invocation, ui.stdout_style),
+    });
+    if let Some(summary) = text::summary(roots) {
+        ui.status(&summary);
     }
 }
 
 /// What all root modules of a run share.
 struct Run<'a> {
     arguments: &'a VerifyArgs,
-    /// The directory of `-C`.
-    directory: &'a Path,
     dialect: Option<Dialect>,
     base: Option<String>,
     repository: Option<Repository>,
@@ -218,26 +200,15 @@ impl Run<'_> {
     fn check(&self, root: &Path) -> (Option<CheckedRoot>, Diagnostics) {
         match self.verify(root) {
             Ok((workspace, verified)) => {
-                let findings = verified.findings.into_iter().map(|finding| finding.in_directory(self.directory));
-                let findings = self.arguments.levelled(findings.collect());
+                let findings = self.arguments.levelled(verified.findings);
                 let platforms = self.platforms(&workspace);
                 let Workspace { root: path, lock_path, dialect, dialect_reason, .. } = workspace;
                 let entries = verified.entries;
                 let root = CheckedRoot { path, lock_path, dialect, findings, entries, platforms, dialect_reason };
-                (Some(root), self.could_not(verified.errors.into()))
+                (Some(root), verified.errors.into())
             }
-            Err(errors) => (None, self.could_not(errors)),
+            Err(errors) => (None, errors),
         }
-    }
-
-    /// Errors with help for this command.
-    fn could_not(&self, errors: Diagnostics) -> Diagnostics {
-        let helpful = |error: Diagnostic| match error.code {
-            Code::NoConfiguration => error
-                .help(Help::text("name the root modules, or find all below: ").and_command(["verify", "--recursive"])),
-            _ => error,
-        };
-        errors.map(|error| helpful(error).in_directory(self.directory))
     }
 
     fn verify(&self, root: &Path) -> Result<(Workspace, Verified)> {
@@ -246,7 +217,8 @@ impl Run<'_> {
         let source = what.online.then(|| self.source(workspace.dialect)).transpose()?;
         let progress = |wanted: &_, progress| self.downloads.note(wanted, progress);
         let repository = self.repository.as_ref();
-        let before = |(commit, repository): (&String, &Repository)| repository.lock_file_in(commit, root);
+        let before =
+            |(commit, repository): (&String, &Repository)| repository.lock_file_in(commit, root).map_err(diagnostics);
         let options = VerifyOptions {
             platforms: self.platforms(&workspace),
             ignore_tests: what.no_tests,

@@ -10,11 +10,10 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
-use provlock::diagnostic::{Code, Diagnostic, Help, Result};
+use anyhow::{Context as _, Result};
+use provlock::diagnostic::{Code, Diagnostic};
 use provlock::lockfile::SIZE_LIMIT;
 use provlock::lockfile::merge::MarkerStyle;
-
-use crate::cli::invalid_argument;
 
 /// The most that git may print before it is stopped, in bytes.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
@@ -35,31 +34,14 @@ pub(crate) struct Output {
 /// The object names of a tree's blobs, by path.
 pub(crate) type Blobs = BTreeMap<PathBuf, String>;
 
-/// The object name of the commit or tree that a user's revision names.
-pub(crate) fn resolve(revision: &str) -> Result<String> {
-    let unknown = |message: String| {
-        let help = Help::text("name a commit, branch or tag, as in: ").and_command(["diff", "--git", "main"]);
-        Err(invalid_argument(message).help(help).into())
-    };
-    if revision.starts_with('-') {
-        return unknown(format!("{revision:?} is not a revision"));
-    }
-    let output = git(["rev-parse", "--verify", "--quiet", "--end-of-options", revision], b"")?;
-    match output.status.code() {
-        Some(0) => Ok(first_line(&output.stdout)),
-        Some(1) => unknown(format!("git knows no revision {revision:?}")),
-        _ => Err(failed("rev-parse", &output).into()),
-    }
+/// The object name of the commit or tree that a user's revision names; none if git does not know it.
+pub(crate) fn resolve(revision: &str) -> Result<Option<String>> {
+    found("rev-parse", ["rev-parse", "--verify", "--quiet", "--end-of-options", revision])
 }
 
-/// The best common ancestor of two objects that [`resolve`] gave.
-pub(crate) fn merge_base(one: &str, other: &str) -> Result<String> {
-    let output = git(["merge-base", "--end-of-options", one, other], b"")?;
-    match output.status.code() {
-        Some(0) => Ok(first_line(&output.stdout)),
-        Some(1) => Err(invalid_argument("the two revisions have no common ancestor".to_owned()).into()),
-        _ => Err(failed("merge-base", &output).into()),
-    }
+/// The best common ancestor of two objects that [`resolve`] gave; none if they have none.
+pub(crate) fn merge_base(one: &str, other: &str) -> Result<Option<String>> {
+    found("merge-base", ["merge-base", "--end-of-options", one, other])
 }
 
 /// The files of an object that [`resolve`] gave: the one at `path`, or all that are called `name` in `directory` and below.
@@ -144,7 +126,12 @@ pub(crate) fn merge_file(base: &Path, ours: &Path, theirs: &Path, style: &Marker
     }
 }
 
-/// The top directory of the working tree.
+/// The nearest directory that holds `.git`, from an absolute path upwards.
+pub(super) fn top(directory: &Path) -> Option<&Path> {
+    directory.ancestors().find(|directory| directory.join(".git").exists())
+}
+
+/// The top directory of the working tree, as git says.
 pub(crate) fn top_directory() -> Result<PathBuf> {
     let output = successful("rev-parse", ["rev-parse", "--show-toplevel"])?;
     Ok(native_path(output.strip_suffix(b"\n").unwrap_or(&output)))
@@ -152,12 +139,7 @@ pub(crate) fn top_directory() -> Result<PathBuf> {
 
 /// The value of a configuration variable, from any of git's files.
 pub(crate) fn configured(variable: &str) -> Result<Option<String>> {
-    let output = git(["config", "--get", variable], b"")?;
-    match output.status.code() {
-        Some(0) => Ok(Some(first_line(&output.stdout))),
-        Some(1) => Ok(None),
-        _ => Err(failed("config", &output).into()),
-    }
+    found("config", ["config", "--get", variable])
 }
 
 /// Sets a configuration variable of this repository.
@@ -172,6 +154,16 @@ pub(crate) fn attributes(directory: &Path, names: &[&str], path: &str) -> Result
     let output = successful("check-attr", arguments)?;
     let fields = output.split(|byte| *byte == 0).skip(2).step_by(3);
     Ok(fields.map(|value| String::from_utf8_lossy(value).into_owned()).collect())
+}
+
+/// The first line that git prints; none if it says by its exit code that there is nothing to print.
+fn found<const N: usize>(command: &str, arguments: [&str; N]) -> Result<Option<String>> {
+    let output = git(arguments, b"")?;
+    match output.status.code() {
+        Some(0) => Ok(Some(first_line(&output.stdout))),
+        Some(1) => Ok(None),
+        _ => Err(failed(command, &output).into()),
+    }
 }
 
 fn successful<A: AsRef<OsStr>>(command: &str, arguments: impl IntoIterator<Item = A>) -> Result<Vec<u8>> {
@@ -195,7 +187,7 @@ fn git<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>, input: &[u8]) ->
 /// Runs git in a directory to its end.
 fn git_in<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Output> {
     let output = Running::start(directory, arguments).and_then(|running| running.finish(input));
-    output.map_err(|error| Diagnostic::error(Code::Io, format!("cannot run git: {error}")).help("install git").into())
+    output.with_context(|| Diagnostic::error(Code::Io, "cannot run git").help("install git"))
 }
 
 impl Output {
@@ -251,7 +243,8 @@ fn failed(command: &str, output: &Output) -> Diagnostic {
     let message = output.stderr.lines().next().unwrap_or("it gave no reason");
     let message = message.strip_prefix("fatal: ").unwrap_or(message);
     let error = Diagnostic::error(Code::Io, format!("git {command} failed: {message}"));
-    if message.contains("not a git repository") { error.help("run in a git repository") } else { error }
+    let is_in_repository = std::env::current_dir().is_ok_and(|directory| top(&directory).is_some());
+    if is_in_repository { error } else { error.help("run in a git repository") }
 }
 
 fn first_line(stdout: &[u8]) -> String {

@@ -5,11 +5,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use provlock::diagnostic::Result;
+use anyhow::Result;
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::ops::verify::Tracking;
 
-use super::command::{Running, contents, files_in, native_path};
+use super::command::{Running, contents, files_in, native_path, top};
 
 /// A repository, with its lock files as soon as git has listed them.
 pub(crate) struct Repository {
@@ -22,11 +22,6 @@ pub(crate) struct Repository {
     others: OnceLock<Option<HashSet<PathBuf>>>,
 }
 
-/// The nearest directory that holds `.git`, from an absolute path upwards.
-pub(crate) fn top(directory: &Path) -> Option<&Path> {
-    directory.ancestors().find(|directory| directory.join(".git").exists())
-}
-
 impl Repository {
     /// The repository around a directory. Asks git at once which lock files it tracks, and does not wait for the answer.
     pub(crate) fn around(directory: &Path) -> Option<Self> {
@@ -35,6 +30,11 @@ impl Repository {
         let listing = list(&top, &["--cached"]).ok()?;
         let listing = Mutex::new(Some(listing));
         Some(Self { top, listing, tracked: OnceLock::new(), others: OnceLock::new() })
+    }
+
+    /// The top of the work tree, without symlinks.
+    pub(crate) fn top(&self) -> &Path {
+        &self.top
     }
 
     /// What git knows of the lock file of a root module.

@@ -1,13 +1,13 @@
 //! Diagnostics as text, in the layout of the Rust compiler's.
 
-use super::help;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use provlock::diagnostic::{Diagnostic, Label, Severity};
 
-use super::style::{count, printable};
+use super::help::Invocation;
+use super::style::{TextStyle, count, printable};
 
 /// How many errors, and how many warnings, about one file are shown; nobody reads more.
 const MOST_OF_A_FILE: usize = 100;
@@ -16,7 +16,11 @@ const MOST_OF_A_FILE: usize = 100;
 const FARTHEST: usize = 1000;
 
 /// Renders diagnostics, each without a final newline. Of very many about one file the last ones are only counted.
-pub(crate) fn render_all<'a>(list: impl IntoIterator<Item = &'a Diagnostic>, color: bool) -> Vec<String> {
+pub(crate) fn render_all<'a>(
+    list: impl IntoIterator<Item = &'a Diagnostic>,
+    invocation: &Invocation,
+    style: TextStyle,
+) -> Vec<String> {
     let mut numbers: BTreeMap<_, usize> = BTreeMap::new();
     let mut texts = Vec::new();
     for diagnostic in list {
@@ -27,7 +31,7 @@ pub(crate) fn render_all<'a>(list: impl IntoIterator<Item = &'a Diagnostic>, col
                 continue;
             }
         }
-        texts.push(render(diagnostic, color));
+        texts.push(render(diagnostic, invocation, style));
     }
     for ((path, severity), number) in numbers.into_iter().filter(|(_, number)| *number > MOST_OF_A_FILE) {
         let noun = match severity {
@@ -41,7 +45,7 @@ pub(crate) fn render_all<'a>(list: impl IntoIterator<Item = &'a Diagnostic>, col
 }
 
 /// Renders a diagnostic without a final newline.
-fn render(diagnostic: &Diagnostic, color: bool) -> String {
+fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) -> String {
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
@@ -51,7 +55,7 @@ fn render(diagnostic: &Diagnostic, color: bool) -> String {
         diagnostic.labels.iter().map(|label| label.location.path().display().to_string()).collect();
     let texts: Vec<String> = diagnostic.labels.iter().map(|label| printable(&label.text)).collect();
     let notes: Vec<String> = diagnostic.notes.iter().map(|note| printable(note)).collect();
-    let help = diagnostic.help.as_ref().map(|help| printable(&help::text(help)));
+    let help = diagnostic.help.as_ref().map(|help| printable(&invocation.help(help)));
 
     let mut group = Group::with_title(level.primary_title(title.as_str()).id(diagnostic.code.as_str()));
     let shown: Vec<_> = diagnostic.labels.iter().zip(&paths).zip(&texts).enumerate().collect();
@@ -82,7 +86,7 @@ fn render(diagnostic: &Diagnostic, color: bool) -> String {
     if let Some(help) = &help {
         report.push(Group::with_title(Level::HELP.secondary_title(help.as_str())));
     }
-    let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
     renderer.render(&report)
 }
 
@@ -129,6 +133,12 @@ mod tests {
 
     use super::*;
 
+    const PLAIN: TextStyle = TextStyle { color: false, verbose: false };
+
+    fn render(diagnostic: &Diagnostic) -> String {
+        super::render(diagnostic, &Invocation::new(None), PLAIN)
+    }
+
     #[test]
     fn only_the_lines_in_question_are_rendered_and_keep_their_numbers() {
         let file = SourceFile::new("main.tf", "a\n".repeat(41) + "first = 1\r\nb\nsecond\n");
@@ -139,9 +149,9 @@ mod tests {
         let both = Diagnostic::error(Code::Io, "twice").at(place("second"), "here").at(place("first"), "and there");
         let expected = "error[io]: twice\n  --> main.tf:44:1\n   |\n42 | first = 1\n   | ----- and there\n43 | b\n\
                         44 | second\n   | ^^^^^^ here";
-        assert_eq!(render(&both, false), expected);
+        assert_eq!(render(&both), expected);
         let end = Diagnostic::error(Code::Io, "end").at(Location::new(&file, file.text.len()..file.text.len()), "");
-        assert_eq!(render(&end, false), "error[io]: end\n  --> main.tf:44:8\n   |\n44 | second\n   |       ^");
+        assert_eq!(render(&end), "error[io]: end\n  --> main.tf:44:8\n   |\n44 | second\n   |       ^");
     }
 
     #[test]
@@ -152,7 +162,7 @@ mod tests {
         );
         let at = file.text.find('?').unwrap();
         let error = Diagnostic::error(Code::Io, "no").at(Location::new(&file, at..file.text.len()), "what");
-        let text = render(&error.at(Location::new(&file, 0..1), "first"), false);
+        let text = render(&error.at(Location::new(&file, 0..1), "first"));
         let lines: Vec<_> = text.lines().collect();
         assert_eq!(lines[..3], ["error[io]: no", " --> main.tf.json:2:30002", "  |"], "{text}");
         let shown = lines.iter().find_map(|line| line.strip_prefix("2 | ...")).unwrap_or_default();
@@ -170,7 +180,7 @@ mod tests {
         list.push(at(&other, 0));
         list.extend((0..101).map(|line| Diagnostic { severity: Severity::Warning, ..at(&file, line) }));
         list.extend(vec![Diagnostic::error(Code::Io, "nowhere"); 101]);
-        let texts = render_all(&list, false);
+        let texts = render_all(&list, &Invocation::new(None), PLAIN);
         assert_eq!(texts.len(), 100 + 1 + 100 + 101 + 2);
         assert!(texts[99].contains("main.tf:100:1") && texts[100].contains("other.tf:1:1"), "{texts:#?}");
         let ends =

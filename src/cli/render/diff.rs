@@ -1,16 +1,15 @@
 //! What `diff` says: one line per provider, one line per provider of a single file, and the difference line by line.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use provlock::dialect::Dialect;
-use provlock::hash::{Hash, HashScheme};
-use provlock::lockfile::{Change, Direction, LockDiff, LockedProvider, Locks, ProviderDiff, Step};
+use provlock::hash::Hash;
+use provlock::lockfile::{LockDiff, LockedProvider, Locks};
 use sha2::{Digest as _, Sha256};
 
-use super::style::{Color, count, paint, printable};
-use crate::cli::ui::{Ui, Verbosity};
+use super::row::{Action, HashCounts, Row};
+use super::style::{Color, TextStyle, count, paint, printable};
 
 /// Two versions of a lock file, compared.
 pub(crate) struct FileDiff {
@@ -20,24 +19,26 @@ pub(crate) struct FileDiff {
     pub(crate) difference: LockDiff,
 }
 
-/// The schemes that are counted, with their names.
-pub(super) const SCHEMES: [(HashScheme, &str); 3] =
-    [(HashScheme::H1, "h1"), (HashScheme::Zh, "zh"), (HashScheme::Unknown, "other")];
+impl FileDiff {
+    /// The rows of all providers.
+    pub(crate) fn rows(&self) -> impl Iterator<Item = Row> {
+        self.difference.providers.iter().map(|provider| Row::new(provider, self.dialect))
+    }
+}
 
-/// The lines for stdout, grouped by file. Unchanged providers are shown when more was asked for.
-pub(crate) fn render(files: &[FileDiff], ui: &Ui) -> String {
-    let all = ui.verbosity >= Verbosity::Verbose;
+/// The lines for stdout, grouped by file.
+pub(crate) fn render(files: &[FileDiff], style: TextStyle) -> String {
     let mut text = String::new();
     for file in files {
-        let shown: Vec<_> = file.difference.providers.iter().filter(|p| all || p.change != Change::Unchanged).collect();
-        if shown.is_empty() {
+        let rows = file.rows().filter(|row| style.verbose || row.action != Action::Unchanged);
+        let lines: Vec<_> = rows.map(|row| Line::new(&row)).collect();
+        if lines.is_empty() {
             continue;
         }
-        let rows: Vec<_> = shown.into_iter().map(|provider| Row::new(provider, file.dialect)).collect();
         let _ = writeln!(text, "{}", printable(&file.path.display().to_string()));
-        let width = |cell: fn(&Row) -> &String| rows.iter().map(|row| cell(row).chars().count()).max().unwrap_or(0);
-        let widths = [width(|row| &row.name), width(|row| &row.version), width(|row| &row.step)];
-        text.extend(rows.iter().map(|row| row.line(widths, ui.stdout_color) + "\n"));
+        let width = |cell: fn(&Line) -> &String| lines.iter().map(|line| cell(line).chars().count()).max().unwrap_or(0);
+        let widths = [width(|line| &line.name), width(|line| &line.version), width(|line| &line.step)];
+        text.extend(lines.iter().map(|line| line.render(widths, style.color) + "\n"));
     }
     text
 }
@@ -49,9 +50,8 @@ pub(crate) fn no_difference(files: usize, bytes_differ: bool) -> String {
 }
 
 /// One provider's line, in columns.
-struct Row {
-    symbol: &'static str,
-    color: Color,
+struct Line {
+    symbol: (&'static str, Color),
     name: String,
     version: String,
     /// How the version moved; may be empty.
@@ -59,112 +59,32 @@ struct Row {
     details: String,
 }
 
-impl Row {
-    fn new(provider: &ProviderDiff, dialect: Dialect) -> Self {
-        let (symbol, color) = match provider.change {
-            _ if replaced(provider).is_some() => ("!", Color::Red),
-            Change::Added => ("+", Color::Green),
-            Change::Changed => ("~", Color::Yellow),
-            Change::Removed => ("-", Color::Red),
-            Change::Unchanged => ("=", Color::Dim),
-        };
-        let name = printable(&provider.address.short(dialect));
-        let details = printable(&details(provider).join("; "));
-        Self { symbol, color, name, version: versions(provider), step: step(provider).unwrap_or_default(), details }
+impl Line {
+    fn new(row: &Row) -> Self {
+        let symbol = if row.replaced.is_some() { ("!", Color::Red) } else { row.action.symbol() };
+        let step = row.version_change.map(|change| change.to_string()).unwrap_or_default();
+        // A warning first, then what else changed.
+        let details = row.replaced.clone().into_iter().chain(constraints(row)).chain(row.hash_changes());
+        let details = printable(&details.collect::<Vec<_>>().join("; "));
+        Self { symbol, name: printable(&row.name), version: row.versions(), step, details }
     }
 
-    fn line(&self, [name, version, step]: [usize; 3], color: bool) -> String {
+    fn render(&self, [name, version, step]: [usize; 3], color: bool) -> String {
         let step = if self.step.is_empty() { String::new() } else { format!("{:step$}   ", self.step) };
-        let symbol = paint(color, self.color, self.symbol);
+        let symbol = paint(color, self.symbol.1, self.symbol.0);
         let line = format!("  {symbol} {:name$}   {:version$}   {step}{}", self.name, self.version, self.details);
         line.trim_end().to_owned()
     }
 }
 
-/// `5.60.0 → 5.82.2`, or the only version that there is.
-pub(super) fn versions(provider: &ProviderDiff) -> String {
-    let text = |entry: &Option<LockedProvider>| entry.as_ref().map(|entry| entry.version.to_string());
-    match (text(&provider.old), text(&provider.new)) {
-        (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
-        (old, new) => new.or(old).unwrap_or_default(),
-    }
-}
-
-/// `minor`, `major downgrade`; none when the version stayed.
-pub(super) fn step(provider: &ProviderDiff) -> Option<String> {
-    let moved = provider.version_move()?;
-    let step = step_name(moved.step);
-    Some(match moved.direction {
-        Direction::Upgrade => step.to_owned(),
-        Direction::Downgrade => format!("{step} downgrade"),
-    })
-}
-
-pub(super) fn step_name(step: Step) -> &'static str {
-    match step {
-        Step::Major => "major",
-        Step::Minor => "minor",
-        Step::Patch => "patch",
-    }
-}
-
-/// What else changed: a warning first, then constraints and hashes.
-fn details(provider: &ProviderDiff) -> Vec<String> {
-    replaced(provider).into_iter().chain(constraints(provider)).chain(hashes(provider)).collect()
-}
-
-/// Hashes that took the place of others while the version stayed: the release was replaced, or somebody changed the file.
-pub(super) fn replaced(provider: &ProviderDiff) -> Option<String> {
-    if provider.hashes_replaced() {
-        return Some("hashes replaced under the same version".to_owned());
-    }
-    provider.zh_replaced().map(|removed| format!("{removed} zh replaced under the same version"))
-}
-
 /// `constraints ~> 4.0 → ~> 5.0`
-fn constraints(provider: &ProviderDiff) -> Option<String> {
-    let (Some(old), Some(new)) = (&provider.old, &provider.new) else { return None };
-    let (old, new) = (old.constraints.to_string(), new.constraints.to_string());
-    match (old.as_str(), new.as_str()) {
-        _ if old == new => None,
-        (_, "") => Some(format!("constraints {old} removed")),
-        ("", _) => Some(format!("constraints {new}")),
-        _ => Some(format!("constraints {old} → {new}")),
+fn constraints(row: &Row) -> Option<String> {
+    match (row.constraints.old.as_deref()?, row.constraints.new.as_deref()?) {
+        (old, new) if old == new => None,
+        (old, "") => Some(format!("constraints {old} removed")),
+        ("", new) => Some(format!("constraints {new}")),
+        (old, new) => Some(format!("constraints {old} → {new}")),
     }
-}
-
-/// How many hashes an entry has or how their number changed; for the same version also which way.
-pub(super) fn hashes(provider: &ProviderDiff) -> Option<String> {
-    let (old, new) = match (&provider.old, &provider.new) {
-        (Some(old), Some(new)) => (old, new),
-        (None, Some(new)) => return Some(hash_counts(&new.hashes)),
-        _ => return None,
-    };
-    let of_scheme = |(scheme, name): (HashScheme, &str)| {
-        let counts = |hash: &&Hash| hash.scheme() == scheme;
-        let removed = old.hashes.difference(&new.hashes).filter(counts).count();
-        let added = new.hashes.difference(&old.hashes).filter(counts).count();
-        let (before, after) = (counted(&old.hashes, scheme), counted(&new.hashes, scheme));
-        if old.version == new.version && added > 0 && removed > 0 {
-            Some(format!("{name} {added} added, {removed} removed"))
-        } else {
-            (before != after).then(|| format!("{name} {before} → {after}"))
-        }
-    };
-    let changes: Vec<_> = SCHEMES.into_iter().filter_map(of_scheme).collect();
-    (!changes.is_empty()).then(|| changes.join(", "))
-}
-
-pub(super) fn counted(hashes: &BTreeSet<Hash>, scheme: HashScheme) -> usize {
-    hashes.iter().filter(|hash| hash.scheme() == scheme).count()
-}
-
-/// `2 h1, 15 zh`
-pub(super) fn hash_counts(hashes: &BTreeSet<Hash>) -> String {
-    let counts = SCHEMES.into_iter().map(|(scheme, name)| (counted(hashes, scheme), name));
-    let counts: Vec<_> =
-        counts.filter(|(number, _)| *number > 0).map(|(number, name)| format!("{number} {name}")).collect();
-    if counts.is_empty() { "no hashes".to_owned() } else { counts.join(", ") }
 }
 
 /// One line per provider, for `git diff`. The line differs whenever the entry does: it ends with the start of a checksum
@@ -175,7 +95,7 @@ pub(crate) fn summary(locks: &Locks) -> String {
             text if text.is_empty() => String::new(),
             text => format!("  {text}"),
         };
-        let hashes = match hash_counts(&provider.hashes) {
+        let hashes = match HashCounts::of(&provider.hashes).to_string() {
             counts if provider.hashes.is_empty() => counts,
             counts => format!("{counts}  #{}", checksum(&provider.hashes)),
         };
@@ -184,7 +104,7 @@ pub(crate) fn summary(locks: &Locks) -> String {
     locks.iter().map(line).collect()
 }
 
-fn checksum(hashes: &BTreeSet<Hash>) -> String {
+fn checksum<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> String {
     let mut digest = Sha256::new();
     for hash in hashes {
         // A line break cannot make two lists look like one: it is doubled where a hash holds one.

@@ -1,22 +1,32 @@
 //! Findings as annotations of a GitHub workflow: commands that the runner reads from the output of a step.
 
-use super::help;
 use std::path::Path;
 
 use provlock::diagnostic::{Diagnostic, Severity};
 
+use super::help::Invocation;
 use super::style::printable;
-use super::verify::{CheckedRoot, repository_path};
+use super::verify::{CheckedRoot, RepositoryPaths};
 
 /// One line for each finding, and for each thing that could not be checked.
-pub(crate) fn annotations(roots: &[CheckedRoot], errors: &[Diagnostic], current_directory: &Path) -> String {
+pub(crate) fn annotations(
+    roots: &[CheckedRoot],
+    errors: &[Diagnostic],
+    paths: &RepositoryPaths<'_>,
+    invocation: &Invocation,
+) -> String {
     let findings = roots.iter().flat_map(|root| root.findings.iter().map(|finding| (finding, Some(&*root.lock_path))));
     let errors = errors.iter().map(|error| (error, None));
-    findings.chain(errors).map(|(finding, path)| annotation(finding, path, current_directory)).collect()
+    findings.chain(errors).map(|(finding, path)| annotation(finding, path, paths, invocation)).collect()
 }
 
 /// `path` is the file that stands for a finding without a place.
-fn annotation(finding: &Diagnostic, path: Option<&Path>, current_directory: &Path) -> String {
+fn annotation(
+    finding: &Diagnostic,
+    path: Option<&Path>,
+    paths: &RepositoryPaths<'_>,
+    invocation: &Invocation,
+) -> String {
     let kind = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -24,7 +34,7 @@ fn annotation(finding: &Diagnostic, path: Option<&Path>, current_directory: &Pat
     let place = finding.labels.first().map(|label| &label.location);
     let mut properties = Vec::new();
     if let Some(path) = place.map(provlock::diagnostic::Location::path).or(path) {
-        properties.push(("file", repository_path(path, current_directory)));
+        properties.push(("file", paths.shown(path)));
     }
     if let Some(place) = place {
         let (line, column) = place.line_column();
@@ -32,7 +42,7 @@ fn annotation(finding: &Diagnostic, path: Option<&Path>, current_directory: &Pat
     }
     properties.push(("title", finding.code.to_string()));
     let properties: Vec<_> = properties.iter().map(|(key, value)| format!("{key}={}", property(value))).collect();
-    let help = finding.help.iter().map(|help| format!("help: {}", help::text(help)));
+    let help = finding.help.iter().map(|help| format!("help: {}", invocation.help(help)));
     let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.notes.clone()).chain(help).collect();
     format!("::{kind} {}::{}\n", properties.join(","), data(&printable(&lines.join("\n"))))
 }
@@ -71,7 +81,8 @@ mod tests {
             entries: 1,
             platforms: None,
         };
-        let text = annotations(&[root], &[], Path::new("/nowhere"));
+        let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
+        let text = annotations(&[root], &[], &paths, &Invocation::new(None));
         let expected = "::warning file=a%2Cb%3Ac/.terraform.lock.hcl,line=2,col=3,title=downgrade\
                         ::50%25 off\\r%0A::error::boo%0Ahelp: run this\n";
         assert_eq!(text, expected);

@@ -1,8 +1,15 @@
 //! Help as one line of text: commands quoted so that they can be pasted into the user's shell.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{CommandArgument, CommandLine, Help, HelpPart};
+
+/// How the program was started. Commands in help repeat it, so that they mean the same where a user pastes them.
+pub(crate) struct Invocation {
+    /// The directory of `-C`, which the directories of commands are relative to; `.` without.
+    directory: PathBuf,
+    shell: Shell,
+}
 
 /// The shells that commands are quoted for.
 #[derive(Clone, Copy)]
@@ -16,17 +23,20 @@ impl Shell {
     const CURRENT: Self = if cfg!(windows) { Self::PowerShell } else { Self::Posix };
 }
 
-/// Help as it is shown. Commands start with the program's name and change to their directory.
-pub(crate) fn text(help: &Help) -> String {
-    text_for(help, Shell::CURRENT)
-}
+impl Invocation {
+    /// Started with `-C` and its directory, or without.
+    pub(crate) fn new(chdir: Option<&Path>) -> Self {
+        Self { directory: chdir.unwrap_or(Path::new(".")).to_owned(), shell: Shell::CURRENT }
+    }
 
-fn text_for(help: &Help, shell: Shell) -> String {
-    let part = |part: &HelpPart| match part {
-        HelpPart::Text(text) => text.clone(),
-        HelpPart::Command(command) => command_line(command, shell),
-    };
-    help.parts().iter().map(part).collect()
+    /// Help as it is shown. Commands start with the program's name and change to their directory.
+    pub(crate) fn help(&self, help: &Help) -> String {
+        let part = |part: &HelpPart| match part {
+            HelpPart::Text(text) => text.clone(),
+            HelpPart::Command(command) => command_line(&command.clone().in_directory(&self.directory), self.shell),
+        };
+        help.parts().iter().map(part).collect()
+    }
 }
 
 fn command_line(command: &CommandLine, shell: Shell) -> String {
@@ -71,26 +81,26 @@ fn quoted(word: &str, shell: Shell) -> String {
 mod tests {
     use super::*;
 
+    fn posix(directory: &str) -> Invocation {
+        Invocation { directory: PathBuf::from(directory), shell: Shell::Posix }
+    }
+
     #[test]
     fn commands_stand_among_words() {
         let help = Help::text("wait: ").and_command(["lock"]).and_text(", or ").and_command(["diff", "--git", "a b"]);
-        assert_eq!(text(&help), "wait: provlock lock, or provlock diff --git 'a b'");
+        assert_eq!(posix(".").help(&help), "wait: provlock lock, or provlock diff --git 'a b'");
     }
 
     #[test]
     fn a_command_changes_to_its_directory() {
         let help = Help::command(CommandLine::from(["lock"]).in_directory(Path::new("a")));
-        let joined = Path::new("live").join("a");
-        assert_eq!(
-            text_for(&help.in_directory(Path::new("live")), Shell::Posix),
-            format!("provlock -C {} lock", quoted(&joined.display().to_string(), Shell::Posix))
-        );
+        let joined = Path::new("live").join("a").display().to_string();
+        assert_eq!(posix("live").help(&help), format!("provlock -C {} lock", quoted(&joined, Shell::Posix)));
+        assert_eq!(posix("live").help(&Help::command(["lock"])), "provlock -C live lock");
     }
 
     #[test]
     fn hostile_names_stay_one_word() {
-        let shown =
-            |directory: &str, shell| text_for(&Help::command(["lock"]).in_directory(Path::new(directory)), shell);
         for (directory, posix, power_shell) in [
             ("my dir; x", "'my dir; x'", "'my dir; x'"),
             ("it's", "'it'\\''s'", "'it''s'"),
@@ -100,10 +110,12 @@ mod tests {
             ("-rf", "./-rf", "./-rf"),
             ("-C x", "'./-C x'", "'./-C x'"),
         ] {
-            assert_eq!(shown(directory, Shell::Posix), format!("provlock -C {posix} lock"));
-            assert_eq!(shown(directory, Shell::PowerShell), format!("provlock -C {power_shell} lock"));
+            for (shell, expected) in [(Shell::Posix, posix), (Shell::PowerShell, power_shell)] {
+                let invocation = Invocation { directory: PathBuf::from(directory), shell };
+                assert_eq!(invocation.help(&Help::command(["lock"])), format!("provlock -C {expected} lock"));
+            }
         }
         let help = Help::command(CommandLine::from(["merge"]).path("-x"));
-        assert_eq!(text_for(&help, Shell::Posix), "provlock merge ./-x");
+        assert_eq!(posix(".").help(&help), "provlock merge ./-x");
     }
 }

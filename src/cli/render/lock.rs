@@ -3,87 +3,72 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
-use provlock::hash::{Hash, HashScheme};
-use provlock::lockfile::{Change, LockedProvider};
+use provlock::lockfile::Change;
 use provlock::ops::ProviderReport;
 use provlock::platform::Platform;
 use provlock::workspace::Locked;
 
-use super::diff::hash_counts;
-use super::style::{Color, bytes, count, paint};
-use crate::cli::ui::{Ui, Verbosity};
+use super::row::{Action, HashCounts, Row};
+use super::style::{Color, TextStyle, bytes, count, count_hashes, enumerate, paint};
 
 /// What is said of a root module that was locked.
 pub(crate) struct Report<'a>(pub(crate) &'a Locked<'a>);
 
 /// One provider's line, in columns.
-struct Row {
-    symbol: &'static str,
-    color: Color,
+struct Line {
+    symbol: (&'static str, Color),
     cells: [String; 4],
 }
 
 impl Report<'_> {
     /// The lines for stderr.
-    pub(crate) fn lines(&self, ui: &Ui) -> Vec<String> {
+    pub(crate) fn lines(&self, style: TextStyle) -> Vec<String> {
         let downloaded = if self.0.changed { downloaded(&[self.0]) } else { String::new() };
-        self.rows(ui).into_iter().chain([self.summary() + &downloaded]).collect()
+        self.rows(style).into_iter().chain([self.summary() + &downloaded]).collect()
     }
 
-    fn rows(&self, ui: &Ui) -> Vec<String> {
+    fn rows(&self, style: TextStyle) -> Vec<String> {
         let shown = |report: &&ProviderReport| {
             let unchanged = report.difference.change == Change::Unchanged;
-            !unchanged || ui.verbosity >= Verbosity::Verbose || !report.required
+            !unchanged || style.verbose || !report.required
         };
-        let rows: Vec<Row> = self.0.outcome.providers.iter().filter(shown).map(|report| self.row(report)).collect();
+        let rows: Vec<Line> = self.0.outcome.providers.iter().filter(shown).map(|report| self.line(report)).collect();
         let width = |column: usize| rows.iter().map(|row| row.cells[column].chars().count()).max().unwrap_or(0);
         let widths = [width(0), width(1), width(2), 0];
-        let line = |row: &Row| {
+        let line = |row: &Line| {
             let cells = row.cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
             let cells: Vec<_> = cells.collect();
-            format!("  {} {}", paint(ui.color, row.color, row.symbol), cells.join("   ")).trim_end().to_owned()
+            format!("  {} {}", paint(style.color, row.symbol.1, row.symbol.0), cells.join("   ")).trim_end().to_owned()
         };
         rows.iter().map(line).collect()
     }
 
     /// [`Report::lines`] below the name of the root module, without what was downloaded for all of them; none if nothing changed, unless more is to be said.
-    pub(crate) fn lines_of_many(&self, ui: &Ui) -> Vec<String> {
-        if !self.0.changed && ui.verbosity < Verbosity::Verbose {
+    pub(crate) fn lines_of_many(&self, style: TextStyle) -> Vec<String> {
+        if !self.0.changed && !style.verbose {
             return Vec::new();
         }
         let heading = format!("{}:", self.0.member.workspace.root.display());
-        [heading].into_iter().chain(self.rows(ui)).chain([self.summary()]).collect()
+        [heading].into_iter().chain(self.rows(style)).chain([self.summary()]).collect()
     }
 
     /// Whether an entry was written that can only be sure to fit one platform.
     pub(crate) fn has_written_for_one_platform(&self) -> bool {
         let is_for_one = |report: &ProviderReport| {
             let hashes = report.difference.new.iter().flat_map(|provider| &provider.hashes);
-            let h1 = hashes.filter(|hash| hash.scheme() == HashScheme::H1).count();
+            let h1 = HashCounts::of(hashes).h1;
             report.difference.change != Change::Unchanged && h1 == 1
         };
         self.0.changed && self.0.written && self.0.outcome.providers.iter().any(is_for_one)
     }
 
-    fn row(&self, report: &ProviderReport) -> Row {
-        let difference = &report.difference;
-        let (symbol, color) = match difference.change {
-            Change::Added => ("+", Color::Green),
-            Change::Changed => ("~", Color::Yellow),
-            Change::Removed => ("-", Color::Red),
-            Change::Unchanged => ("=", Color::Dim),
-        };
-        let version =
-            |provider: &Option<LockedProvider>| provider.as_ref().map(|provider| provider.version.to_string());
-        let version = match (version(&difference.old), version(&difference.new)) {
-            (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
-            (old, new) => new.or(old).unwrap_or_default(),
-        };
+    fn line(&self, report: &ProviderReport) -> Line {
+        let row = Row::new(&report.difference, self.0.member.workspace.dialect);
         let authentication: BTreeSet<String> =
             report.packages.values().map(|package| package.authentication.to_string()).collect();
         let authentication = authentication.into_iter().collect::<Vec<_>>().join("; ");
-        let name = difference.address.short(self.0.member.workspace.dialect);
-        Row { symbol, color, cells: [name, version, authentication, what_changed(report)] }
+        let (versions, changes) = (row.versions(), what_changed(report, &row));
+        Line { symbol: row.action.symbol(), cells: [row.name, versions, authentication, changes] }
     }
 
     fn summary(&self) -> String {
@@ -145,7 +130,7 @@ pub(crate) fn root_modules(parts: [(usize, &str); 2], failed: usize) -> String {
 }
 
 /// The last column: where the entry came from, and what is new in it.
-fn what_changed(report: &ProviderReport) -> String {
+fn what_changed(report: &ProviderReport, row: &Row) -> String {
     let mut parts = Vec::new();
     let reported = report.packages.values().filter(|package| package.reported).count();
     if reported > 0 {
@@ -155,56 +140,38 @@ fn what_changed(report: &ProviderReport) -> String {
     if let Some(origin) = &report.carried_over_from {
         parts.push(format!("version taken over from {origin}, without its hashes"));
     }
-    match (&report.difference.old, &report.difference.new) {
-        (Some(old), Some(new)) if old.version == new.version => {
-            parts.extend(hash_changes(report, &old.hashes, &new.hashes));
-            if old.constraints != new.constraints {
-                parts.push(format!("constraints {}", shown_or(&new.constraints.to_string(), "removed")));
-            }
+    if row.action != Action::Added && row.keeps_version() {
+        parts.extend(hash_changes(report, row));
+        if let Some(constraints) = row.constraints.new.as_ref().filter(|new| row.constraints.old.as_ref() != Some(new))
+        {
+            parts.push(format!("constraints {}", if constraints.is_empty() { "removed" } else { constraints }));
         }
-        (_, Some(new)) => parts.push(hash_counts(&new.hashes)),
-        (_, None) => {}
+    } else {
+        parts.extend(row.hash_counts.new.map(|counts| counts.to_string()));
     }
-    if !report.required && report.difference.change != Change::Removed {
+    if !report.required && row.action != Action::Removed {
         parts.push("not required by the configuration; --prune removes it".to_owned());
     }
     parts.join(", ")
 }
 
 /// `h1 for darwin_arm64 added`, and how many other hashes came or went.
-fn hash_changes(report: &ProviderReport, old: &BTreeSet<Hash>, new: &BTreeSet<Hash>) -> Vec<String> {
-    let added: BTreeSet<&Hash> = new.difference(old).collect();
-    let packages = report.packages.iter().filter(|(_, package)| added.contains(&package.h1));
+fn hash_changes(report: &ProviderReport, row: &Row) -> Vec<String> {
+    let added: BTreeSet<&str> = row.hashes.added.iter().map(String::as_str).collect();
+    let packages = report.packages.iter().filter(|(_, package)| added.contains(package.h1.as_str()));
     let platforms: Vec<String> = packages.clone().map(|(platform, _)| platform.to_string()).collect();
-    let named: BTreeSet<&Hash> = packages.map(|(_, package)| &package.h1).collect();
+    let named: BTreeSet<&str> = packages.map(|(_, package)| package.h1.as_str()).collect();
     let mut parts = Vec::new();
     if !platforms.is_empty() {
         parts.push(format!("h1 for {} added", enumerate(&platforms)));
     }
-    let rest = added.difference(&named).count();
+    let rest = added.len() - named.len();
     if rest > 0 {
         parts.push(format!("{} added", count_hashes(rest)));
     }
-    let removed = old.difference(new).count();
+    let removed = row.hashes.removed.len();
     if removed > 0 {
         parts.push(format!("{} removed", count_hashes(removed)));
     }
     parts
-}
-
-pub(super) fn count_hashes(number: usize) -> String {
-    if number == 1 { "1 hash".to_owned() } else { format!("{number} hashes") }
-}
-
-fn shown_or(text: &str, otherwise: &str) -> String {
-    if text.is_empty() { otherwise.to_owned() } else { text.to_owned() }
-}
-
-/// `a, b and c`
-pub(super) fn enumerate(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }

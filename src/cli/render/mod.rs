@@ -1,13 +1,13 @@
-//! Reports as text, JSON, SARIF and annotations.
+//! Reports as text, Markdown, JSON, SARIF and annotations: functions from values to text.
 
 pub(crate) mod diagnostics;
 pub(crate) mod diff;
-pub(crate) mod diff_json;
-pub(crate) mod diff_markdown;
 pub(crate) mod github;
 pub(crate) mod help;
 pub(crate) mod json;
 pub(crate) mod lock;
+pub(crate) mod markdown;
+pub(crate) mod row;
 pub(crate) mod sarif;
 pub(crate) mod style;
 pub(crate) mod upgrade;

@@ -1,6 +1,5 @@
 //! Findings as SARIF 2.1.0, the exchange format of static analysis tools.
 
-use super::help;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -8,15 +7,21 @@ use provlock::diagnostic::{Code, Diagnostic, Label, Location, Severity};
 use provlock::ops::verify::CODES;
 use serde_json::{Value, json};
 
-use super::verify::{CheckedRoot, repository_path};
+use super::help::Invocation;
+use super::verify::{CheckedRoot, RepositoryPaths};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// A log with one run. What could not be checked is a notification, and the run is then not successful.
-pub(crate) fn log(roots: &[CheckedRoot], errors: &[Diagnostic], current_directory: &Path) -> String {
+pub(crate) fn log(
+    roots: &[CheckedRoot],
+    errors: &[Diagnostic],
+    paths: &RepositoryPaths<'_>,
+    invocation: &Invocation,
+) -> String {
     let results: Vec<_> = roots
         .iter()
-        .flat_map(|root| root.findings.iter().map(|finding| result(finding, &root.lock_path, current_directory)))
+        .flat_map(|root| root.findings.iter().map(|finding| result(finding, &root.lock_path, paths, invocation)))
         .collect();
     let notification = |error: &Diagnostic| json!({ "level": "error", "message": { "text": error.message }, "descriptor": { "id": error.code.as_str() } });
     let log = json!({
@@ -43,14 +48,14 @@ fn rule(code: Code) -> Value {
     json!({ "id": code.as_str(), "shortDescription": { "text": code.summary() } })
 }
 
-fn result(finding: &Diagnostic, lock_path: &Path, current_directory: &Path) -> Value {
+fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, invocation: &Invocation) -> Value {
     let level = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    let help = finding.help.iter().map(|help| format!("help: {}", help::text(help)));
+    let help = finding.help.iter().map(|help| format!("help: {}", invocation.help(help)));
     let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.notes.clone()).chain(help).collect();
-    let file = |path: &Path| json!({ "uri": uri(&repository_path(path, current_directory)) });
+    let file = |path: &Path| json!({ "uri": uri(&paths.shown(path)) });
     let place = |location: &Location| json!({ "artifactLocation": file(location.path()), "region": region(location) });
     let (first, others) = match &finding.labels[..] {
         [] => (json!({ "artifactLocation": file(lock_path) }), &[][..]),

@@ -1,6 +1,14 @@
-//! Colours. They only add: every text means the same without them.
+//! How text looks. Colours only add: every text means the same without them.
 
 use std::fmt::Display;
+
+/// How text looks, and how much of it there is.
+#[derive(Clone, Copy)]
+pub(crate) struct TextStyle {
+    pub(crate) color: bool,
+    /// Whether what is unchanged is shown, too.
+    pub(crate) verbose: bool,
+}
 
 /// Wraps `text` in an ANSI colour when `enabled`.
 pub(crate) fn paint(enabled: bool, color: Color, text: impl Display) -> String {
@@ -19,6 +27,20 @@ pub(crate) enum Color {
 /// `1 provider`, `2 providers`
 pub(crate) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// `1 hash`, `2 hashes`
+pub(crate) fn count_hashes(number: usize) -> String {
+    if number == 1 { "1 hash".to_owned() } else { format!("{number} hashes") }
+}
+
+/// `a, b and c`
+pub(crate) fn enumerate(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
 }
 
 /// Bytes in binary units, as in `118.4 MiB`.

@@ -9,9 +9,8 @@ use provlock::settings::PlatformSelection;
 use provlock::workspace::DialectReason;
 
 use super::diagnostics;
-use super::lock::enumerate;
-use super::style::count;
-use crate::cli::git;
+use super::help::Invocation;
+use super::style::{TextStyle, count, enumerate};
 
 /// A root module, and what was found in it.
 pub(crate) struct CheckedRoot {
@@ -27,9 +26,10 @@ pub(crate) struct CheckedRoot {
 }
 
 /// The findings as text, with a blank line behind each.
-pub(crate) fn findings(roots: &[CheckedRoot], color: bool) -> String {
+pub(crate) fn findings(roots: &[CheckedRoot], invocation: &Invocation, style: TextStyle) -> String {
     let findings = roots.iter().flat_map(|root| &root.findings);
-    diagnostics::render_all(findings, color).into_iter().flat_map(|text| [text, "\n\n".to_owned()]).collect()
+    let texts = diagnostics::render_all(findings, invocation, style);
+    texts.into_iter().flat_map(|text| [text, "\n\n".to_owned()]).collect()
 }
 
 /// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`
@@ -87,17 +87,26 @@ fn files(root: &CheckedRoot) -> BTreeSet<&Path> {
         .collect()
 }
 
-/// A path as a service that shows the repository knows it: from the top of the repository, with slashes.
-pub(crate) fn repository_path(path: &Path, current_directory: &Path) -> String {
-    let absolute = current_directory.join(path);
-    let mut clean = PathBuf::new();
-    for component in absolute.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => _ = clean.pop(),
-            other => clean.push(other),
+/// How paths are shown to a service that shows the repository.
+pub(crate) struct RepositoryPaths<'a> {
+    pub(crate) current_directory: &'a Path,
+    /// The top of the repository; none outside of one.
+    pub(crate) top: Option<&'a Path>,
+}
+
+impl RepositoryPaths<'_> {
+    /// A path from the top of the repository, with slashes.
+    pub(crate) fn shown(&self, path: &Path) -> String {
+        let absolute = self.current_directory.join(path);
+        let mut clean = PathBuf::new();
+        for component in absolute.components() {
+            match component {
+                Component::CurDir => {}
+                Component::ParentDir => _ = clean.pop(),
+                other => clean.push(other),
+            }
         }
+        let below = self.top.and_then(|top| clean.strip_prefix(top).ok()).unwrap_or(path);
+        below.display().to_string().replace('\\', "/")
     }
-    let below = git::top(current_directory).and_then(|top| clean.strip_prefix(top).ok()).unwrap_or(path);
-    below.display().to_string().replace('\\', "/")
 }

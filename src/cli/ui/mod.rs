@@ -6,77 +6,72 @@ use std::borrow::Borrow;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 
-use clap::ValueEnum;
-use provlock::diagnostic::{Code, Diagnostic};
+use provlock::diagnostic::Diagnostic;
 
 pub(crate) use progress::Downloads;
 
-use super::render::{diagnostics, json};
-
-/// When to use colour: `auto` means on a terminal, unless `NO_COLOR` is set.
-// The variants have no documentation, so that `--help` lists them on one line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ColorChoice {
-    Auto,
-    Always,
-    Never,
-}
-
-/// How much is said on stderr.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Verbosity {
-    Quiet,
-    Normal,
-    Verbose,
-}
+use super::args::{ColorChoice, OutputFormat, Verbosity};
+use super::render::diagnostics;
+use super::render::help::Invocation;
+use super::render::style::TextStyle;
 
 /// Where everything is printed.
 pub(crate) struct Ui {
-    pub(crate) json: bool,
-    pub(crate) verbosity: Verbosity,
-    /// Whether stderr is coloured.
-    pub(crate) color: bool,
-    /// Whether text on stdout is coloured.
-    pub(crate) stdout_color: bool,
+    /// How the result is printed.
+    pub(crate) format: OutputFormat,
+    /// What commands in help repeat.
+    pub(crate) invocation: Invocation,
+    /// How text on stdout looks.
+    pub(crate) stdout_style: TextStyle,
+    /// How text on stderr looks.
+    pub(crate) stderr_style: TextStyle,
+    verbosity: Verbosity,
     /// Why something could not be printed on stdout.
-    unprinted: OnceLock<std::io::Error>,
+    stdout_error: OnceLock<std::io::Error>,
 }
 
 impl Ui {
-    /// `json` says whether errors, too, are data.
-    pub(crate) fn new(verbosity: Verbosity, color: ColorChoice, json: bool) -> Self {
+    pub(crate) fn new(verbosity: Verbosity, color: ColorChoice, format: OutputFormat, invocation: Invocation) -> Self {
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let is_colored = |terminal: bool| match color {
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-            ColorChoice::Auto => terminal && !no_color,
+        let style = |is_terminal: bool| TextStyle {
+            color: match color {
+                ColorChoice::Always => true,
+                ColorChoice::Never => false,
+                ColorChoice::Auto => is_terminal && !no_color,
+            },
+            verbose: verbosity >= Verbosity::Verbose,
         };
         Self {
-            json,
+            format,
+            invocation,
+            stdout_style: style(std::io::stdout().is_terminal()),
+            stderr_style: style(std::io::stderr().is_terminal()),
             verbosity,
-            color: is_colored(std::io::stderr().is_terminal()),
-            stdout_color: is_colored(std::io::stdout().is_terminal()),
-            unprinted: OnceLock::new(),
+            stdout_error: OnceLock::new(),
         }
     }
 
-    /// Prints data. Whether that failed is found by [`Ui::unprinted`] in the end.
+    /// Whether the result, and what stops a command, is printed as JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.format == OutputFormat::Json
+    }
+
+    /// Prints data. Whether that failed is found by [`Ui::take_stdout_error`] in the end.
     pub(crate) fn print(&self, text: &str) {
         self.print_bytes(text.as_bytes());
     }
 
-    /// [`Ui::print`] for what may be no text.
+    /// [`Ui::print`] for what may not be text.
     pub(crate) fn print_bytes(&self, bytes: &[u8]) {
         let mut stdout = std::io::stdout().lock();
         if let Err(error) = stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-            let _ = self.unprinted.set(error);
+            let _ = self.stdout_error.set(error);
         }
     }
 
     /// The error when data could not be printed. A reader that closed the pipe has seen enough; that is none.
-    pub(crate) fn unprinted(&self) -> Option<Diagnostic> {
-        let error = self.unprinted.get().filter(|error| error.kind() != ErrorKind::BrokenPipe)?;
-        Some(Diagnostic::error(Code::Io, format!("cannot write to stdout: {error}")))
+    pub(crate) fn take_stdout_error(&mut self) -> Option<std::io::Error> {
+        self.stdout_error.take().filter(|error| error.kind() != ErrorKind::BrokenPipe)
     }
 
     /// Prints one line of status.
@@ -87,40 +82,27 @@ impl Ui {
     /// Prints lines of status that belong together.
     pub(crate) fn status_lines<T: Borrow<str>>(&self, lines: &[T]) {
         if self.verbosity >= Verbosity::Normal {
-            print_status(lines);
+            print_lines(lines);
         }
     }
 
     /// Prints one line of status that only those who ask for it see.
-    pub(crate) fn detail(&self, line: &str) {
+    pub(crate) fn verbose(&self, line: &str) {
         if self.verbosity >= Verbosity::Verbose {
-            print_status(&[line]);
+            print_lines(&[line]);
         }
     }
 
     /// Shows what the user should know.
     pub(crate) fn warn(&self, warnings: &[Diagnostic]) {
         if self.verbosity >= Verbosity::Normal {
-            self.show(warnings);
+            self.error(warnings);
         }
     }
 
-    /// Shows what could not be done.
-    pub(crate) fn complain(&self, errors: &[Diagnostic]) {
-        self.show(errors);
-    }
-
-    /// Shows what stopped a command; with `--json` also as data.
-    pub(crate) fn fail(&self, command: &str, errors: &[Diagnostic]) {
-        self.show(errors);
-        if self.json {
-            self.print(&json::failure(command, errors));
-        }
-    }
-
-    /// Shows diagnostics whatever the verbosity.
-    pub(crate) fn show(&self, list: &[Diagnostic]) {
-        print_status(&diagnostics::render_all(list, self.color));
+    /// Shows what could not be done, whatever the verbosity.
+    pub(crate) fn error(&self, errors: &[Diagnostic]) {
+        print_lines(&diagnostics::render_all(errors, &self.invocation, self.stderr_style));
     }
 
     /// Progress on a terminal, nothing elsewhere: what is waited for until the first download, then bars.
@@ -130,9 +112,9 @@ impl Ui {
     }
 }
 
-/// Prints lines on stderr in one go: a program that runs for a thousand root modules says a lot. Who is not there to read
-/// them is told nothing.
-fn print_status<T: Borrow<str>>(lines: &[T]) {
+/// Prints lines on stderr in one go: a program that runs for a thousand root modules says a lot. When nobody is there to
+/// read them, that is no error.
+fn print_lines<T: Borrow<str>>(lines: &[T]) {
     if !lines.is_empty() {
         let text = lines.join("\n") + "\n";
         let _ = std::io::stderr().write_all(text.as_bytes());

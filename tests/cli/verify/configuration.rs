@@ -99,7 +99,7 @@ exit code: 2
 ----- stderr -----
 error[no-configuration]: . holds no configuration (.tf, .tofu, .tf.json or .tofu.json file)
  |
-help: name the root modules, or find all below: provlock verify --recursive
+help: name the root module's directory with -C DIR, or find all root modules below with --recursive
 "#]]);
 }
 

@@ -4,12 +4,9 @@
 
 use std::fmt::Write as _;
 
-use provlock::hash::Hash;
-use provlock::lockfile::{Change, Direction, LockedProvider, ProviderDiff};
-
-use super::diff::{FileDiff, hashes, replaced, step_name};
-use super::lock::count_hashes;
-use super::style::count;
+use super::diff::FileDiff;
+use super::row::{Action, Change, Direction, Row};
+use super::style::{count, count_hashes};
 
 /// GitHub takes 65,536 characters in a comment; the folded hashes are left out of anything near that.
 const LENGTH_LIMIT: usize = 60_000;
@@ -35,77 +32,77 @@ pub(crate) fn render(files: &[FileDiff]) -> String {
 
 fn table(file: &FileDiff) -> String {
     let mut text = "| | Provider | Version | Change | Constraints | Hashes |\n|---|---|---|---|---|---|\n".to_owned();
-    for provider in file.difference.changes() {
+    for row in changes(file) {
         let cells = [
-            symbol(provider).to_owned(),
-            cell(&provider.address.short(file.dialect)),
-            old_and_new(provider, |entry| entry.version.to_string()),
-            change(provider),
-            old_and_new(provider, |entry| entry.constraints.to_string()),
-            hash_cell(provider),
+            symbol(&row).to_owned(),
+            cell(&row.name),
+            old_and_new(&row, &row.version),
+            change(&row),
+            old_and_new(&row, &row.constraints),
+            hash_cell(&row),
         ];
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     }
     text
 }
 
-fn symbol(provider: &ProviderDiff) -> &'static str {
-    match provider.change {
-        _ if replaced(provider).is_some() => "**!**",
-        Change::Added => "**+**",
-        Change::Changed => "**~**",
-        Change::Removed => "**−**",
-        Change::Unchanged => "",
+fn changes(file: &FileDiff) -> impl Iterator<Item = Row> {
+    file.rows().filter(|row| row.action != Action::Unchanged)
+}
+
+fn symbol(row: &Row) -> &'static str {
+    match row.action {
+        _ if row.replaced.is_some() => "**!**",
+        Action::Added => "**+**",
+        Action::Changed => "**~**",
+        Action::Removed => "**−**",
+        Action::Unchanged => "",
     }
 }
 
-fn change(provider: &ProviderDiff) -> String {
-    let Some(moved) = provider.version_move() else {
-        return match provider.change {
-            Change::Added => "added".to_owned(),
-            Change::Removed => "removed".to_owned(),
-            Change::Changed | Change::Unchanged => String::new(),
-        };
-    };
-    match moved.direction {
-        Direction::Upgrade => format!("{} upgrade", step_name(moved.step)),
-        Direction::Downgrade => format!("**{} downgrade**", step_name(moved.step)),
+fn change(row: &Row) -> String {
+    match (row.version_change, row.action) {
+        (Some(change), _) if change.direction == Direction::Upgrade => format!("{change} upgrade"),
+        (Some(change), _) => format!("**{change}**"),
+        (None, Action::Added) => "added".to_owned(),
+        (None, Action::Removed) => "removed".to_owned(),
+        (None, Action::Changed | Action::Unchanged) => String::new(),
     }
 }
 
-fn old_and_new(provider: &ProviderDiff, value: impl Fn(&LockedProvider) -> String) -> String {
-    let text = |entry: &Option<LockedProvider>| entry.as_ref().map(&value).unwrap_or_default();
-    let (old, new) = (text(&provider.old), text(&provider.new));
-    match (provider.change, old.as_str(), new.as_str()) {
-        (Change::Removed, _, _) => cell(&old),
-        (Change::Added, _, _) => cell(&new),
-        _ if old == new => cell(&new),
-        (_, _, "") => format!("{} removed", cell(&old)),
-        (_, "", _) => cell(&new),
-        _ => format!("{} → {}", cell(&old), cell(&new)),
+fn old_and_new(row: &Row, change: &Change<String>) -> String {
+    let text = |text: &Option<String>| text.as_deref().map(cell).unwrap_or_default();
+    let (old, new) = (text(&change.old), text(&change.new));
+    match (row.action, old.as_str(), new.as_str()) {
+        (Action::Removed, _, _) => old,
+        (Action::Added, _, _) => new,
+        _ if old == new => new,
+        (_, _, "") => format!("{old} removed"),
+        (_, "", _) => new,
+        _ => format!("{old} → {new}"),
     }
 }
 
-fn hash_cell(provider: &ProviderDiff) -> String {
-    let warning = replaced(provider).map(|what| format!("**{what}**"));
-    warning.into_iter().chain(hashes(provider)).collect::<Vec<_>>().join("; ")
+fn hash_cell(row: &Row) -> String {
+    let warning = row.replaced.as_ref().map(|what| format!("**{what}**"));
+    warning.into_iter().chain(row.hash_changes()).collect::<Vec<_>>().join("; ")
 }
 
 /// The hashes that came and went, folded away.
 fn folded_hashes(file: &FileDiff) -> String {
     let mut lines = String::new();
     let mut total = 0;
-    for provider in file.difference.changes() {
-        let (removed, added) = (provider.hashes_removed(), provider.hashes_added());
+    for row in changes(file) {
+        let (removed, added) = (&row.hashes.removed, &row.hashes.added);
         if removed.is_empty() && added.is_empty() {
             continue;
         }
         total += removed.len() + added.len();
         // Each line starts with a sign, so that none can end the code block.
-        let _ = writeln!(lines, "@@ {} @@", visible(&provider.address.short(file.dialect)));
-        let line = |sign: char, hash: &Hash| format!("{sign} {}\n", visible(hash.as_str()));
-        lines.extend(removed.into_iter().map(|hash| line('-', hash)));
-        lines.extend(added.into_iter().map(|hash| line('+', hash)));
+        let _ = writeln!(lines, "@@ {} @@", visible(&row.name));
+        let line = |sign: char, hash: &String| format!("{sign} {}\n", visible(hash));
+        lines.extend(removed.iter().map(|hash| line('-', hash)));
+        lines.extend(added.iter().map(|hash| line('+', hash)));
     }
     if total == 0 {
         return String::new();

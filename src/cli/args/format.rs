@@ -1,0 +1,38 @@
+//! `--format`, of which `--json` is short for one value.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+
+/// How the result of a command is printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// For people
+    Text,
+    /// One JSON object, as with --json
+    Json,
+    /// A table for a comment on a pull request
+    Markdown,
+    /// Line by line, as `diff -u` does
+    Unified,
+    /// Annotations of a GitHub workflow
+    Github,
+    /// SARIF 2.1.0, for code scanning
+    Sarif,
+}
+
+impl OutputFormat {
+    /// Reads one of the formats that a command has.
+    pub(crate) fn one_of(formats: &'static [Self]) -> impl TypedValueParser<Value = Self> {
+        let values = PossibleValuesParser::new(formats.iter().filter_map(ValueEnum::to_possible_value));
+        values.try_map(|name| Self::from_str(&name, false))
+    }
+}
+
+/// The format of a command's result: text or JSON, unless the command says that it has others.
+#[derive(Args)]
+pub(crate) struct FormatArgs {
+    /// How the result is printed [default: text]
+    #[arg(long, value_name = "FORMAT", help_heading = "Output", conflicts_with = "json")]
+    #[arg(value_parser = OutputFormat::one_of(&[OutputFormat::Text, OutputFormat::Json]))]
+    pub(crate) format: Option<OutputFormat>,
+}

@@ -1,0 +1,72 @@
+//! Errors, warnings and findings as JSON.
+
+use provlock::diagnostic::{self, Diagnostic, Location};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::path::shown;
+use crate::cli::render::help::Invocation;
+
+/// An error or a warning.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "diagnostic", deny_unknown_fields)]
+pub(crate) struct Notice {
+    #[schemars(regex(pattern = "^[a-z]+(-[a-z]+)*$"))]
+    code: &'static str,
+    message: String,
+    notes: Vec<String>,
+    help: Option<String>,
+    file: Option<String>,
+    /// From 1.
+    line: Option<usize>,
+    /// From 1, in characters.
+    column: Option<usize>,
+}
+
+/// A finding of `verify`; docs/findings.md lists their codes.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "finding", extend("additionalProperties" = false))]
+pub(crate) struct Finding {
+    severity: Severity,
+    #[serde(flatten)]
+    notice: Notice,
+}
+
+/// How much a finding weighs.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "severity")]
+enum Severity {
+    Error,
+    Warning,
+}
+
+impl Notice {
+    pub(crate) fn new(diagnostic: &Diagnostic, invocation: &Invocation) -> Self {
+        let place = diagnostic.labels.first().map(|label| &label.location);
+        let (line, column) = place.map(Location::line_column).unzip();
+        Self {
+            code: diagnostic.code.as_str(),
+            message: diagnostic.message.clone(),
+            notes: diagnostic.notes.clone(),
+            help: diagnostic.help.as_ref().map(|help| invocation.help(help)),
+            file: place.map(|place| shown(place.path())),
+            line,
+            column,
+        }
+    }
+
+    pub(crate) fn all(diagnostics: &[Diagnostic], invocation: &Invocation) -> Vec<Self> {
+        diagnostics.iter().map(|diagnostic| Self::new(diagnostic, invocation)).collect()
+    }
+}
+
+impl Finding {
+    pub(crate) fn new(finding: &Diagnostic, invocation: &Invocation) -> Self {
+        let severity = match finding.severity {
+            diagnostic::Severity::Error => Severity::Error,
+            diagnostic::Severity::Warning => Severity::Warning,
+        };
+        Self { severity, notice: Notice::new(finding, invocation) }
+    }
+}

@@ -1,0 +1,165 @@
+//! The one object that a command prints.
+
+use provlock::address::Hostname;
+use provlock::cli_config::CredentialsOrigin;
+use provlock::diagnostic::{Code, Diagnostic};
+use provlock::ops::UpgradePlan;
+use provlock::workspace::{Locked, Workspace};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::json;
+
+use super::credentials::Credentials;
+use super::diagnostic::Notice;
+use super::root::{ComparedRoot, LockedRoot, Root, VerifiedRoot};
+use crate::cli::render::diff::FileDiff;
+use crate::cli::render::help::Invocation;
+use crate::cli::render::verify::CheckedRoot;
+
+/// The version of the schema. It grows when a field is removed or changes its meaning.
+const SCHEMA: u32 = 1;
+
+/// Every command prints one object on stdout. The number in `schema` grows when a field is removed or changes its meaning;
+/// fields may be added without that.
+#[derive(Serialize, JsonSchema)]
+#[schemars(title = "Output of provlock --json", deny_unknown_fields)]
+struct Output {
+    #[schemars(extend("const" = SCHEMA))]
+    schema: u32,
+    command: CommandName,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Credentials")]
+    credentials: Option<Credentials>,
+    roots: Vec<Root>,
+    warnings: Vec<Notice>,
+    errors: Vec<Notice>,
+}
+
+/// The command that printed the result.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "command")]
+pub(crate) enum CommandName {
+    Lock,
+    Upgrade,
+    Verify,
+    Diff,
+    Merge,
+    Setup,
+    Login,
+    Logout,
+    Cache,
+    Completions,
+}
+
+/// The result of `lock`: the roots that were locked, and what stopped others.
+pub(crate) fn lock(
+    reports: &[&Locked<'_>],
+    warnings: &[Diagnostic],
+    errors: &[Diagnostic],
+    invocation: &Invocation,
+) -> String {
+    let roots = reports.iter().map(|report| Root::Locked(LockedRoot::new(report)));
+    Output::new(CommandName::Lock, roots, warnings, errors, invocation).print()
+}
+
+/// The result of `upgrade`: the roots that were upgraded, and what stopped others.
+pub(crate) fn upgrade(
+    upgraded: &[(&Locked<'_>, &UpgradePlan)],
+    warnings: &[Diagnostic],
+    errors: &[Diagnostic],
+    invocation: &Invocation,
+) -> String {
+    let roots = upgraded.iter().map(|(report, plan)| Root::Locked(LockedRoot::upgraded(report, plan)));
+    Output::new(CommandName::Upgrade, roots, warnings, errors, invocation).print()
+}
+
+/// The result of `upgrade` when nothing is to be written.
+pub(crate) fn plans(
+    plans: &[(&Workspace, &UpgradePlan)],
+    warnings: &[Diagnostic],
+    errors: &[Diagnostic],
+    invocation: &Invocation,
+) -> String {
+    let roots = plans.iter().map(|(workspace, plan)| Root::Locked(LockedRoot::planned(workspace, plan)));
+    Output::new(CommandName::Upgrade, roots, warnings, errors, invocation).print()
+}
+
+/// The result of `verify`, with what could not be checked.
+pub(crate) fn verify(roots: &[CheckedRoot], errors: &[Diagnostic], invocation: &Invocation) -> String {
+    let roots = roots.iter().map(|root| Root::Verified(VerifiedRoot::new(root, invocation)));
+    Output::new(CommandName::Verify, roots, &[], errors, invocation).print()
+}
+
+/// The result of `diff`. Replaced hashes are also among the warnings.
+pub(crate) fn diff(files: &[FileDiff], mut warnings: Vec<Diagnostic>, invocation: &Invocation) -> String {
+    warnings.extend(files.iter().flat_map(replaced_hashes));
+    let roots = files.iter().map(|file| Root::Compared(ComparedRoot::new(file)));
+    Output::new(CommandName::Diff, roots, &warnings, &[], invocation).print()
+}
+
+fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
+    file.rows().filter_map(|row| {
+        let message = format!("{}: {} {}: {}", file.path.display(), row.name, row.version.new?, row.replaced?);
+        Some(Diagnostic::warning(Code::HashesReplaced, message))
+    })
+}
+
+/// The result of `merge`: conflicts are among its errors.
+pub(crate) fn merge(warnings: &[Diagnostic], errors: &[Diagnostic], invocation: &Invocation) -> String {
+    Output::new(CommandName::Merge, [], warnings, errors, invocation).print()
+}
+
+/// The result of `login` and `logout`: where the token of a host is, or was, without the token.
+pub(crate) fn login(
+    command: CommandName,
+    host: &Hostname,
+    origin: Option<&CredentialsOrigin>,
+    warnings: &[Diagnostic],
+    invocation: &Invocation,
+) -> String {
+    let credentials = Some(Credentials::new(host, origin));
+    Output { credentials, ..Output::new(command, [], warnings, &[], invocation) }.print()
+}
+
+/// The result of a command that could not do what it was asked for.
+pub(crate) fn failure(command: CommandName, errors: &[Diagnostic], invocation: &Invocation) -> String {
+    Output::new(command, [], &[], errors, invocation).print()
+}
+
+impl Output {
+    fn new(
+        command: CommandName,
+        roots: impl IntoIterator<Item = Root>,
+        warnings: &[Diagnostic],
+        errors: &[Diagnostic],
+        invocation: &Invocation,
+    ) -> Self {
+        Self {
+            schema: SCHEMA,
+            command,
+            credentials: None,
+            roots: roots.into_iter().collect(),
+            warnings: Notice::all(warnings, invocation),
+            errors: Notice::all(errors, invocation),
+        }
+    }
+
+    fn print(&self) -> String {
+        format!("{}\n", json!(self))
+    }
+}
+
+/// The schema of what every command prints.
+#[cfg(test)]
+pub(crate) fn schema() -> schemars::Schema {
+    /// Puts the lines of a comment behind each other.
+    fn join_lines(schema: &mut schemars::Schema) {
+        if let Some(serde_json::Value::String(description)) = schema.get_mut("description") {
+            *description = description.replace('\n', " ");
+        }
+    }
+    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
+    let settings = settings.with_transform(schemars::transform::RecursiveTransform(join_lines));
+    settings.into_generator().into_root_schema_for::<Output>()
+}

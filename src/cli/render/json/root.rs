@@ -1,0 +1,314 @@
+//! What became of a root module or a lock file, as JSON.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+
+use provlock::authentication;
+use provlock::dialect;
+use provlock::ops::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
+use provlock::requirements::Declaration;
+use provlock::requirements::rewrite;
+use provlock::source::Fetched;
+use provlock::workspace::{Locked, Workspace};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::diagnostic::Finding;
+use super::path::shown;
+use crate::cli::render::diff::FileDiff;
+use crate::cli::render::help::Invocation;
+use crate::cli::render::row::{Change, HashCounts, Row, VersionChange};
+use crate::cli::render::verify::CheckedRoot;
+
+/// A root module or a lock file.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "any_root")]
+pub(crate) enum Root {
+    Locked(LockedRoot),
+    Verified(VerifiedRoot),
+    Compared(ComparedRoot),
+}
+
+/// One root module.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "root", deny_unknown_fields)]
+pub(crate) struct LockedRoot {
+    path: String,
+    lock_file: String,
+    dialect: Dialect,
+    /// Whether the lock file differs from what it was, or would.
+    changed: bool,
+    /// Whether the difference was written.
+    written: bool,
+    /// What happened to each provider; empty for upgrade with --dry-run or --check, which look at no package.
+    providers: Vec<LockedProvider>,
+    /// upgrade only: the versions of each provider that was looked at.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Versions>")]
+    versions: Option<Vec<Versions>>,
+    /// upgrade only: the version constraints that were rewritten, or would be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<ConstraintEdit>")]
+    constraint_edits: Option<Vec<ConstraintEdit>>,
+}
+
+/// One root module, as `verify` found it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "verified_root", deny_unknown_fields)]
+pub(crate) struct VerifiedRoot {
+    path: String,
+    lock_file: String,
+    dialect: Dialect,
+    /// In the order of the lock file, then of the other files.
+    findings: Vec<Finding>,
+}
+
+/// Two versions of a lock file, as diff compares them.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "compared_root", deny_unknown_fields)]
+pub(crate) struct ComparedRoot {
+    /// The directory.
+    path: String,
+    lock_file: String,
+    dialect: Dialect,
+    /// Whether a provider differs.
+    changed: bool,
+    providers: Vec<ComparedProvider>,
+}
+
+/// Whose rules apply.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "dialect")]
+enum Dialect {
+    Tofu,
+    Terraform,
+}
+
+/// What `lock` or `upgrade` did to a provider.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "provider", extend("additionalProperties" = false))]
+struct LockedProvider {
+    #[serde(flatten)]
+    row: Row,
+    /// Whether the configuration requires the provider.
+    required: bool,
+    #[schemars(inner(regex(pattern = "^[a-z0-9]+_[a-z0-9]+$")))]
+    platforms: Vec<String>,
+    /// How the packages were authenticated; null when none was looked at.
+    authentication: Option<Authentication>,
+    /// Whether a package of one of `platforms` was not downloaded, so that its h1 is only what the registry reports
+    /// (--trust-registry). The h1 of other platforms that `OpenTofu`'s registry reports are recorded in any case and do not
+    /// count here.
+    trusted_registry: bool,
+}
+
+/// How packages were authenticated.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "authentication", deny_unknown_fields)]
+struct Authentication {
+    result: AuthenticationResult,
+    #[schemars(inner(regex(pattern = "^[0-9A-F]{16}$")))]
+    key_ids: BTreeSet<String>,
+}
+
+/// By what packages were authenticated.
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "authentication_result")]
+enum AuthenticationResult {
+    Signed,
+    SigningSkipped,
+    HashesChecked,
+    Unauthenticated,
+}
+
+/// How a provider differs between two versions of a lock file.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "compared_provider", extend("additionalProperties" = false))]
+struct ComparedProvider {
+    #[serde(flatten)]
+    row: Row,
+    /// Which way and how far the version went; null unless there are two that differ.
+    version_change: Option<VersionChange>,
+    /// How many hashes of each scheme there are before and after; null where there is no entry.
+    hash_counts: Change<HashCounts>,
+    /// Whether hashes made room for others while the version stayed.
+    hashes_replaced: bool,
+}
+
+/// The versions of a provider that was looked at.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "versions", deny_unknown_fields)]
+struct Versions {
+    /// The full address, with the host.
+    address: String,
+    /// The version that was locked; null when there was no entry.
+    locked: Option<String>,
+    /// The version that is chosen.
+    allowed: String,
+    /// The newest version there is.
+    newest: String,
+    /// The constraints that do not allow the newest version.
+    held_back_by: Vec<HoldingBack>,
+    /// Whether newer versions were skipped because of min-age.
+    too_young: bool,
+}
+
+/// Constraints that do not allow the newest version.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "holding_back", deny_unknown_fields)]
+struct HoldingBack {
+    constraints: String,
+    file: String,
+    /// From 1.
+    line: usize,
+}
+
+/// A version constraint that was rewritten.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "constraint_edit", deny_unknown_fields)]
+struct ConstraintEdit {
+    file: String,
+    /// From 1.
+    line: usize,
+    /// From 1, in characters.
+    column: usize,
+    old: String,
+    new: String,
+}
+
+impl LockedRoot {
+    pub(crate) fn new(locked: &Locked<'_>) -> Self {
+        let Locked { member, outcome, changed, written, .. } = locked;
+        let workspace = &member.workspace;
+        Self {
+            path: shown(&workspace.root),
+            lock_file: shown(&workspace.lock_path),
+            dialect: workspace.dialect.into(),
+            changed: *changed,
+            written: *changed && *written,
+            providers: outcome.providers.iter().map(|report| LockedProvider::new(report, workspace.dialect)).collect(),
+            versions: None,
+            constraint_edits: None,
+        }
+    }
+
+    /// With what `upgrade` had planned.
+    pub(crate) fn upgraded(locked: &Locked<'_>, plan: &UpgradePlan) -> Self {
+        Self { versions: Some(versions(plan)), constraint_edits: Some(constraint_edits(plan)), ..Self::new(locked) }
+    }
+
+    /// What `upgrade` would do.
+    pub(crate) fn planned(workspace: &Workspace, plan: &UpgradePlan) -> Self {
+        Self {
+            path: shown(&workspace.root),
+            lock_file: shown(&workspace.lock_path),
+            dialect: workspace.dialect.into(),
+            changed: plan.moves(),
+            written: false,
+            providers: Vec::new(),
+            versions: Some(versions(plan)),
+            constraint_edits: Some(constraint_edits(plan)),
+        }
+    }
+}
+
+impl VerifiedRoot {
+    pub(crate) fn new(root: &CheckedRoot, invocation: &Invocation) -> Self {
+        Self {
+            path: shown(&root.path),
+            lock_file: shown(&root.lock_path),
+            dialect: root.dialect.into(),
+            findings: root.findings.iter().map(|finding| Finding::new(finding, invocation)).collect(),
+        }
+    }
+}
+
+impl ComparedRoot {
+    pub(crate) fn new(file: &FileDiff) -> Self {
+        let directory = file.path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        Self {
+            path: shown(directory.unwrap_or(Path::new("."))),
+            lock_file: shown(&file.path),
+            dialect: file.dialect.into(),
+            changed: !file.difference.is_empty(),
+            providers: file.rows().map(ComparedProvider::from).collect(),
+        }
+    }
+}
+
+impl From<dialect::Dialect> for Dialect {
+    fn from(dialect: dialect::Dialect) -> Self {
+        match dialect {
+            dialect::Dialect::Tofu => Self::Tofu,
+            dialect::Dialect::Terraform => Self::Terraform,
+        }
+    }
+}
+
+impl LockedProvider {
+    fn new(report: &ProviderReport, dialect: dialect::Dialect) -> Self {
+        Self {
+            row: Row::new(&report.difference, dialect),
+            required: report.required,
+            platforms: report.packages.keys().map(ToString::to_string).collect(),
+            authentication: Authentication::of(report),
+            trusted_registry: report.packages.values().any(|package| package.reported),
+        }
+    }
+}
+
+impl Authentication {
+    fn of(report: &ProviderReport) -> Option<Self> {
+        let result = match report.packages.values().next()?.authentication {
+            authentication::Authentication::Signed { .. } => AuthenticationResult::Signed,
+            authentication::Authentication::SigningSkipped => AuthenticationResult::SigningSkipped,
+            authentication::Authentication::HashesChecked => AuthenticationResult::HashesChecked,
+            authentication::Authentication::Unauthenticated => AuthenticationResult::Unauthenticated,
+        };
+        let key_id = |package: &Arc<Fetched>| match &package.authentication {
+            authentication::Authentication::Signed { key_id, .. } => Some(key_id.clone()),
+            _ => None,
+        };
+        Some(Self { result, key_ids: report.packages.values().filter_map(key_id).collect() })
+    }
+}
+
+impl From<Row> for ComparedProvider {
+    fn from(row: Row) -> Self {
+        let (version_change, hashes_replaced) = (row.version_change, row.replaced.is_some());
+        Self { version_change, hash_counts: row.hash_counts, hashes_replaced, row }
+    }
+}
+
+fn versions(plan: &UpgradePlan) -> Vec<Versions> {
+    let versions = |planned: &PlannedUpgrade| Versions {
+        address: planned.address.to_string(),
+        locked: planned.locked.as_ref().map(ToString::to_string),
+        allowed: planned.allowed.to_string(),
+        newest: planned.newest.to_string(),
+        held_back_by: planned.held_back_by.iter().map(HoldingBack::from).collect(),
+        too_young: planned.skipped == Some(Reason::TooYoung),
+    };
+    plan.providers.iter().map(versions).collect()
+}
+
+impl From<&Declaration> for HoldingBack {
+    fn from(declaration: &Declaration) -> Self {
+        let place = declaration.version.as_ref().unwrap_or(&declaration.location);
+        let constraints = declaration.constraints.to_string();
+        Self { constraints, file: shown(place.path()), line: place.line_column().0 }
+    }
+}
+
+fn constraint_edits(plan: &UpgradePlan) -> Vec<ConstraintEdit> {
+    let edit = |rewrite::ConstraintEdit { location, new, .. }: &rewrite::ConstraintEdit| {
+        let (line, column) = location.line_column();
+        let old = location.file.text.get(location.span.clone()).unwrap_or_default().to_owned();
+        ConstraintEdit { file: shown(location.path()), line, column, old, new: new.clone() }
+    };
+    plan.edits.iter().map(edit).collect()
+}

@@ -1,0 +1,259 @@
+//! What became of a provider's entry: the row of every report, whether text, Markdown or JSON.
+
+use std::collections::BTreeSet;
+
+use provlock::dialect::Dialect;
+use provlock::hash::{Hash, HashScheme};
+use provlock::lockfile::{self, LockedProvider, ProviderDiff};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::style::Color;
+
+/// One provider, before and after. What is not for JSON is skipped.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Row {
+    /// The address without what is the dialect's default.
+    #[serde(skip)]
+    pub(crate) name: String,
+    /// The full address, with the host.
+    pub(crate) address: String,
+    pub(crate) action: Action,
+    pub(crate) version: Change<String>,
+    #[serde(skip)]
+    pub(crate) version_change: Option<VersionChange>,
+    pub(crate) constraints: Change<String>,
+    pub(crate) hashes: HashChange,
+    #[serde(skip)]
+    pub(crate) hash_counts: Change<HashCounts>,
+    /// That hashes took the place of others while the version stayed: the release was replaced, or somebody changed the file.
+    #[serde(skip)]
+    pub(crate) replaced: Option<String>,
+}
+
+/// What happened to an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "action")]
+pub(crate) enum Action {
+    Added,
+    Changed,
+    Removed,
+    Unchanged,
+}
+
+/// A value before and after; null where there is no entry.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[schemars(rename = "change_of_{T}", deny_unknown_fields)]
+pub(crate) struct Change<T> {
+    pub(crate) old: Option<T>,
+    pub(crate) new: Option<T>,
+}
+
+/// Which way and how far a version moved.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[schemars(rename = "version_change", deny_unknown_fields)]
+pub(crate) struct VersionChange {
+    pub(crate) direction: Direction,
+    /// The first number that differs; patch also for a prerelease or build metadata.
+    pub(crate) step: Step,
+}
+
+/// Which way a version moved.
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "direction")]
+pub(crate) enum Direction {
+    Upgrade,
+    Downgrade,
+}
+
+/// How far a version moved.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(rename = "step")]
+pub(crate) enum Step {
+    Major,
+    Minor,
+    Patch,
+}
+
+/// The hashes that came and went.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "hash_change", deny_unknown_fields)]
+pub(crate) struct HashChange {
+    #[schemars(inner(regex(pattern = "^[^:]+:")))]
+    pub(crate) added: Vec<String>,
+    #[schemars(inner(regex(pattern = "^[^:]+:")))]
+    pub(crate) removed: Vec<String>,
+    #[serde(skip)]
+    pub(crate) added_counts: HashCounts,
+    #[serde(skip)]
+    pub(crate) removed_counts: HashCounts,
+}
+
+/// How many hashes of each scheme there are.
+#[derive(Clone, Copy, Default, Serialize, JsonSchema)]
+#[schemars(rename = "hash_counts", deny_unknown_fields)]
+pub(crate) struct HashCounts {
+    pub(crate) h1: usize,
+    pub(crate) zh: usize,
+    pub(crate) other: usize,
+}
+
+impl Row {
+    /// The row of a provider, whose name is short in the dialect.
+    pub(crate) fn new(provider: &ProviderDiff, dialect: Dialect) -> Self {
+        Self {
+            name: provider.address.short(dialect),
+            address: provider.address.to_string(),
+            action: Action::of(provider),
+            version: Change::of(provider, |entry| entry.version.to_string()),
+            version_change: provider.version_move().map(VersionChange::from),
+            constraints: Change::of(provider, |entry| entry.constraints.to_string()),
+            hashes: HashChange::new(provider),
+            hash_counts: Change::of(provider, |entry| HashCounts::of(&entry.hashes)),
+            replaced: replaced(provider),
+        }
+    }
+
+    /// Whether both versions are the same.
+    pub(crate) fn keeps_version(&self) -> bool {
+        self.version.old == self.version.new
+    }
+
+    /// `5.60.0 → 5.82.2`, or the only version that there is.
+    pub(crate) fn versions(&self) -> String {
+        match (&self.version.old, &self.version.new) {
+            (Some(old), Some(new)) if old != new => format!("{old} → {new}"),
+            (old, new) => new.clone().or_else(|| old.clone()).unwrap_or_default(),
+        }
+    }
+
+    /// How many hashes an entry has or how their number changed; for the same version also which way.
+    pub(crate) fn hash_changes(&self) -> Option<String> {
+        let (old, new) = match (self.hash_counts.old, self.hash_counts.new) {
+            (Some(old), Some(new)) => (old, new),
+            (None, Some(new)) => return Some(new.to_string()),
+            (_, None) => return None,
+        };
+        let (added, removed) = (self.hashes.added_counts.by_scheme(), self.hashes.removed_counts.by_scheme());
+        let numbers = old.by_scheme().into_iter().zip(new.by_scheme()).zip(added.into_iter().zip(removed));
+        let changes = numbers.filter_map(|(((before, name), (after, _)), ((added, _), (removed, _)))| {
+            if self.keeps_version() && added > 0 && removed > 0 {
+                Some(format!("{name} {added} added, {removed} removed"))
+            } else {
+                (before != after).then(|| format!("{name} {before} → {after}"))
+            }
+        });
+        let changes: Vec<_> = changes.collect();
+        (!changes.is_empty()).then(|| changes.join(", "))
+    }
+}
+
+impl Action {
+    fn of(provider: &ProviderDiff) -> Self {
+        match provider.change {
+            lockfile::Change::Added => Self::Added,
+            lockfile::Change::Changed => Self::Changed,
+            lockfile::Change::Removed => Self::Removed,
+            lockfile::Change::Unchanged => Self::Unchanged,
+        }
+    }
+
+    /// The sign in front of a row of text, with its colour.
+    pub(crate) fn symbol(self) -> (&'static str, Color) {
+        match self {
+            Self::Added => ("+", Color::Green),
+            Self::Changed => ("~", Color::Yellow),
+            Self::Removed => ("-", Color::Red),
+            Self::Unchanged => ("=", Color::Dim),
+        }
+    }
+}
+
+impl<T> Change<T> {
+    fn of(provider: &ProviderDiff, value: impl Fn(&LockedProvider) -> T) -> Self {
+        Self { old: provider.old.as_ref().map(&value), new: provider.new.as_ref().map(&value) }
+    }
+}
+
+impl HashChange {
+    fn new(provider: &ProviderDiff) -> Self {
+        let (added, removed) = (provider.hashes_added(), provider.hashes_removed());
+        let texts = |hashes: &BTreeSet<&Hash>| hashes.iter().map(|hash| hash.as_str().to_owned()).collect();
+        Self {
+            added: texts(&added),
+            removed: texts(&removed),
+            added_counts: HashCounts::of(added),
+            removed_counts: HashCounts::of(removed),
+        }
+    }
+}
+
+impl HashCounts {
+    pub(crate) fn of<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> Self {
+        let mut counts = Self::default();
+        for hash in hashes {
+            match hash.scheme() {
+                HashScheme::H1 => counts.h1 += 1,
+                HashScheme::Zh => counts.zh += 1,
+                HashScheme::Unknown => counts.other += 1,
+            }
+        }
+        counts
+    }
+
+    fn by_scheme(self) -> [(usize, &'static str); 3] {
+        [(self.h1, "h1"), (self.zh, "zh"), (self.other, "other")]
+    }
+}
+
+/// `2 h1, 15 zh`
+impl std::fmt::Display for HashCounts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let counts = self.by_scheme().into_iter().filter(|(number, _)| *number > 0);
+        let counts: Vec<_> = counts.map(|(number, name)| format!("{number} {name}")).collect();
+        f.write_str(&if counts.is_empty() { "no hashes".to_owned() } else { counts.join(", ") })
+    }
+}
+
+impl From<lockfile::VersionMove> for VersionChange {
+    fn from(moved: lockfile::VersionMove) -> Self {
+        let direction = match moved.direction {
+            lockfile::Direction::Upgrade => Direction::Upgrade,
+            lockfile::Direction::Downgrade => Direction::Downgrade,
+        };
+        let step = match moved.step {
+            lockfile::Step::Major => Step::Major,
+            lockfile::Step::Minor => Step::Minor,
+            lockfile::Step::Patch => Step::Patch,
+        };
+        Self { direction, step }
+    }
+}
+
+/// `minor`, `major downgrade`
+impl std::fmt::Display for VersionChange {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.step.name())?;
+        f.write_str(if self.direction == Direction::Downgrade { " downgrade" } else { "" })
+    }
+}
+
+impl Step {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Major => "major",
+            Self::Minor => "minor",
+            Self::Patch => "patch",
+        }
+    }
+}
+
+fn replaced(provider: &ProviderDiff) -> Option<String> {
+    if provider.hashes_replaced() {
+        return Some("hashes replaced under the same version".to_owned());
+    }
+    provider.zh_replaced().map(|removed| format!("{removed} zh replaced under the same version"))
+}
