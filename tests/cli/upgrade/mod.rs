@@ -134,7 +134,7 @@ For more information, try '--help'.
     environment.provlock(upgrade(&["null@3.2.4", "null@3.1.0"])).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: registry.opentofu.org/hashicorp/null is given two versions
+error[invalid-argument]: two different versions of registry.opentofu.org/hashicorp/null are asked for
 "#]]);
     before.assert_same(&environment.snapshot());
 }
