@@ -10,6 +10,7 @@
 //! - [`ops`]: selecting versions, what an entry records, what is verified.
 //! - [`source`], [`lockfile`], [`requirements`]: where packages come from, what is locked, what is required. `lockfile`
 //!   knows no source, and `source` no lock file.
+//! - [`terragrunt`]: the directory whose requirements a Terragrunt unit has.
 //! - [`package`], [`authentication`], [`net`], [`cli_config`], [`settings`]: what those are made of.
 //! - [`address`], [`provider_spec`], [`version`], [`constraint`], [`platform`], [`hash`], [`dialect`], [`diagnostic`]: values, no
 //!   I/O.

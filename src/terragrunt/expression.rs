@@ -9,6 +9,7 @@ use hcl_edit::expr::{Array, Expression, ForExpr, FuncCall, Object, ObjectKey, Tr
 use hcl_edit::template::{Directive, Element, ForDirective, IfDirective, Strip, Template};
 use hcl_edit::{Decorated, Ident, Span};
 
+use super::contents;
 use super::functions;
 use super::operators;
 use super::session::Session;
@@ -314,20 +315,37 @@ impl Evaluator<'_> {
     }
 
     fn if_directive(&self, directive: &IfDirective, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
-        let (first, last) = (&directive.if_expr, &directive.endif_expr);
-        let other = directive.else_expr.as_ref();
-        let condition = self.value(&first.cond_expr, scope);
+        let condition = self.value(&directive.if_expr.cond_expr, scope);
         if let Value::Unknown(unknown) = &condition
             && !unknown.is_failure
         {
-            return self.push(pieces, Piece::Hole(Arc::clone(unknown)));
+            let chosen = match self.branches(directive, scope) {
+                Ok([one, two]) => contents::either(one, &two, unknown),
+                Err(_) => vec![Piece::Hole(Arc::clone(unknown))],
+            };
+            return chosen.into_iter().try_for_each(|piece| self.push(pieces, piece));
         }
-        let next = other.map_or(last.strip, |other| other.strip);
-        match (condition.as_bool()?, other) {
-            (true, _) => self.template(&first.template, scope, [first.strip, next], pieces),
-            (false, Some(other)) => self.template(&other.template, scope, [other.strip, last.strip], pieces),
+        self.branch(directive, condition.as_bool()?, scope, pieces)
+    }
+
+    /// Adds the pieces of one branch of an `if`.
+    fn branch(&self, directive: &IfDirective, is_first: bool, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
+        let (first, last) = (&directive.if_expr, directive.endif_expr.strip);
+        match (is_first, &directive.else_expr) {
+            (true, None) => self.template(&first.template, scope, [first.strip, last], pieces),
+            (true, Some(other)) => self.template(&first.template, scope, [first.strip, other.strip], pieces),
+            (false, Some(other)) => self.template(&other.template, scope, [other.strip, last], pieces),
             (false, None) => Ok(()),
         }
+    }
+
+    /// The pieces of both branches, which are to be parsed.
+    fn branches(&self, directive: &IfDirective, scope: Around) -> Outcome<[Vec<Piece>; 2]> {
+        let [mut one, mut two] = [Vec::new(), Vec::new()];
+        self.branch(directive, true, scope, &mut one)?;
+        self.branch(directive, false, scope, &mut two)?;
+        self.session.spend(one.iter().chain(&two).map(Piece::weight).sum())?;
+        Ok([one, two])
     }
 
     fn for_directive(&self, directive: &ForDirective, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {

@@ -86,6 +86,8 @@ pub(super) enum Value {
 pub(super) enum Piece {
     Text(String),
     Hole(Arc<Unknown>),
+    /// The text of one of two branches, of which it is not known which is taken.
+    Branch(String, Arc<Unknown>),
 }
 
 #[derive(Debug)]
@@ -196,7 +198,7 @@ impl Value {
         match self {
             Self::Unknown(unknown) => Some(unknown),
             Self::Partial(pieces) => pieces.iter().find_map(|piece| match piece {
-                Piece::Hole(unknown) => Some(unknown),
+                Piece::Hole(unknown) | Piece::Branch(_, unknown) => Some(unknown),
                 Piece::Text(_) => None,
             }),
             _ => None,
@@ -295,9 +297,10 @@ impl Value {
 }
 
 impl Piece {
-    fn weight(&self) -> usize {
+    /// How many bytes it holds, and itself.
+    pub(super) fn weight(&self) -> usize {
         match self {
-            Self::Text(text) => 1 + text.len(),
+            Self::Text(text) | Self::Branch(text, _) => 1 + text.len(),
             Self::Hole(_) => 1,
         }
     }

@@ -139,6 +139,25 @@ fn values_on_which_requirements_depend_must_be_known() {
 }
 
 #[test]
+fn a_branch_that_requires_nothing_need_not_be_known() {
+    for (text, is_known) in [
+        ("provider \"aws\" {\n  $IF\n  assume_role {\n    role_arn = \"a\"\n  }\n  $END\n}\n", true),
+        ("$IF\nprovider \"aws\" {\n  region = \"a\"\n}\n$ELSE\nprovider \"aws\" {\n  region = \"b\"\n}\n$END\n", true),
+        ("$IF\nprovider \"aws\" {\n}\n$END\n", false),
+        ("$IF\nprovider \"aws\" {\n}\n$ELSE\nprovider \"google\" {\n}\n$END\n", false),
+        ("provider \"aws\" {\n  $IF\n  version = \"1\"\n  $END\n}\n", false),
+        ("terraform {\n  required_providers {\n    $IF\n    aws = \"1\"\n    $END\n  }\n}\n", false),
+        ("provider \"aws\" {\n$IF\n}\nmodule \"a\" {\n$END\n}\n", false),
+    ] {
+        let condition = "%{ if run_cmd(\"x\") }";
+        let text = text.replace("$IF", condition).replace("$ELSE", "%{ else }").replace("$END", "%{ endif }");
+        let attributes = format!("if_exists = \"overwrite\"\n  contents = <<EOF\n{text}EOF");
+        let working = unit(&generate("p.tf", &attributes), &[]);
+        assert_eq!(working.unknown.is_empty(), is_known, "{text}");
+    }
+}
+
+#[test]
 fn contents_of_which_nothing_is_known_replace_a_file_all_the_same() {
     let working =
         unit(&generate("p.tf", "if_exists = \"overwrite\"\n  contents = run_cmd(\"x\")"), &[("unit/p.tf", "")]);
