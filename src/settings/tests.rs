@@ -43,7 +43,7 @@ min-age-exempt = ["hashicorp/aws"]
     let trust = &settings.policy.trust[0];
     assert_eq!(
         (&trust.providers, trust.location.line_column()),
-        (&"registry.example.com/acme/*".parse().unwrap(), (15, 1))
+        (&"registry.example.com/acme/*".parse().unwrap(), (14, 1))
     );
     assert_eq!(trust.fingerprints, ["0123456789ABCDEF0123456789ABCDEF01234567"]);
 }
