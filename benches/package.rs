@@ -39,7 +39,7 @@ fn parts<'a>(file: &'a [u8], archive: &'a [u8]) -> Vec<Part<'a>> {
         sha256_aws_lc(archive);
         sha256_aws_lc(file);
     };
-    let streamed = move || assert!(hash_zip(archive, "x", &limits).expect("it is valid").streamed);
+    let streamed = move || drop(hash_zip(archive, "x", &limits).expect("it is valid"));
     let by_directory = move || {
         black_box(hash_zip_file(&mut Cursor::new(archive), "x", &limits).expect("it is valid"));
     };

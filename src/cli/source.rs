@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
-use provlock::package::cache::HashCache;
+use provlock::package::HashCache;
 use provlock::source::DateServices;
 use provlock::source::from_config::{Connections, Origin, SourceOptions};
 

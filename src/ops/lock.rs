@@ -13,11 +13,11 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
 use crate::dialect::Dialect;
 use crate::hash::HashScheme;
 use crate::lockfile::{self, LockFile, LockedProvider, Locks, ProviderDiff};
-use crate::package::cache::HashCache;
+use crate::package::{HashCache, PackageId};
 use crate::platform::Platform;
 use crate::requirements::Requirements;
 use crate::settings::{PlatformSelection, Policy};
-use crate::source::{Fetched, PackageId, Source};
+use crate::source::{Fetched, Source, SourceError};
 use crate::version::Version;
 
 /// What is to be locked, and how.
@@ -212,8 +212,8 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
     if let Some(listed) = listed
         && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))
     {
-        let wanted = PackageId { address: address.clone(), version, platform: missing.clone() };
-        return Err(wanted.not_available(listed).into());
+        let package = PackageId { address: address.clone(), version, platform: missing.clone() };
+        return Err(SourceError::PlatformNotAvailable { package, available: listed.clone() }.into());
     }
     let warning = |text: &String| {
         Diagnostic::warning(Code::RequestFailed, format!("{} says about {address}: {text}", address.hostname))
@@ -230,8 +230,8 @@ fn covered(candidate: &Candidate<'_>, version: &Version, request: &LockRequest<'
         return BTreeSet::new();
     }
     let packages = cache.packages_of(candidate.address, &locked.version).into_iter();
-    let recorded = packages.filter(|package| is_recorded(package, &locked.hashes));
-    recorded.map(|package| package.platform).collect()
+    let recorded = packages.filter(|(_, digest)| is_recorded(digest, &locked.hashes));
+    recorded.map(|(package, _)| package.platform).collect()
 }
 
 /// Fewer `h1:` than before, although nobody asked for fewer platforms.

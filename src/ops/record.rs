@@ -9,7 +9,7 @@ use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Help, Result};
 use crate::hash::{Hash, HashScheme};
 use crate::lockfile::LockedProvider;
-use crate::package::cache::CachedPackage;
+use crate::package::PackageDigest;
 use crate::source::Fetched;
 use crate::version::Version;
 
@@ -59,7 +59,7 @@ pub(crate) fn record(
 }
 
 /// Whether the `h1:` of a package, as any program computes it, is among these hashes.
-pub(super) fn is_recorded(package: &CachedPackage, hashes: &BTreeSet<Hash>) -> bool {
+pub(super) fn is_recorded(package: &PackageDigest, hashes: &BTreeSet<Hash>) -> bool {
     hashes.contains(&package.h1) || hashes.contains(&package.h1_with_directories)
 }
 

@@ -17,10 +17,11 @@ use super::lock::{assemble, candidates_of, carry_over, plan};
 use super::select::Candidate;
 use crate::address::{Hostname, ProviderAddress};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
+use crate::package::PackageId;
 use crate::parallel::{self, WAITING_REQUESTS};
 use crate::platform::Platform;
 use crate::settings::PlatformSelection;
-use crate::source::{Fetched, PackageId, ProgressSink, Source};
+use crate::source::{self, Fetched, ProgressSink, Source};
 use crate::version::Version;
 
 /// Computes the lock file that meets the configuration. Nothing is written; all errors are collected.
@@ -105,7 +106,7 @@ struct Package<'a> {
     /// The root modules that need it.
     waiting: Vec<usize>,
     /// What came of it; nothing if no root module needed it any more.
-    fetched: OnceLock<Option<Result<Arc<Fetched>>>>,
+    fetched: OnceLock<Option<source::Result<Arc<Fetched>>>>,
 }
 
 impl<'a> Needed<'a> {
@@ -194,7 +195,9 @@ impl<'a> Root<'a> {
             for package in fetched.by_ref().take(plan.platforms.len()) {
                 match package.and_then(Option::as_ref) {
                     Some(Ok(package)) => packages.push(Arc::clone(package)),
-                    Some(Err(error)) => error.iter().cloned().for_each(|error| errors.merge(error)),
+                    Some(Err(error)) => {
+                        Diagnostics::from(error.clone()).into_iter().for_each(|error| errors.merge(error));
+                    }
                     None => {}
                 }
             }

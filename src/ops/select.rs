@@ -8,9 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
 use crate::dialect::Dialect;
 use crate::lockfile::{LockFile, LockedProvider};
 use crate::requirements::{DeclarationKind, Requirement};
-use crate::source::{
-    AvailableVersion, AvailableVersions, Source, SourceError, speaks_supported_protocol, unsupported_protocol,
-};
+use crate::source::{AvailableVersion, AvailableVersions, Source, SourceError};
 use crate::version::Version;
 
 /// A provider whose version is to be selected.
@@ -40,10 +38,10 @@ impl Candidate<'_> {
     pub(crate) fn available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
         let available = source.versions(self.address);
         available.map_err(|error| {
-            let is_implied = matches!(error, SourceError::NoSuchProvider(_)) && !self.has_entry();
+            let is_implied = matches!(error, SourceError::ProviderNotFound { .. }) && !self.has_entry();
             let why = "no entry of required_providers names its source, so it is taken for a provider of hashicorp";
             let place = |error: Diagnostic| self.at_declarations(if is_implied { error.note(why) } else { error });
-            error.into_diagnostic().map(place)
+            Diagnostics::from(error).map(place)
         })
     }
 
@@ -85,9 +83,7 @@ impl Candidate<'_> {
     /// Fails for a version whose plugin protocols are not supported.
     pub(crate) fn supported(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
         match available.versions.get(version) {
-            Some(offer) if !speaks_supported_protocol(&offer.protocols) => {
-                Err(self.unsupported(version, offer, available).into())
-            }
+            Some(offer) if !offer.is_supported() => Err(self.unsupported(version, offer, available)),
             _ => Ok(()),
         }
     }
@@ -197,15 +193,20 @@ impl Candidate<'_> {
         })
     }
 
-    fn unsupported(&self, version: &Version, offer: &AvailableVersion, available: &AvailableVersions) -> Diagnostic {
-        let error = unsupported_protocol(self.address, version, &offer.protocols);
-        let supported = |(_, offer): &(&Version, &AvailableVersion)| speaks_supported_protocol(&offer.protocols);
+    fn unsupported(&self, version: &Version, offer: &AvailableVersion, available: &AvailableVersions) -> Diagnostics {
+        let error = SourceError::UnsupportedProtocol {
+            address: self.address.clone(),
+            version: version.clone(),
+            protocols: offer.protocols.clone(),
+        };
+        let supported = |(_, offer): &(&Version, &AvailableVersion)| offer.is_supported();
         let older = available.versions.range(..version.clone()).rev().find(supported);
         let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));
-        match nearest {
-            Some((nearest, _)) => error.help(format!("the nearest version that speaks one of them is {nearest}")),
-            None => error.help("no version of it speaks one of them"),
-        }
+        let help = match nearest {
+            Some((nearest, _)) => format!("the nearest version that speaks one of them is {nearest}"),
+            None => "no version of it speaks one of them".to_owned(),
+        };
+        Diagnostics::from(error).map(|error| error.help(help.clone()))
     }
 
     fn at_locked_version(&self, error: Diagnostic) -> Diagnostic {

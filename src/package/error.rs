@@ -31,7 +31,7 @@ pub enum PackageError {
     },
 }
 
-/// A rule for packages that a package breaks.
+/// A rule for packages that a package breaks: what OpenTofu, or Go's `archive/zip` below it, refuses to install.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     /// The structure of the zip archive is broken.

@@ -10,12 +10,14 @@
 //!
 //! Which archives are accepted follows OpenTofu: Go's `archive/zip` reads them, and they are hashed as extracted.
 
-pub mod cache;
-
 mod central;
 mod content;
 mod contents;
+mod digest;
 mod error;
+mod hash_cache;
+mod id;
+mod limits;
 mod seeking;
 mod sha256;
 mod source;
@@ -27,46 +29,16 @@ mod tests;
 
 use std::io::{Read, Seek, SeekFrom, Write};
 
+pub use digest::PackageDigest;
 pub use error::{EntryProblem, PackageError, Refusal};
+pub use hash_cache::HashCache;
+pub use id::PackageId;
+pub use limits::Limits;
 pub use unpacked::hash_directory;
 
 use crate::hash::Hash;
 use seeking::Hashes;
 use source::Source;
-
-/// The hashes of a package that is a zip archive.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PackageDigest {
-    /// Over the archive's bytes.
-    pub zh: Hash,
-    /// Over the files as extracted.
-    pub h1: Hash,
-    /// Over the archive's entries as they are, directories as empty files, as `tofu providers mirror` writes
-    /// it. The same as `h1` unless there are directories, unclean or repeated names.
-    pub h1_with_directories: Hash,
-    /// Bytes of the archive.
-    pub size: u64,
-    /// Whether one pass over the bytes was enough.
-    pub streamed: bool,
-}
-
-/// What a package may take, so that a hostile one cannot take everything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// Bytes of the zip archive.
-    pub archive_bytes: u64,
-    /// Bytes of all its files together, extracted.
-    pub inflated_bytes: u64,
-    /// Bytes of its central directory and what follows it. They are held in memory.
-    pub directory_bytes: u64,
-}
-
-impl Default for Limits {
-    /// 4 GiB packed, 16 GiB extracted, 16 MiB of central directory.
-    fn default() -> Self {
-        Self { archive_bytes: 4 << 30, inflated_bytes: 16 << 30, directory_bytes: 16 << 20 }
-    }
-}
 
 /// Hashes the zip archive that `reader` yields, in one pass; only where its layout does not allow that and its first
 /// bytes are still known, by way of an unnamed temporary file.
@@ -80,7 +52,7 @@ pub fn hash_zip(reader: impl Read, provider_type: &str, limits: &Limits) -> Resu
             Some(kept) => hash_in_temporary_file(&kept, source, provider_type, limits),
             None => Err(PackageError::NotStreamable(reason)),
         },
-        result => digest(result, source.finish(), true),
+        result => digest(result, source.finish()),
     }
 }
 
@@ -122,7 +94,7 @@ pub fn hash_zip_file(
     source.take_kept();
     source.drain(|_| Ok(()))?;
     let read = source.finish();
-    digest(seeking::hash(file, provider_type, limits), read, false)
+    digest(seeking::hash(file, provider_type, limits), read)
 }
 
 /// Hashes an archive of which `kept` was read already, and `source` yields the rest.
@@ -139,15 +111,14 @@ fn hash_in_temporary_file<R: Read>(
         PackageError::Read(error) => PackageError::TemporaryFile(error),
         other => other,
     });
-    digest(hashes, source.finish(), false)
+    digest(hashes, source.finish())
 }
 
 /// Joins what is known of an archive: its hashes inside, or why it has none, and the hash and number of its bytes.
 fn digest(
     hashes: Result<Hashes, PackageError>,
     (sha256, size): ([u8; 32], u64),
-    streamed: bool,
 ) -> Result<PackageDigest, PackageError> {
     let Hashes { h1, h1_with_directories } = hashes.map_err(|error| error.with_zh(&sha256))?;
-    Ok(PackageDigest { zh: Hash::zh(&sha256), h1, h1_with_directories, size, streamed })
+    Ok(PackageDigest { zh: Hash::zh(&sha256), h1, h1_with_directories, size })
 }

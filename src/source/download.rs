@@ -6,12 +6,11 @@ use std::sync::Arc;
 use url::Url;
 
 use super::download_queue::DownloadQueue;
-use super::{NOT_AUTHENTIC_HELP, PackageId, Progress, ProgressSink};
-use crate::diagnostic::{Code, Result};
+use super::error::{Result, SourceError};
+use super::progress::{Progress, ProgressSink};
 use crate::hash::Hash;
 use crate::net::{Client, SafeUrl};
-use crate::package::cache::{CachedPackage, HashCache};
-use crate::package::{Limits, PackageDigest, PackageError, hash_zip, hash_zip_spooled};
+use crate::package::{HashCache, Limits, PackageDigest, PackageError, PackageId, hash_zip, hash_zip_spooled};
 
 /// Fetches documents and packages; at most so many packages at a time, since each takes memory and a core.
 ///
@@ -56,11 +55,7 @@ pub(super) type HashOutcome = std::result::Result<PackageDigest, PackageError>;
 
 /// A package whose hashes are known.
 pub(super) struct Downloaded {
-    pub(super) h1: Hash,
-    pub(super) h1_with_directories: Hash,
-    pub(super) zh: Hash,
-    /// Bytes of the archive.
-    pub(super) size: u64,
+    pub(super) digest: PackageDigest,
     /// Bytes that were downloaded: none when the hashes were in the cache.
     pub(super) transferred: u64,
 }
@@ -108,9 +103,9 @@ impl Downloader {
     }
 
     /// Remembers that a package is the provider's. Only for one that a verified SHA256SUMS lists.
-    pub(super) fn remember(&self, wanted: &PackageId, package: &Downloaded) {
+    pub(super) fn remember(&self, wanted: &PackageId, digest: &PackageDigest) {
         if let Some(cache) = &self.shared.cache {
-            cache.put_by_provider(&package.cached(wanted));
+            cache.put_by_provider(wanted, digest);
         }
     }
 
@@ -124,13 +119,12 @@ impl Downloader {
     /// One pass over the archive at `url`. No credentials are sent.
     fn get(&self, wanted: &PackageId, url: &Url, hash: &mut Hasher<'_>) -> Result<HashOutcome> {
         let hashed = self.client.download(url, Limits::default().archive_bytes, hash);
-        hashed.map_err(|error| error.into_diagnostic(&wanted.to_string()))
+        hashed.map_err(|error| SourceError::request(wanted, error))
     }
 
     /// What the cache knows of a package.
-    pub(super) fn cached(&self, wanted: &PackageId) -> Option<CachedPackage> {
-        let PackageId { address, version, platform } = wanted;
-        self.shared.cache.as_ref()?.lookup(address, version, platform)
+    pub(super) fn cached(&self, wanted: &PackageId) -> Option<PackageDigest> {
+        self.shared.cache.as_ref()?.lookup(wanted)
     }
 
     /// The package in `archive`: from the cache if its hash is known and there, else from `get`, which hands the archive's
@@ -143,16 +137,15 @@ impl Downloader {
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<Downloaded> {
         let known = self.shared.cache.as_ref().zip(archive.expected.as_ref());
-        if let Some(cached) = known.and_then(|(cache, expected)| cache.get(expected.zh, &wanted.address.name)) {
-            let CachedPackage { h1, h1_with_directories, zh, size, .. } = cached;
-            self.shared.download_queue.learn_size(&wanted.address, size);
-            return Ok(Downloaded { h1, h1_with_directories, zh, size, transferred: 0 });
+        if let Some(digest) = known.and_then(|(cache, expected)| cache.get(expected.zh, &wanted.address.name)) {
+            self.shared.download_queue.learn_size(&wanted.address, digest.size);
+            return Ok(Downloaded { digest, transferred: 0 });
         }
-        let package = self.download(wanted, archive, progress, get)?;
+        let digest = self.download(wanted, archive, progress, get)?;
         if let Some((cache, _)) = known {
-            cache.put_by_zh(&package.cached(wanted));
+            cache.put_by_zh(wanted, &digest);
         }
-        Ok(package)
+        Ok(Downloaded { transferred: digest.size, digest })
     }
 
     /// Downloads and hashes an archive; once more in full if it cannot be hashed as it arrives.
@@ -162,14 +155,14 @@ impl Downloader {
         archive: &Archive<'_>,
         progress: ProgressSink<'_>,
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
-    ) -> Result<Downloaded> {
+    ) -> Result<PackageDigest> {
         let download_queue = &self.shared.download_queue;
         let learn_size =
             |size: Option<u64>| size.into_iter().for_each(|size| download_queue.learn_size(&wanted.address, size));
         learn_size(archive.size);
         let _permit = download_queue.acquire(archive.host, &wanted.address);
         if !(archive.is_wanted)() {
-            return Err(wanted.error(Code::RequestFailed, "it is not wanted any more").into());
+            return Err(SourceError::Cancelled(wanted.clone()));
         }
         let limits = Limits::default();
         let pass = |spooled: bool| {
@@ -191,31 +184,14 @@ impl Downloader {
             Err(PackageError::Refused { zh, .. }) => zh.as_ref(),
             Err(_) => None,
         };
-        let note = format!("downloaded from {}", archive.origin);
+        let (package, origin) = (wanted.clone(), format!("downloaded from {}", archive.origin));
         if let (Some(Expected { zh, by, .. }), Some(found)) = (&archive.expected, found)
             && *zh != found
         {
             let problem = format!("the package has the hash {found}, but {by} says {zh}");
-            let error = wanted.error(Code::PackageNotAuthentic, problem).note(note);
-            return Err(error.help(NOT_AUTHENTIC_HELP).into());
+            return Err(SourceError::NotAuthentic { package, problem, origin: Some(origin) });
         }
-        let invalid = |error| wanted.error(Code::InvalidPackage, error).note(note);
-        let PackageDigest { zh, h1, h1_with_directories, size, .. } = digest.map_err(invalid)?;
-        Ok(Downloaded { h1, h1_with_directories, zh, size, transferred: size })
-    }
-}
-
-impl Downloaded {
-    fn cached(&self, wanted: &PackageId) -> CachedPackage {
-        CachedPackage {
-            provider: wanted.address.clone(),
-            version: wanted.version.clone(),
-            platform: wanted.platform.clone(),
-            zh: self.zh.clone(),
-            h1: self.h1.clone(),
-            h1_with_directories: self.h1_with_directories.clone(),
-            size: self.size,
-        }
+        digest.map_err(|error| SourceError::InvalidPackage { package, error: error.into(), origin })
     }
 }
 

@@ -1,14 +1,17 @@
-//! A directory of packages, packed or unpacked (spec section 9).
+//! A directory of packages, packed or unpacked
+//! (<https://opentofu.org/docs/cli/config/config-file/#filesystem_mirror>; OpenTofu's
+//! `internal/getproviders/filesystem_search.go`).
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{AvailableVersions, Fetched, PackageId, SourceError};
+use super::available::AvailableVersions;
+use super::error::{Result, SearchedPlace, SourceError};
+use super::fetched::Fetched;
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
-use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::package::{Limits, PackageError, hash_directory, hash_zip_file};
+use crate::package::{Limits, PackageError, PackageId, hash_directory, hash_zip_file};
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -46,13 +49,13 @@ impl FilesystemMirror {
         addresses
     }
 
-    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<AvailableVersions, SourceError> {
+    pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
         let mut available = AvailableVersions::default();
-        for package in self.packages(address).map_err(SourceError::Failed)? {
+        for package in self.packages(address)? {
             available.versions.entry(package.version).or_default().platforms.insert(package.platform);
         }
         if available.versions.is_empty() {
-            return Err(SourceError::NoSuchProvider(self.nothing_found(address).into()));
+            return Err(self.provider_not_found(address));
         }
         Ok(available)
     }
@@ -61,15 +64,18 @@ impl FilesystemMirror {
         let mut packages = self.packages(&wanted.address)?;
         packages.retain(|package| package.version == wanted.version);
         let Some(package) = packages.iter().find(|package| package.platform == wanted.platform) else {
-            return Err(wanted.not_available(packages.iter().map(|package| &package.platform)).into());
+            let available = packages.into_iter().map(|package| package.platform).collect();
+            return Err(SourceError::PlatformNotAvailable { package: wanted.clone(), available });
         };
-        let invalid = |error: PackageError| {
-            wanted.error(Code::InvalidPackage, error).note(format!("read from {}", package.path.display()))
+        let invalid = |error: PackageError| SourceError::InvalidPackage {
+            package: wanted.clone(),
+            error: error.into(),
+            origin: format!("read from {}", package.path.display()),
         };
         let name = &wanted.address.name;
         let (h1, confirmed) = if package.packed {
             let mut file = std::fs::File::open(&package.path)
-                .map_err(|error| Diagnostic::io("open the package", &package.path, &error))?;
+                .map_err(|error| SourceError::io("open the package", &package.path, error))?;
             let digest = hash_zip_file(&mut file, name, &Limits::default()).map_err(invalid)?;
             (digest.h1.clone(), BTreeSet::from([digest.h1, digest.zh]))
         } else {
@@ -87,15 +93,14 @@ impl FilesystemMirror {
         })
     }
 
-    fn nothing_found(&self, address: &ProviderAddress) -> Diagnostic {
-        let mirror = self.directory.display();
-        if !self.directory.exists() {
-            let message = format!("the mirror directory {mirror} does not exist, so it has no package of {address}");
-            return Diagnostic::error(Code::ProviderNotFound, message);
-        }
-        let message = format!("the mirror {mirror} has no package of {address}");
-        let help = format!("expected below {}", self.provider_directory(address).display());
-        Diagnostic::error(Code::ProviderNotFound, message).help(help)
+    fn provider_not_found(&self, address: &ProviderAddress) -> SourceError {
+        let directory = self.directory.clone();
+        let place = if directory.exists() {
+            SearchedPlace::FilesystemMirror { directory, expected: self.provider_directory(address) }
+        } else {
+            SearchedPlace::MissingDirectory(directory)
+        };
+        SourceError::ProviderNotFound { address: address.clone(), searched: vec![place] }
     }
 
     fn provider_directory(&self, address: &ProviderAddress) -> PathBuf {
@@ -134,11 +139,11 @@ fn packed_name(name: &str, provider_type: &str) -> Option<(Version, Platform)> {
 
 /// The entries of a directory with their names; none when it does not exist.
 fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>> {
-    let failed = |error: std::io::Error| Diagnostic::io("read the mirror directory", directory, &error);
+    let failed = |error| SourceError::io("read the mirror directory", directory, error);
     let listing = match std::fs::read_dir(directory) {
         Ok(listing) => listing,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(error).into()),
+        Err(error) => return Err(failed(error)),
     };
     let mut entries = Vec::new();
     for entry in listing {

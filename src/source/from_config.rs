@@ -8,15 +8,15 @@ use std::time::SystemTime;
 
 use super::oci::{OciLogins, OciRegistries, RepositoryTemplate};
 use super::{
-    DateServices, Discovery, DiscoveryCache, Downloader, FilesystemMirror, Method, MultiSource, NetworkMirror,
-    OciMirror, Offline, PublicationDates, Registry, RegistryPolicy, ReleaseUrls, Source, SourceKind,
+    DateServices, Discovery, DiscoveryCache, Downloader, FilesystemMirror, Method, NetworkMirror, OciMirror, Offline,
+    PublicationDates, Registry, RegistryPolicy, ReleaseUrls, Source, SourceKind,
 };
 use crate::address::ProviderAddress;
 use crate::cli_config::{self, CliConfig, Credentials, Environment, InstallationMethod, MethodKind};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::net::Client;
-use crate::package::cache::HashCache;
+use crate::package::HashCache;
 use crate::provider_pattern::ProviderSelection;
 use crate::version::Version;
 
@@ -90,11 +90,12 @@ impl<'a> Connections<'a> {
 
     /// A source that has not been asked anything yet.
     pub fn source(&self, dialect: Dialect) -> Result<Source> {
-        let kind = match &self.options.origin {
-            Origin::FilesystemMirror(directory) => SourceKind::FilesystemMirror(FilesystemMirror::new(directory)),
-            origin => self.kind(origin, self.connection(dialect)?, dialect)?,
-        };
-        Ok(Source::new(kind))
+        match &self.options.origin {
+            Origin::FilesystemMirror(directory) => {
+                Ok(Source::new(SourceKind::FilesystemMirror(FilesystemMirror::new(directory))))
+            }
+            origin => self.online(origin, self.connection(dialect)?, dialect),
+        }
     }
 
     /// What is known on this machine, where these versions are all there are.
@@ -123,12 +124,12 @@ impl<'a> Connections<'a> {
         Ok(Connection { config, client, discovery })
     }
 
-    fn kind(
+    fn online(
         &self,
         origin: &Origin,
         Connection { config, client, discovery }: &Connection,
         dialect: Dialect,
-    ) -> Result<SourceKind> {
+    ) -> Result<Source> {
         let Self { options, environment, .. } = self;
         let factory = Factory {
             config,
@@ -141,15 +142,14 @@ impl<'a> Connections<'a> {
             oci_registries: OnceCell::new(),
         };
         let downloader = factory.downloader.clone();
-        match origin {
-            Origin::Registries => Ok(factory.registry(downloader)),
-            Origin::FilesystemMirror(directory) => Ok(SourceKind::FilesystemMirror(FilesystemMirror::new(directory))),
-            Origin::NetworkMirror(url) => NetworkMirror::new(downloader, url, dialect).map(SourceKind::NetworkMirror),
-            Origin::OciMirror(template) => {
-                RepositoryTemplate::parse_flag(template).map(|template| factory.oci_mirror(template))
-            }
-            Origin::CliConfiguration => factory.configured(),
-        }
+        let kind = match origin {
+            Origin::Registries => factory.registry(downloader),
+            Origin::FilesystemMirror(directory) => SourceKind::FilesystemMirror(FilesystemMirror::new(directory)),
+            Origin::NetworkMirror(url) => SourceKind::NetworkMirror(NetworkMirror::new(downloader, url, dialect)?),
+            Origin::OciMirror(template) => factory.oci_mirror(RepositoryTemplate::parse_flag(template)?),
+            Origin::CliConfiguration => return factory.configured(),
+        };
+        Ok(Source::new(kind))
     }
 }
 
@@ -199,15 +199,15 @@ impl Factory<'_> {
 
     /// The installation methods of the CLI configuration; without any, the directories that both programs look into before
     /// they ask registries.
-    fn configured(&self) -> Result<SourceKind> {
+    fn configured(&self) -> Result<Source> {
         let Some(installation) = &self.config.provider_installation else {
-            return Ok(SourceKind::Multi(MultiSource::new(self.implied_methods(), BTreeMap::new())));
+            return Ok(Source::from_methods(self.implied_methods(), BTreeMap::new()));
         };
         let (mut methods, mut errors) = (Vec::new(), Vec::new());
         for method in &installation.methods {
             match self.kind(method) {
                 Ok(kind) => {
-                    methods.push(Method { source: Source::new(kind), providers: method.providers.clone() });
+                    methods.push(Method::new(kind, method.providers.clone()));
                 }
                 Err(error) => errors.extend(error),
             }
@@ -215,7 +215,7 @@ impl Factory<'_> {
         if !errors.is_empty() {
             return Err(errors.into());
         }
-        Ok(SourceKind::Multi(MultiSource::new(methods, installation.dev_overrides.clone())))
+        Ok(Source::from_methods(methods, installation.dev_overrides.clone()))
     }
 
     fn kind(&self, method: &InstallationMethod) -> Result<SourceKind> {
@@ -250,11 +250,9 @@ impl Factory<'_> {
         let mirrors: Vec<_> = directories.filter(|path| path.is_dir()).map(FilesystemMirror::new).collect();
         let found = mirrors.iter().flat_map(|mirror| mirror.providers(self.dialect));
         let direct = ProviderSelection { include: Vec::new(), exclude: found.map(Into::into).collect() };
-        let mirrors = mirrors.into_iter().map(|mirror| {
-            let source = Source::new(SourceKind::FilesystemMirror(mirror));
-            Method { source, providers: ProviderSelection::default() }
-        });
-        let registry = Source::new(self.registry(self.downloader.clone()));
-        mirrors.chain([Method { source: registry, providers: direct }]).collect()
+        let mirrors = mirrors
+            .into_iter()
+            .map(|mirror| Method::new(SourceKind::FilesystemMirror(mirror), ProviderSelection::default()));
+        mirrors.chain([Method::new(self.registry(self.downloader.clone()), direct)]).collect()
     }
 }

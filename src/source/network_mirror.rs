@@ -5,15 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use url::Url;
 
-use super::download::{Downloaded, Downloader};
-use super::{AvailableVersion, AvailableVersions, Fetched, PackageId, ProgressSink, SourceError};
+use super::available::AvailableVersions;
+use super::download::Downloader;
+use super::error::{Result, SearchedPlace, SourceError};
+use super::fetched::Fetched;
+use super::progress::ProgressSink;
 use crate::address::{Hostname, ProviderAddress};
 use crate::authentication::Authentication;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{self, Code, Diagnostic};
 use crate::dialect::Dialect;
 use crate::hash::{Hash, HashScheme};
-use crate::net::{Purpose, RequestError, RequestErrorKind, SafeUrl};
+use crate::net::{Purpose, RequestErrorKind, SafeUrl};
 use crate::once_map::OnceMap;
+use crate::package::{PackageDigest, PackageId};
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -55,6 +59,10 @@ struct Archives {
 }
 
 impl Archives {
+    fn platforms(&self) -> BTreeSet<Platform> {
+        self.by_platform.keys().filter_map(|platform| platform.parse().ok()).collect()
+    }
+
     /// The well-formed hashes of all packages.
     fn reported(&self) -> impl Iterator<Item = Hash> {
         let texts = self.by_platform.values().flat_map(|archive| archive.hashes.iter().flatten());
@@ -65,7 +73,7 @@ impl Archives {
 
 impl NetworkMirror {
     /// The mirror at `url`, an `https` URL; its documents are asked for with the credentials of its host.
-    pub fn new(downloader: Downloader, url: &str, dialect: Dialect) -> Result<Self> {
+    pub fn new(downloader: Downloader, url: &str, dialect: Dialect) -> diagnostic::Result<Self> {
         let invalid = |shown: &dyn std::fmt::Display, problem: &str| {
             let message = format!("{shown} is not the URL of a network mirror: {problem}");
             Diagnostic::error(Code::InvalidArgument, message).help("write it as https://HOST/PATH/")
@@ -92,46 +100,44 @@ impl NetworkMirror {
         self
     }
 
-    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<AvailableVersions, SourceError> {
-        let url = self.document(address, "index.json").map_err(SourceError::Failed)?;
+    pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
+        let url = self.document(address, "index.json")?;
         match self.downloader.client.get_json::<Index>(
             &url,
             Some(&self.host),
             MAXIMUM_DOCUMENT_BYTES,
             Purpose::Metadata,
         ) {
-            Ok((_, index)) => {
-                let versions = index.versions.into_keys().filter_map(|text| text.parse::<Version>().ok());
-                Ok(AvailableVersions {
-                    versions: versions.map(|v| (v, AvailableVersion::default())).collect(),
-                    warnings: Vec::new(),
-                })
-            }
+            Ok((_, index)) => Ok(index.versions.into_keys().filter_map(|text| text.parse::<Version>().ok()).collect()),
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
-                let message = format!("the mirror {} has no package of {address}", self.base);
-                let diagnostic = Diagnostic::error(Code::ProviderNotFound, message)
-                    .note(format!("asked for {}", SafeUrl::from(&url)));
-                Err(SourceError::NoSuchProvider(diagnostic.into()))
+                let place = SearchedPlace::NetworkMirror {
+                    base: self.base.to_string(),
+                    asked: SafeUrl::from(&url).to_string(),
+                };
+                Err(SourceError::ProviderNotFound { address: address.clone(), searched: vec![place] })
             }
-            Err(error) => Err(SourceError::Failed(error.into_diagnostic(&address.to_string()))),
+            Err(error) => Err(SourceError::request(address, error)),
         }
     }
 
     pub(super) fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
         let archives = self.archives(&wanted.address, &wanted.version)?;
         let Some(archive) = archives.by_platform.get(&wanted.platform.to_string()) else {
-            return Err(wanted.not_available(archives.by_platform.keys()).into());
+            return Err(SourceError::PlatformNotAvailable { package: wanted.clone(), available: archives.platforms() });
         };
-        let failed = |problem: String| wanted.error(Code::RequestFailed, problem);
-        let url = archives.base.join(&archive.url);
-        let url = url.map_err(|error| failed(format!("the mirror sent a package's URL that is none: {error}")))?;
+        let url = archives.base.join(&archive.url).map_err(|error| {
+            SourceError::invalid_response(wanted, format!("the mirror sent an invalid URL for the package: {error}"))
+        })?;
         let package = self.downloader.package(wanted, &url, progress)?;
         let reported = archive.hashes.as_deref().unwrap_or_default();
-        let reported = check_reported(reported, &package).map_err(|problem| {
-            wanted.error(Code::PackageNotAuthentic, problem).note(format!("package: {}", SafeUrl::from(&url)))
+        let reported = check_reported(reported, &package.digest).map_err(|problem| SourceError::NotAuthentic {
+            package: wanted.clone(),
+            problem,
+            origin: Some(format!("downloaded from {}", SafeUrl::from(&url))),
         })?;
+        let PackageDigest { zh, h1, .. } = package.digest;
 
-        let mut recordable = BTreeSet::from([package.h1.clone()]);
+        let mut recordable = BTreeSet::from([h1.clone()]);
         if self.dialect == Dialect::Tofu {
             recordable.extend(reported.iter().filter(|hash| hash.scheme() == HashScheme::Zh).cloned());
             if self.trust_all_hashes {
@@ -139,8 +145,8 @@ impl NetworkMirror {
             }
         }
         Ok(Fetched {
-            confirmed: BTreeSet::from([package.h1.clone(), package.zh]),
-            h1: package.h1,
+            confirmed: BTreeSet::from([h1.clone(), zh]),
+            h1,
             recordable,
             authentication: if reported.is_empty() {
                 Authentication::Unauthenticated
@@ -154,8 +160,7 @@ impl NetworkMirror {
     }
 
     pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
-        let archives = self.archives(address, version)?;
-        Ok(archives.by_platform.keys().filter_map(|platform| platform.parse().ok()).collect())
+        self.archives(address, version).map(|archives| archives.platforms())
     }
 
     pub(super) fn prepare(&self, wanted: &PackageId) {
@@ -169,22 +174,22 @@ impl NetworkMirror {
 
     fn fetch_archives(&self, address: &ProviderAddress, version: &Version) -> Result<Archives> {
         let url = self.document(address, &format!("{version}.json"))?;
-        let failed = |error: RequestError| error.into_diagnostic(&format!("{address} {version}"));
         let answer = self.downloader.client.get_json::<VersionDocument>(
             &url,
             Some(&self.host),
             MAXIMUM_DOCUMENT_BYTES,
             Purpose::Metadata,
         );
-        let (base, document) = answer.map_err(failed)?;
+        let (base, document) =
+            answer.map_err(|error| SourceError::request(format_args!("{address} {version}"), error))?;
         Ok(Archives { base, by_platform: document.archives })
     }
 
     fn document(&self, address: &ProviderAddress, name: &str) -> Result<Url> {
         let path = format!("{}/{}/{}/{name}", address.hostname.as_ascii(), address.namespace, address.name);
         self.base.join(&path).map_err(|error| {
-            let message = format!("{address} gives no URL below {}: {error}", self.base);
-            Diagnostic::error(Code::RequestFailed, message).into()
+            let problem = format!("no URL for it below {}: {error}", self.base);
+            SourceError::invalid_response(address, problem)
         })
     }
 }
@@ -192,7 +197,7 @@ impl NetworkMirror {
 /// The hashes that a mirror reports for a package, all of known schemes and all true of it.
 ///
 /// An `h1:` over the directory entries of the archive too is accepted, because `providers mirror` writes such.
-fn check_reported(reported: &[String], package: &Downloaded) -> std::result::Result<Vec<Hash>, String> {
+fn check_reported(reported: &[String], package: &PackageDigest) -> std::result::Result<Vec<Hash>, String> {
     let hashes = reported.iter().map(|text| text.parse::<Hash>().map_err(|error| error.to_string()));
     let hashes: Vec<Hash> = hashes.collect::<std::result::Result<_, _>>()?;
     let known: Vec<_> = hashes.into_iter().filter(|hash| hash.scheme() != HashScheme::Unknown).collect();

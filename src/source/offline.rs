@@ -3,16 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::{AvailableVersion, AvailableVersions, Fetched, PackageId, SourceError};
+use super::available::AvailableVersions;
+use super::error::{Result, SearchedPlace, SourceError};
+use super::fetched::Fetched;
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
-use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::once_map::OnceMap;
-use crate::package::cache::{CachedPackage, HashCache};
+use crate::package::{HashCache, PackageDigest, PackageId};
 use crate::platform::Platform;
 use crate::version::Version;
-
-const HELP: &str = "run the command once without --offline, with the same cache";
 
 /// A source that asks no host.
 ///
@@ -22,7 +21,7 @@ const HELP: &str = "run the command once without --offline, with the same cache"
 pub struct Offline {
     cache: Option<HashCache>,
     /// What the cache has of each provider.
-    packages: OnceMap<ProviderAddress, Arc<Vec<CachedPackage>>>,
+    packages: OnceMap<ProviderAddress, Arc<Vec<PackageId>>>,
     locked: BTreeMap<ProviderAddress, BTreeSet<Version>>,
 }
 
@@ -32,18 +31,17 @@ impl Offline {
         Self { cache, packages: OnceMap::default(), locked }
     }
 
-    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<AvailableVersions, SourceError> {
+    pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
         let packages = self.packages(address);
         let cached = packages.iter().map(|package| package.version.clone());
         let locked = self.locked.get(address).into_iter().flatten().cloned();
         // Nothing is said of platforms: that one is not in the cache does not mean that there is none.
-        let versions: BTreeMap<_, _> =
-            cached.chain(locked).map(|version| (version, AvailableVersion::default())).collect();
-        if versions.is_empty() {
-            let error = Diagnostic::error(Code::ProviderNotFound, format!("no version of {address} is known offline"));
-            return Err(SourceError::NoSuchProvider(error.help(HELP).into()));
+        let available: AvailableVersions = cached.chain(locked).collect();
+        if available.versions.is_empty() {
+            let searched = vec![SearchedPlace::ThisMachine];
+            return Err(SourceError::ProviderNotFound { address: address.clone(), searched });
         }
-        Ok(AvailableVersions { versions, warnings: Vec::new() })
+        Ok(available)
     }
 
     pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
@@ -51,28 +49,27 @@ impl Offline {
         let packages = packages.iter().filter(|package| package.version == *version);
         let platforms: BTreeSet<_> = packages.map(|package| package.platform.clone()).collect();
         if platforms.is_empty() {
-            let message = format!("no package of {address} {version} is in the cache of hashes");
-            return Err(Diagnostic::error(Code::PlatformNotKnown, message).help(HELP).into());
+            let (address, version) = (address.clone(), version.clone());
+            return Err(SourceError::NotKnownOffline { address, version, platform: None });
         }
         Ok(platforms)
     }
 
-    fn packages(&self, address: &ProviderAddress) -> Arc<Vec<CachedPackage>> {
+    fn packages(&self, address: &ProviderAddress) -> Arc<Vec<PackageId>> {
         self.packages.get_or_compute(address.clone(), || {
             let packages = self.cache.iter().flat_map(|cache| cache.packages(address));
-            Arc::new(packages.collect())
+            Arc::new(packages.map(|(package, _)| package).collect())
         })
     }
 
     pub(super) fn package(&self, wanted: &PackageId) -> Result<Fetched> {
-        let PackageId { address, version, platform } = wanted;
-        let Some(package) = self.cache.as_ref().and_then(|cache| cache.lookup(address, version, platform)) else {
-            let error = wanted.error(Code::PlatformNotKnown, "the package is not in the cache of hashes");
-            return Err(error.help(HELP).into());
+        let Some(PackageDigest { zh, h1, .. }) = self.cache.as_ref().and_then(|cache| cache.lookup(wanted)) else {
+            let PackageId { address, version, platform } = wanted.clone();
+            return Err(SourceError::NotKnownOffline { address, version, platform: Some(platform) });
         };
-        let hashes = BTreeSet::from([package.h1.clone(), package.zh]);
+        let hashes = BTreeSet::from([h1.clone(), zh]);
         Ok(Fetched {
-            h1: package.h1,
+            h1,
             recordable: hashes.clone(),
             confirmed: hashes,
             authentication: Authentication::Unauthenticated,

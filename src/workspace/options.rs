@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::package::cache::HashCache;
+use crate::package::HashCache;
 use crate::provider_spec::ProviderSpec;
 use crate::settings::PlatformSelection;
 

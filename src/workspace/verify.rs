@@ -3,7 +3,7 @@
 use super::Workspace;
 use crate::diagnostic::Result;
 use crate::ops::verify::{self, Online, Tracking, Verified, VerifyRequest};
-use crate::package::cache::HashCache;
+use crate::package::HashCache;
 use crate::requirements::ModuleCache;
 use crate::settings::PlatformSelection;
 

@@ -261,7 +261,7 @@ error[provider-not-found]: the mirror https://redacted@mirror.example.com/nowher
         registry.fault("*/3.2.4.json", Times::Always, Fault::Body(document.into_bytes()));
     };
     answer("https://user:hunter2@:1/a.zip?sig=hunter2");
-    run(MIRROR, "the mirror sent a package's URL that is none: empty host");
+    run(MIRROR, "the mirror sent an invalid URL for the package: empty host");
     registry.clear_faults();
     let package = null.packages["linux_amd64"].archive.to_vec();
     registry.fault("mirror.example.com/null.zip*", Times::Always, Fault::Body(package));
@@ -271,6 +271,7 @@ exit code: 2
 ----- stderr -----
 error[package-not-authentic]: registry.opentofu.org/hashicorp/null 3.2.4 for linux_amd64: the mirror reports only hashes of unknown schemes: h9:abcdef
  |
- = package: https://mirror.example.com/null.zip?[redacted]
+ = downloaded from https://mirror.example.com/null.zip?[redacted]
+help: ask the provider's publisher; a package that was tampered with looks like this
 "#]]);
 }

@@ -37,7 +37,7 @@ pub const MOST_KEYS: usize = 64;
 const MOST_SELF_SIGNATURES: usize = 512;
 
 /// A public key as the registry reports it, in `gpg_public_keys`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SigningKey {
     /// The armored key block; it may hold several keys.
     pub ascii_armor: String,

@@ -4,7 +4,7 @@ use std::io;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
-use provlock::package::cache::HashCache;
+use provlock::package::HashCache;
 use provlock::source::{DiscoveryCache, ReleaseUrls};
 
 use super::outcome::Outcome;

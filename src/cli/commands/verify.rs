@@ -8,7 +8,7 @@ use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Result, Severity};
 use provlock::dialect::Dialect;
 use provlock::ops::verify::{CODES, Online, Tracking, Verified};
-use provlock::package::cache::HashCache;
+use provlock::package::HashCache;
 use provlock::parallel;
 use provlock::requirements::ModuleCache;
 use provlock::settings::PlatformSelection;

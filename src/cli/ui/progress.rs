@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use provlock::source::{PackageId, Progress};
+use provlock::package::PackageId;
+use provlock::source::Progress;
 
 /// How often what moves is drawn.
 const TICK: Duration = Duration::from_millis(100);

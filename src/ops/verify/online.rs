@@ -8,25 +8,14 @@ use super::subject::{Online, Subject, Verified, finding};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::hash::{Hash, HashScheme};
 use crate::lockfile::Entry;
+use crate::package::PackageId;
 use crate::parallel::{self, WAITING_REQUESTS};
 use crate::platform::Platform;
 use crate::settings::PlatformSelection;
-use crate::source::{AvailableVersions, PackageId, Published, SourceError};
+use crate::source::{self, AvailableVersions, Published, SourceError};
 
 /// Packages that are most often locked; looked at first when an `h1:` is to be explained.
 const COMMON: [&str; 5] = ["linux_amd64", "darwin_arm64", "darwin_amd64", "linux_arm64", "windows_amd64"];
-
-/// Codes of errors that say that somebody could not be asked, rather than what is wrong with the answer.
-const NOT_ASKED: [Code; 8] = [
-    Code::RequestFailed,
-    Code::Unauthorized,
-    Code::CredentialsHelper,
-    Code::InvalidCliConfiguration,
-    Code::InvalidArgument,
-    Code::Io,
-    Code::PlatformNotAvailable,
-    Code::UnsupportedProtocol,
-];
 
 /// Asks about every entry, side by side.
 pub(super) fn check(subject: &Subject<'_>, online: Online<'_>) -> Verified {
@@ -68,12 +57,12 @@ impl Question<'_> {
     }
 
     /// The platforms that there are packages for; none if the version is gone, which is a finding.
-    fn platforms(&mut self) -> crate::diagnostic::Result<Option<BTreeSet<Platform>>> {
+    fn platforms(&mut self) -> source::Result<Option<BTreeSet<Platform>>> {
         let (address, version) = (&self.entry.address, &self.entry.provider.version);
         let available = match self.online.source.versions(address) {
             Ok(available) => available,
-            Err(SourceError::NoSuchProvider(_)) => AvailableVersions::default().into(),
-            Err(SourceError::Failed(error)) => return Err(error),
+            Err(SourceError::ProviderNotFound { .. }) => AvailableVersions::default().into(),
+            Err(error) => return Err(error),
         };
         if available.versions.contains_key(version) {
             return self.online.source.platforms(address, version).map(Some);
@@ -137,11 +126,7 @@ impl Question<'_> {
     }
 
     /// What is published, seen from a platform that there is.
-    fn published(
-        &self,
-        wanted: &[Platform],
-        platforms: &BTreeSet<Platform>,
-    ) -> crate::diagnostic::Result<Option<Published>> {
+    fn published(&self, wanted: &[Platform], platforms: &BTreeSet<Platform>) -> source::Result<Option<Published>> {
         match wanted.first().or_else(|| platforms.first()) {
             Some(platform) => self.online.source.published(&self.wanted(platform)),
             None => Ok(None),
@@ -161,7 +146,7 @@ impl Question<'_> {
             match answer {
                 Ok(Some(published)) => unexplained.retain(|hash| !published.zh.contains(hash)),
                 Ok(None) => {}
-                Err(error) if error.iter().all(|error| error.code == Code::PlatformNotAvailable) => {}
+                Err(error) if error.is_platform_missing() => {}
                 Err(error) => return self.failed(error),
             }
         }
@@ -198,7 +183,7 @@ impl Question<'_> {
                 Ok(fetched) => {
                     known.entry(platform).or_default().insert(fetched.h1.clone());
                 }
-                Err(error) if error.iter().all(|error| error.code == Code::PlatformNotAvailable) => {}
+                Err(error) if error.is_platform_missing() => {}
                 Err(error) => {
                     complete = false;
                     self.failed(error);
@@ -244,18 +229,16 @@ impl Question<'_> {
         diagnostic.at(self.entry.version.clone(), "")
     }
 
-    /// What a source says is a finding, unless it could not be asked at all.
-    fn failed(&mut self, errors: Diagnostics) {
-        errors.into_iter().for_each(|error| self.failure(error));
-    }
-
-    fn failure(&mut self, error: Diagnostic) {
-        let mut error = self.about_entry(error);
-        error.help.get_or_insert_with(|| "do not install this release; ask its publisher what has happened".into());
-        let list =
-            if NOT_ASKED.contains(&error.code) { &mut self.verified.errors } else { &mut self.verified.findings };
-        if !list.contains(&error) {
-            list.push(error);
+    /// What is wrong with the release is a finding, any other failure an error.
+    fn failed(&mut self, error: SourceError) {
+        let is_finding = error.condemns_release();
+        for error in Diagnostics::from(error) {
+            let mut error = self.about_entry(error);
+            error.help.get_or_insert_with(|| "do not install this release; ask its publisher what has happened".into());
+            let list = if is_finding { &mut self.verified.findings } else { &mut self.verified.errors };
+            if !list.contains(&error) {
+                list.push(error);
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use super::subject::{Subject, finding};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::hash::HashScheme;
 use crate::lockfile::Entry;
-use crate::package;
+use crate::package::{self, PackageId};
 use crate::platform::Platform;
 use crate::settings::PlatformSelection;
 
@@ -68,11 +68,11 @@ pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform)
 
 /// An installed package only tells that it is covered: one with another hash may be the wrong package.
 fn coverage(subject: &Subject<'_>, entry: &Entry, platform: &Platform, recorded: usize) -> Coverage {
-    let cached =
-        subject.request.cache.and_then(|cache| cache.lookup(&entry.address, &entry.provider.version, platform));
-    match cached {
+    let (address, version) = (entry.address.clone(), entry.provider.version.clone());
+    let package = PackageId { address, version, platform: platform.clone() };
+    match subject.request.cache.and_then(|cache| cache.lookup(&package)) {
         _ if recorded == 0 => Coverage::Missing,
-        Some(package) if is_recorded(&package, &entry.provider.hashes) => Coverage::Covered,
+        Some(digest) if is_recorded(&digest, &entry.provider.hashes) => Coverage::Covered,
         Some(_) => Coverage::Missing,
         None => {
             let directory = version_directory(subject, entry).join(platform.to_string());

@@ -6,7 +6,7 @@ use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, CommandLine, Diagnostic, Location, Severity};
 use crate::dialect::Dialect;
 use crate::lockfile::{Entry, LockFile};
-use crate::package::cache::HashCache;
+use crate::package::HashCache;
 use crate::platform::Platform;
 use crate::requirements::Requirements;
 use crate::settings::{PlatformSelection, Policy};

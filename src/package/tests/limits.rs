@@ -42,7 +42,6 @@ fn an_archive_that_turns_out_odd_late_is_read_a_second_time() {
     };
     let digest = hash_zip_with(open, "x", &Limits::default()).unwrap();
     assert_eq!(opened, 2);
-    assert!(!digest.streamed);
     assert_eq!(digest, hash_zip_file(&mut Cursor::new(&archive), "x", &Limits::default()).unwrap());
 }
 
@@ -53,7 +52,6 @@ fn an_archive_that_turns_out_odd_early_is_read_once() {
     let large = EntrySpec::new(b"large", &noise(2_000_000));
     let archive = archive(vec![program(), odd, large]);
     let digest = hash_zip(archive.as_slice(), "x", &Limits::default()).unwrap();
-    assert!(!digest.streamed);
     assert_eq!(digest, hash_zip_file(&mut Cursor::new(&archive), "x", &Limits::default()).unwrap());
 }
 
@@ -66,7 +64,6 @@ fn a_large_archive_is_read_once() {
         Ok::<_, PackageError>(archive.as_slice())
     };
     let digest = hash_zip_with(open, "x", &Limits::default()).unwrap();
-    assert!(digest.streamed);
     assert_eq!((opened, digest.size), (1, archive.len() as u64));
 }
 

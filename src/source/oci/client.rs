@@ -5,6 +5,7 @@
 //! and lists of any size into memory, sends a password to whatever token server is named, even over plain HTTP, and knows no
 //! refresh tokens. It would add 21 crates.
 
+use std::fmt;
 use std::io::Read;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -20,12 +21,13 @@ use super::credentials::{Found, OciLogins};
 use super::manifest::Digest;
 use super::refusal::Refusal;
 use super::template::Repository;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{
     Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, SafeUrl, is_loopback, read_whole,
     read_with,
 };
 use crate::once_map::OnceMap;
+use crate::source::error::SourceError;
 
 /// Registries should take manifests up to this size, and need not take larger ones (OCI distribution specification 1.1).
 const MAXIMUM_MANIFEST_BYTES: u64 = 4 << 20;
@@ -222,30 +224,27 @@ impl RepositoryClient<'_> {
         self.url(&format!("blobs/{digest}"))
     }
 
-    /// The error for the user. `what` says what was wanted.
-    pub(super) fn diagnostic(&self, error: RequestError, what: &str) -> Diagnostics {
+    /// Why the source has no answer. `wanted` says what was wanted.
+    pub(super) fn source_error(&self, error: RequestError, wanted: impl fmt::Display) -> SourceError {
         let RequestErrorKind::Unauthorized { status, credentials_sent } = error.kind else {
-            return error.into_diagnostic(what);
+            return SourceError::request(wanted, error);
         };
-        let message =
-            format!("cannot get {what}: {} refused access to {} ({status})", self.repository.registry, error.url);
-        let mut refusal = Diagnostic::error(Code::Unauthorized, message);
-        match self.session.login.get() {
-            Some(Ok(Some(found))) if credentials_sent => {
-                refusal = refusal.note(format!("the login comes from {}", found.origin));
-            }
+        let notes = match self.session.login.get() {
+            Some(Ok(Some(found))) if credentials_sent => vec![format!("the login comes from {}", found.origin)],
             Some(Ok(Some(found))) => {
-                refusal = refusal.note(format!(
-                    "no credentials were sent, as the registry asks for none that {} holds",
-                    found.origin
-                ));
+                vec![format!("no credentials were sent, as the registry asks for none that {} holds", found.origin)]
             }
             _ => {
-                refusal = refusal.note("no credentials were sent, as there is no login for it");
-                refusal.notes.extend(self.registries.logins.searched());
+                let none = "no credentials were sent, as there is no login for it".to_owned();
+                [none].into_iter().chain(self.registries.logins.searched()).collect()
             }
+        };
+        SourceError::Unauthorized {
+            wanted: wanted.to_string(),
+            problem: format!("{} refused access to {} ({status})", self.repository.registry, error.url),
+            notes,
+            help: super::login_help(&self.repository),
         }
-        refusal.help(super::login_help(&self.repository)).into()
     }
 
     /// Whether the host is an OCI registry at all: one that answers nothing but "not found" has another problem than a

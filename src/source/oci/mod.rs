@@ -25,14 +25,17 @@ pub use template::{Repository, RepositoryError, RepositoryTemplate};
 
 use self::client::RepositoryClient;
 use self::manifest::{Reference, Targets};
+use super::available::AvailableVersions;
 use super::download::{Archive, Downloader, Expected};
-use super::{AvailableVersion, AvailableVersions, Fetched, PackageId, ProgressSink, SourceError};
+use super::error::{Result, SearchedPlace, SourceError};
+use super::fetched::Fetched;
+use super::progress::ProgressSink;
 use crate::address::ProviderAddress;
 use crate::authentication::Authentication;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::dialect::Dialect;
 use crate::once_map::OnceMap;
-use crate::package::Limits;
+use crate::package::{Limits, PackageDigest, PackageId};
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -63,22 +66,16 @@ impl OciMirror {
     }
 
     /// The versions of a provider. The platforms of a version are not known without its index.
-    pub(super) fn versions(&self, address: &ProviderAddress) -> std::result::Result<AvailableVersions, SourceError> {
-        let client = self.client(address).map_err(SourceError::Failed)?;
+    pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
+        let client = self.client(address)?;
         match client.tags() {
-            Ok(Some(tags)) => {
-                let versions = tags.iter().filter_map(|tag| version_of_tag(tag));
-                Ok(AvailableVersions {
-                    versions: versions.map(|v| (v, AvailableVersion::default())).collect(),
-                    warnings: Vec::new(),
-                })
-            }
+            Ok(Some(tags)) => Ok(tags.iter().filter_map(|tag| version_of_tag(tag)).collect()),
             Ok(None) => {
-                let message = format!("the OCI registry has no repository {} for {address}", client.repository());
-                let diagnostic = Diagnostic::error(Code::ProviderNotFound, message);
-                Err(SourceError::NoSuchProvider(diagnostic.note(format!("by the template {}", self.template)).into()))
+                let (repository, template) = (client.repository().to_string(), self.template.to_string());
+                let searched = vec![SearchedPlace::OciRepository { repository, template }];
+                Err(SourceError::ProviderNotFound { address: address.clone(), searched })
             }
-            Err(error) => Err(SourceError::Failed(client.diagnostic(error, &address.to_string()))),
+            Err(error) => Err(client.source_error(error, address)),
         }
     }
 
@@ -93,10 +90,10 @@ impl OciMirror {
         let client = self.client(&wanted.address)?;
         let target = self.target(wanted)?;
         let manifest = client.manifest_by_digest(&target.digest, manifest::MANIFEST);
-        let manifest = manifest.map_err(|error| client.diagnostic(error, &wanted.to_string()))?;
+        let manifest = manifest.map_err(|error| client.source_error(error, wanted))?;
         let layer = manifest::read_manifest(&manifest).map_err(|problem| {
-            let message = format!("{}@{} {problem}", client.repository(), target.digest);
-            wanted.error(Code::RequestFailed, message)
+            let problem = format!("{}@{} {problem}", client.repository(), target.digest);
+            SourceError::invalid_response(wanted, problem)
         })?;
         let origin = format!("{}@{}", client.repository(), layer.digest);
         let expected = Some(Expected { zh: layer.digest.as_zh(), by: "its manifest" });
@@ -109,20 +106,23 @@ impl OciMirror {
         };
         let package = self.downloader.fetch(wanted, &archive, progress, |hash| {
             let hashed = client.blob(&layer.digest, Limits::default().archive_bytes, hash);
-            hashed.map_err(|error| client.diagnostic(error, &wanted.to_string()))
+            hashed.map_err(|error| client.source_error(error, wanted))
         })?;
-        if package.size != layer.size {
-            let problem = format!("the package has {} bytes, but its manifest says {}", package.size, layer.size);
-            let error = wanted.error(Code::PackageNotAuthentic, problem);
-            return Err(error.note(format!("downloaded from {origin}")).into());
+        let PackageDigest { zh, h1, size, .. } = package.digest;
+        if size != layer.size {
+            return Err(SourceError::NotAuthentic {
+                package: wanted.clone(),
+                problem: format!("the package has {size} bytes, but its manifest says {}", layer.size),
+                origin: Some(format!("downloaded from {origin}")),
+            });
         }
-        let mut recordable = BTreeSet::from([package.h1.clone()]);
+        let mut recordable = BTreeSet::from([h1.clone()]);
         if self.dialect == Dialect::Tofu {
-            recordable.insert(package.zh.clone());
+            recordable.insert(zh.clone());
         }
         Ok(Fetched {
-            confirmed: BTreeSet::from([package.h1.clone(), package.zh]),
-            h1: package.h1,
+            confirmed: BTreeSet::from([h1.clone(), zh]),
+            h1,
             recordable,
             authentication: Authentication::Unauthenticated,
             warnings: Vec::new(),
@@ -138,11 +138,12 @@ impl OciMirror {
         match (fitting.next(), fitting.next()) {
             (Some((_, target)), None) => Ok(target.clone()),
             (None, _) => {
-                Err(wanted.not_available(targets.iter().map(|(platform, _)| platform).collect::<BTreeSet<_>>()).into())
+                let available = targets.iter().map(|(platform, _)| platform.clone()).collect();
+                Err(SourceError::PlatformNotAvailable { package: wanted.clone(), available })
             }
             (Some(_), Some(_)) => {
                 let problem = "the index in the OCI registry lists several manifests for this platform";
-                Err(wanted.error(Code::RequestFailed, problem).into())
+                Err(SourceError::invalid_response(wanted, problem))
             }
         }
     }
@@ -153,26 +154,28 @@ impl OciMirror {
             let client = self.client(address)?;
             let tag = tag_of_version(version);
             let index = client.manifest_by_tag(&tag, manifest::ACCEPT_INDEX);
-            let index = index.map_err(|error| client.diagnostic(error, &format!("{address} {version}")))?;
+            let index = index.map_err(|error| client.source_error(error, format_args!("{address} {version}")))?;
             manifest::read_index(&index).map(Arc::new).map_err(|problem| {
-                let message = format!("{address} {version}: {}:{tag} {problem}", client.repository());
-                let error = Diagnostic::error(Code::RequestFailed, message);
-                error.help("lay it out as OpenTofu's documentation on OCI registries says").into()
+                let problem = format!(
+                    "{}:{tag} {problem}; see OpenTofu's documentation on OCI registries for the layout",
+                    client.repository()
+                );
+                SourceError::invalid_response(format_args!("{address} {version}"), problem)
             })
         })
     }
 
     fn client(&self, address: &ProviderAddress) -> Result<RepositoryClient<'_>> {
-        let repository = self.template.resolve(address)?;
+        let repository = self.template.resolve(address).map_err(SourceError::Configuration)?;
         let owner = self.owners.get_or_compute(repository.clone(), || address.clone());
         if owner != *address {
             let message =
                 format!("the OCI mirror's template gives {owner} and {address} the same repository {repository}");
             let error = Diagnostic::error(Code::InvalidArgument, message);
             let help = format!("use hostname, namespace and type in the template {} where they differ", self.template);
-            return Err(error.help(help).into());
+            return Err(SourceError::Configuration(error.help(help).into()));
         }
-        self.registries.client(repository)
+        self.registries.client(repository).map_err(SourceError::Unreachable)
     }
 }
 

@@ -1,122 +1,236 @@
-//! What registries answer.
+//! Requests to registries and what they answer: the provider registry protocol
+//! (<https://opentofu.org/docs/internals/provider-registry-protocol/>;
+//! OpenTofu's `internal/getproviders/registry_client.go`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
+use url::Url;
 
+use super::discovery::Discovery;
 use crate::address::ProviderAddress;
-use crate::authentication::packages::PackageReport;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::authentication::{PackageReport, SigningKey};
+use crate::dialect::Dialect;
 use crate::hash::Hash;
+use crate::net::{Client, Purpose, RequestError, RequestErrorKind, SafeUrl};
+use crate::once_map::OnceMap;
+use crate::package::PackageId;
 use crate::platform::Platform;
-use crate::source::{AvailableVersion, AvailableVersions};
+use crate::source::available::{AvailableVersion, AvailableVersions, is_supported};
+use crate::source::error::{Result, SearchedPlace, SourceError};
 use crate::version::Version;
 
-/// Plugin protocols that OpenTofu and Terraform speak.
-const SUPPORTED_PROTOCOLS: [&str; 2] = ["5", "6"];
+/// A version list is not larger than this; the largest known one is below 1 MiB.
+const MAXIMUM_VERSIONS_BYTES: u64 = 32 << 20;
+/// The metadata of a package holds keys and, from some registries, two hashes per platform.
+const MAXIMUM_METADATA_BYTES: u64 = 2 << 20;
 
-#[derive(Deserialize)]
-pub(super) struct VersionList {
-    pub(super) versions: Vec<VersionEntry>,
-    #[serde(default)]
-    pub(super) warnings: Option<Vec<String>>,
+/// Asks registries, for the metadata of each package once.
+pub(super) struct Protocol {
+    client: Client,
+    discovery: Arc<Discovery>,
+    metadata: OnceMap<PackageId, Result<Arc<Metadata>>>,
+}
+
+/// What a registry says of a package.
+pub(super) struct Metadata {
+    pub(super) package: PackageId,
+    pub(super) response: PackageResponse,
+    /// What relative URLs are relative to.
+    base: Url,
+}
+
+/// A document and where it came from in the end, or why there is none.
+type Answer<T> = std::result::Result<(Url, T), RequestError>;
+
+impl Protocol {
+    pub(super) fn new(client: Client, discovery: Arc<Discovery>) -> Self {
+        Self { client, discovery, metadata: OnceMap::default() }
+    }
+
+    /// "List Available Versions".
+    pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
+        match self.ask::<VersionsResponse>(address, "versions", MAXIMUM_VERSIONS_BYTES)? {
+            (_, Ok((_, list))) => Ok(list.into()),
+            (asked, Err(error)) if matches!(error.kind, RequestErrorKind::NotFound) => {
+                let searched = vec![SearchedPlace::Registry { asked }];
+                Err(SourceError::ProviderNotFound { address: address.clone(), searched })
+            }
+            (_, Err(error)) => Err(SourceError::request(address, error)),
+        }
+    }
+
+    /// "Find a Provider Package".
+    pub(super) fn metadata(&self, package: &PackageId) -> Result<Arc<Metadata>> {
+        self.metadata.get_or_compute(package.clone(), || self.fetch_metadata(package).map(Arc::new))
+    }
+
+    fn fetch_metadata(&self, package: &PackageId) -> Result<Metadata> {
+        let PackageId { address, version, platform } = package.clone();
+        let path = format!("{version}/download/{}/{}", platform.os, platform.arch);
+        let (asked, answer) = self.ask::<PackageResponse>(&address, &path, MAXIMUM_METADATA_BYTES)?;
+        let (base, response) = match answer {
+            Ok(answer) => answer,
+            Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
+                return Err(SourceError::PlatformNotAvailable { package: package.clone(), available: BTreeSet::new() });
+            }
+            Err(error) => return Err(SourceError::request(package, error)),
+        };
+        if (&response.os, &response.arch) != (&platform.os, &platform.arch) {
+            let problem = format!("{asked} answered for {}_{}", response.os, response.arch);
+            return Err(SourceError::invalid_response(package, problem));
+        }
+        if !is_supported(&response.protocols) {
+            return Err(SourceError::UnsupportedProtocol { address, version, protocols: response.protocols });
+        }
+        Ok(Metadata { package: package.clone(), response, base })
+    }
+
+    /// Asks one of a provider's endpoints, and says which URL that was.
+    fn ask<T: DeserializeOwned>(
+        &self,
+        address: &ProviderAddress,
+        path: &str,
+        limit: u64,
+    ) -> Result<(String, Answer<T>)> {
+        let host = &address.hostname;
+        let get = |url: &Url| self.client.get_json::<T>(url, Some(host), limit, Purpose::Metadata);
+        let service = self.discovery.providers(host).map_err(SourceError::Unreachable)?;
+        let url = endpoint(&service, address, path)?;
+        let answer = get(&url);
+        if answer.is_err()
+            && let Some(moved) = self.discovery.moved_providers(host, &service)
+        {
+            let url = endpoint(&moved, address, path)?;
+            return Ok((SafeUrl::from(&url).to_string(), get(&url)));
+        }
+        Ok((SafeUrl::from(&url).to_string(), answer))
+    }
+}
+
+/// The URL of one of a provider's endpoints.
+fn endpoint(service: &Url, address: &ProviderAddress, path: &str) -> Result<Url> {
+    // Relative to the base as links are: its last segment goes unless it ends with a slash.
+    let path = format!("{}/{}/{path}", address.namespace, address.name);
+    service.join(&path).map_err(|error| {
+        let problem = format!("its service for providers, {service}, cannot be the start of a URL: {error}");
+        SourceError::invalid_response(&address.hostname, problem)
+    })
+}
+
+impl Metadata {
+    /// A URL in the response.
+    pub(super) fn url(&self, reference: &str) -> Result<Url> {
+        self.base.join(reference).map_err(|error| {
+            SourceError::invalid_response(&self.package, format!("the registry sent the URL {reference:?}: {error}"))
+        })
+    }
+
+    /// The keys that may sign the release.
+    pub(super) fn signing_keys(&self) -> Vec<SigningKey> {
+        let keys = self.response.signing_keys.gpg_public_keys.iter();
+        keys.map(|key| SigningKey { ascii_armor: key.ascii_armor.clone(), key_id: key.key_id.clone() }).collect()
+    }
+
+    /// The `packages` map, which only OpenTofu looks at.
+    pub(super) fn reports(&self, dialect: Dialect) -> Result<BTreeMap<String, PackageReport>> {
+        let packages = self.response.packages.as_ref().filter(|_| dialect == Dialect::Tofu);
+        let reports = packages.map_or_else(|| Ok(BTreeMap::new()), |packages| read_reports(packages));
+        reports.map_err(|problem| SourceError::not_authentic(&self.package, problem))
+    }
 }
 
 #[derive(Deserialize)]
-pub(super) struct VersionEntry {
-    pub(super) version: String,
+struct VersionsResponse {
+    versions: Vec<VersionEntry>,
     #[serde(default)]
-    pub(super) protocols: Option<Vec<String>>,
-    #[serde(default)]
-    pub(super) platforms: Option<Vec<PlatformEntry>>,
+    warnings: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct PlatformEntry {
-    pub(super) os: String,
-    pub(super) arch: String,
+struct VersionEntry {
+    version: String,
+    #[serde(default)]
+    protocols: Option<Vec<String>>,
+    #[serde(default)]
+    platforms: Option<Vec<PlatformEntry>>,
+}
+
+#[derive(Deserialize)]
+struct PlatformEntry {
+    os: String,
+    arch: String,
 }
 
 /// The answer to "find a provider package".
 #[derive(Deserialize)]
-pub(super) struct PackageMetadata {
+pub(super) struct PackageResponse {
     #[serde(default)]
-    pub(super) protocols: Vec<String>,
-    pub(super) os: String,
-    pub(super) arch: String,
+    protocols: Vec<String>,
+    os: String,
+    arch: String,
     pub(super) filename: String,
     pub(super) download_url: String,
     pub(super) shasums_url: String,
     pub(super) shasums_signature_url: String,
     pub(super) shasum: String,
     #[serde(default)]
-    pub(super) signing_keys: SigningKeys,
+    signing_keys: SigningKeys,
     /// Read only where it counts, so that nothing in it disturbs elsewhere.
-    pub(super) packages: Option<Box<RawValue>>,
+    packages: Option<Box<RawValue>>,
 }
 
 #[derive(Deserialize, Default)]
-pub(super) struct SigningKeys {
+struct SigningKeys {
     #[serde(default)]
-    pub(super) gpg_public_keys: Vec<KeyEntry>,
+    gpg_public_keys: Vec<KeyEntry>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct KeyEntry {
+struct KeyEntry {
     #[serde(default)]
-    pub(super) key_id: String,
-    pub(super) ascii_armor: String,
+    key_id: String,
+    ascii_armor: String,
 }
 
 /// One platform in the `packages` map.
 #[derive(Deserialize)]
-pub(super) struct ReportEntry {
+struct ReportEntry {
     #[serde(default)]
-    pub(super) hashes: Vec<String>,
+    hashes: Vec<String>,
     #[serde(default)]
-    pub(super) package_size: Option<u64>,
+    package_size: Option<u64>,
 }
 
 /// Reads the `packages` map.
-pub(super) fn read_reports(packages: &RawValue) -> Result<BTreeMap<String, PackageReport>, String> {
+fn read_reports(packages: &RawValue) -> std::result::Result<BTreeMap<String, PackageReport>, String> {
     // What it says is not quoted: a registry may echo the token that it was sent.
     let invalid = |what: &str| format!("the registry's report of packages {what}");
     let entries: BTreeMap<String, ReportEntry> =
         serde_json::from_str(packages.get()).map_err(|_| invalid("does not have the expected form"))?;
     let report = |(platform, entry): (String, ReportEntry)| {
         let hashes = entry.hashes.iter().map(|text| text.parse::<Hash>());
-        let hashes = hashes.collect::<Result<_, _>>().map_err(|_| invalid("holds a hash without a scheme"))?;
+        let hashes =
+            hashes.collect::<std::result::Result<_, _>>().map_err(|_| invalid("holds a hash without a scheme"))?;
         Ok((platform, PackageReport { hashes, package_size: entry.package_size }))
     };
     entries.into_iter().map(report).collect()
 }
 
-/// Whether a package can be used at all; a registry that names no protocol is believed.
-pub(crate) fn speaks_supported_protocol(protocols: &[String]) -> bool {
-    let major =
-        |protocol: &String| protocol.split('.').next().is_some_and(|major| SUPPORTED_PROTOCOLS.contains(&major));
-    protocols.is_empty() || protocols.iter().any(major)
-}
-
-/// The error for a version that speaks none of the supported protocols.
-pub(crate) fn unsupported_protocol(address: &ProviderAddress, version: &Version, protocols: &[String]) -> Diagnostic {
-    let spoken = protocols.join(", ");
-    let message = format!("{address} {version} speaks plugin protocol {spoken}; only 5 and 6 are supported");
-    Diagnostic::error(Code::UnsupportedProtocol, message)
-}
-
 /// Versions and platforms that cannot be read are left out, as if the registry had not listed them.
-impl From<VersionList> for AvailableVersions {
-    fn from(list: VersionList) -> Self {
-        let offer = |entry: VersionEntry| {
+impl From<VersionsResponse> for AvailableVersions {
+    fn from(list: VersionsResponse) -> Self {
+        let available = |entry: VersionEntry| {
             let version = entry.version.parse::<Version>().ok()?;
             let platforms = entry.platforms.unwrap_or_default().into_iter();
             let platforms = platforms.map(|platform| Platform { os: platform.os, arch: platform.arch }).collect();
             Some((version, AvailableVersion { protocols: entry.protocols.unwrap_or_default(), platforms }))
         };
         Self {
-            versions: list.versions.into_iter().filter_map(offer).collect(),
+            versions: list.versions.into_iter().filter_map(available).collect(),
             warnings: list.warnings.unwrap_or_default(),
         }
     }

@@ -91,7 +91,7 @@ fn huge_documents_are_not_read() {
     assert_fails(&serve(index), Code::RequestFailed, "larger than 4194304 bytes");
     let mut tags = content();
     tags.put(format!("{NULL}/tags/list"), huge);
-    let Err(SourceError::Failed(error)) = mirror(&serve(tags)).versions(&null()) else { panic!("no error") };
+    let error = diagnosed(mirror(&serve(tags)).versions(&null()));
     assert!(error[0].message.contains("larger than"), "{error}");
 }
 
@@ -100,7 +100,7 @@ fn a_list_of_tags_must_end_and_stay_where_it_is() {
     let endless = Server::http(|request| {
         Response::new(200, r#"{"tags": ["1.0.0"]}"#).header("Link", format!("<{}>; rel=next", request.target))
     });
-    let Err(SourceError::Failed(error)) = mirror(&endless).versions(&null()) else { panic!("no error") };
+    let error = diagnosed(mirror(&endless).versions(&null()));
     assert!(error[0].message.contains("has no end"), "{error}");
     let elsewhere = Server::http(|_| Response::new(200, r#"{"tags": []}"#));
     let host = elsewhere.host();
@@ -108,7 +108,7 @@ fn a_list_of_tags_must_end_and_stay_where_it_is() {
         Response::new(200, r#"{"tags": []}"#)
             .header("Link", format!("<http://{host}/v2/m/acme/null/tags/list>; rel=next"))
     });
-    let Err(SourceError::Failed(error)) = mirror(&server).versions(&null()) else { panic!("no error") };
+    let error = diagnosed(mirror(&server).versions(&null()));
     assert!(error[0].message.contains("goes on at another host"), "{error}");
     assert!(elsewhere.requests().is_empty());
 }
@@ -120,7 +120,7 @@ fn a_list_of_tags_is_not_kept_whatever_its_size() {
         let page = format!(r#"{{"tags": ["1.0.0-{long}"]}}"#);
         Response::new(200, page).header("Link", format!("<{}>; rel=next", request.target))
     });
-    let Err(SourceError::Failed(error)) = mirror(&endless).versions(&null()) else { panic!("no error") };
+    let error = diagnosed(mirror(&endless).versions(&null()));
     assert!(error[0].message.contains("is larger than 33554432 bytes"), "{error}");
     assert_eq!(endless.requests().len(), 32);
 

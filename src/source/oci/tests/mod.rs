@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 use zip::write::SimpleFileOptions;
 
 use super::*;
-use crate::diagnostic::Diagnostics;
+use crate::diagnostic::{self, Diagnostics};
 use crate::diagnostic::{Location, SourceFile};
 use crate::hash::Hash;
 use crate::net::{Client, NetSettings};
-use crate::package::cache::HashCache;
+use crate::package::HashCache;
 use crate::source::Progress;
 
 const NULL: &str = "/v2/m/acme/null";
@@ -129,8 +129,13 @@ fn wanted(platform: &str) -> PackageId {
     PackageId { address: null(), version: Version::new(1, 0, 0), platform: platform.parse().unwrap() }
 }
 
-fn fetch(mirror: &OciMirror) -> Result<Fetched> {
-    mirror.package(&wanted("linux_amd64"), &|_, _| ())
+fn fetch(mirror: &OciMirror) -> diagnostic::Result<Fetched> {
+    Ok(mirror.package(&wanted("linux_amd64"), &|_, _| ())?)
+}
+
+/// The error, as the user sees it.
+fn diagnosed<T: std::fmt::Debug>(outcome: Result<T>) -> Diagnostics {
+    outcome.unwrap_err().into()
 }
 
 /// Everything that an error tells.
@@ -160,16 +165,16 @@ fn a_missing_repository_is_told_from_a_host_that_is_no_registry() {
         _ => Response::new(404, r#"{"errors": [{"code": "NAME_UNKNOWN"}]}"#),
     });
     let outcome = mirror(&registry).versions(&null());
-    assert!(matches!(&outcome, Err(SourceError::NoSuchProvider(error)) if error[0].code == Code::ProviderNotFound));
+    assert!(matches!(outcome, Err(SourceError::ProviderNotFound { .. })));
     let refusing = Server::http(|request| match request.path() {
         "/v2/" => Response::new(200, ""),
         _ => Response::new(400, r#"{"errors": [{"code": "NAME_INVALID", "message": "no"}]}"#),
     });
-    assert!(matches!(mirror(&refusing).versions(&null()), Err(SourceError::NoSuchProvider(_))));
+    assert!(matches!(mirror(&refusing).versions(&null()), Err(SourceError::ProviderNotFound { .. })));
     let other = Server::http(|_| Response::not_found());
-    assert!(matches!(mirror(&other).versions(&null()), Err(SourceError::Failed(_))));
+    assert!(matches!(mirror(&other).versions(&null()), Err(SourceError::Request { .. })));
     let broken = Server::http(|_| Response::new(500, r#"{"errors": [{"code": "UNKNOWN", "message": "secret"}]}"#));
-    let Err(SourceError::Failed(error)) = mirror(&broken).versions(&null()) else { panic!("no error") };
+    let error = diagnosed(mirror(&broken).versions(&null()));
     assert!(error[0].message.contains("500: UNKNOWN") && !told(&error).contains("secret"), "{error}");
     assert_eq!(broken.requests_for("/v2/m/acme/null/tags/list").len(), 3);
 }
@@ -201,7 +206,7 @@ fn a_package_yields_its_hashes() {
 
     let terraform = OciMirror { dialect: Dialect::Terraform, ..mirror(&server) };
     assert_eq!(fetch(&terraform).unwrap().recordable, BTreeSet::from([h1]));
-    let error = tofu.package(&wanted("linux_s390x"), &|_, _| ()).unwrap_err();
+    let error = diagnosed(tofu.package(&wanted("linux_s390x"), &|_, _| ()));
     assert_eq!(error[0].code, Code::PlatformNotAvailable);
     assert_eq!(error[0].notes, ["there are packages for darwin_arm64, linux_amd64"]);
     assert_eq!(server.requests_for("/v2/m/acme/null/manifests/1.0.0").len(), 2, "once for each mirror");
@@ -231,7 +236,7 @@ fn two_providers_cannot_share_a_repository() {
     assert!(mirror.versions(&null()).is_ok());
     assert!(mirror.versions(&null()).is_ok());
     let other = ProviderAddress::parse("emca/null", Dialect::Tofu).unwrap();
-    let Err(SourceError::Failed(error)) = mirror.versions(&other) else { panic!("no error") };
+    let error = diagnosed(mirror.versions(&other));
     assert!(error[0].message.contains("acme/null") && error[0].message.contains("emca/null"), "{error}");
 }
 

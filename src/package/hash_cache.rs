@@ -2,7 +2,8 @@
 //!
 //! A package never changes, because its `zh:` names it. So an entry is never stale, only absent or damaged, and a
 //! damaged one counts as absent and is written anew. Every entry is stored by its `zh:`, and that of a package which a
-//! verified SHA256SUMS lists also by provider, version and platform, for work without a network. A failing cache is a cache without entries: it never fails a run.
+//! verified SHA256SUMS lists also by provider, version and platform, for work without a network. A failing cache is a
+//! cache without entries: it never fails a run.
 //!
 //! The caller must not use an entry that it found by `zh:` unless a verified SHA256SUMS holds that `zh:`.
 
@@ -11,10 +12,11 @@ use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
+use super::digest::PackageDigest;
+use super::id::PackageId;
 use crate::address::ProviderAddress;
 use crate::dialect::Dialect;
 use crate::hash::{Hash, HashScheme};
-use crate::platform::Platform;
 use crate::storage;
 use crate::version::Version;
 
@@ -28,25 +30,6 @@ const LONGEST_ENTRY: u64 = 16 * 1024;
 #[derive(Clone, Debug)]
 pub struct HashCache {
     folder: PathBuf,
-}
-
-/// What the cache knows of a package.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CachedPackage {
-    /// The provider that the package is of.
-    pub provider: ProviderAddress,
-    /// Its version.
-    pub version: Version,
-    /// The platform it is built for.
-    pub platform: Platform,
-    /// Over the archive's bytes.
-    pub zh: Hash,
-    /// Over the files as extracted.
-    pub h1: Hash,
-    /// See [`super::PackageDigest::h1_with_directories`].
-    pub h1_with_directories: Hash,
-    /// Bytes of the archive.
-    pub size: u64,
 }
 
 /// An entry as it is written.
@@ -69,42 +52,41 @@ impl HashCache {
 
     /// What is known of the package with that `zh:`, as one of a provider of type `provider_type`. The type counts,
     /// because a package is valid for one type only: it names the executable.
-    pub fn get(&self, zh: &Hash, provider_type: &str) -> Option<CachedPackage> {
-        let package = read(&self.path_by_zh(zh)?)?;
-        (package.zh == *zh && package.provider.name == provider_type).then_some(package)
+    pub fn get(&self, zh: &Hash, provider_type: &str) -> Option<PackageDigest> {
+        let (package, digest) = read(&self.path_by_zh(zh)?)?;
+        (digest.zh == *zh && package.address.name == provider_type).then_some(digest)
     }
 
-    /// What is known of the package of a provider's version for a platform.
-    pub fn lookup(&self, provider: &ProviderAddress, version: &Version, platform: &Platform) -> Option<CachedPackage> {
-        let package = read(&self.path_by_provider(provider, version, platform))?;
-        let is_asked_for =
-            package.provider == *provider && package.version == *version && package.platform == *platform;
-        is_asked_for.then_some(package)
+    /// What is known of a provider's package.
+    pub fn lookup(&self, package: &PackageId) -> Option<PackageDigest> {
+        let (found, digest) = read(&self.path_by_provider(package))?;
+        (found == *package).then_some(digest)
     }
 
     /// Everything that is known of a provider's packages, in no order.
-    pub fn packages(&self, provider: &ProviderAddress) -> Vec<CachedPackage> {
+    pub fn packages(&self, provider: &ProviderAddress) -> Vec<(PackageId, PackageDigest)> {
         let versions = entries(&self.folder_of(provider));
         let files = versions.flat_map(|version| entries(&version).collect::<Vec<_>>());
-        files.filter_map(|file| read(&file)).filter(|package| package.provider == *provider).collect()
+        files.filter_map(|file| read(&file)).filter(|(package, _)| package.address == *provider).collect()
     }
 
     /// Everything that is known of the packages of one of a provider's versions, in no order.
-    pub fn packages_of(&self, provider: &ProviderAddress, version: &Version) -> Vec<CachedPackage> {
+    pub fn packages_of(&self, provider: &ProviderAddress, version: &Version) -> Vec<(PackageId, PackageDigest)> {
         let files = entries(&self.folder_of(provider).join(storage::file_name(&version.to_string())));
-        let is_asked_for = |package: &CachedPackage| package.provider == *provider && package.version == *version;
+        let is_asked_for =
+            |(package, _): &(PackageId, PackageDigest)| package.address == *provider && package.version == *version;
         files.filter_map(|file| read(&file)).filter(is_asked_for).collect()
     }
 
     /// Remembers which package is a provider's, if that is possible: one that a verified SHA256SUMS lists.
-    pub fn put_by_provider(&self, package: &CachedPackage) {
-        write(&self.path_by_provider(&package.provider, &package.version, &package.platform), package);
+    pub fn put_by_provider(&self, package: &PackageId, digest: &PackageDigest) {
+        write(&self.path_by_provider(package), package, digest);
     }
 
     /// Remembers a package by its hash alone, if that is possible.
-    pub fn put_by_zh(&self, package: &CachedPackage) {
-        if let Some(path) = self.path_by_zh(&package.zh) {
-            write(&path, package);
+    pub fn put_by_zh(&self, package: &PackageId, digest: &PackageDigest) {
+        if let Some(path) = self.path_by_zh(&digest.zh) {
+            write(&path, package, digest);
         }
     }
 
@@ -126,9 +108,9 @@ impl HashCache {
         is_zh.then(|| self.folder.join("by-zh").join(&zh.value()[..2]).join(zh.value()))
     }
 
-    fn path_by_provider(&self, provider: &ProviderAddress, version: &Version, platform: &Platform) -> PathBuf {
-        let parts = [version.to_string(), platform.to_string()];
-        parts.iter().fold(self.folder_of(provider), |path, part| path.join(storage::file_name(part)))
+    fn path_by_provider(&self, package: &PackageId) -> PathBuf {
+        let parts = [package.version.to_string(), package.platform.to_string()];
+        parts.iter().fold(self.folder_of(&package.address), |path, part| path.join(storage::file_name(part)))
     }
 
     /// Where what is known of a provider is, in a folder for each version.
@@ -139,22 +121,22 @@ impl HashCache {
 }
 
 /// A line of JSON and a line with its SHA-256.
-fn encode(package: &CachedPackage) -> Option<Vec<u8>> {
+fn encode(package: &PackageId, digest: &PackageDigest) -> Option<Vec<u8>> {
     let stored = Stored {
-        provider: package.provider.to_string(),
+        provider: package.address.to_string(),
         version: package.version.to_string(),
         platform: package.platform.to_string(),
-        zh: package.zh.to_string(),
-        h1: package.h1.to_string(),
-        h1_with_directories: package.h1_with_directories.to_string(),
-        size: package.size,
+        zh: digest.zh.to_string(),
+        h1: digest.h1.to_string(),
+        h1_with_directories: digest.h1_with_directories.to_string(),
+        size: digest.size,
     };
     let json = serde_json::to_string(&stored).ok()?;
     Some(format!("{json}\n{}\n", Hash::zh_of(json.as_bytes()).value()).into_bytes())
 }
 
 /// Reads what [`encode`] wrote; none if it is damaged.
-fn decode(text: &str) -> Option<CachedPackage> {
+fn decode(text: &str) -> Option<(PackageId, PackageDigest)> {
     let (json, sum) = text.strip_suffix('\n')?.split_once('\n')?;
     if sum != Hash::zh_of(json.as_bytes()).value() {
         return None;
@@ -164,26 +146,28 @@ fn decode(text: &str) -> Option<CachedPackage> {
         let hash: Hash = text.parse().ok()?;
         (hash.scheme() == scheme && hash.is_well_formed()).then_some(hash)
     };
-    Some(CachedPackage {
+    let package = PackageId {
         // The address has all its parts, so the dialect's defaults do not matter.
-        provider: ProviderAddress::parse_canonical(&stored.provider, Dialect::Tofu).ok()?,
+        address: ProviderAddress::parse_canonical(&stored.provider, Dialect::Tofu).ok()?,
         version: stored.version.parse().ok()?,
         platform: stored.platform.parse().ok()?,
+    };
+    let digest = PackageDigest {
         zh: hash(&stored.zh, HashScheme::Zh)?,
         h1: hash(&stored.h1, HashScheme::H1)?,
         h1_with_directories: hash(&stored.h1_with_directories, HashScheme::H1)?,
         size: stored.size,
-    })
+    };
+    Some((package, digest))
 }
 
-fn read(path: &Path) -> Option<CachedPackage> {
+fn read(path: &Path) -> Option<(PackageId, PackageDigest)> {
     decode(&storage::read(path, LONGEST_ENTRY)?)
 }
 
-fn write(path: &Path, package: &CachedPackage) {
-    if read(path).as_ref() != Some(package)
-        && let Some(bytes) = encode(package)
-    {
+fn write(path: &Path, package: &PackageId, digest: &PackageDigest) {
+    let is_known = read(path).is_some_and(|(known, its_digest)| known == *package && its_digest == *digest);
+    if let Some(bytes) = encode(package, digest).filter(|_| !is_known) {
         // A cache that cannot be written is no reason to stop.
         let _ = storage::replace(path, &bytes);
     }

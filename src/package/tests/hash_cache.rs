@@ -9,21 +9,25 @@ use tempfile::TempDir;
 use super::*;
 use crate::address::ProviderAddress;
 use crate::dialect::Dialect;
-use crate::package::cache::{CachedPackage, HashCache};
 
-fn package(provider: &str, version: &str, platform: &str, seed: u8) -> CachedPackage {
-    CachedPackage {
-        provider: ProviderAddress::parse(provider, Dialect::Tofu).unwrap(),
+type Cached = (PackageId, PackageDigest);
+
+fn package(provider: &str, version: &str, platform: &str, seed: u8) -> Cached {
+    let package = PackageId {
+        address: ProviderAddress::parse(provider, Dialect::Tofu).unwrap(),
         version: version.parse().unwrap(),
         platform: platform.parse().unwrap(),
+    };
+    let digest = PackageDigest {
         zh: Hash::zh(&[seed; 32]),
         h1: Hash::h1(&[seed + 1; 32]),
         h1_with_directories: Hash::h1(&[seed + 2; 32]),
         size: 188_000_000,
-    }
+    };
+    (package, digest)
 }
 
-fn null() -> CachedPackage {
+fn null() -> Cached {
     package("hashicorp/null", "3.2.4", "linux_amd64", 1)
 }
 
@@ -33,29 +37,25 @@ fn cache() -> (TempDir, HashCache) {
     (directory, cache)
 }
 
-fn lookup(cache: &HashCache, package: &CachedPackage) -> Option<CachedPackage> {
-    cache.lookup(&package.provider, &package.version, &package.platform)
-}
-
 /// All files below a directory.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let children = fs::read_dir(directory).unwrap().map(|child| child.unwrap().path());
     children.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-fn put(cache: &HashCache, package: &CachedPackage) {
-    cache.put_by_zh(package);
-    cache.put_by_provider(package);
+fn put(cache: &HashCache, (package, digest): &Cached) {
+    cache.put_by_zh(package, digest);
+    cache.put_by_provider(package, digest);
 }
 
 #[test]
 fn what_is_put_is_found_by_zh_and_by_provider() {
     let (directory, cache) = cache();
-    assert_eq!(cache.get(&null().zh, "null"), None);
-    assert_eq!(lookup(&cache, &null()), None);
+    assert_eq!(cache.get(&null().1.zh, "null"), None);
+    assert_eq!(cache.lookup(&null().0), None);
     put(&cache, &null());
-    assert_eq!(cache.get(&null().zh, "null"), Some(null()));
-    assert_eq!(lookup(&cache, &null()), Some(null()));
+    assert_eq!(cache.get(&null().1.zh, "null"), Some(null().1));
+    assert_eq!(cache.lookup(&null().0), Some(null().1));
     assert_eq!(files(directory.path()).len(), 2);
 }
 
@@ -63,17 +63,17 @@ fn what_is_put_is_found_by_zh_and_by_provider() {
 fn what_was_not_put_is_not_found() {
     let (_directory, cache) = cache();
     put(&cache, &null());
-    assert_eq!(cache.get(&null().zh, "random"), None);
+    assert_eq!(cache.get(&null().1.zh, "random"), None);
     assert_eq!(cache.get(&Hash::zh(&[9; 32]), "null"), None);
     assert_eq!(cache.get(&"zh:../../../etc/passwd".parse().unwrap(), "null"), None);
-    assert_eq!(cache.get(&null().h1, "null"), None);
+    assert_eq!(cache.get(&null().1.h1, "null"), None);
     for other in [
         package("hashicorp/null", "3.2.3", "linux_amd64", 1),
         package("hashicorp/null", "3.2.4", "linux_arm64", 1),
         package("other/null", "3.2.4", "linux_amd64", 1),
         package("example.com/hashicorp/null", "3.2.4", "linux_amd64", 1),
     ] {
-        assert_eq!(lookup(&cache, &other), None, "{other:?}");
+        assert_eq!(cache.lookup(&other.0), None, "{other:?}");
     }
 }
 
@@ -90,8 +90,8 @@ fn names_that_are_odd_or_differ_in_case_only_do_not_mix() {
         put(&cache, package);
     }
     for package in &packages {
-        assert_eq!(lookup(&cache, package).as_ref(), Some(package));
-        assert_eq!(cache.get(&package.zh, "x").as_ref(), Some(package));
+        assert_eq!(cache.lookup(&package.0).as_ref(), Some(&package.1));
+        assert_eq!(cache.get(&package.1.zh, "x").as_ref(), Some(&package.1));
     }
 }
 
@@ -111,12 +111,12 @@ fn a_damaged_entry_is_ignored_and_written_anew() {
         for file in files(directory.path()) {
             fs::write(file, &damaged).unwrap();
         }
-        assert_eq!(cache.get(&null().zh, "null"), None, "{:?}", String::from_utf8_lossy(&damaged));
-        assert_eq!(lookup(&cache, &null()), None, "{:?}", String::from_utf8_lossy(&damaged));
+        assert_eq!(cache.get(&null().1.zh, "null"), None, "{:?}", String::from_utf8_lossy(&damaged));
+        assert_eq!(cache.lookup(&null().0), None, "{:?}", String::from_utf8_lossy(&damaged));
     }
     put(&cache, &null());
-    assert_eq!(cache.get(&null().zh, "null"), Some(null()));
-    assert_eq!(lookup(&cache, &null()), Some(null()));
+    assert_eq!(cache.get(&null().1.zh, "null"), Some(null().1));
+    assert_eq!(cache.lookup(&null().0), Some(null().1));
 }
 
 #[test]
@@ -130,23 +130,24 @@ fn an_entry_in_the_place_of_another_is_ignored() {
     for file in files(directory.path()) {
         fs::write(file, &others[0]).unwrap();
     }
-    assert_eq!(cache.get(&moved.zh, "null"), None);
-    assert_eq!(lookup(&cache, &moved), None);
+    assert_eq!(cache.get(&moved.1.zh, "null"), None);
+    assert_eq!(cache.lookup(&moved.0), None);
 }
 
 #[test]
 fn many_threads_put_and_get_the_same_package() {
     let (directory, cache) = cache();
-    let packages = [null(), CachedPackage { size: 1, ..null() }];
+    let smaller = PackageDigest { size: 1, ..null().1 };
+    let packages = [null(), (null().0, smaller)];
     thread::scope(|scope| {
         for index in 0..8 {
             let (cache, packages) = (&cache, &packages);
             scope.spawn(move || {
                 for _ in 0..50 {
                     put(cache, &packages[index % 2]);
-                    let found = cache.get(&null().zh, "null").expect("there is always a whole entry");
-                    assert!(packages.contains(&found));
-                    assert!(lookup(cache, &null()).is_some());
+                    let found = cache.get(&null().1.zh, "null").expect("there is always a whole entry");
+                    assert!(packages.iter().any(|(_, digest)| *digest == found));
+                    assert!(cache.lookup(&null().0).is_some());
                 }
             });
         }
@@ -165,7 +166,7 @@ fn clean_removes_the_cache_and_nothing_else() {
     assert!(size > 0);
     assert_eq!(cache.clean().unwrap(), size);
     assert_eq!(cache.size(), 0);
-    assert_eq!(cache.get(&null().zh, "null"), None);
+    assert_eq!(cache.get(&null().1.zh, "null"), None);
     assert_eq!(files(directory.path()), [other]);
 }
 
@@ -176,6 +177,6 @@ fn a_cache_that_cannot_be_written_has_no_entries() {
     fs::write(&file, "").unwrap();
     let cache = HashCache::open(&file);
     put(&cache, &null());
-    assert_eq!(cache.get(&null().zh, "null"), None);
+    assert_eq!(cache.get(&null().1.zh, "null"), None);
     assert_eq!(cache.size(), 0);
 }

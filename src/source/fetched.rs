@@ -1,0 +1,41 @@
+//! What a source knows of a package after looking at it, or of a release without doing so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::authentication::Authentication;
+use crate::diagnostic::Diagnostic;
+use crate::hash::Hash;
+use crate::platform::Platform;
+
+/// A package that was fetched, hashed and authenticated.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// The `h1:` of the package.
+    pub h1: Hash,
+    /// Everything that may be recorded: the package's own hashes, and those that its source vouches for.
+    pub recordable: BTreeSet<Hash>,
+    /// Hashes of packages that are known to be right, whether or not they may be recorded. A recorded hash among them
+    /// shows that the release is still the one that was locked.
+    pub confirmed: BTreeSet<Hash>,
+    /// How the package was authenticated.
+    pub authentication: Authentication,
+    /// What the user should know about it.
+    pub warnings: Vec<Diagnostic>,
+    /// Bytes that were downloaded.
+    pub downloaded: u64,
+    /// Whether the `h1:` is the registry's word, and nobody looked at the package.
+    pub reported: bool,
+}
+
+/// What a registry publishes of a version, as far as it says so without a package being fetched.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// The `zh:` of every line of the verified SHA256SUMS.
+    pub zh: BTreeSet<Hash>,
+    /// The `h1:` that the registry reports, by platform; only those whose `zh:` is in SHA256SUMS.
+    pub h1: BTreeMap<Platform, BTreeSet<Hash>>,
+    /// How SHA256SUMS was authenticated.
+    pub authentication: Authentication,
+    /// What has expired.
+    pub warnings: Vec<Diagnostic>,
+}

@@ -1,0 +1,105 @@
+//! One place that packages come from, with what it has answered so far.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::available::AvailableVersions;
+use super::error::{Result, SourceError};
+use super::fetched::Fetched;
+use super::filesystem_mirror::FilesystemMirror;
+use super::network_mirror::NetworkMirror;
+use super::oci::OciMirror;
+use super::offline::Offline;
+use super::progress::{Progress, ProgressSink};
+use super::registry::Registry;
+use crate::address::ProviderAddress;
+use crate::once_map::OnceMap;
+use crate::package::PackageId;
+use crate::platform::Platform;
+use crate::provider_pattern::ProviderSelection;
+use crate::version::Version;
+
+/// The kinds of places.
+pub enum SourceKind {
+    /// The registry that each provider's address names.
+    Registry(Registry),
+    /// A directory of packages.
+    FilesystemMirror(FilesystemMirror),
+    /// A server that speaks the provider mirror protocol.
+    NetworkMirror(NetworkMirror),
+    /// Repositories of OCI registries.
+    OciMirror(OciMirror),
+    /// What is known on this machine.
+    Offline(Offline),
+}
+
+/// An installation method: a place, and the providers that it is for.
+pub struct Method {
+    pub(super) kind: SourceKind,
+    pub(super) providers: ProviderSelection,
+    versions: OnceMap<ProviderAddress, Result<Arc<AvailableVersions>>>,
+    packages: OnceMap<PackageId, Result<Arc<Fetched>>>,
+}
+
+impl Method {
+    /// A place that has not been asked anything yet.
+    pub fn new(kind: SourceKind, providers: ProviderSelection) -> Self {
+        Self { kind, providers, versions: OnceMap::default(), packages: OnceMap::default() }
+    }
+
+    pub(super) fn versions(&self, address: &ProviderAddress) -> Result<Arc<AvailableVersions>> {
+        self.versions.get_or_compute(address.clone(), || {
+            let available = match &self.kind {
+                SourceKind::Registry(registry) => registry.versions(address),
+                SourceKind::FilesystemMirror(mirror) => mirror.versions(address),
+                SourceKind::NetworkMirror(mirror) => mirror.versions(address),
+                SourceKind::OciMirror(mirror) => mirror.versions(address),
+                SourceKind::Offline(offline) => offline.versions(address),
+            };
+            available.map(Arc::new)
+        })
+    }
+
+    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
+        match &self.kind {
+            SourceKind::NetworkMirror(mirror) => mirror.platforms(address, version),
+            SourceKind::OciMirror(mirror) => mirror.platforms(address, version),
+            SourceKind::Offline(offline) => offline.platforms(address, version),
+            // These list them with the versions.
+            SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {
+                let available = self.versions(address)?;
+                let platforms = available.versions.get(version).map(|version| version.platforms.clone());
+                platforms.filter(|platforms| !platforms.is_empty()).ok_or_else(|| SourceError::PlatformsNotListed {
+                    address: address.clone(),
+                    version: version.clone(),
+                })
+            }
+        }
+    }
+
+    pub(super) fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
+        self.packages.get_or_compute(wanted.clone(), || {
+            let fetched = match &self.kind {
+                SourceKind::Registry(registry) => registry.package(wanted, progress),
+                SourceKind::FilesystemMirror(mirror) => mirror.package(wanted),
+                SourceKind::NetworkMirror(mirror) => mirror.package(wanted, progress),
+                SourceKind::OciMirror(mirror) => mirror.package(wanted, progress),
+                SourceKind::Offline(offline) => offline.package(wanted),
+            };
+            progress(wanted, Progress::Finished);
+            fetched.map(Arc::new)
+        })
+    }
+
+    pub(super) fn prepare(&self, wanted: &PackageId) {
+        match &self.kind {
+            SourceKind::Registry(registry) => registry.prepare(wanted),
+            SourceKind::NetworkMirror(mirror) => mirror.prepare(wanted),
+            _ => {}
+        }
+    }
+
+    pub(super) fn registry(&self) -> Option<&Registry> {
+        if let SourceKind::Registry(registry) = &self.kind { Some(registry) } else { None }
+    }
+}
