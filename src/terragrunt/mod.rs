@@ -2,7 +2,7 @@
 //! (<https://terragrunt.gruntwork.io/docs/reference/hcl/blocks/>).
 //!
 //! [`read`] evaluates the configuration with the files that it includes, and says which module the unit runs and which
-//! files it generates: a [`Unit`]. [`working_directory`] lays the unit's files over the module's, and the generated ones
+//! files it generates: a [`Unit`]. [`working_directory()`] lays the unit's files over the module's, and the generated ones
 //! over both.
 //!
 //! Nothing is run, and nothing outside of the repository is read. What depends on more, such as `run_cmd`, the outputs
