@@ -4,14 +4,14 @@ use std::io;
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
+use provlock::diagnostic::{Code, Diagnostic};
 use provlock::package::HashCache;
 use provlock::source::{DiscoveryCache, ReleaseUrls};
 
 use super::outcome::Outcome;
+use crate::cli::args::CacheDirectory;
 use crate::cli::environment::environment;
-use crate::cli::invalid_argument;
 use crate::cli::render::style::bytes;
-use crate::cli::source::CacheDirectory;
 use crate::cli::ui::Ui;
 
 #[derive(Args)]
@@ -34,7 +34,7 @@ enum Action {
 
 pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome> {
     let Some(directory) = arguments.directory.get(&environment()) else {
-        let error = invalid_argument("there is no place for the cache: no home directory".to_owned());
+        let error = Diagnostic::error(Code::InvalidArgument, "there is no place for the cache: no home directory");
         return Err(error.help("--cache-dir DIR or PROVLOCK_CACHE_DIR says where it is").into());
     };
     match arguments.action {

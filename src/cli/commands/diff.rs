@@ -13,9 +13,9 @@ use provlock::lockfile::{self, LockFile, Locks};
 
 use super::outcome::Outcome;
 use crate::cli::args::{FormatArgs, GlobalArgs, OutputFormat};
+use crate::cli::git;
 use crate::cli::render::{diff as text, json, markdown};
 use crate::cli::ui::Ui;
-use crate::cli::{git, invalid_argument};
 
 const FORMATS: &[OutputFormat] =
     &[OutputFormat::Text, OutputFormat::Markdown, OutputFormat::Json, OutputFormat::Unified];
@@ -190,7 +190,7 @@ impl Revision {
         let object = if name.starts_with('-') { None } else { git::resolve(name).map_err(or_name_two_files)? };
         let unknown = || {
             let help = Help::text("name a commit, branch or tag, as in: ").and_command(["diff", "--git", "main"]);
-            invalid_argument(format!("git knows no revision {name:?}")).help(help)
+            Diagnostic::error(Code::InvalidArgument, format!("git knows no revision {name:?}")).help(help)
         };
         Ok(Self { name: name.to_owned(), object: object.ok_or_else(unknown)? })
     }
@@ -204,7 +204,7 @@ impl Revisions {
     fn parse(text: &str) -> Result<Self> {
         if let Some((old, new)) = text.split_once("...") {
             let (old, new) = (Revision::resolve(old)?, Revision::resolve(new)?);
-            let parted = || invalid_argument("the two revisions have no common ancestor".to_owned());
+            let parted = || Diagnostic::error(Code::InvalidArgument, "the two revisions have no common ancestor");
             let object = git::merge_base(&old.object, &new.object)?.ok_or_else(parted)?;
             return Ok(Self { old: Revision { object, ..old }, new: Some(new) });
         }
@@ -212,7 +212,7 @@ impl Revisions {
             return Ok(Self { old: Revision::resolve(old)?, new: Some(Revision::resolve(new)?) });
         }
         if text.is_empty() {
-            return Err(invalid_argument("--git is given no revision".to_owned()).into());
+            return Err(Diagnostic::error(Code::InvalidArgument, "--git is given no revision").into());
         }
         Ok(Self { old: Revision::resolve(text)?, new: None })
     }

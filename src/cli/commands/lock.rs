@@ -5,15 +5,13 @@ use provlock::diagnostic::Result;
 use provlock::provider_spec::ProviderSpec;
 use provlock::workspace::{LockOptions, Locked};
 
+use super::messages::{errors, first_failure, show_configurations, show_dialects, without_repetition};
 use super::outcome::Outcome;
-use crate::cli::age::AgeArgs;
-use crate::cli::args::{FormatArgs, GlobalArgs};
+use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs};
 use crate::cli::environment::environment;
 use crate::cli::render::lock::{self as text, Report};
 use crate::cli::render::{diff, json};
-use crate::cli::source::{SourceArgs, tell_configurations};
 use crate::cli::ui::Ui;
-use crate::cli::what::{self, WhatArgs, errors, first_failure, tell_dialects, without_repetition};
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64")]
@@ -22,10 +20,10 @@ use crate::cli::what::{self, WhatArgs, errors, first_failure, tell_dialects, wit
 )]
 pub(crate) struct LockArgs {
     /// Only these providers [default: all that the configuration requires]
-    #[arg(value_name = "PROVIDER", value_parser = what::provider, help_heading = "What")]
+    #[arg(value_name = "PROVIDER", value_parser = args::provider, help_heading = "What")]
     providers: Vec<ProviderSpec>,
     #[command(flatten)]
-    what: WhatArgs,
+    selection: SelectionArgs,
     #[command(flatten)]
     age: AgeArgs,
     #[command(flatten)]
@@ -41,23 +39,23 @@ pub(crate) struct LockArgs {
 }
 
 pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let LockArgs { what, age, source, .. } = arguments;
+    let LockArgs { selection, age, source, .. } = arguments;
     let environment = environment();
     let options = LockOptions {
         min_age: age.min_age,
         dry_run: arguments.check || arguments.dry_run,
-        ..what.lock_options(&arguments.providers, source, &environment)
+        ..selection.lock_options(&arguments.providers, source, &environment)
     };
-    let workspaces = what.open(&options, global, &environment)?;
-    tell_dialects(&workspaces, ui);
+    let workspaces = selection.open(&options, global, &environment)?;
+    show_dialects(&workspaces, ui);
     let connections = source.connections(&environment, Some(age.services()));
     let supplies = workspaces.supplies(&connections, &options);
-    tell_configurations(&connections, ui);
+    show_configurations(&connections, ui);
     let downloads =
         ui.progress(source.asked(workspaces.members().flat_map(|(_, member)| member.providers())).as_deref());
     let results = workspaces.lock(&supplies?, &options, &|package, progress| downloads.note(package, progress));
     drop(downloads);
-    if !what.is_recursive() {
+    if !selection.is_recursive() {
         first_failure(&results)?;
     }
     show(&results, arguments, ui);
@@ -71,7 +69,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
 
 /// Shows what became of every root module.
 fn show(results: &[Result<Locked<'_>>], arguments: &LockArgs, ui: &Ui) {
-    let is_recursive = arguments.what.is_recursive();
+    let is_recursive = arguments.selection.is_recursive();
     let locked: Vec<&Locked<'_>> = results.iter().flatten().collect();
     let of_lock_files = locked.iter().flat_map(|locked| &locked.member.warnings);
     let warnings = without_repetition(of_lock_files.chain(locked.iter().flat_map(|locked| &locked.outcome.warnings)));

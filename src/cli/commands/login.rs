@@ -12,7 +12,6 @@ use provlock::dialect::Dialect;
 use super::outcome::Outcome;
 use crate::cli::args::GlobalArgs;
 use crate::cli::environment::environment;
-use crate::cli::invalid_argument;
 use crate::cli::render::json::{self, CommandName};
 use crate::cli::ui::Ui;
 
@@ -92,7 +91,7 @@ fn report(command: CommandName, host: &Hostname, origin: Option<&CredentialsOrig
 }
 
 fn host(text: &str) -> Result<Hostname> {
-    Hostname::parse(text).map_err(|error| invalid_argument(error.to_string()).into())
+    Hostname::parse(text).map_err(|error| Diagnostic::error(Code::InvalidArgument, error.to_string()).into())
 }
 
 fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<Credentials> {
@@ -124,7 +123,7 @@ fn read_token(host: &Hostname) -> Result<Token> {
     };
     let line = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
     Token::new(line).ok_or_else(|| {
-        let error = invalid_argument(format!("there is no token for {host} on stdin"));
+        let error = Diagnostic::error(Code::InvalidArgument, format!("there is no token for {host} on stdin"));
         let command = ["login", &host.to_string()];
         error.help(Help::text("pipe it: printf %s \"$TOKEN\" | ").and_command(command)).into()
     })

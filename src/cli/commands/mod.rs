@@ -6,6 +6,7 @@ mod diff;
 mod lock;
 mod login;
 mod merge;
+mod messages;
 mod outcome;
 mod setup;
 mod upgrade;

@@ -7,15 +7,13 @@ use provlock::provider_spec::ProviderSpec;
 use provlock::requirements::rewrite::{self, FileRewrite};
 use provlock::workspace::{LockOptions, Locked, Member, UpgradeOptions, Workspace, Workspaces};
 
+use super::messages::{errors, first_failure, show_configurations, show_dialects, without_repetition};
 use super::outcome::Outcome;
-use crate::cli::age::AgeArgs;
-use crate::cli::args::{FormatArgs, GlobalArgs};
+use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs};
 use crate::cli::environment::environment;
 use crate::cli::render::lock::{self as text, Report};
 use crate::cli::render::{diff, json, upgrade as table};
-use crate::cli::source::{SourceArgs, tell_configurations};
 use crate::cli::ui::Ui;
-use crate::cli::what::{self, WhatArgs, errors, first_failure, tell_dialects, without_repetition};
 
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
@@ -23,11 +21,11 @@ use crate::cli::what::{self, WhatArgs, errors, first_failure, tell_dialects, wit
 #[command(after_help = "Exit codes: 0 done or up to date, 1 --check found that something can move, 2 could not do it")]
 pub(crate) struct UpgradeArgs {
     /// Only these providers, each to its newest version or to the one named [default: all]
-    #[arg(value_name = "PROVIDER[@VERSION]", value_parser = what::provider_at_version)]
+    #[arg(value_name = "PROVIDER[@VERSION]", value_parser = args::provider_at_version)]
     #[arg(help_heading = "What", display_order = 0)]
     providers: Vec<ProviderSpec>,
     #[command(flatten)]
-    what: WhatArgs,
+    selection: SelectionArgs,
     /// Rewrite version constraints in the configuration so that they allow the newest version
     #[arg(long, help_heading = "What")]
     constraints: bool,
@@ -49,24 +47,24 @@ pub(crate) struct UpgradeArgs {
 }
 
 pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let UpgradeArgs { what, age, source, .. } = arguments;
+    let UpgradeArgs { selection, age, source, .. } = arguments;
     let environment = environment();
-    let lock = what.lock_options(&arguments.providers, source, &environment);
+    let lock = selection.lock_options(&arguments.providers, source, &environment);
     let options = UpgradeOptions {
         lock: LockOptions { min_age: age.min_age, ..lock },
         prereleases: arguments.pre,
         rewrite_constraints: arguments.constraints,
     };
-    let workspaces = what.open(&options.lock, global, &environment)?;
-    tell_dialects(&workspaces, ui);
+    let workspaces = selection.open(&options.lock, global, &environment)?;
+    show_dialects(&workspaces, ui);
     let connections = source.connections(&environment, Some(age.services()));
     let supplies = workspaces.supplies(&connections, &options.lock);
-    tell_configurations(&connections, ui);
+    show_configurations(&connections, ui);
     let supplies = supplies?;
     let waiting = ui.progress(source.asked(workspaces.members().flat_map(|(_, member)| member.providers())).as_deref());
     let plans = workspaces.plan_upgrades(&supplies, &options);
     drop(waiting);
-    if !what.is_recursive() {
+    if !selection.is_recursive() {
         first_failure(&plans)?;
     }
     if arguments.check || arguments.dry_run {
@@ -81,7 +79,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     let results =
         workspaces.upgrade(&supplies, &options, &plans, &|package, progress| downloads.note(package, progress));
     drop(downloads);
-    if !what.is_recursive() {
+    if !selection.is_recursive() {
         first_failure(&results)?;
     }
     tell(&plans, &results, arguments, ui);
@@ -90,7 +88,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
 
 /// Shows what would move, and how the configuration would change.
 fn show(workspaces: &Workspaces, plans: &[Result<UpgradePlan>], arguments: &UpgradeArgs, ui: &Ui) {
-    let is_recursive = arguments.what.is_recursive();
+    let is_recursive = arguments.selection.is_recursive();
     let members = workspaces.members().filter_map(|(index, member)| Some((member, plans[index].as_ref().ok()?)));
     let members: Vec<(&Member, &UpgradePlan)> = members.collect();
     let of_lock_files = members.iter().flat_map(|(member, _)| &member.warnings);
@@ -127,7 +125,7 @@ fn show(workspaces: &Workspaces, plans: &[Result<UpgradePlan>], arguments: &Upgr
 
 /// Tells what was written.
 fn tell(plans: &[Result<UpgradePlan>], results: &[Result<Locked<'_>>], arguments: &UpgradeArgs, ui: &Ui) {
-    let is_recursive = arguments.what.is_recursive();
+    let is_recursive = arguments.selection.is_recursive();
     let upgraded =
         results.iter().zip(plans).filter_map(|(locked, plan)| Some((locked.as_ref().ok()?, plan.as_ref().ok()?)));
     let upgraded: Vec<(&Locked<'_>, &UpgradePlan)> = upgraded.collect();

@@ -16,15 +16,13 @@ use provlock::source::Source;
 use provlock::source::from_config::Connections;
 use provlock::workspace::{RootSelection, VerifyOptions, Workspace};
 
+use super::messages::show_configurations;
 use super::outcome::{Outcome, diagnostics};
-use crate::cli::args::{FormatArgs, GlobalArgs, OutputFormat};
+use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, OutputFormat, PlatformArgs};
 use crate::cli::environment::environment;
 use crate::cli::git::Repository;
-use crate::cli::invalid_argument;
-use crate::cli::platforms::PlatformArgs;
 use crate::cli::render::verify::{self as text, CheckedRoot, RepositoryPaths};
 use crate::cli::render::{github, json, sarif};
-use crate::cli::source::{OnlineArgs, tell_configurations};
 use crate::cli::ui::{Downloads, Ui};
 
 /// How many root modules are checked at a time when most of the time is spent waiting for a registry.
@@ -121,7 +119,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
         errors.extend(could_not);
     }
     errors.dedup();
-    tell_configurations(&run.connections, ui);
+    show_configurations(&run.connections, ui);
     let top = run.repository.as_ref().map(Repository::top);
     report(&roots, &errors, &RepositoryPaths { current_directory: &environment.current_directory, top }, ui);
     let found = roots.iter().flat_map(|root| &root.findings).any(|finding| finding.severity == Severity::Error);
@@ -136,7 +134,8 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
 fn base(revision: Option<&str>, repository: Option<&Repository>) -> Result<Option<String>> {
     let Some(revision) = revision else { return Ok(None) };
     let commit = repository.and_then(|repository| repository.commit(revision));
-    let unknown = || invalid_argument(format!("--base {revision}: git knows no such commit here"));
+    let unknown =
+        || Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: git knows no such commit here"));
     let help = "fetch it first; a shallow clone has only the last commit";
     commit.map(Some).ok_or_else(|| unknown().help(help).into())
 }

@@ -1,6 +1,5 @@
-//! The flags that say what is to be locked, of `lock` and `upgrade`.
+//! The arguments that say what is to be locked, of `lock` and `upgrade`.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueHint};
@@ -8,19 +7,17 @@ use provlock::cli_config::Environment;
 use provlock::diagnostic::{Diagnostic, Result};
 use provlock::provider_spec::{ProviderSpec, ProviderSpecError};
 use provlock::requirements::ModuleCache;
-use provlock::workspace::{LockOptions, Member, RootSelection, Workspace, Workspaces};
+use provlock::workspace::{LockOptions, RootSelection, Workspace, Workspaces};
 
-use super::args::GlobalArgs;
+use super::global::GlobalArgs;
 use super::platforms::PlatformArgs;
-use super::render::verify::reason;
 use super::source::SourceArgs;
-use super::ui::Ui;
 
 /// What is to be locked.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(next_help_heading = "What")]
-pub(crate) struct WhatArgs {
+pub(crate) struct SelectionArgs {
     /// Every root module below the PATHs [default: .]; what `.gitignore` names is left out
     #[arg(short, long, value_name = "PATH", num_args(0..), value_hint = ValueHint::DirPath)]
     recursive: Option<Vec<PathBuf>>,
@@ -40,7 +37,7 @@ pub(crate) struct WhatArgs {
     no_tests: bool,
 }
 
-impl WhatArgs {
+impl SelectionArgs {
     pub(crate) fn is_recursive(&self) -> bool {
         self.recursive.is_some()
     }
@@ -91,34 +88,6 @@ impl WhatArgs {
             None => error,
         };
         Workspaces::open(&selection, options).map_err(|errors| errors.map(helpful))
-    }
-}
-
-/// What is wrong with the first root module that failed, if one did.
-pub(crate) fn first_failure<T>(results: &[Result<T>]) -> Result<()> {
-    results.iter().find_map(|result| result.as_ref().err()).map_or(Ok(()), |errors| Err(errors.clone()))
-}
-
-/// What is wrong with those of many root modules that failed, each thing once.
-pub(crate) fn errors<T>(results: &[Result<T>]) -> Vec<Diagnostic> {
-    without_repetition(results.iter().filter_map(|result| result.as_ref().err()).flatten())
-}
-
-/// Each diagnostic once: the same one comes from every root module that has the cause.
-pub(crate) fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> Vec<Diagnostic> {
-    #[expect(
-        clippy::mutable_key_type,
-        reason = "what a file computes when it is needed counts neither for Eq nor for Hash"
-    )]
-    let mut seen = HashSet::new();
-    diagnostics.filter(|diagnostic| seen.insert(*diagnostic)).cloned().collect()
-}
-
-/// Says which dialect each root module has, and why.
-pub(crate) fn tell_dialects(workspaces: &Workspaces, ui: &Ui) {
-    for (_, Member { workspace, .. }) in workspaces.members() {
-        let Workspace { root, dialect, dialect_reason, .. } = workspace;
-        ui.verbose(&format!("{}: dialect {dialect} ({})", root.display(), reason(*dialect_reason)));
     }
 }
 

@@ -15,10 +15,10 @@ use provlock::requirements::ModuleCache;
 use provlock::settings::PlatformSelection;
 use provlock::workspace::Workspace;
 
-use super::environment::environment;
-use super::platforms::PlatformArgs;
-use super::source::{SourceArgs, tell_configurations};
-use super::ui::Ui;
+use crate::cli::args::{PlatformArgs, SourceArgs};
+use crate::cli::commands::messages::show_configurations;
+use crate::cli::environment::environment;
+use crate::cli::ui::Ui;
 
 #[derive(Args)]
 pub(crate) struct ResolveArgs {
@@ -92,7 +92,7 @@ impl ResolveArgs {
             connections.offline(sides.into_iter().flatten().map(|(address, locked)| (address, &locked.version)))
         } else {
             let source = connections.source(dialect);
-            tell_configurations(&connections, ui);
+            show_configurations(&connections, ui);
             source?
         };
         let downloads = ui.progress(self.source.asked(required.iter()).as_deref());

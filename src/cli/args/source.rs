@@ -11,8 +11,7 @@ use provlock::package::HashCache;
 use provlock::source::DateServices;
 use provlock::source::from_config::{Connections, Origin, SourceOptions};
 
-use super::environment::cache_directory;
-use super::ui::Ui;
+use crate::cli::environment::cache_directory;
 
 /// Where packages come from.
 #[derive(Args)]
@@ -145,14 +144,6 @@ impl OnlineArgs {
     /// Where everything that is remembered across runs is, if it may be used and there is a place for it.
     fn cache_directory(&self, environment: &Environment) -> Option<PathBuf> {
         self.cache.directory.get(environment).filter(|_| !self.cache.no_cache)
-    }
-}
-
-/// Tells what is to be told about the CLI configurations that were read.
-pub(crate) fn tell_configurations(connections: &Connections<'_>, ui: &Ui) {
-    for config in connections.configurations() {
-        ui.warn(&config.warnings);
-        config.debug.iter().for_each(|line| ui.verbose(line));
     }
 }
 

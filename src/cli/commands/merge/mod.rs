@@ -1,5 +1,7 @@
 //! `merge`: git's merge driver for lock files, and the mending of one that holds conflict markers.
 
+mod resolve;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -10,12 +12,12 @@ use provlock::files;
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, LockFile, Locks};
 
+use self::resolve::{ResolveArgs, Resolved};
 use super::outcome::Outcome;
 use crate::cli::args::{FormatArgs, GlobalArgs};
+use crate::cli::git;
 use crate::cli::render::json;
-use crate::cli::resolve::{ResolveArgs, Resolved};
 use crate::cli::ui::Ui;
-use crate::cli::{git, invalid_argument};
 
 #[derive(Args)]
 #[command(before_help = "Example: provlock merge .terraform.lock.hcl")]
@@ -63,9 +65,12 @@ pub(crate) fn run(arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result
     match arguments.files.as_slice() {
         [file] => mend(file, arguments, global, ui),
         [base, ours, theirs] => merge_three([base, ours, theirs], arguments, global, ui),
-        _ => Err(invalid_argument("two files cannot be merged: their common ancestor is missing".to_owned())
-            .help(Help::command(["merge", "BASE", "OURS", "THEIRS"]))
-            .into()),
+        _ => Err(Diagnostic::error(
+            Code::InvalidArgument,
+            "two files cannot be merged: their common ancestor is missing",
+        )
+        .help(Help::command(["merge", "BASE", "OURS", "THEIRS"]))
+        .into()),
     }
 }
 

@@ -1,0 +1,46 @@
+//! Messages that several commands show.
+
+use std::collections::HashSet;
+
+use provlock::diagnostic::{Diagnostic, Result};
+use provlock::source::from_config::Connections;
+use provlock::workspace::{Member, Workspace, Workspaces};
+
+use crate::cli::render::verify::reason;
+use crate::cli::ui::Ui;
+
+/// What is wrong with the first root module that failed, if one did.
+pub(super) fn first_failure<T>(results: &[Result<T>]) -> Result<()> {
+    results.iter().find_map(|result| result.as_ref().err()).map_or(Ok(()), |errors| Err(errors.clone()))
+}
+
+/// What is wrong with those of many root modules that failed, each thing once.
+pub(super) fn errors<T>(results: &[Result<T>]) -> Vec<Diagnostic> {
+    without_repetition(results.iter().filter_map(|result| result.as_ref().err()).flatten())
+}
+
+/// Each diagnostic once: the same one comes from every root module that has the cause.
+pub(super) fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> Vec<Diagnostic> {
+    #[expect(
+        clippy::mutable_key_type,
+        reason = "what a file computes when it is needed counts neither for Eq nor for Hash"
+    )]
+    let mut seen = HashSet::new();
+    diagnostics.filter(|diagnostic| seen.insert(*diagnostic)).cloned().collect()
+}
+
+/// Shows which dialect each root module has, and why.
+pub(super) fn show_dialects(workspaces: &Workspaces, ui: &Ui) {
+    for (_, Member { workspace, .. }) in workspaces.members() {
+        let Workspace { root, dialect, dialect_reason, .. } = workspace;
+        ui.verbose(&format!("{}: dialect {dialect} ({})", root.display(), reason(*dialect_reason)));
+    }
+}
+
+/// Shows what the user should know of the CLI configurations that were read.
+pub(super) fn show_configurations(connections: &Connections<'_>, ui: &Ui) {
+    for config in connections.configurations() {
+        ui.warn(&config.warnings);
+        config.debug.iter().for_each(|line| ui.verbose(line));
+    }
+}
