@@ -9,7 +9,8 @@ use serde::Deserialize;
 use url::Url;
 
 use super::challenge::{BearerChallenge, Challenge};
-use super::credentials::{Found, Login};
+use super::credentials::Found;
+use super::login::{Login, login_help};
 use super::refusal::Refusal;
 use super::template::Repository;
 use crate::diagnostic::{Code, Diagnostic};
@@ -178,6 +179,6 @@ impl Applicant<'_> {
             Some(found) => error.note(format!("the login comes from {}", found.origin)),
             None => error.note("there is no login for it, so a token for anybody was asked for"),
         };
-        Failure::lasting(RequestErrorKind::Credentials(error.help(super::login_help(self.repository)).into()))
+        Failure::lasting(RequestErrorKind::Credentials(error.help(login_help(self.repository)).into()))
     }
 }

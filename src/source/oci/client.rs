@@ -18,6 +18,7 @@ use url::Url;
 use super::authorization::{Applicant, Authorization};
 use super::challenge;
 use super::credentials::{Found, OciLogins};
+use super::login::{DOCKER_HUB, login_help};
 use super::manifest::Digest;
 use super::refusal::Refusal;
 use super::template::Repository;
@@ -90,7 +91,7 @@ impl OciRegistries {
     /// The registry's base URL. On this machine a registry may speak HTTP, so HTTPS is tried first there.
     fn find_base(&self, registry: &str) -> Result<Url> {
         let host = match registry {
-            super::DOCKER_HUB => "registry-1.docker.io",
+            DOCKER_HUB => "registry-1.docker.io",
             other => other,
         };
         let parse = |scheme: &str| {
@@ -243,7 +244,7 @@ impl RepositoryClient<'_> {
             wanted: wanted.to_string(),
             problem: format!("{} refused access to {} ({status})", self.repository.registry, error.url),
             notes,
-            help: super::login_help(&self.repository),
+            help: login_help(&self.repository),
         }
     }
 

@@ -6,29 +6,11 @@ use std::time::Duration;
 
 use super::credential_helper;
 use super::docker_config::{DockerConfig, usual_places};
+use super::login::{DOCKER_HUB, Login};
 use super::template::Repository;
 use crate::cli_config::{Environment, OciCredentials, OciDefaultCredentials, OciLogin, Token};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::once_map::OnceMap;
-
-/// What is said to a registry to be let in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Login {
-    /// A user and a password, for the registry or its token server.
-    Basic {
-        /// The user.
-        username: String,
-        /// The password.
-        password: Token,
-    },
-    /// OAuth tokens.
-    OAuth {
-        /// The token that the registry takes, if there is one.
-        access_token: Option<Token>,
-        /// The token that the token server takes for another one.
-        refresh_token: Token,
-    },
-}
 
 /// A login and where it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -230,7 +212,7 @@ impl Candidate {
 /// How a registry is named to a helper: as OpenTofu does, then as `docker login` does, since some helpers compare texts.
 fn server_names(registry: &str) -> Vec<String> {
     match registry {
-        super::DOCKER_HUB => vec!["https://index.docker.io/v1/".to_owned()],
+        DOCKER_HUB => vec!["https://index.docker.io/v1/".to_owned()],
         _ => vec![format!("https://{registry}"), registry.to_owned()],
     }
 }

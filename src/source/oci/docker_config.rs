@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 
-use super::credentials::Login;
+use super::login::{DOCKER_HUB, Login};
 use crate::cli_config::{Environment, Token};
 
 /// Such files are a few kilobytes.
@@ -103,7 +103,7 @@ impl Entry {
 fn normalized(key: &str) -> &str {
     let bare = key.strip_prefix("https://").or_else(|| key.strip_prefix("http://")).unwrap_or(key);
     match bare.trim_end_matches('/') {
-        "index.docker.io/v1" | "index.docker.io" | "registry-1.docker.io" => super::DOCKER_HUB,
+        "index.docker.io/v1" | "index.docker.io" | "registry-1.docker.io" => DOCKER_HUB,
         other => other,
     }
 }

@@ -10,6 +10,7 @@ mod client;
 mod credential_helper;
 mod credentials;
 mod docker_config;
+mod login;
 mod manifest;
 mod refusal;
 mod template;
@@ -38,9 +39,6 @@ use crate::once_map::OnceMap;
 use crate::package::{Limits, PackageDigest, PackageId};
 use crate::platform::Platform;
 use crate::version::Version;
-
-/// The registry that its users call so, although it is at another host.
-const DOCKER_HUB: &str = "docker.io";
 
 /// Repositories of OCI registries that hold the packages of providers of any registry.
 pub struct OciMirror {
@@ -186,12 +184,4 @@ fn version_of_tag(tag: &str) -> Option<Version> {
 
 fn tag_of_version(version: &Version) -> String {
     version.to_string().replace('+', "_")
-}
-
-/// What a user can do who is not let in.
-fn login_help(repository: &Repository) -> String {
-    let registry = &repository.registry;
-    format!(
-        "log in with docker login {registry} or podman login {registry}, or add an oci_credentials block to the CLI configuration"
-    )
 }

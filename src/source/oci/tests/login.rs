@@ -4,7 +4,8 @@ use super::*;
 use crate::cli_config::{Environment, OciCredentials, OciDefaultCredentials, OciLogin, Token};
 use crate::source::oci::authorization::Applicant;
 use crate::source::oci::challenge::{BearerChallenge, Challenge};
-use crate::source::oci::credentials::{Found, Login};
+use crate::source::oci::credentials::Found;
+use crate::source::oci::login::Login;
 
 const USER: &str = "user";
 const PASSWORD: &str = "s3cr3t-password";
