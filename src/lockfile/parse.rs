@@ -17,21 +17,24 @@ use hcl_edit::template::{Element, StringTemplate};
 
 use crate::address::{AddressError, ProviderAddress};
 use crate::constraint::ConstraintList;
-use crate::diagnostic::{Code, Diagnostic, Location, Severity, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Severity, SourceFile};
 use crate::dialect::Dialect;
 use crate::hash::Hash;
 use crate::version::{Version, VersionError};
 
-use super::lock_file::{BlockLayout, Entry, LockFile, Parsed, TopLevelBlock};
+use super::lock_file::{BlockLayout, Entry, LOCK_FILE_NAME, LockFile, Parsed, TopLevelBlock};
 use super::locks::LockedProvider;
 use super::recognise::recognise;
 use super::written::{Attribute, AttributeLayout, Text, WrittenEntry};
+
+const NOT_CANONICAL_HELP: &str = "write it as the message says; the program refuses any other form";
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Reads a lock file. `path` is how diagnostics name it; the dialect says which host an address without one belongs to.
 ///
-/// Reports everything that is wrong, except that after a syntax error nothing can be said about the rest.
+/// Reports everything that is wrong, except that after a syntax error nothing can be said about the rest. The commands that
+/// help with it run in the directory of the lock file.
 pub fn parse(path: &Path, bytes: &[u8], dialect: Dialect) -> Parsed {
     parse_with(recognise, path, bytes, dialect)
 }
@@ -55,7 +58,7 @@ pub(super) fn parse_with(
     match decoded {
         Err(error) => {
             let start = error.valid_up_to();
-            reader.error(Code::LockFileSyntax, start..start, "the lock file is not UTF-8 text");
+            reader.syntax_error(start..start, "the lock file is not UTF-8 text");
         }
         Ok(text) => match recognise(text) {
             Some(entries) => entries.into_iter().for_each(|entry| reader.read_recognised(entry)),
@@ -96,9 +99,14 @@ impl Reader {
         Location::new(&self.file, span)
     }
 
-    fn error(&mut self, code: Code, span: Range<usize>, message: impl Into<String>) {
+    fn error(&mut self, code: Code, span: Range<usize>, message: impl Into<String>, help: impl Into<Help>) {
         let location = self.location(span);
-        self.diagnostics.push(Diagnostic::error(code, message).at(location, ""));
+        self.diagnostics.push(Diagnostic::error(code, message).at(location, "").help(help));
+    }
+
+    fn syntax_error(&mut self, span: Range<usize>, message: impl Into<String>) {
+        let help = Help::text("correct the file, or remove it and run: ").and_command(["lock"]);
+        self.error(Code::LockFileSyntax, span, message, help);
     }
 
     /// Names git's conflict markers, which would otherwise show as a syntax error somewhere near.
@@ -113,10 +121,13 @@ impl Reader {
         }
         let Some((_, first)) = markers.first() else { return false };
         let count = markers.iter().filter(|(kind, _)| *kind == "<<<<<<<").count();
+        let help = Help::command(["merge", LOCK_FILE_NAME])
+            .and_text("; to lock anew what is in conflict: ")
+            .and_command(["merge", "--resolve", LOCK_FILE_NAME]);
         let diagnostic = Diagnostic::error(Code::ConflictMarkers, "the lock file holds git conflict markers")
             .at(self.location(first.clone()), "the first of them")
             .note(format!("conflicts in the file: {}", count.max(1)))
-            .help("resolve the conflict, or take one side with `git checkout --ours` and lock again");
+            .help(help);
         self.diagnostics.push(diagnostic);
         true
     }
@@ -145,7 +156,7 @@ impl Reader {
             Ok(body) => self.read_file(&body),
             Err(error) => {
                 let (start, message) = (error.location().offset(), error.message());
-                self.error(Code::LockFileSyntax, start..start, format!("the lock file cannot be parsed: {message}"));
+                self.syntax_error(start..start, format!("the lock file cannot be parsed: {message}"));
             }
         }
     }
@@ -163,7 +174,7 @@ impl Reader {
                 Structure::Attribute(attribute) => {
                     let message =
                         format!("unknown attribute {}: a lock file holds provider blocks only", attribute.key.as_str());
-                    self.error(Code::LockFileSyntax, span_of(&attribute.key), message);
+                    self.syntax_error(span_of(&attribute.key), message);
                 }
                 Structure::Block(block) => {
                     let entry = match block.ident.as_str() {
@@ -182,11 +193,12 @@ impl Reader {
         if block.ident.as_str() == "module" {
             let message = "module blocks in a lock file mean nothing yet; this one is ignored";
             let location = self.location(span);
-            self.diagnostics.push(Diagnostic::warning(Code::LockFileSyntax, message).at(location, ""));
+            self.diagnostics
+                .push(Diagnostic::warning(Code::LockFileSyntax, message).at(location, "").help("remove the block"));
         } else {
             let message =
                 format!("unknown block type {}: a lock file holds provider blocks only", block.ident.as_str());
-            self.error(Code::LockFileSyntax, span, message);
+            self.syntax_error(span, message);
         }
         None
     }
@@ -210,7 +222,7 @@ impl Reader {
         let name = name_of(label.as_ref());
         if version.is_none() {
             let span = label.as_ref().map_or(keyword, |label| label.span.clone());
-            self.error(Code::LockFileSyntax, span, format!("the entry of {name} has no version"));
+            self.syntax_error(span, format!("the entry of {name} has no version"));
         }
         let (version, version_layout) = version.map(|a| (a.value, a.layout)).unzip();
         let version = version.flatten().and_then(|text| self.version(text, name));
@@ -255,12 +267,12 @@ impl Reader {
                     other => {
                         let message =
                             format!("unknown attribute {other}: an entry has version, constraints and hashes");
-                        self.error(Code::LockFileSyntax, span_of(&attribute.key), message);
+                        self.syntax_error(span_of(&attribute.key), message);
                     }
                 },
                 Structure::Block(inner) => {
                     let message = format!("unknown block {}: an entry holds no blocks", inner.ident.as_str());
-                    self.error(Code::LockFileSyntax, span_of(&inner.ident), message);
+                    self.syntax_error(span_of(&inner.ident), message);
                 }
             }
         }
@@ -273,7 +285,7 @@ impl Reader {
         }
         let count = block.labels.len();
         let message = format!("a provider block has one label, the provider's address; this one has {count}");
-        self.error(Code::LockFileSyntax, span_of(&block.ident), message);
+        self.syntax_error(span_of(&block.ident), message);
         None
     }
 
@@ -281,11 +293,12 @@ impl Reader {
         match ProviderAddress::parse_canonical(&label.value, self.dialect) {
             Ok(address) => Some(address),
             Err(error @ AddressError::NotCanonical(_)) => {
-                self.error(Code::NotCanonical, label.span.clone(), format!("provider {:?}: {error}", label.value));
+                let message = format!("provider {:?}: {error}", label.value);
+                self.error(Code::NotCanonical, label.span.clone(), message, NOT_CANONICAL_HELP);
                 None
             }
             Err(error) => {
-                self.error(Code::LockFileSyntax, label.span.clone(), format!("provider {:?}: {error}", label.value));
+                self.syntax_error(label.span.clone(), format!("provider {:?}: {error}", label.value));
                 None
             }
         }
@@ -300,7 +313,7 @@ impl Reader {
             }
             Err(error) => {
                 let message = format!("{:?} is not a version of {name}: {error}", text.value);
-                self.error(Code::LockFileSyntax, text.span, message);
+                self.syntax_error(text.span, message);
                 None
             }
         }
@@ -315,7 +328,7 @@ impl Reader {
             }
             Err(error) => {
                 let message = format!("the constraints {:?} of {name} cannot be read: {error}", text.value);
-                self.error(Code::LockFileSyntax, text.span, message);
+                self.syntax_error(text.span, message);
                 None
             }
         }
@@ -324,14 +337,15 @@ impl Reader {
     fn not_canonical(&mut self, found: &Text<'_>, what: &str, canonical: &impl Display) {
         let canonical = canonical.to_string();
         let message = format!("{what} must be written {canonical:?}, not {:?}", found.value);
-        self.error(Code::NotCanonical, found.span.clone(), message);
+        self.error(Code::NotCanonical, found.span.clone(), message, NOT_CANONICAL_HELP);
     }
 
     fn hash(&mut self, text: Text<'_>) -> Option<(Hash, Location)> {
         match text.value.parse() {
             Ok(hash) => Some((hash, self.location(text.span))),
             Err(error) => {
-                self.error(Code::MalformedHash, text.span, format!("{error}"));
+                let help = Help::text("remove the hash, then run: ").and_command(["lock"]);
+                self.error(Code::MalformedHash, text.span, error.to_string(), help);
                 None
             }
         }
@@ -346,12 +360,12 @@ impl Reader {
         let layout = attribute_layout(attribute);
         let Expression::Array(array) = &attribute.value else {
             let message = format!("the hashes of {name} must be a list of strings");
-            self.error(Code::LockFileSyntax, span_of(&attribute.value), message);
+            self.syntax_error(span_of(&attribute.value), message);
             return Attribute { layout, value: Vec::new() };
         };
         if array.is_empty() {
             let message = format!("the hashes of {name} must hold at least one hash or be left out");
-            self.error(Code::LockFileSyntax, span_of(&attribute.value), message);
+            self.syntax_error(span_of(&attribute.value), message);
         }
         let value = array.iter().filter_map(|item| self.string(item, "a hash")).collect();
         Attribute { layout, value }
@@ -364,7 +378,7 @@ impl Reader {
         match constant_text(expression) {
             Some(value) if on_one_line => Some(Text { value: Cow::Owned(value), span }),
             _ => {
-                self.error(Code::LockFileSyntax, span, format!("{what} must be a quoted string on one line"));
+                self.syntax_error(span, format!("{what} must be a quoted string on one line"));
                 None
             }
         }

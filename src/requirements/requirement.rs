@@ -12,6 +12,8 @@ use crate::diagnostic::{Diagnostic, Location};
 pub struct Requirements {
     /// The providers that can be locked, with what is asked of their versions.
     pub providers: BTreeMap<ProviderAddress, Requirement>,
+    /// Whether called modules are missing, so that more may be required than is known.
+    pub is_incomplete: bool,
     /// What the user should know although nothing stops.
     pub warnings: Vec<Diagnostic>,
     /// The module directories that were read, the root module first, each once.

@@ -74,6 +74,8 @@ struct Walk<'a> {
     calls: usize,
     declarations: Vec<(ProviderAddress, Declaration)>,
     modules: Vec<ModuleDirectory>,
+    /// Whether a called module is missing.
+    is_incomplete: bool,
     warnings: Vec<Diagnostic>,
     errors: Diagnostics,
 }
@@ -119,6 +121,7 @@ impl<'a> Walk<'a> {
             calls: 0,
             declarations: Vec::new(),
             modules: Vec::new(),
+            is_incomplete: false,
             warnings: Vec::new(),
             errors: Diagnostics::default(),
         }
@@ -285,6 +288,7 @@ impl<'a> Walk<'a> {
 
     /// Reports a module whose requirements cannot be known until it is installed.
     fn missing(&mut self, call: &Call, message: String) {
+        self.is_incomplete = true;
         let program = self.options.dialect.name();
         let allowed = self.options.allow_missing_modules;
         let install = format!("install it with {program} get or {program} init");
@@ -371,6 +375,7 @@ impl<'a> Walk<'a> {
             let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
             requirement.constraints = ConstraintList::merge(lists);
         }
-        Requirements { providers, warnings: self.warnings, modules: self.modules }
+        let Self { is_incomplete, warnings, modules, .. } = self;
+        Requirements { providers, is_incomplete, warnings, modules }
     }
 }

@@ -15,7 +15,7 @@ mod verify;
 use std::path::{Path, PathBuf};
 
 use crate::cli_config::Environment;
-use crate::diagnostic::{Code, Diagnostic, Help, Result, Severity};
+use crate::diagnostic::{Diagnostic, Result, Severity};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LockFile};
 use crate::requirements::{self, ModuleCache, Requirements};
@@ -97,7 +97,7 @@ impl Workspace {
         let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
         match parsed.lock_file {
             Some(lock_file) => Ok((lock_file, parsed.diagnostics)),
-            None => Err(parsed.diagnostics.into_iter().filter(is_error).map(with_help).collect()),
+            None => Err(parsed.diagnostics.into_iter().filter(is_error).collect()),
         }
     }
 
@@ -116,16 +116,6 @@ impl Workspace {
         };
         requirements::read_with_cache(&self.root, &options, modules)
     }
-}
-
-/// Git's conflict markers are for `merge` to resolve.
-fn with_help(error: Diagnostic) -> Diagnostic {
-    if error.code != Code::ConflictMarkers {
-        return error;
-    }
-    let name = lockfile::LOCK_FILE_NAME;
-    let resolve = ["merge", "--resolve", name];
-    error.help(Help::command(["merge", name]).and_text("; to lock anew what is in conflict: ").and_command(resolve))
 }
 
 /// The absolute path of a directory, and the settings that hold there.

@@ -129,7 +129,14 @@ fn locks(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic>) -> diagn
     let (errors, others): (Vec<_>, Vec<_>) =
         parsed.diagnostics.into_iter().partition(|diagnostic| diagnostic.severity == Severity::Error);
     warnings.extend(others);
-    parsed.lock_file.as_ref().map(LockFile::locks).cloned().ok_or(errors.into())
+    // The help is about the lock file of a root module, which a side need not be.
+    let without_help = |error| Diagnostic { help: None, ..error };
+    parsed
+        .lock_file
+        .as_ref()
+        .map(LockFile::locks)
+        .cloned()
+        .ok_or_else(|| errors.into_iter().map(without_help).collect())
 }
 
 /// What the arguments say is to be compared.

@@ -28,11 +28,6 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     findings
 }
 
-/// Whether modules are missing, so that more may be required than is known.
-fn is_incomplete(subject: &Subject<'_>) -> bool {
-    subject.request.requirements.warnings.iter().any(|warning| warning.code == Code::ModuleNotInstalled)
-}
-
 fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> Option<Diagnostic> {
     let name = subject.name(&entry.address);
     let (version, recorded) = (&entry.provider.version, &entry.provider.constraints);
@@ -54,7 +49,8 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
         return Some(error.help(subject.request.command(["upgrade", &name])));
     }
     // Modules that are not installed may add terms, but take none away.
-    let explained = is_incomplete(subject) && wanted.terms().iter().all(|term| recorded.terms().contains(term));
+    let explained =
+        subject.request.requirements.is_incomplete && wanted.terms().iter().all(|term| recorded.terms().contains(term));
     if recorded == wanted || explained {
         return None;
     }
@@ -73,7 +69,7 @@ fn not_required(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
     let warning = finding(Severity::Warning, Code::ProviderNotRequired, message, &entry.block, "");
     let prune = subject.request.command(["lock", "--prune"]);
     let help = Help::command(prune).and_text(", unless state still holds objects of it");
-    (!is_incomplete(subject)).then(|| warning.help(help))
+    (!subject.request.requirements.is_incomplete).then(|| warning.help(help))
 }
 
 fn not_locked(subject: &Subject<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::subject::{Subject, Tracking, VerifyRequest, finding};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Severity, SourceFile};
 use crate::hash::HashScheme;
-use crate::lockfile::{Entry, LOCK_FILE_NAME};
+use crate::lockfile::Entry;
 
 /// There is no lock file although the configuration requires providers.
 pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
@@ -18,25 +18,6 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
         Some(declaration) => finding.at(declaration.location.clone(), "required here"),
         None => finding,
     })
-}
-
-/// Completes what the parser says with what to do about it.
-pub(super) fn with_help(request: &VerifyRequest<'_>, diagnostic: Diagnostic) -> Diagnostic {
-    if diagnostic.code == Code::ConflictMarkers {
-        let merge = request.command(["merge", LOCK_FILE_NAME]);
-        let resolve = request.command(["merge", "--resolve", LOCK_FILE_NAME]);
-        let help = Help::command(merge).and_text("; to lock anew what is in conflict: ").and_command(resolve);
-        return diagnostic.help(help);
-    }
-    if diagnostic.help.is_some() {
-        return diagnostic;
-    }
-    let help = match diagnostic.code {
-        Code::NotCanonical => Help::text("write it as the message says; the program refuses any other form"),
-        Code::MalformedHash => Help::text("remove the hash, then run: ").and_command(request.command(["lock"])),
-        _ => Help::text("correct the file, or remove it and run: ").and_command(request.command(["lock"])),
-    };
-    diagnostic.help(help)
 }
 
 /// Git does not have the lock file, so nobody else gets it.

@@ -71,7 +71,7 @@ pub fn verify(request: &VerifyRequest<'_>) -> Verified {
         }
         Some(bytes) => {
             let parsed = lockfile::parse(request.lock_path, bytes, request.dialect);
-            findings.extend(parsed.diagnostics.into_iter().map(|diagnostic| file::with_help(request, diagnostic)));
+            findings.extend(parsed.diagnostics.into_iter().map(|diagnostic| diagnostic.in_directory(request.root)));
             findings.extend(file::untracked(request));
             match parsed.lock_file {
                 Some(lock_file) => lock_file,

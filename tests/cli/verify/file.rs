@@ -95,6 +95,18 @@ Locked 0 of 1 root module: 0 changed, 0 up to date; 1 failed
 }
 
 #[test]
+fn lock_says_what_verify_says_of_a_broken_file() {
+    let environment = good();
+    environment.write("live/a/main.tf", "");
+    environment.write("live/a/.terraform.lock.hcl", "providers {}\n");
+    let help = "help: correct the file, or remove it and run: provlock -C live/a lock\n";
+    let verified = environment.provlock(["verify", "live/a"]);
+    assert!(verified.stdout.contains(help), "{verified}");
+    let locked = environment.provlock(["lock", "-r", "live"]);
+    assert!(locked.stderr.contains(help), "{locked}");
+}
+
+#[test]
 fn duplicate_provider() {
     let environment = good();
     let one = entry(NULL, "3.2.4", "~> 3.0", &[H1]);

@@ -142,8 +142,12 @@ fn mend(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Res
     };
     let Sides { ours, base, base_is_complete, theirs, style } = sides;
     let dialect = dialect(global, [&ours, &theirs]);
-    let ours = lock_file(&side_name(shown, "ours"), &ours, dialect)?;
-    let theirs = lock_file(&side_name(shown, "theirs"), &theirs, dialect)?;
+    let help = "take one side with `git checkout --ours` or `--theirs`, then lock again";
+    let side = |name, bytes: &[u8]| {
+        let side = lock_file(&side_name(shown, name), bytes, dialect);
+        side.map_err(|errors| errors.map(|error| error.help(help)))
+    };
+    let (ours, theirs) = (side("ours", &ours)?, side("theirs", &theirs)?);
     // A base that is garbled or has conflicts of its own is none.
     let base = lock_file(&side_name(shown, "base"), &base, dialect).ok().map(|lock_file| lock_file.locks().clone());
     let is_sure = base_is_complete && base.is_some();
@@ -233,8 +237,9 @@ fn side_name(path: &Path, side: &str) -> PathBuf {
     PathBuf::from(format!("{} ({side})", path.display()))
 }
 
+/// Reads a side. The parser's help is about a file that is there, which a side need not be.
 fn lock_file(name: &Path, bytes: &[u8], dialect: Dialect) -> diagnostic::Result<LockFile> {
     let parsed = lockfile::parse(name, bytes, dialect);
-    let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
-    parsed.lock_file.ok_or_else(|| parsed.diagnostics.into_iter().filter(is_error).collect())
+    let errors = parsed.diagnostics.into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
+    parsed.lock_file.ok_or_else(|| errors.map(|error| Diagnostic { help: None, ..error }).collect())
 }
