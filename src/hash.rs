@@ -25,6 +25,17 @@ pub enum HashScheme {
     Unknown,
 }
 
+impl HashScheme {
+    /// What a well-formed hash of the scheme looks like, in words.
+    pub fn form(self) -> &'static str {
+        match self {
+            Self::H1 => "h1: and the base64 of 32 bytes",
+            Self::Zh => "zh: and 64 lower-case hexadecimal digits",
+            Self::Unknown => "a scheme, a colon and anything",
+        }
+    }
+}
+
 /// The text has no `scheme:` in front.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is not a hash; a hash starts with its scheme, as in \"h1:\" or \"zh:\"")]
@@ -82,6 +93,21 @@ impl Hash {
             }
             HashScheme::Unknown => true,
         }
+    }
+
+    /// Whether its scheme is known.
+    pub fn is_known(&self) -> bool {
+        self.scheme() != HashScheme::Unknown
+    }
+
+    /// Whether it is over the bytes of an archive. SHA256SUMS has these of every package of a release.
+    pub fn is_of_archive(&self) -> bool {
+        self.scheme() == HashScheme::Zh
+    }
+
+    /// Whether it is over the files of a package, however they are packed. Each platform has its own.
+    pub fn is_of_files(&self) -> bool {
+        self.scheme() == HashScheme::H1
     }
 }
 

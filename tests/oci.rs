@@ -15,7 +15,7 @@ use provlock::address::ProviderAddress;
 use provlock::cli_config::{Environment, OciCredentials, OciDefaultCredentials, OciLogin};
 use provlock::diagnostic::{Location, SourceFile};
 use provlock::dialect::Dialect;
-use provlock::hash::{Hash, HashScheme};
+use provlock::hash::Hash;
 use provlock::net::{Client as Network, NetSettings, Token};
 use provlock::package::PackageId;
 use provlock::source::oci::{OciLogins, OciRegistries, RepositoryTemplate};
@@ -261,9 +261,9 @@ fn check(registry: &Registry, logins: OciLogins) {
         let wanted = PackageId { address: null.clone(), version: versions[1].clone(), platform };
         let fetched = mirror.package(&wanted, &|_, _| ()).unwrap();
         assert_eq!(fetched.downloaded, package.len() as u64);
-        let zh: Vec<_> = fetched.recordable.iter().filter(|hash| hash.scheme() == HashScheme::Zh).collect();
+        let zh: Vec<_> = fetched.hashes.recordable().filter(|hash| hash.is_of_archive()).collect();
         assert_eq!(zh.iter().map(|hash| hash.value()).collect::<Vec<_>>(), [&digest(package)["sha256:".len()..]]);
-        assert!(fetched.recordable.contains(&fetched.h1));
+        assert!(fetched.hashes.recordable().any(|hash| *hash == fetched.h1));
         h1.insert(fetched.h1.clone());
     }
     assert_eq!(h1.len(), 2);

@@ -6,7 +6,9 @@
 //! - [`sha256sums`]: the list of sums of a version, and whether it says what the registry says.
 //! - [`signature`]: whether one of the registry's keys signed that list.
 //! - [`packages`]: the hashes that the OpenTofu registry reports for all platforms.
+//! - [`dispositions`]: what is known of each hash, whether it may be recorded, and whether it confirms an entry.
 
+pub mod dispositions;
 pub mod packages;
 pub mod sha256sums;
 pub mod signature;
@@ -14,6 +16,7 @@ pub mod signature;
 use std::fmt;
 use std::time::SystemTime;
 
+pub use dispositions::{HashDisposition, HashDispositions};
 pub use packages::PackageReport;
 pub use sha256sums::{Sha256Sums, SumsError};
 pub use signature::{Expired, SignatureError, SignaturePolicy, SigningKey, VerifiedSignature};

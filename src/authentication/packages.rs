@@ -149,9 +149,9 @@ impl PackageReport {
 
 /// The hashes of the map, of every platform; to be recorded for the default host of the tofu dialect only, after
 /// [`check`]. OpenTofu records none whose scheme it does not know.
-pub fn recordable(reports: &BTreeMap<String, PackageReport>) -> BTreeSet<Hash> {
+pub fn reported(reports: &BTreeMap<String, PackageReport>) -> BTreeSet<Hash> {
     let hashes = reports.values().flat_map(|report| &report.hashes);
-    hashes.filter(|hash| hash.scheme() != HashScheme::Unknown).cloned().collect()
+    hashes.filter(|hash| hash.is_known()).cloned().collect()
 }
 
 #[cfg(test)]
@@ -242,12 +242,12 @@ mod tests {
     }
 
     #[test]
-    fn every_platforms_hashes_are_recordable() {
+    fn every_platforms_hashes_are_reported() {
         let reports = BTreeMap::from([
             ("a_b".to_owned(), report(&["zh:1", "h1:1"], None)),
             ("c_d".to_owned(), report(&["zh:1", "h9:2"], Some(3))),
         ]);
-        let hashes: Vec<String> = recordable(&reports).iter().map(Hash::to_string).collect();
+        let hashes: Vec<String> = reported(&reports).iter().map(Hash::to_string).collect();
         assert_eq!(hashes, ["h1:1", "zh:1"]);
     }
 }

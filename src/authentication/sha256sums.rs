@@ -1,5 +1,8 @@
 //! The SHA256SUMS file of a version: OpenTofu's `internal/getproviders/package_authentication.go`.
 
+use std::path::Path;
+
+use super::dispositions::HashDisposition;
 use crate::hash::Hash;
 
 /// A SHA256SUMS file.
@@ -75,10 +78,23 @@ impl Sha256Sums {
         self.lines.iter().find(|line| line.filename == filename)?.sum
     }
 
-    /// The `zh:` of every line, or nothing if any line is malformed: then only the requested platforms' own `zh:` may
-    /// be recorded, which the caller adds. Only for a file that was authenticated.
-    pub fn recordable(&self) -> Vec<Hash> {
-        if self.malformed { Vec::new() } else { self.lines().map(|(_, sum)| Hash::zh(&sum)).collect() }
+    /// The `zh:` of every package of the release.
+    pub fn packages(&self) -> impl Iterator<Item = Hash> {
+        self.lines().filter(|(name, _)| is_archive(name)).map(|(_, sum)| Hash::zh(&sum))
+    }
+
+    /// What the file says of every `zh:` in it. If any line is malformed, only that there are such packages. Only for a file
+    /// that was authenticated.
+    pub fn dispositions(&self) -> impl Iterator<Item = (Hash, HashDisposition)> {
+        self.lines().filter_map(|(name, sum)| {
+            let disposition = match (is_archive(name), self.malformed) {
+                (true, false) => HashDisposition::ListedForRelease,
+                (true, true) => HashDisposition::ListedWithMalformedLines,
+                (false, false) => HashDisposition::ListedForOtherFile,
+                (false, true) => return None,
+            };
+            Some((Hash::zh(&sum), disposition))
+        })
     }
 
     /// The sum that the registry reports as `shasum`, in upper or lower case.
@@ -111,6 +127,10 @@ impl Sha256Sums {
     }
 }
 
+fn is_archive(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "zip")
+}
+
 fn decode_sum(digits: &[u8]) -> Option<[u8; 32]> {
     let digits: &[u8; 64] = digits.try_into().ok()?;
     let mut sum = [0; 32];
@@ -125,6 +145,7 @@ fn decode_sum(digits: &[u8]) -> Option<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::authentication::HashDispositions;
 
     fn sum(last: u8) -> ([u8; 32], String) {
         let mut bytes = [0xab; 32];
@@ -134,6 +155,12 @@ mod tests {
 
     fn parse(text: &str) -> Sha256Sums {
         Sha256Sums::parse(text.as_bytes())
+    }
+
+    fn recordable(sums: &Sha256Sums) -> Vec<Hash> {
+        let mut hashes = HashDispositions::default();
+        hashes.extend(sums.dispositions());
+        hashes.recordable().cloned().collect()
     }
 
     #[test]
@@ -148,7 +175,7 @@ mod tests {
         ] {
             let sums = parse(&text);
             assert_eq!(sums.sum_of("a.zip"), Some(bytes), "{text:?}");
-            assert_eq!(sums.recordable(), [Hash::zh(&bytes)], "{text:?}");
+            assert_eq!(recordable(&sums), [Hash::zh(&bytes)], "{text:?}");
             assert!(!sums.is_malformed(), "{text:?}");
         }
     }
@@ -159,7 +186,7 @@ mod tests {
         let sums = parse(&format!("{hex} *a.zip\n"));
         assert_eq!(sums.sum_of("a.zip"), None);
         assert_eq!(sums.lines().collect::<Vec<_>>(), [("*a.zip", bytes)]);
-        assert_eq!(sums.recordable().len(), 1);
+        assert_eq!(recordable(&sums).len(), 1);
     }
 
     #[test]
@@ -168,7 +195,7 @@ mod tests {
         for junk in ["# a comment", "justoneword", &hex, &format!("{hex}0  b.zip"), &format!("g{}  b.zip", &hex[1..])] {
             let sums = parse(&format!("{junk}\n{hex}  a.zip\n"));
             assert!(sums.is_malformed(), "{junk:?}");
-            assert!(sums.recordable().is_empty(), "{junk:?}");
+            assert!(recordable(&sums).is_empty(), "{junk:?}");
             assert_eq!(sums.confirm("a.zip", &hex), Ok(bytes), "{junk:?}");
         }
     }
@@ -199,7 +226,7 @@ mod tests {
     fn bytes_that_are_no_text_do_no_harm() {
         let sums = Sha256Sums::parse(b"\xff\xfe  \x80\n\0\0\0");
         assert!(sums.is_malformed());
-        assert!(sums.recordable().is_empty());
-        assert_eq!(Sha256Sums::parse(b"").recordable(), []);
+        assert!(recordable(&sums).is_empty());
+        assert_eq!(recordable(&Sha256Sums::parse(b"")), []);
     }
 }

@@ -82,7 +82,8 @@ fn record(kit: &Kit, case: &Case) -> Result<BTreeSet<String>, Box<dyn std::error
         reports.insert(platform.clone(), PackageReport { hashes, package_size: report.package_size });
     }
     let sums = Sha256Sums::parse(case.sums.as_bytes());
-    let mut recorded: BTreeSet<Hash> = sums.recordable().into_iter().collect();
+    let mut hashes = HashDispositions::default();
+    hashes.extend(sums.dispositions());
     for (platform, archive) in &case.archives {
         let expected = sums.confirm(&archive.filename, &archive.shasum)?;
         let h1: Hash = archive.h1.parse()?;
@@ -91,12 +92,13 @@ fn record(kit: &Kit, case: &Case) -> Result<BTreeSet<String>, Box<dyn std::error
         if zh.value() != archive.sum {
             return Err(format!("the archive is {}", archive.sum).into());
         }
-        recorded.extend([zh, h1]);
+        hashes.add(HashDisposition::Listed, [zh.clone()]);
+        hashes.add(HashDisposition::Computed, [zh, h1]);
     }
     if tofu && case.default_host {
-        recorded.extend(packages::recordable(&reports));
+        hashes.add(HashDisposition::ReportedByRegistry, packages::reported(&reports));
     }
-    Ok(recorded.iter().map(Hash::to_string).collect())
+    Ok(hashes.recordable().map(Hash::to_string).collect())
 }
 
 #[test]

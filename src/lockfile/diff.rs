@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use crate::address::ProviderAddress;
-use crate::hash::{Hash, HashScheme};
+use crate::hash::Hash;
 use crate::version::Version;
 
 use super::locks::{LockedProvider, Locks};
@@ -136,7 +136,7 @@ impl ProviderDiff {
     /// its own, and whoever locks anew on another one gets another.
     pub fn zh_replaced(&self) -> Option<usize> {
         let same_version = self.old.as_ref()?.version == self.new.as_ref()?.version;
-        let count = |hashes: BTreeSet<&Hash>| hashes.iter().filter(|hash| hash.scheme() == HashScheme::Zh).count();
+        let count = |hashes: BTreeSet<&Hash>| hashes.iter().filter(|hash| hash.is_of_archive()).count();
         let removed = count(self.hashes_removed());
         (same_version && removed > 0 && count(self.hashes_added()) > 0).then_some(removed)
     }
@@ -148,7 +148,7 @@ fn only_in<'a>(entry: Option<&'a LockedProvider>, other: Option<&LockedProvider>
 }
 
 fn known_hashes(entry: &LockedProvider) -> BTreeSet<&Hash> {
-    entry.hashes.iter().filter(|hash| hash.scheme() != HashScheme::Unknown).collect()
+    entry.hashes.iter().filter(|hash| hash.is_known()).collect()
 }
 
 fn step(old: &Version, new: &Version) -> Step {

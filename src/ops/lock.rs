@@ -6,12 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::age::MinimumAge;
-use super::record::{Recorded, is_recorded, record};
+use super::record::{Recorded, record};
 use super::select::{Candidate, Selected};
 use crate::address::{Hostname, ProviderAddress};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
 use crate::dialect::Dialect;
-use crate::hash::HashScheme;
 use crate::lockfile::{self, LockFile, LockedProvider, Locks, ProviderDiff};
 use crate::package::{HashCache, PackageId};
 use crate::platform::Platform;
@@ -230,14 +229,13 @@ fn covered(candidate: &Candidate<'_>, version: &Version, request: &LockRequest<'
         return BTreeSet::new();
     }
     let packages = cache.packages_of(candidate.address, &locked.version).into_iter();
-    let recorded = packages.filter(|(_, digest)| is_recorded(digest, &locked.hashes));
+    let recorded = packages.filter(|(_, digest)| digest.is_recorded_in(&locked.hashes));
     recorded.map(|(package, _)| package.platform).collect()
 }
 
 /// Fewer `h1:` than before, although nobody asked for fewer platforms.
 fn fewer_platforms(candidate: &Candidate<'_>, new: &LockedProvider) -> Option<Diagnostic> {
-    let count =
-        |provider: &LockedProvider| provider.hashes.iter().filter(|hash| hash.scheme() == HashScheme::H1).count();
+    let count = |provider: &LockedProvider| provider.hashes.iter().filter(|hash| hash.is_of_files()).count();
     let (before, after) = (count(candidate.locked?), count(new));
     if after >= before {
         return None;

@@ -7,9 +7,8 @@ use std::sync::Arc;
 use super::select::Candidate;
 use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Help, Result};
-use crate::hash::{Hash, HashScheme};
+use crate::hash::Hash;
 use crate::lockfile::LockedProvider;
-use crate::package::PackageDigest;
 use crate::source::Fetched;
 use crate::version::Version;
 
@@ -32,15 +31,15 @@ pub(crate) fn record(
 ) -> Result<Recorded> {
     let constraints = candidate.requirement.constraints.clone();
     // Every package brings the hashes of the whole release; each is taken once.
-    let recordable: BTreeSet<&Hash> = packages.iter().flat_map(|package| &package.recordable).collect();
+    let recordable: BTreeSet<&Hash> = packages.iter().flat_map(|package| package.hashes.recordable()).collect();
     let mut hashes: BTreeSet<Hash> = recordable.into_iter().cloned().collect();
     let kept = old.filter(|old| old.version == version).map(|old| &old.hashes);
     // As `init -upgrade` does, an upgrade leaves out hashes of schemes that are not known.
-    let stays = |hash: &Hash| candidate.chosen.is_none() || hash.scheme() != HashScheme::Unknown;
+    let stays = |hash: &Hash| candidate.chosen.is_none() || hash.is_known();
     let mut warning = None;
     if let Some(kept) = kept.filter(|kept| !kept.is_empty()) {
-        let confirmed = |hash: &Hash| packages.iter().any(|package| package.confirmed.contains(hash));
-        let has_zh = kept.iter().any(|hash| hash.scheme() == HashScheme::Zh);
+        let confirmed = |hash: &Hash| packages.iter().any(|package| package.hashes.confirms(hash));
+        let has_zh = kept.iter().any(Hash::is_of_archive);
         let contradicted = !packages.is_empty() && !kept.iter().any(confirmed);
         match (contradicted, has_zh) {
             (true, true) if accept_changed_hashes => {}
@@ -56,11 +55,6 @@ pub(crate) fn record(
         }
     }
     Ok(Recorded { provider: LockedProvider { version, constraints, hashes }, warning })
-}
-
-/// Whether the `h1:` of a package, as any program computes it, is among these hashes.
-pub(super) fn is_recorded(package: &PackageDigest, hashes: &BTreeSet<Hash>) -> bool {
-    hashes.contains(&package.h1) || hashes.contains(&package.h1_with_directories)
 }
 
 fn refusal(
@@ -100,10 +94,8 @@ fn not_published(
     let has_sums = |package: &Arc<Fetched>| {
         matches!(package.authentication, Authentication::Signed { .. } | Authentication::SigningSkipped)
     };
-    let is_published = |hash: &Hash| {
-        packages.iter().any(|package| package.recordable.contains(hash) || package.confirmed.contains(hash))
-    };
-    let unknown = kept.iter().filter(|hash| hash.scheme() == HashScheme::Zh && !is_published(hash));
+    let is_published = |hash: &Hash| packages.iter().any(|package| package.hashes.contains(hash));
+    let unknown = kept.iter().filter(|hash| hash.is_of_archive() && !is_published(hash));
     let unknown: Vec<_> = unknown.filter(|_| packages.iter().any(has_sums)).collect();
     let first = *unknown.first()?;
     let name = candidate.address.short(candidate.dialect);

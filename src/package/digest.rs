@@ -1,5 +1,7 @@
 //! The hashes of a package.
 
+use std::collections::BTreeSet;
+
 use crate::hash::Hash;
 
 /// The hashes of a package that is a zip archive.
@@ -15,4 +17,21 @@ pub struct PackageDigest {
     pub h1_with_directories: Hash,
     /// Bytes of the archive.
     pub size: u64,
+}
+
+impl PackageDigest {
+    /// The hashes that a lock file has of a package.
+    pub fn hashes(&self) -> [&Hash; 2] {
+        [&self.h1, &self.zh]
+    }
+
+    /// Whether it is one of the package's hashes, as any program computes them.
+    pub fn has(&self, hash: &Hash) -> bool {
+        self.hashes().contains(&hash) || self.h1_with_directories == *hash
+    }
+
+    /// Whether the files of the package are among those that a lock file has the hashes of.
+    pub fn is_recorded_in(&self, recorded: &BTreeSet<Hash>) -> bool {
+        recorded.contains(&self.h1) || recorded.contains(&self.h1_with_directories)
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::authentication::Authentication;
+use crate::authentication::{Authentication, HashDispositions};
 use crate::diagnostic::Diagnostic;
 use crate::hash::Hash;
 use crate::platform::Platform;
@@ -12,19 +12,21 @@ use crate::platform::Platform;
 pub struct Fetched {
     /// The `h1:` of the package.
     pub h1: Hash,
-    /// Everything that may be recorded: the package's own hashes, and those that its source vouches for.
-    pub recordable: BTreeSet<Hash>,
-    /// Hashes of packages that are known to be right, whether or not they may be recorded. A recorded hash among them
-    /// shows that the release is still the one that was locked.
-    pub confirmed: BTreeSet<Hash>,
+    /// The hashes of the package, and what its source says of others of the release.
+    pub hashes: HashDispositions,
     /// How the package was authenticated.
     pub authentication: Authentication,
     /// What the user should know about it.
     pub warnings: Vec<Diagnostic>,
     /// Bytes that were downloaded.
     pub downloaded: u64,
+}
+
+impl Fetched {
     /// Whether the `h1:` is the registry's word, and nobody looked at the package.
-    pub reported: bool,
+    pub fn is_reported(&self) -> bool {
+        !self.hashes.is_computed(&self.h1)
+    }
 }
 
 /// What a registry publishes of a version, as far as it says so without a package being fetched.

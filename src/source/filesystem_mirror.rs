@@ -9,7 +9,7 @@ use super::available::AvailableVersions;
 use super::error::{Result, SearchedPlace, SourceError};
 use super::fetched::Fetched;
 use crate::address::ProviderAddress;
-use crate::authentication::Authentication;
+use crate::authentication::{Authentication, HashDispositions};
 use crate::dialect::Dialect;
 use crate::package::{Limits, PackageError, PackageId, hash_directory, hash_zip_file};
 use crate::platform::Platform;
@@ -73,24 +73,16 @@ impl FilesystemMirror {
             origin: format!("read from {}", package.path.display()),
         };
         let name = &wanted.address.name;
-        let (h1, confirmed) = if package.packed {
+        let (h1, hashes) = if package.packed {
             let mut file = std::fs::File::open(&package.path)
                 .map_err(|error| SourceError::io("open the package", &package.path, error))?;
             let digest = hash_zip_file(&mut file, name, &Limits::default()).map_err(invalid)?;
-            (digest.h1.clone(), BTreeSet::from([digest.h1, digest.zh]))
+            (digest.h1.clone(), HashDispositions::computed([digest.h1, digest.zh]))
         } else {
             let h1 = hash_directory(&package.path, name).map_err(invalid)?;
-            (h1.clone(), BTreeSet::from([h1]))
+            (h1.clone(), HashDispositions::computed([h1]))
         };
-        Ok(Fetched {
-            recordable: BTreeSet::from([h1.clone()]),
-            h1,
-            confirmed,
-            authentication: Authentication::Unauthenticated,
-            warnings: Vec::new(),
-            downloaded: 0,
-            reported: false,
-        })
+        Ok(Fetched { h1, hashes, authentication: Authentication::Unauthenticated, warnings: Vec::new(), downloaded: 0 })
     }
 
     fn provider_not_found(&self, address: &ProviderAddress) -> SourceError {

@@ -11,10 +11,10 @@ use super::error::{Result, SearchedPlace, SourceError};
 use super::fetched::Fetched;
 use super::progress::ProgressSink;
 use crate::address::{Hostname, ProviderAddress};
-use crate::authentication::Authentication;
+use crate::authentication::{Authentication, HashDisposition, HashDispositions};
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::dialect::Dialect;
-use crate::hash::{Hash, HashScheme};
+use crate::hash::Hash;
 use crate::net::{Purpose, RequestErrorKind, SafeUrl};
 use crate::once_map::OnceMap;
 use crate::package::{PackageDigest, PackageId};
@@ -67,7 +67,7 @@ impl Archives {
     fn reported(&self) -> impl Iterator<Item = Hash> {
         let texts = self.by_platform.values().flat_map(|archive| archive.hashes.iter().flatten());
         let hashes = texts.filter_map(|text| text.parse::<Hash>().ok());
-        hashes.filter(|hash| hash.scheme() != HashScheme::Unknown && hash.is_well_formed())
+        hashes.filter(|hash| hash.is_known() && hash.is_well_formed())
     }
 }
 
@@ -137,17 +137,17 @@ impl NetworkMirror {
         })?;
         let PackageDigest { zh, h1, .. } = package.digest;
 
-        let mut recordable = BTreeSet::from([h1.clone()]);
+        let mut hashes = HashDispositions::computed([h1.clone(), zh]);
         if self.dialect == Dialect::Tofu {
-            recordable.extend(reported.iter().filter(|hash| hash.scheme() == HashScheme::Zh).cloned());
+            let of_archive = reported.iter().filter(|hash| hash.is_of_archive()).cloned();
+            hashes.add(HashDisposition::ReportedByMirror, of_archive);
             if self.trust_all_hashes {
-                recordable.extend(archives.reported());
+                hashes.add(HashDisposition::ReportedByMirror, archives.reported());
             }
         }
         Ok(Fetched {
-            confirmed: BTreeSet::from([h1.clone(), zh]),
             h1,
-            recordable,
+            hashes,
             authentication: if reported.is_empty() {
                 Authentication::Unauthenticated
             } else {
@@ -155,7 +155,6 @@ impl NetworkMirror {
             },
             warnings: Vec::new(),
             downloaded: package.transferred,
-            reported: false,
         })
     }
 
@@ -200,12 +199,11 @@ impl NetworkMirror {
 fn check_reported(reported: &[String], package: &PackageDigest) -> std::result::Result<Vec<Hash>, String> {
     let hashes = reported.iter().map(|text| text.parse::<Hash>().map_err(|error| error.to_string()));
     let hashes: Vec<Hash> = hashes.collect::<std::result::Result<_, _>>()?;
-    let known: Vec<_> = hashes.into_iter().filter(|hash| hash.scheme() != HashScheme::Unknown).collect();
+    let known: Vec<_> = hashes.into_iter().filter(Hash::is_known).collect();
     if known.is_empty() && !reported.is_empty() {
         return Err(format!("the mirror reports only hashes of unknown schemes: {}", reported.join(", ")));
     }
-    let genuine = [&package.h1, &package.h1_with_directories, &package.zh];
-    match known.iter().find(|hash| !genuine.contains(hash)) {
+    match known.iter().find(|hash| !package.has(hash)) {
         Some(wrong) => Err(format!("the mirror reports the hash {wrong}, the package has {}", package.h1)),
         None => Ok(known),
     }

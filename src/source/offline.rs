@@ -7,7 +7,7 @@ use super::available::AvailableVersions;
 use super::error::{Result, SearchedPlace, SourceError};
 use super::fetched::Fetched;
 use crate::address::ProviderAddress;
-use crate::authentication::Authentication;
+use crate::authentication::{Authentication, HashDisposition, HashDispositions};
 use crate::once_map::OnceMap;
 use crate::package::{HashCache, PackageDigest, PackageId};
 use crate::platform::Platform;
@@ -67,15 +67,8 @@ impl Offline {
             let PackageId { address, version, platform } = wanted.clone();
             return Err(SourceError::NotKnownOffline { address, version, platform: Some(platform) });
         };
-        let hashes = BTreeSet::from([h1.clone(), zh]);
-        Ok(Fetched {
-            h1,
-            recordable: hashes.clone(),
-            confirmed: hashes,
-            authentication: Authentication::Unauthenticated,
-            warnings: Vec::new(),
-            downloaded: 0,
-            reported: false,
-        })
+        let mut hashes = HashDispositions::computed([h1.clone(), zh.clone()]);
+        hashes.add(HashDisposition::Listed, [zh]);
+        Ok(Fetched { h1, hashes, authentication: Authentication::Unauthenticated, warnings: Vec::new(), downloaded: 0 })
     }
 }

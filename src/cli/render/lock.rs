@@ -132,7 +132,7 @@ pub(crate) fn root_modules(parts: [(usize, &str); 2], failed: usize) -> String {
 /// The last column: where the entry came from, and what is new in it.
 fn what_changed(report: &ProviderReport, row: &Row) -> String {
     let mut parts = Vec::new();
-    let reported = report.packages.values().filter(|package| package.reported).count();
+    let reported = report.packages.values().filter(|package| package.is_reported()).count();
     if reported > 0 {
         let them = if reported == 1 { "it" } else { "them" };
         parts.push(format!("{} as the registry reports {them}, not downloaded", count(reported, "package")));

@@ -3,7 +3,7 @@
 use super::subject::{Subject, finding};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::hash::{Hash, HashScheme};
+use crate::hash::Hash;
 use crate::lockfile::{self, Change, Direction, Locks, ProviderDiff};
 
 /// Compares the lock file with what it was before. If that cannot be read, nothing can be said of the change, which is said.
@@ -36,7 +36,7 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
         let verb = if which.starts_with("1 ") { "was" } else { "were" };
         let message = format!("{which} of {name} {} {verb} replaced, and its version stayed", entry.provider.version);
         let new = change.hashes_added();
-        let is_it = |hash: &Hash| new.contains(hash) && (change.hashes_replaced() || hash.scheme() == HashScheme::Zh);
+        let is_it = |hash: &Hash| new.contains(hash) && (change.hashes_replaced() || hash.is_of_archive());
         let location = entry.hashes.iter().find(|(hash, _)| is_it(hash)).map_or(&entry.block, |(_, place)| place);
         let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
         findings.push(error.help(subject.request.command(["verify", "--online"])));

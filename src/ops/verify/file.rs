@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use super::subject::{Subject, Tracking, VerifyRequest, finding};
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Severity, SourceFile};
-use crate::hash::HashScheme;
 use crate::lockfile::Entry;
 
 /// There is no lock file although the configuration requires providers.
@@ -38,15 +37,12 @@ pub(super) fn hashes(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     for entry in subject.entries() {
         for (hash, location) in &entry.hashes {
-            if hash.scheme() == HashScheme::Unknown {
+            if !hash.is_known() {
                 let message = format!("nothing is known of the scheme of the hash {hash}");
                 let warning = finding(Severity::Warning, Code::UnknownHashScheme, message, location, "");
                 findings.push(warning.help("remove the hash unless a newer program has recorded it"));
             } else if !hash.is_well_formed() {
-                let form = match hash.scheme() {
-                    HashScheme::Zh => "zh: and 64 lower-case hexadecimal digits",
-                    _ => "h1: and the base64 of 32 bytes",
-                };
+                let form = hash.scheme().form();
                 let message = format!("the hash {hash} can match no package: it is not {form}");
                 let error = finding(Severity::Error, Code::MalformedHash, message, location, "");
                 findings

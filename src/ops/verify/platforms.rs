@@ -5,10 +5,9 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use super::super::record::is_recorded;
 use super::subject::{Subject, finding};
 use crate::diagnostic::{Code, Diagnostic, Severity};
-use crate::hash::HashScheme;
+use crate::hash::Hash;
 use crate::lockfile::Entry;
 use crate::package::{self, PackageId};
 use crate::platform::Platform;
@@ -29,7 +28,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 }
 
 fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
-    let recorded = entry.provider.hashes.iter().filter(|hash| hash.scheme() == HashScheme::H1).count();
+    let recorded = entry.provider.hashes.iter().filter(|hash| hash.is_of_files()).count();
     let hashes = if recorded == 1 { "1 h1 is recorded".to_owned() } else { format!("{recorded} h1 are recorded") };
     let release = subject.release(entry);
     let wanted: Vec<_> = subject.named_platforms().iter().map(ToString::to_string).collect();
@@ -72,7 +71,7 @@ fn coverage(subject: &Subject<'_>, entry: &Entry, platform: &Platform, recorded:
     let package = PackageId { address, version, platform: platform.clone() };
     match subject.request.cache.and_then(|cache| cache.lookup(&package)) {
         _ if recorded == 0 => Coverage::Missing,
-        Some(digest) if is_recorded(&digest, &entry.provider.hashes) => Coverage::Covered,
+        Some(digest) if digest.is_recorded_in(&entry.provider.hashes) => Coverage::Covered,
         Some(_) => Coverage::Missing,
         None => {
             let directory = version_directory(subject, entry).join(platform.to_string());
@@ -88,7 +87,7 @@ fn coverage(subject: &Subject<'_>, entry: &Entry, platform: &Platform, recorded:
 pub(super) fn installed(subject: &Subject<'_>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
     let (mut findings, mut errors) = (Vec::new(), Vec::new());
     for entry in subject.entries() {
-        if !entry.provider.hashes.iter().any(|hash| hash.scheme() == HashScheme::H1) {
+        if !entry.provider.hashes.iter().any(Hash::is_of_files) {
             continue;
         }
         let directory = version_directory(subject, entry);

@@ -32,7 +32,7 @@ use super::error::{Result, SearchedPlace, SourceError};
 use super::fetched::Fetched;
 use super::progress::ProgressSink;
 use crate::address::ProviderAddress;
-use crate::authentication::Authentication;
+use crate::authentication::{Authentication, HashDisposition, HashDispositions};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::dialect::Dialect;
 use crate::once_map::OnceMap;
@@ -114,18 +114,16 @@ impl OciMirror {
                 origin: Some(format!("downloaded from {origin}")),
             });
         }
-        let mut recordable = BTreeSet::from([h1.clone()]);
+        let mut hashes = HashDispositions::computed([h1.clone(), zh.clone()]);
         if self.dialect == Dialect::Tofu {
-            recordable.insert(zh.clone());
+            hashes.add(HashDisposition::ReportedByMirror, [zh]);
         }
         Ok(Fetched {
-            confirmed: BTreeSet::from([h1.clone(), zh]),
             h1,
-            recordable,
+            hashes,
             authentication: Authentication::Unauthenticated,
             warnings: Vec::new(),
             downloaded: package.transferred,
-            reported: false,
         })
     }
 

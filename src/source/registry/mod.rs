@@ -24,8 +24,8 @@ use super::error::{Result, SourceError};
 use super::fetched::{Fetched, Published};
 use super::progress::ProgressSink;
 use crate::address::ProviderAddress;
-use crate::authentication::Sha256Sums;
 use crate::authentication::packages::{self, PackageReport};
+use crate::authentication::{HashDisposition, HashDispositions, Sha256Sums};
 use crate::hash::{Hash, HashScheme};
 use crate::once_map::OnceMap;
 use crate::package::{PackageDigest, PackageId};
@@ -85,8 +85,8 @@ impl Registry {
         packages::check(&reports, &wanted.platform, &metadata.response.shasum, digest.size, &digest.h1)
             .map_err(|error| SourceError::not_authentic(wanted, error))?;
         self.downloader.remember(wanted, &digest);
-        let fetched = self.fetched(wanted, &signed, &reports, digest.zh, digest.h1);
-        Ok(Fetched { downloaded: transferred, ..fetched })
+        let hashes = listed(&digest);
+        Ok(Fetched { downloaded: transferred, ..self.fetched(wanted, &signed, &reports, digest.h1, hashes) })
     }
 
     /// What is signed about a package, and the package, which has come while that was being asked for.
@@ -121,9 +121,15 @@ impl Registry {
         let signed = self.releases.get(metadata)?;
         let zh = signed.confirm(metadata)?;
         let reports = metadata.reports(self.policy.dialect)?;
-        let h1 = packages::authenticated(&reports, &package.platform, &response.shasum, &signed.packages())
-            .map_err(|error| SourceError::not_authentic(package, error))?;
-        Ok(h1.map(|h1| Fetched { reported: true, ..self.fetched(package, &signed, &reports, zh, h1) }))
+        let h1 =
+            packages::authenticated(&reports, &package.platform, &response.shasum, &signed.sums.packages().collect())
+                .map_err(|error| SourceError::not_authentic(package, error))?;
+        Ok(h1.map(|h1| {
+            let mut hashes = HashDispositions::default();
+            hashes.add(HashDisposition::Listed, [zh]);
+            hashes.add(HashDisposition::ReportedByRegistry, [h1.clone()]);
+            self.fetched(package, &signed, &reports, h1, hashes)
+        }))
     }
 
     /// A package that need not be asked about, because an earlier run has verified it, and because the SHA256SUMS that
@@ -148,31 +154,27 @@ impl Registry {
         let metadata = self.protocol.metadata(&first).ok()?;
         let signed = self.releases.get(&metadata).ok()?;
         let reports = metadata.reports(self.policy.dialect).ok()?;
-        let PackageDigest { zh, h1, size, .. } = digest;
-        packages::check(&reports, &wanted.platform, zh.value(), size, &h1).ok()?;
-        signed.packages().contains(&zh).then(|| self.fetched(wanted, &signed, &reports, zh, h1))
+        packages::check(&reports, &wanted.platform, digest.zh.value(), digest.size, &digest.h1).ok()?;
+        let is_listed = signed.sums.packages().any(|zh| zh == digest.zh);
+        let hashes = listed(&digest);
+        is_listed.then(|| self.fetched(wanted, &signed, &reports, digest.h1, hashes))
     }
 
-    /// What may be recorded of a package that has these hashes.
-    fn fetched(&self, wanted: &PackageId, signed: &SignedSums, reports: &Reports, zh: Hash, h1: Hash) -> Fetched {
-        let mut recordable: BTreeSet<_> = signed.sums.recordable().into_iter().collect();
-        let mut confirmed = BTreeSet::from([zh, h1.clone()]);
-        recordable.extend(confirmed.iter().cloned());
+    /// A package of a release, with what is known of the package's own hashes.
+    fn fetched(
+        &self,
+        wanted: &PackageId,
+        signed: &SignedSums,
+        reports: &Reports,
+        h1: Hash,
+        mut hashes: HashDispositions,
+    ) -> Fetched {
+        hashes.extend(signed.sums.dispositions());
         if self.policy.is_default_host(&wanted.address) {
-            let reported = packages::recordable(reports);
-            recordable.extend(reported.iter().cloned());
-            confirmed.extend(reported);
+            hashes.add(HashDisposition::ReportedByRegistry, packages::reported(reports));
         }
-        confirmed.extend(signed.packages());
-        Fetched {
-            h1,
-            recordable,
-            confirmed,
-            authentication: signed.authentication.clone(),
-            warnings: signed.warnings(wanted),
-            downloaded: 0,
-            reported: false,
-        }
+        let (authentication, warnings) = (signed.authentication.clone(), signed.warnings(wanted));
+        Fetched { h1, hashes, authentication, warnings, downloaded: 0 }
     }
 
     /// What the registry says of a version without a package being fetched.
@@ -212,4 +214,11 @@ impl Registry {
             drop(self.releases.get(&metadata));
         }
     }
+}
+
+/// What is known of the hashes of a package that SHA256SUMS lists.
+fn listed(digest: &PackageDigest) -> HashDispositions {
+    let mut hashes = HashDispositions::computed(digest.hashes().map(Hash::clone));
+    hashes.add(HashDisposition::Listed, [digest.zh.clone()]);
+    hashes
 }

@@ -1,7 +1,5 @@
 //! SHA256SUMS of a release with its signature: fetched and verified once for all platforms.
 
-use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -154,12 +152,6 @@ impl SignedSums {
     pub(super) fn confirm(&self, metadata: &Metadata) -> Result<Hash> {
         let sum = self.sums.confirm(&metadata.response.filename, &metadata.response.shasum);
         sum.map(|sum| Hash::zh(&sum)).map_err(|error| SourceError::not_authentic(&metadata.package, error))
-    }
-
-    /// The `zh:` of every package. Other lines, such as that of the manifest, are often the same for every release.
-    pub(super) fn packages(&self) -> BTreeSet<Hash> {
-        let is_archive = |name: &str| Path::new(name).extension().is_some_and(|extension| extension == "zip");
-        self.sums.lines().filter(|(name, _)| is_archive(name)).map(|(_, sum)| Hash::zh(&sum)).collect()
     }
 
     /// What has expired, as the user is told.

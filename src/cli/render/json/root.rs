@@ -256,7 +256,7 @@ impl LockedProvider {
             required: report.required,
             platforms: report.packages.keys().map(ToString::to_string).collect(),
             authentication: Authentication::of(report),
-            trusted_registry: report.packages.values().any(|package| package.reported),
+            trusted_registry: report.packages.values().any(|package| package.is_reported()),
         }
     }
 }

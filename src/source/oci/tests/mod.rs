@@ -200,12 +200,12 @@ fn a_package_yields_its_hashes() {
     // sha256sum of "a program" and two spaces and the name in front of a newline, hashed and in base64.
     let h1: Hash = "h1:Kl9S3mrANLzPunb4yVAHwAcxr1AF2w313XuV0qAudnA=".parse().unwrap();
     assert_eq!((fetched.h1.clone(), fetched.downloaded), (h1.clone(), package.len() as u64));
-    assert_eq!(fetched.recordable, BTreeSet::from([h1.clone(), zh.clone()]));
-    assert_eq!(fetched.confirmed, BTreeSet::from([h1.clone(), zh]));
+    assert!(fetched.hashes.recordable().eq([&h1, &zh]));
+    assert!(fetched.hashes.confirms(&h1) && fetched.hashes.confirms(&zh));
     assert_eq!(*received.lock().unwrap(), package.len() as u64);
 
     let terraform = OciMirror { dialect: Dialect::Terraform, ..mirror(&server) };
-    assert_eq!(fetch(&terraform).unwrap().recordable, BTreeSet::from([h1]));
+    assert!(fetch(&terraform).unwrap().hashes.recordable().eq([&h1]));
     let error = diagnosed(tofu.package(&wanted("linux_s390x"), &|_, _| ()));
     assert_eq!(error[0].code, Code::PlatformNotAvailable);
     assert_eq!(error[0].notes, ["there are packages for darwin_arm64, linux_amd64"]);
