@@ -38,7 +38,7 @@ impl Candidate<'_> {
     pub(crate) fn available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
         let available = source.versions(self.address);
         available.map_err(|error| {
-            let is_implied = matches!(error, SourceError::ProviderNotFound { .. }) && !self.has_entry();
+            let is_implied = matches!(*error, SourceError::ProviderNotFound { .. }) && !self.has_entry();
             let why = "no entry of required_providers names its source, so it is taken for a provider of hashicorp";
             let place = |error: Diagnostic| self.at_declarations(if is_implied { error.note(why) } else { error });
             Diagnostics::from(error).map(place)

@@ -162,7 +162,7 @@ impl Downloader {
         learn_size(archive.size);
         let _permit = download_queue.acquire(archive.host, &wanted.address);
         if !(archive.is_wanted)() {
-            return Err(SourceError::Cancelled(wanted.clone()));
+            return Err(SourceError::Cancelled(wanted.clone()).into());
         }
         let limits = Limits::default();
         let pass = |spooled: bool| {
@@ -189,9 +189,9 @@ impl Downloader {
             && *zh != found
         {
             let problem = format!("the package has the hash {found}, but {by} says {zh}");
-            return Err(SourceError::NotAuthentic { package, problem, origin: Some(origin) });
+            return Err(SourceError::NotAuthentic { package, problem, origin: Some(origin) }.into());
         }
-        digest.map_err(|error| SourceError::InvalidPackage { package, error: error.into(), origin })
+        digest.map_err(|error| SourceError::InvalidPackage { package, error: error.into(), origin }.into())
     }
 }
 

@@ -18,8 +18,8 @@ use crate::version::Version;
 /// What to do about a package that is not what its publisher signed.
 const NOT_AUTHENTIC_HELP: &str = "ask the provider's publisher; a package that was tampered with looks like this";
 
-/// What a source answers.
-pub type Result<T> = std::result::Result<T, SourceError>;
+/// What a source answers. The error is boxed, since it says much of what it is about.
+pub type Result<T> = std::result::Result<T, Box<SourceError>>;
 
 /// Why a source cannot answer.
 #[derive(Clone, Debug)]
@@ -173,23 +173,23 @@ pub enum SearchedPlace {
 
 impl SourceError {
     /// An answer that cannot be used.
-    pub(crate) fn invalid_response(subject: impl fmt::Display, problem: impl fmt::Display) -> Self {
-        Self::InvalidResponse { subject: subject.to_string(), problem: problem.to_string() }
+    pub(crate) fn invalid_response(subject: impl fmt::Display, problem: impl fmt::Display) -> Box<Self> {
+        Box::new(Self::InvalidResponse { subject: subject.to_string(), problem: problem.to_string() })
     }
 
     /// A package that is not the one that its source describes.
-    pub(crate) fn not_authentic(package: &PackageId, problem: impl fmt::Display) -> Self {
-        Self::NotAuthentic { package: package.clone(), problem: problem.to_string(), origin: None }
+    pub(crate) fn not_authentic(package: &PackageId, problem: impl fmt::Display) -> Box<Self> {
+        Box::new(Self::NotAuthentic { package: package.clone(), problem: problem.to_string(), origin: None })
     }
 
     /// A request that failed.
-    pub(crate) fn request(wanted: impl fmt::Display, error: RequestError) -> Self {
-        Self::Request { wanted: wanted.to_string(), error }
+    pub(crate) fn request(wanted: impl fmt::Display, error: RequestError) -> Box<Self> {
+        Box::new(Self::Request { wanted: wanted.to_string(), error })
     }
 
     /// A file that could not be read.
-    pub(crate) fn io(attempt: &'static str, path: &Path, error: io::Error) -> Self {
-        Self::Io { attempt, path: path.to_owned(), error: Arc::new(error) }
+    pub(crate) fn io(attempt: &'static str, path: &Path, error: io::Error) -> Box<Self> {
+        Box::new(Self::Io { attempt, path: path.to_owned(), error: Arc::new(error) })
     }
 
     /// Whether the source has no package for the platform, or does not know for which it has; another source may.
@@ -321,6 +321,12 @@ fn platform_not_available(package: &PackageId, available: &BTreeSet<Platform>) -
     }
     let available: Vec<_> = available.iter().map(ToString::to_string).collect();
     error.note(format!("there are packages for {}", available.join(", ")))
+}
+
+impl From<Box<SourceError>> for Diagnostics {
+    fn from(error: Box<SourceError>) -> Self {
+        (*error).into()
+    }
 }
 
 /// The messages alone.

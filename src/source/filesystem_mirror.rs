@@ -65,7 +65,7 @@ impl FilesystemMirror {
         packages.retain(|package| package.version == wanted.version);
         let Some(package) = packages.iter().find(|package| package.platform == wanted.platform) else {
             let available = packages.into_iter().map(|package| package.platform).collect();
-            return Err(SourceError::PlatformNotAvailable { package: wanted.clone(), available });
+            return Err(SourceError::PlatformNotAvailable { package: wanted.clone(), available }.into());
         };
         let invalid = |error: PackageError| SourceError::InvalidPackage {
             package: wanted.clone(),
@@ -85,14 +85,14 @@ impl FilesystemMirror {
         Ok(Fetched { h1, hashes, authentication: Authentication::Unauthenticated, warnings: Vec::new(), downloaded: 0 })
     }
 
-    fn provider_not_found(&self, address: &ProviderAddress) -> SourceError {
+    fn provider_not_found(&self, address: &ProviderAddress) -> Box<SourceError> {
         let directory = self.directory.clone();
         let place = if directory.exists() {
             SearchedPlace::FilesystemMirror { directory, expected: self.provider_directory(address) }
         } else {
             SearchedPlace::MissingDirectory(directory)
         };
-        SourceError::ProviderNotFound { address: address.clone(), searched: vec![place] }
+        SourceError::ProviderNotFound { address: address.clone(), searched: vec![place] }.into()
     }
 
     fn provider_directory(&self, address: &ProviderAddress) -> PathBuf {

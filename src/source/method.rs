@@ -69,9 +69,8 @@ impl Method {
             SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {
                 let available = self.versions(address)?;
                 let platforms = available.versions.get(version).map(|version| version.platforms.clone());
-                platforms.filter(|platforms| !platforms.is_empty()).ok_or_else(|| SourceError::PlatformsNotListed {
-                    address: address.clone(),
-                    version: version.clone(),
+                platforms.filter(|platforms| !platforms.is_empty()).ok_or_else(|| {
+                    SourceError::PlatformsNotListed { address: address.clone(), version: version.clone() }.into()
                 })
             }
         }

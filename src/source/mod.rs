@@ -77,11 +77,13 @@ impl Source {
                 match (method.versions(address), &mut all) {
                     (Ok(available), None) => all = Some(available),
                     (Ok(available), Some(all)) => Arc::make_mut(all).merge(&available),
-                    (Err(SourceError::ProviderNotFound { searched, .. }), _) => everywhere.extend(searched),
-                    (Err(error), _) => return Err(error),
+                    (Err(error), _) => match *error {
+                        SourceError::ProviderNotFound { searched, .. } => everywhere.extend(searched),
+                        error => return Err(error.into()),
+                    },
                 }
             }
-            all.ok_or_else(|| SourceError::ProviderNotFound { address: address.clone(), searched: everywhere })
+            all.ok_or_else(|| SourceError::ProviderNotFound { address: address.clone(), searched: everywhere }.into())
         })
     }
 
@@ -101,7 +103,8 @@ impl Source {
 
     /// Fetches and authenticates one package, from the first method that has it.
     pub fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
-        let mut missing = SourceError::PlatformNotAvailable { package: wanted.clone(), available: BTreeSet::new() };
+        let missing = SourceError::PlatformNotAvailable { package: wanted.clone(), available: BTreeSet::new() };
+        let mut missing = Box::new(missing);
         for method in self.methods_with(&wanted.address, &wanted.version)? {
             match method.package(wanted, progress) {
                 Err(error) if error.is_platform_missing() => missing = error,
@@ -170,7 +173,8 @@ impl Source {
         for method in self.methods_for(address) {
             match method.versions(address) {
                 Ok(available) if available.versions.contains_key(version) => methods.push(method),
-                Ok(_) | Err(SourceError::ProviderNotFound { .. }) => {}
+                Ok(_) => {}
+                Err(error) if matches!(*error, SourceError::ProviderNotFound { .. }) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -114,7 +114,7 @@ impl NetworkMirror {
                     base: self.base.to_string(),
                     asked: SafeUrl::from(&url).to_string(),
                 };
-                Err(SourceError::ProviderNotFound { address: address.clone(), searched: vec![place] })
+                Err(SourceError::ProviderNotFound { address: address.clone(), searched: vec![place] }.into())
             }
             Err(error) => Err(SourceError::request(address, error)),
         }
@@ -123,7 +123,9 @@ impl NetworkMirror {
     pub(super) fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
         let archives = self.archives(&wanted.address, &wanted.version)?;
         let Some(archive) = archives.by_platform.get(&wanted.platform.to_string()) else {
-            return Err(SourceError::PlatformNotAvailable { package: wanted.clone(), available: archives.platforms() });
+            return Err(
+                SourceError::PlatformNotAvailable { package: wanted.clone(), available: archives.platforms() }.into()
+            );
         };
         let url = archives.base.join(&archive.url).map_err(|error| {
             SourceError::invalid_response(wanted, format!("the mirror sent an invalid URL for the package: {error}"))

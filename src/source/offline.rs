@@ -39,7 +39,7 @@ impl Offline {
         let available: AvailableVersions = cached.chain(locked).collect();
         if available.versions.is_empty() {
             let searched = vec![SearchedPlace::ThisMachine];
-            return Err(SourceError::ProviderNotFound { address: address.clone(), searched });
+            return Err(SourceError::ProviderNotFound { address: address.clone(), searched }.into());
         }
         Ok(available)
     }
@@ -50,7 +50,7 @@ impl Offline {
         let platforms: BTreeSet<_> = packages.map(|package| package.platform.clone()).collect();
         if platforms.is_empty() {
             let (address, version) = (address.clone(), version.clone());
-            return Err(SourceError::NotKnownOffline { address, version, platform: None });
+            return Err(SourceError::NotKnownOffline { address, version, platform: None }.into());
         }
         Ok(platforms)
     }
@@ -65,7 +65,7 @@ impl Offline {
     pub(super) fn package(&self, wanted: &PackageId) -> Result<Fetched> {
         let Some(PackageDigest { zh, h1, .. }) = self.cache.as_ref().and_then(|cache| cache.lookup(wanted)) else {
             let PackageId { address, version, platform } = wanted.clone();
-            return Err(SourceError::NotKnownOffline { address, version, platform: Some(platform) });
+            return Err(SourceError::NotKnownOffline { address, version, platform: Some(platform) }.into());
         };
         let mut hashes = HashDispositions::computed([h1.clone(), zh.clone()]);
         hashes.add(HashDisposition::Listed, [zh]);

@@ -61,7 +61,7 @@ impl Question<'_> {
         let (address, version) = (&self.entry.address, &self.entry.provider.version);
         let available = match self.online.source.versions(address) {
             Ok(available) => available,
-            Err(SourceError::ProviderNotFound { .. }) => AvailableVersions::default().into(),
+            Err(error) if matches!(*error, SourceError::ProviderNotFound { .. }) => AvailableVersions::default().into(),
             Err(error) => return Err(error),
         };
         if available.versions.contains_key(version) {
@@ -230,7 +230,7 @@ impl Question<'_> {
     }
 
     /// What is wrong with the release is a finding, any other failure an error.
-    fn failed(&mut self, error: SourceError) {
+    fn failed(&mut self, error: Box<SourceError>) {
         let is_finding = error.condemns_release();
         for error in Diagnostics::from(error) {
             let mut error = self.about_entry(error);

@@ -226,7 +226,7 @@ impl RepositoryClient<'_> {
     }
 
     /// Why the source has no answer. `wanted` says what was wanted.
-    pub(super) fn source_error(&self, error: RequestError, wanted: impl fmt::Display) -> SourceError {
+    pub(super) fn source_error(&self, error: RequestError, wanted: impl fmt::Display) -> Box<SourceError> {
         let RequestErrorKind::Unauthorized { status, credentials_sent } = error.kind else {
             return SourceError::request(wanted, error);
         };
@@ -246,6 +246,7 @@ impl RepositoryClient<'_> {
             notes,
             help: login_help(&self.repository),
         }
+        .into()
     }
 
     /// Whether the host is an OCI registry at all: one that answers nothing but "not found" has another problem than a

@@ -71,7 +71,7 @@ impl OciMirror {
             Ok(None) => {
                 let (repository, template) = (client.repository().to_string(), self.template.to_string());
                 let searched = vec![SearchedPlace::OciRepository { repository, template }];
-                Err(SourceError::ProviderNotFound { address: address.clone(), searched })
+                Err(SourceError::ProviderNotFound { address: address.clone(), searched }.into())
             }
             Err(error) => Err(client.source_error(error, address)),
         }
@@ -112,7 +112,8 @@ impl OciMirror {
                 package: wanted.clone(),
                 problem: format!("the package has {size} bytes, but its manifest says {}", layer.size),
                 origin: Some(format!("downloaded from {origin}")),
-            });
+            }
+            .into());
         }
         let mut hashes = HashDispositions::computed([h1.clone(), zh.clone()]);
         if self.dialect == Dialect::Tofu {
@@ -135,7 +136,7 @@ impl OciMirror {
             (Some((_, target)), None) => Ok(target.clone()),
             (None, _) => {
                 let available = targets.iter().map(|(platform, _)| platform.clone()).collect();
-                Err(SourceError::PlatformNotAvailable { package: wanted.clone(), available })
+                Err(SourceError::PlatformNotAvailable { package: wanted.clone(), available }.into())
             }
             (Some(_), Some(_)) => {
                 let problem = "the index in the OCI registry lists several manifests for this platform";
@@ -169,9 +170,9 @@ impl OciMirror {
                 format!("the OCI mirror's template gives {owner} and {address} the same repository {repository}");
             let error = Diagnostic::error(Code::InvalidArgument, message);
             let help = format!("use hostname, namespace and type in the template {} where they differ", self.template);
-            return Err(SourceError::Configuration(error.help(help).into()));
+            return Err(SourceError::Configuration(error.help(help).into()).into());
         }
-        self.registries.client(repository).map_err(SourceError::Unreachable)
+        Ok(self.registries.client(repository).map_err(SourceError::Unreachable)?)
     }
 }
 

@@ -57,7 +57,7 @@ impl Protocol {
             (_, Ok((_, list))) => Ok(list.into()),
             (asked, Err(error)) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 let searched = vec![SearchedPlace::Registry { asked }];
-                Err(SourceError::ProviderNotFound { address: address.clone(), searched })
+                Err(SourceError::ProviderNotFound { address: address.clone(), searched }.into())
             }
             (_, Err(error)) => Err(SourceError::request(address, error)),
         }
@@ -75,7 +75,9 @@ impl Protocol {
         let (base, response) = match answer {
             Ok(answer) => answer,
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
-                return Err(SourceError::PlatformNotAvailable { package: package.clone(), available: BTreeSet::new() });
+                return Err(
+                    SourceError::PlatformNotAvailable { package: package.clone(), available: BTreeSet::new() }.into()
+                );
             }
             Err(error) => return Err(SourceError::request(package, error)),
         };
@@ -84,7 +86,7 @@ impl Protocol {
             return Err(SourceError::invalid_response(package, problem));
         }
         if !is_supported(&response.protocols) {
-            return Err(SourceError::UnsupportedProtocol { address, version, protocols: response.protocols });
+            return Err(SourceError::UnsupportedProtocol { address, version, protocols: response.protocols }.into());
         }
         Ok(Metadata { package: package.clone(), response, base })
     }
