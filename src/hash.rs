@@ -70,11 +70,16 @@ impl Hash {
 
     /// The scheme, as far as it is known.
     pub fn scheme(&self) -> HashScheme {
-        match self.0.split_once(':') {
-            Some(("h1", _)) => HashScheme::H1,
-            Some(("zh", _)) => HashScheme::Zh,
+        match self.scheme_name() {
+            "h1" => HashScheme::H1,
+            "zh" => HashScheme::Zh,
             _ => HashScheme::Unknown,
         }
+    }
+
+    /// The text before the colon, `h1` or `zh` as far as the scheme is known.
+    pub fn scheme_name(&self) -> &str {
+        self.0.split_once(':').map_or("", |(name, _)| name)
     }
 
     /// The text after the scheme.

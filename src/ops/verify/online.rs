@@ -6,7 +6,7 @@ use super::platforms::missing;
 use super::policy;
 use super::subject::{Online, Subject, Verified, finding};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
-use crate::hash::{Hash, HashScheme};
+use crate::hash::Hash;
 use crate::lockfile::Entry;
 use crate::package::PackageId;
 use crate::parallel::{self, WAITING_REQUESTS};
@@ -104,7 +104,7 @@ impl Question<'_> {
         complete &= self.explain(&mut known, platforms);
         if complete {
             let unexplained = self.unexplained(&known);
-            self.not_published(&unexplained, "h1", "the packages of all its platforms");
+            self.not_published(&unexplained, "the packages of all its platforms");
         }
     }
 
@@ -135,7 +135,7 @@ impl Question<'_> {
 
     /// Reports each `zh:` that SHA256SUMS does not hold; a registry may have one such document for each platform.
     fn check_zh(&mut self, zh: &BTreeSet<Hash>, platforms: &BTreeSet<Platform>) {
-        let recorded = self.recorded(HashScheme::Zh);
+        let recorded = self.recorded(Hash::is_of_archive);
         let mut unexplained: BTreeSet<_> = recorded.difference(zh).cloned().collect();
         if unexplained.is_empty() {
             return;
@@ -150,7 +150,7 @@ impl Question<'_> {
                 Err(error) => return self.failed(error),
             }
         }
-        self.not_published(&unexplained, "zh", "SHA256SUMS");
+        self.not_published(&unexplained, "SHA256SUMS");
     }
 
     /// Looks at packages until every recorded `h1:` is explained or there are no more; as many at a time as there are
@@ -193,22 +193,23 @@ impl Question<'_> {
         complete
     }
 
-    fn recorded(&self, scheme: HashScheme) -> BTreeSet<Hash> {
+    fn recorded(&self, is_asked_for: fn(&Hash) -> bool) -> BTreeSet<Hash> {
         let hashes = self.entry.provider.hashes.iter();
-        hashes.filter(|hash| hash.scheme() == scheme && hash.is_well_formed()).cloned().collect()
+        hashes.filter(|hash| is_asked_for(hash) && hash.is_well_formed()).cloned().collect()
     }
 
     fn unexplained(&self, known: &Known) -> BTreeSet<Hash> {
         let known: BTreeSet<_> = known.values().flatten().collect();
-        self.recorded(HashScheme::H1).into_iter().filter(|hash| !known.contains(hash)).collect()
+        self.recorded(Hash::is_of_files).into_iter().filter(|hash| !known.contains(hash)).collect()
     }
 
-    fn not_published(&mut self, hashes: &BTreeSet<Hash>, scheme: &str, compared: &str) {
+    fn not_published(&mut self, hashes: &BTreeSet<Hash>, compared: &str) {
         let release = self.subject.release(self.entry);
         for hash in hashes {
             let place = self.entry.hashes.iter().find(|(recorded, _)| recorded == hash);
             let location = place.map_or(&self.entry.block, |(_, location)| location);
-            let message = format!("the {scheme} {} belongs to no published package of {release}", hash.value());
+            let (scheme, value) = (hash.scheme_name(), hash.value());
+            let message = format!("the {scheme} {value} belongs to no published package of {release}");
             let error = finding(Severity::Error, Code::HashNotPublished, message, location, "not published");
             let error = error.note(format!("compared with {compared}"));
             self.verified.findings.push(error.help("find out who added the hash, and remove it"));

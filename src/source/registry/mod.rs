@@ -26,7 +26,7 @@ use super::progress::ProgressSink;
 use crate::address::ProviderAddress;
 use crate::authentication::packages::{self, PackageReport};
 use crate::authentication::{HashDisposition, HashDispositions, Sha256Sums};
-use crate::hash::{Hash, HashScheme};
+use crate::hash::Hash;
 use crate::once_map::OnceMap;
 use crate::package::{PackageDigest, PackageId};
 use crate::platform::Platform;
@@ -183,13 +183,13 @@ impl Registry {
         let signed = self.releases.get(&metadata)?;
         let zh: BTreeSet<_> = signed.sums.lines().map(|(_, sum)| Hash::zh(&sum)).collect();
         let reports = metadata.reports(self.policy.dialect)?;
-        let of_scheme = |report: &PackageReport, scheme| -> BTreeSet<Hash> {
-            report.hashes.iter().filter(|hash| hash.scheme() == scheme).cloned().collect()
+        let those = |report: &PackageReport, is_asked_for: fn(&Hash) -> bool| -> BTreeSet<Hash> {
+            report.hashes.iter().filter(|hash| is_asked_for(hash)).cloned().collect()
         };
         let h1 = reports.into_iter().filter_map(|(platform, report)| {
-            let sums = of_scheme(&report, HashScheme::Zh);
+            let sums = those(&report, Hash::is_of_archive);
             let is_signed = !sums.is_empty() && sums.is_subset(&zh);
-            is_signed.then(|| Some((platform.parse().ok()?, of_scheme(&report, HashScheme::H1)))).flatten()
+            is_signed.then(|| Some((platform.parse().ok()?, those(&report, Hash::is_of_files)))).flatten()
         });
         let h1 = h1.filter(|(_, hashes)| !hashes.is_empty()).collect();
         Ok(Published { h1, zh, authentication: signed.authentication.clone(), warnings: signed.warnings(wanted) })
