@@ -77,7 +77,8 @@ impl FilesystemMirror {
             let mut file = std::fs::File::open(&package.path)
                 .map_err(|error| SourceError::io("open the package", &package.path, error))?;
             let digest = hash_zip_file(&mut file, name, &Limits::default()).map_err(invalid)?;
-            (digest.h1.clone(), HashDispositions::computed([digest.h1, digest.zh]))
+            let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
+            (digest.h1, hashes)
         } else {
             let h1 = hash_directory(&package.path, name).map_err(invalid)?;
             (h1.clone(), HashDispositions::computed([h1]))

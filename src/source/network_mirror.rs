@@ -137,9 +137,7 @@ impl NetworkMirror {
             problem,
             origin: Some(format!("downloaded from {}", SafeUrl::from(&url))),
         })?;
-        let PackageDigest { zh, h1, .. } = package.digest;
-
-        let mut hashes = HashDispositions::computed([h1.clone(), zh]);
+        let mut hashes = HashDispositions::computed(package.digest.hashes().map(Clone::clone));
         if self.dialect == Dialect::Tofu {
             let of_archive = reported.iter().filter(|hash| hash.is_of_archive()).cloned();
             hashes.add(HashDisposition::ReportedByMirror, of_archive);
@@ -148,7 +146,7 @@ impl NetworkMirror {
             }
         }
         Ok(Fetched {
-            h1,
+            h1: package.digest.h1,
             hashes,
             authentication: if reported.is_empty() {
                 Authentication::Unauthenticated

@@ -9,7 +9,7 @@ use super::fetched::Fetched;
 use crate::address::ProviderAddress;
 use crate::authentication::{Authentication, HashDisposition, HashDispositions};
 use crate::once_map::OnceMap;
-use crate::package::{HashCache, PackageDigest, PackageId};
+use crate::package::{HashCache, PackageId};
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -63,12 +63,18 @@ impl Offline {
     }
 
     pub(super) fn package(&self, wanted: &PackageId) -> Result<Fetched> {
-        let Some(PackageDigest { zh, h1, .. }) = self.cache.as_ref().and_then(|cache| cache.lookup(wanted)) else {
+        let Some(digest) = self.cache.as_ref().and_then(|cache| cache.lookup(wanted)) else {
             let PackageId { address, version, platform } = wanted.clone();
             return Err(SourceError::NotKnownOffline { address, version, platform: Some(platform) }.into());
         };
-        let mut hashes = HashDispositions::computed([h1.clone(), zh.clone()]);
-        hashes.add(HashDisposition::Listed, [zh]);
-        Ok(Fetched { h1, hashes, authentication: Authentication::Unauthenticated, warnings: Vec::new(), downloaded: 0 })
+        let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
+        hashes.add(HashDisposition::Listed, [digest.zh]);
+        Ok(Fetched {
+            h1: digest.h1,
+            hashes,
+            authentication: Authentication::Unauthenticated,
+            warnings: Vec::new(),
+            downloaded: 0,
+        })
     }
 }

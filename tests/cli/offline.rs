@@ -108,14 +108,9 @@ fn what_is_missing_stops_the_upgrade_and_changes_nothing() {
     registry.reset_statistics();
     let before = environment.snapshot();
 
+    // Whether the other platform is tried before this one has failed is not defined.
     let stays = environment.provlock(upgrade(&[]));
-    stays.matches(str![[r#"
-exit code: 2
------ stderr -----
-error[platform-not-known]: registry.opentofu.org/hashicorp/null 3.0.0 for darwin_arm64: the package is not in the cache of hashes
- |
-help: run the command once without --offline, with the same cache
-"#]]);
+    stays.assert_code(2).assert_stderr_has("null 3.0.0 for darwin_arm64: the package is not in the cache of hashes");
     let named = environment.provlock(upgrade(&["hashicorp/null@3.2.0"]));
     named.matches(str![[r#"
 exit code: 2
@@ -137,13 +132,10 @@ error[no-matching-version]: there is no version 3.2.4 of hashicorp/null
     // An older version that is complete is no reason to go back.
     lock_elsewhere(&environment, "3.0.0", "linux_amd64,darwin_arm64");
     environment.write_lock_file(locked(&null[1]));
-    environment.provlock(upgrade(&[])).matches(str![[r#"
-exit code: 2
------ stderr -----
-error[platform-not-known]: registry.opentofu.org/hashicorp/null 3.1.0 for darwin_arm64: the package is not in the cache of hashes
- |
-help: run the command once without --offline, with the same cache
-"#]]);
+    environment
+        .provlock(upgrade(&[]))
+        .assert_code(2)
+        .assert_stderr_has("null 3.1.0 for darwin_arm64: the package is not in the cache of hashes");
     assert_eq!(environment.lock_file(), locked(&null[1]));
     // Without an entry it is the newest.
     environment.write_lock_file("");
@@ -229,13 +221,13 @@ fn a_conflict_is_resolved_with_what_is_known() {
     for (name, published) in ["base", "ours", "theirs"].into_iter().zip(&null) {
         environment.write(name, locked(published));
     }
-    let merge = |more: &[&str]| {
-        let arguments = ["merge", "--resolve", "base", "ours", "theirs", "-p", "linux_amd64,darwin_arm64"];
-        environment.provlock([&arguments[..], more].concat())
+    let merge = |platforms: &str| {
+        environment.provlock(["merge", "--resolve", "base", "ours", "theirs", "--offline", "-p", platforms])
     };
 
     // The newest version that a side has is not in the cache, and a conflict is no reason to go back.
-    let missing = merge(&["--offline"]);
+    // Of one platform: of several that fail, how many are tried before the first failure is known is not defined.
+    let missing = merge("darwin_arm64");
     missing.matches(str![[r#"
 exit code: 1
 ----- stderr -----
@@ -251,7 +243,7 @@ help: choose a side of each conflict in ours, or run: provlock merge --resolve o
     environment.write("ours", locked(&null[1]));
     lock_elsewhere(&environment, "3.2.0", "linux_amd64,darwin_arm64");
     registry.reset_statistics();
-    merge(&["--offline"]).assert_code(0);
+    merge("linux_amd64,darwin_arm64").assert_code(0);
     assert_eq!(environment.read("ours"), locked(&null[2]));
     assert_eq!(registry.statistics().requests, 0);
 }

@@ -36,7 +36,7 @@ use crate::authentication::{Authentication, HashDisposition, HashDispositions};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::dialect::Dialect;
 use crate::once_map::OnceMap;
-use crate::package::{Limits, PackageDigest, PackageId};
+use crate::package::{Limits, PackageId};
 use crate::platform::Platform;
 use crate::version::Version;
 
@@ -106,21 +106,21 @@ impl OciMirror {
             let hashed = client.blob(&layer.digest, Limits::default().archive_bytes, hash);
             hashed.map_err(|error| client.source_error(error, wanted))
         })?;
-        let PackageDigest { zh, h1, size, .. } = package.digest;
-        if size != layer.size {
+        let digest = package.digest;
+        if digest.size != layer.size {
             return Err(SourceError::NotAuthentic {
                 package: wanted.clone(),
-                problem: format!("the package has {size} bytes, but its manifest says {}", layer.size),
+                problem: format!("the package has {} bytes, but its manifest says {}", digest.size, layer.size),
                 origin: Some(format!("downloaded from {origin}")),
             }
             .into());
         }
-        let mut hashes = HashDispositions::computed([h1.clone(), zh.clone()]);
+        let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
         if self.dialect == Dialect::Tofu {
-            hashes.add(HashDisposition::ReportedByMirror, [zh]);
+            hashes.add(HashDisposition::ReportedByMirror, [digest.zh]);
         }
         Ok(Fetched {
-            h1,
+            h1: digest.h1,
             hashes,
             authentication: Authentication::Unauthenticated,
             warnings: Vec::new(),

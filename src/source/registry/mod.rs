@@ -218,7 +218,7 @@ impl Registry {
 
 /// What is known of the hashes of a package that SHA256SUMS lists.
 fn listed(digest: &PackageDigest) -> HashDispositions {
-    let mut hashes = HashDispositions::computed(digest.hashes().map(Hash::clone));
+    let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
     hashes.add(HashDisposition::Listed, [digest.zh.clone()]);
     hashes
 }
