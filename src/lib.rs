@@ -49,6 +49,7 @@ pub mod cli_config;
 pub mod constraint;
 pub mod diagnostic;
 pub mod dialect;
+mod evaluate;
 pub mod files;
 pub mod hash;
 mod hcl;

@@ -9,12 +9,13 @@ use hcl_edit::expr::{Expression, Traversal, TraversalOperator};
 use hcl_edit::structure::{Attribute, Block as HclBlock, Body};
 use hcl_edit::visit::{self, Visit};
 
-use super::expression::{Evaluator, Functions};
+use super::contents::either;
 use super::merge::{Block, Configuration, Members, Strategy, merge};
 use super::place::{CONFIGURATION, Place};
 use super::session::Session;
-use super::value::{Outcome, Stop, Unknown, Value, failure, unknown};
 use crate::diagnostic::{Location, SourceFile};
+use crate::evaluate::expression::{Evaluator, Functions};
+use crate::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
 use crate::files::join;
 
 /// How many files a configuration may include; people write one to three.
@@ -125,7 +126,7 @@ fn with_evaluator<T>(
         "templatefile" => Some(templatefile(session, place, arguments)),
         _ => place.call(session, name, arguments),
     };
-    step(&Evaluator { session, file, variables, functions })
+    step(&Evaluator { allowance: &session.allowance, file, variables, functions, either })
 }
 
 /// `read_terragrunt_config(path[, default])`: another configuration, read as its own.
@@ -158,7 +159,8 @@ fn templatefile(session: &Session, place: &Place, arguments: &[Value]) -> Outcom
         "templatefile" => Some(failure("a template cannot call it")),
         _ => place.call(session, name, arguments),
     };
-    Evaluator { session, file: &file, variables: variables.as_object()?, functions }.render(&template)
+    Evaluator { allowance: &session.allowance, file: &file, variables: variables.as_object()?, functions, either }
+        .render(&template)
 }
 
 /// Reads the `include` blocks and the files that they name; tells the place of them.
@@ -258,8 +260,8 @@ fn locals(session: &Session, parsed: &Parsed, place: &Place, variables: &mut BTr
     let mut values = Members::new();
     loop {
         variables.insert("local".to_owned(), Value::object(values.clone())?);
-        session.spend(open.len())?;
-        session.spend_on(variables["local"].weight())?;
+        session.allowance.spend(open.len())?;
+        session.allowance.spend_on(variables["local"].weight())?;
         let is_ready = |references: &References| references.names.iter().all(|name| !open.contains_key(name.as_str()));
         let ready: Vec<&str> =
             open.iter().filter(|(_, (_, references))| is_ready(references)).map(|(name, _)| *name).collect();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hcl_edit::Span;
 use hcl_edit::structure::{Block, Body, Structure};
 
-use super::value::{Outcome, Piece, Stop, Unknown, Value};
+use crate::evaluate::value::{Outcome, Piece, Stop, Unknown, Value};
 
 /// What stands in the text for a value that is not known.
 const PLACEHOLDER: &str = "unknown";

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::value::{Outcome, Stop, Unknown, Value};
 use crate::diagnostic::Location;
+use crate::evaluate::value::{Outcome, Stop, Unknown, Value};
 
 /// The attributes of a block.
 pub(super) type Members = BTreeMap<String, Value>;

@@ -8,27 +8,23 @@
 //! Nothing is run, and nothing outside of the repository is read. What depends on more, such as `run_cmd`, the outputs
 //! of other units or an environment variable that is not set, is [`Unknown`], as is all that depends on it.
 //!
-//! Text → structure (hcl-edit) → `expression` and `functions` with `value`s that may be unknown → `configuration` with
+//! Text → structure (hcl-edit) → values that may be unknown (`evaluate`) → `configuration` with
 //! its includes (`merge`) → `unit` → `working_directory`. `session` bounds what hostile text can take, and what can be
 //! read.
 
 mod configuration;
 mod contents;
-mod expression;
-mod functions;
 mod merge;
-mod operators;
 mod place;
 mod session;
 mod stack;
 #[cfg(test)]
 mod tests;
 mod unit;
-mod value;
 mod working_directory;
 
+pub use crate::evaluate::value::Unknown;
 pub use session::Repository;
 pub use stack::{Origin, origin};
 pub use unit::{Action, GeneratedFile, ModuleSource, Unit, read};
-pub use value::Unknown;
 pub use working_directory::{WorkingDirectory, working_directory};

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::session::{Repository, Session, relative};
-use super::value::{Outcome, Stop, Value, failure, unknown};
+use crate::evaluate::value::{Outcome, Stop, Value, failure, unknown};
 use crate::files::join;
 
 /// The name of a unit's configuration (`DefaultTerragruntConfigPath`).

@@ -7,8 +7,9 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use super::value::{Outcome, failure, unknown};
 use crate::diagnostic::SourceFile;
+use crate::evaluate::allowance::{Allowance, bounded};
+use crate::evaluate::value::{Outcome, failure, unknown};
 use crate::files;
 
 /// The largest file that is read.
@@ -97,45 +98,16 @@ pub(super) struct Session<'a> {
     pub repository: &'a Repository,
     /// The environment that `get_env` sees.
     pub environment: &'a BTreeMap<String, String>,
-    steps: Cell<usize>,
-    depth: Cell<usize>,
+    pub allowance: Allowance,
     configurations: Cell<usize>,
 }
 
 impl<'a> Session<'a> {
-    /// Expressions, bytes that are read, and some of the bytes of values. Real units take some ten thousand.
-    const MAX_STEPS: usize = 2 << 20;
-    /// How many bytes, or values that are walked over, are a step.
-    const BYTES: usize = 16;
-    /// Expressions that are evaluated within each other; bounds the stack.
-    const MAX_DEPTH: usize = 200;
     /// Configurations that read each other: `read_terragrunt_config` may call itself.
     const MAX_CONFIGURATIONS: usize = 8;
 
     pub(super) fn new(repository: &'a Repository, environment: &'a BTreeMap<String, String>) -> Self {
-        let (steps, depth, configurations) = (Cell::new(0), Cell::new(0), Cell::new(0));
-        Self { repository, environment, steps, depth, configurations }
-    }
-
-    /// Takes from the allowance.
-    pub(super) fn spend(&self, steps: usize) -> Outcome<()> {
-        self.steps.set(self.steps.get().saturating_add(steps));
-        if self.steps.get() > Self::MAX_STEPS {
-            unknown("the configuration takes too long to evaluate")
-        } else {
-            Ok(())
-        }
-    }
-
-    /// Takes from the allowance for values or texts of this weight.
-    pub(super) fn spend_on(&self, weight: usize) -> Outcome<()> {
-        self.spend(weight / Self::BYTES)
-    }
-
-    /// Runs a step that may contain others.
-    pub(super) fn nested<T>(&self, step: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-        self.spend(1)?;
-        bounded(&self.depth, Self::MAX_DEPTH, "the expression is too deeply nested", step)
+        Self { repository, environment, allowance: Allowance::default(), configurations: Cell::new(0) }
     }
 
     /// Reads a configuration that may read others.
@@ -146,17 +118,7 @@ impl<'a> Session<'a> {
     /// Reads a text file of the repository.
     pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
         let file = self.repository.read(path)?;
-        self.spend(file.text.len())?;
+        self.allowance.spend(file.text.len())?;
         Ok(file)
     }
-}
-
-fn bounded<T>(depth: &Cell<usize>, limit: usize, reason: &str, step: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
-    if depth.get() == limit {
-        return unknown(reason);
-    }
-    depth.set(depth.get() + 1);
-    let result = step();
-    depth.set(depth.get() - 1);
-    result
 }

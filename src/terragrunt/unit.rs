@@ -11,8 +11,8 @@ use super::contents;
 use super::merge::{Block, Configuration};
 use super::place::{CONFIGURATION, Place};
 use super::session::{Repository, Session};
-use super::value::{Outcome, Stop, Unknown, Value, failure, unknown};
 use crate::diagnostic::Location;
+use crate::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
 use crate::files::join;
 
 /// A unit: a directory with a `terragrunt.hcl`.

@@ -10,8 +10,8 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::session::Repository;
 use super::unit::{Action, GeneratedFile, ModuleSource, Unit};
-use super::value::{Outcome, Unknown, failure, unknown};
 use crate::diagnostic::SourceFile;
+use crate::evaluate::value::{Outcome, Unknown, failure, unknown};
 use crate::files::join;
 
 /// How many files a module may have.

@@ -10,7 +10,7 @@ mod regular_expression;
 mod string;
 
 /// Calls a function; none for a name that is not known.
-pub(super) fn call(name: &str, arguments: &[Value]) -> Option<Outcome> {
+pub(crate) fn call(name: &str, arguments: &[Value]) -> Option<Outcome> {
     if let Some(outcome) = collection::call_with_unknown_items(name, arguments) {
         return Some(outcome);
     }

@@ -14,13 +14,13 @@ pub struct Unknown {
     pub reason: String,
     /// The expression in question.
     pub location: Option<Location>,
-    /// Whether Terragrunt itself would certainly fail here, so that `try` goes on to its next argument.
-    pub(super) is_failure: bool,
+    /// Whether the program whose file this is would certainly fail here, so that `try` goes on to its next argument.
+    pub(crate) is_failure: bool,
 }
 
 impl Unknown {
-    /// Something that Terragrunt may know, but a reader of files does not.
-    pub(super) fn new(reason: impl Into<String>, location: Option<Location>) -> Self {
+    /// Something that the program whose file this is may know, but a reader of files does not.
+    pub(crate) fn new(reason: impl Into<String>, location: Option<Location>) -> Self {
         Self { reason: reason.into(), location, is_failure: false }
     }
 }
@@ -33,21 +33,21 @@ impl fmt::Display for Unknown {
 
 /// What ends an evaluation early.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Stop {
+pub(crate) enum Stop {
     /// A value that was needed is unknown.
     Needs(Arc<Unknown>),
     /// The evaluator, a function or an operator does not know; the place is added by the expression around it.
     Unknown(String),
-    /// Terragrunt would fail, too.
+    /// The program whose file this is would fail, too.
     Failure(String),
 }
 
 /// The result of a function or an operator.
-pub(super) type Outcome<T = Value> = Result<T, Stop>;
+pub(crate) type Outcome<T = Value> = Result<T, Stop>;
 
 impl Stop {
     /// The unknown value that is left behind at a place.
-    pub(super) fn at(self, location: impl FnOnce() -> Option<Location>) -> Arc<Unknown> {
+    pub(crate) fn at(self, location: impl FnOnce() -> Option<Location>) -> Arc<Unknown> {
         match self {
             Self::Needs(unknown) => unknown,
             Self::Unknown(reason) => Arc::new(Unknown::new(reason, location())),
@@ -56,19 +56,19 @@ impl Stop {
     }
 }
 
-/// A failure of Terragrunt's, for `Err`.
-pub(super) fn failure<T>(reason: impl Into<String>) -> Outcome<T> {
+/// A failure of the program whose file this is, for `Err`.
+pub(crate) fn failure<T>(reason: impl Into<String>) -> Outcome<T> {
     Err(Stop::Failure(reason.into()))
 }
 
 /// Something that is not known here, for `Err`.
-pub(super) fn unknown<T>(reason: impl Into<String>) -> Outcome<T> {
+pub(crate) fn unknown<T>(reason: impl Into<String>) -> Outcome<T> {
     Err(Stop::Unknown(reason.into()))
 }
 
 /// A value. Lists, sets and tuples are one, as are objects and maps.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Null,
     Bool(bool),
     /// Numbers that a double holds exactly are all that are computed with.
@@ -83,7 +83,7 @@ pub(super) enum Value {
 
 /// A piece of a string.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     Text(String),
     Hole(Arc<Unknown>),
     /// The text of one of two branches, of which it is not known which is taken.
@@ -91,13 +91,13 @@ pub(super) enum Piece {
 }
 
 #[derive(Debug)]
-pub(super) struct List {
+pub(crate) struct List {
     pub items: Vec<Value>,
     shape: Shape,
 }
 
 #[derive(Debug)]
-pub(super) struct Object {
+pub(crate) struct Object {
     pub members: BTreeMap<String, Value>,
     shape: Shape,
 }
@@ -157,23 +157,23 @@ fn unknown_size<T>() -> Outcome<T> {
 }
 
 impl Value {
-    pub(super) fn string(text: impl Into<Arc<str>>) -> Self {
+    pub(crate) fn string(text: impl Into<Arc<str>>) -> Self {
         Self::String(text.into())
     }
 
-    pub(super) fn list(items: Vec<Self>) -> Outcome {
+    pub(crate) fn list(items: Vec<Self>) -> Outcome {
         let shape = Shape::of(items.iter(), 0)?;
         Ok(Self::List(Arc::new(List { items, shape })))
     }
 
-    pub(super) fn object(members: BTreeMap<String, Self>) -> Outcome {
+    pub(crate) fn object(members: BTreeMap<String, Self>) -> Outcome {
         let names = members.keys().map(String::len).sum();
         let shape = Shape::of(members.values(), names)?;
         Ok(Self::Object(Arc::new(Object { members, shape })))
     }
 
     /// A string of pieces: none of text stands next to another.
-    pub(super) fn pieces(pieces: Vec<Piece>) -> Outcome {
+    pub(crate) fn pieces(pieces: Vec<Piece>) -> Outcome {
         let value = match pieces.as_slice() {
             [] => Self::string(""),
             [Piece::Text(text)] => Self::string(text.as_str()),
@@ -183,7 +183,7 @@ impl Value {
     }
 
     /// How many values and bytes it holds.
-    pub(super) fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         match self {
             Self::String(text) => 1 + text.len(),
             Self::Partial(pieces) => pieces.iter().map(Piece::weight).sum(),
@@ -206,7 +206,7 @@ impl Value {
     }
 
     /// The value, if it and all in it is known.
-    pub(super) fn known(&self) -> Outcome<&Self> {
+    pub(crate) fn known(&self) -> Outcome<&Self> {
         let unknown = match self {
             Self::List(list) => list.shape.unknown.as_ref(),
             Self::Object(object) => object.shape.unknown.as_ref(),
@@ -216,12 +216,12 @@ impl Value {
     }
 
     /// The value, if it is known; its items need not be.
-    pub(super) fn known_itself(&self) -> Outcome<&Self> {
+    pub(crate) fn known_itself(&self) -> Outcome<&Self> {
         self.hole().map_or(Ok(self), |unknown| Err(Stop::Needs(Arc::clone(unknown))))
     }
 
     /// What an error says that the value is.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
             Self::Bool(_) => "a bool",
@@ -239,7 +239,7 @@ impl Value {
     }
 
     /// As a string; numbers and bools are converted.
-    pub(super) fn as_string(&self) -> Outcome<Arc<str>> {
+    pub(crate) fn as_string(&self) -> Outcome<Arc<str>> {
         match self {
             Self::String(text) => Ok(Arc::clone(text)),
             Self::Bool(value) => Ok(value.to_string().into()),
@@ -249,7 +249,7 @@ impl Value {
     }
 
     /// As a bool; `"true"` and `"false"` are converted.
-    pub(super) fn as_bool(&self) -> Outcome<bool> {
+    pub(crate) fn as_bool(&self) -> Outcome<bool> {
         match self {
             Self::Bool(value) => Ok(*value),
             Self::String(text) if matches!(&**text, "true" | "false") => Ok(&**text == "true"),
@@ -258,7 +258,7 @@ impl Value {
     }
 
     /// As a number; a string that holds one is converted.
-    pub(super) fn as_number(&self) -> Outcome<f64> {
+    pub(crate) fn as_number(&self) -> Outcome<f64> {
         match self {
             Self::Number(number) => Ok(*number),
             Self::String(text) => match text.parse::<f64>() {
@@ -270,7 +270,7 @@ impl Value {
     }
 
     /// As a whole number that is not negative.
-    pub(super) fn as_index(&self) -> Outcome<usize> {
+    pub(crate) fn as_index(&self) -> Outcome<usize> {
         let number = self.as_number()?;
         if number < 0.0 || number.fract() != 0.0 {
             return failure("a whole number that is not negative is needed");
@@ -280,7 +280,7 @@ impl Value {
     }
 
     /// As the items of a list.
-    pub(super) fn as_list(&self) -> Outcome<&[Self]> {
+    pub(crate) fn as_list(&self) -> Outcome<&[Self]> {
         match self {
             Self::List(list) => Ok(&list.items),
             other => other.is_not("a list"),
@@ -288,7 +288,7 @@ impl Value {
     }
 
     /// As the members of an object.
-    pub(super) fn as_object(&self) -> Outcome<&BTreeMap<String, Self>> {
+    pub(crate) fn as_object(&self) -> Outcome<&BTreeMap<String, Self>> {
         match self {
             Self::Object(object) => Ok(&object.members),
             other => other.is_not("an object"),
@@ -298,7 +298,7 @@ impl Value {
 
 impl Piece {
     /// How many bytes it holds, and itself.
-    pub(super) fn weight(&self) -> usize {
+    pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Text(text) | Self::Branch(text, _) => 1 + text.len(),
             Self::Hole(_) => 1,
@@ -307,7 +307,7 @@ impl Piece {
 }
 
 /// The number, if doubles around it are no more than one apart: `cty` computes with 512 bits.
-pub(super) fn exact(number: f64) -> Outcome<f64> {
+pub(crate) fn exact(number: f64) -> Outcome<f64> {
     const LARGEST: f64 = 9_007_199_254_740_991.0;
     if number.abs() <= LARGEST { Ok(number) } else { unknown("a number this large is not computed with") }
 }

@@ -9,23 +9,26 @@ use hcl_edit::expr::{Array, Expression, ForExpr, FuncCall, Object, ObjectKey, Tr
 use hcl_edit::template::{Directive, Element, ForDirective, IfDirective, Strip, Template};
 use hcl_edit::{Decorated, Ident, Span};
 
-use super::contents;
+use super::allowance::Allowance;
 use super::functions;
 use super::operators;
-use super::session::Session;
-use super::value::{Outcome, Piece, Stop, Value, exact, failure, unknown};
+use super::value::{Outcome, Piece, Stop, Unknown, Value, exact, failure, unknown};
 use crate::diagnostic::{Location, SourceFile};
 
 /// The functions that depend on where they are called; none for a name that is not one of them.
-pub(super) type Functions<'a> = dyn Fn(&str, &[Value]) -> Option<Outcome> + 'a;
+pub(crate) type Functions<'a> = dyn Fn(&str, &[Value]) -> Option<Outcome> + 'a;
+
+/// What stands in a text for the two branches of an `if` of which it is not known which is taken.
+pub(crate) type Either = fn(Vec<Piece>, &[Piece], &Arc<Unknown>) -> Vec<Piece>;
 
 /// What the expressions of a file see.
 #[derive(Clone, Copy)]
-pub(super) struct Evaluator<'a> {
-    pub session: &'a Session<'a>,
+pub(crate) struct Evaluator<'a> {
+    pub allowance: &'a Allowance,
     pub file: &'a Arc<SourceFile>,
     pub variables: &'a BTreeMap<String, Value>,
     pub functions: &'a Functions<'a>,
+    pub either: Either,
 }
 
 /// A variable of a `for`, and those around it.
@@ -40,12 +43,12 @@ type Around<'a> = Option<&'a Scope<'a>>;
 
 impl Evaluator<'_> {
     /// The value of an expression.
-    pub(super) fn evaluate(&self, expression: &Expression) -> Value {
+    pub(crate) fn evaluate(&self, expression: &Expression) -> Value {
         self.value(expression, None)
     }
 
     /// The value of a template that is a whole file.
-    pub(super) fn render(&self, template: &Template) -> Outcome {
+    pub(crate) fn render(&self, template: &Template) -> Outcome {
         let mut pieces = Vec::new();
         self.template(template, None, [Strip::None; 2], &mut pieces)?;
         Value::pieces(pieces)
@@ -53,7 +56,7 @@ impl Evaluator<'_> {
 
     fn value(&self, expression: &Expression, scope: Around) -> Value {
         let place = || expression.span().map(|span| Location::new(self.file, span));
-        let value = self.session.nested(|| self.outcome(expression, scope));
+        let value = self.allowance.nested(|| self.outcome(expression, scope));
         value.unwrap_or_else(|stop| Value::Unknown(stop.at(place)))
     }
 
@@ -84,7 +87,7 @@ impl Evaluator<'_> {
             Expression::BinaryOp(operation) => {
                 let left = self.value(&operation.lhs_expr, scope);
                 let right = self.value(&operation.rhs_expr, scope);
-                self.session.spend_on(left.weight() + right.weight())?;
+                self.allowance.spend_on(left.weight() + right.weight())?;
                 operators::binary(*operation.operator.value(), &left, &right)
             }
             Expression::ForExpr(expression) => self.for_expression(expression, scope),
@@ -140,7 +143,7 @@ impl Evaluator<'_> {
         {
             arguments.extend(last.as_list()?.iter().cloned());
         }
-        self.session.spend_on(arguments.iter().map(Value::weight).sum())?;
+        self.allowance.spend_on(arguments.iter().map(Value::weight).sum())?;
         let result = (self.functions)(name, &arguments).or_else(|| functions::call(name, &arguments));
         let value = match result {
             None => unknown(format!("`{name}` is not evaluated")),
@@ -148,7 +151,7 @@ impl Evaluator<'_> {
             Some(Err(Stop::Failure(reason))) => failure(format!("`{name}`: {reason}")),
             Some(outcome) => outcome,
         }?;
-        self.session.spend_on(value.weight())?;
+        self.allowance.spend_on(value.weight())?;
         Ok(value)
     }
 
@@ -177,7 +180,7 @@ impl Evaluator<'_> {
                     };
                     let (attributes, rest) = rest.split_at(rest.iter().take_while(is_attribute).count());
                     let value = self.splat(&value, attributes, scope)?;
-                    return self.session.nested(|| self.traverse(value, rest, scope));
+                    return self.allowance.nested(|| self.traverse(value, rest, scope));
                 }
             };
         }
@@ -185,7 +188,7 @@ impl Evaluator<'_> {
     }
 
     fn splat(&self, value: &Value, operators: &[Decorated<TraversalOperator>], scope: Around) -> Outcome {
-        let each = |item: &Value| self.session.nested(|| self.traverse(item.clone(), operators, scope));
+        let each = |item: &Value| self.allowance.nested(|| self.traverse(item.clone(), operators, scope));
         let items = match value.known_itself()? {
             Value::Null => Vec::new(),
             Value::List(list) => list.items.iter().map(each).collect::<Outcome<_>>()?,
@@ -238,7 +241,7 @@ impl Evaluator<'_> {
         mut step: impl FnMut(Around) -> Outcome<()>,
     ) -> Outcome<()> {
         let mut run = |key: &Value, value: &Value| {
-            self.session.spend(1)?;
+            self.allowance.spend(1)?;
             let name = |name: Option<&'_ Decorated<Ident>>| name.map_or("", |name| name.as_str()).to_owned();
             let (key_name, value_name) = (name(key_name), name(value_name));
             let key = Scope { name: &key_name, value: key, outer: scope };
@@ -302,12 +305,12 @@ impl Evaluator<'_> {
     fn push(&self, pieces: &mut Vec<Piece>, piece: Piece) -> Outcome<()> {
         match (pieces.last_mut(), piece) {
             (Some(Piece::Text(last)), Piece::Text(text)) => {
-                self.session.spend_on(text.len())?;
+                self.allowance.spend_on(text.len())?;
                 last.push_str(&text);
             }
             (_, Piece::Text(text)) if text.is_empty() => {}
             (_, piece) => {
-                self.session.spend(1)?;
+                self.allowance.spend(1)?;
                 pieces.push(piece);
             }
         }
@@ -320,7 +323,7 @@ impl Evaluator<'_> {
             && !unknown.is_failure
         {
             let chosen = match self.branches(directive, scope) {
-                Ok([one, two]) => contents::either(one, &two, unknown),
+                Ok([one, two]) => (self.either)(one, &two, unknown),
                 Err(_) => vec![Piece::Hole(Arc::clone(unknown))],
             };
             return chosen.into_iter().try_for_each(|piece| self.push(pieces, piece));
@@ -344,7 +347,7 @@ impl Evaluator<'_> {
         let [mut one, mut two] = [Vec::new(), Vec::new()];
         self.branch(directive, true, scope, &mut one)?;
         self.branch(directive, false, scope, &mut two)?;
-        self.session.spend(one.iter().chain(&two).map(Piece::weight).sum())?;
+        self.allowance.spend(one.iter().chain(&two).map(Piece::weight).sum())?;
         Ok([one, two])
     }
 

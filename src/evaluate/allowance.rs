@@ -1,0 +1,58 @@
+//! What an evaluation may take: steps, and depth.
+
+use std::cell::Cell;
+
+use super::value::{Outcome, unknown};
+
+/// What is left for an evaluation.
+#[derive(Debug, Default)]
+pub(crate) struct Allowance {
+    steps: Cell<usize>,
+    depth: Cell<usize>,
+}
+
+impl Allowance {
+    /// Expressions, bytes that are read, and some of the bytes of values. Real units of Terragrunt take some ten thousand.
+    const MAX_STEPS: usize = 2 << 20;
+    /// How many bytes, or values that are walked over, are a step.
+    const BYTES: usize = 16;
+    /// Expressions that are evaluated within each other; bounds the stack.
+    const MAX_DEPTH: usize = 200;
+
+    /// Takes from the allowance.
+    pub(crate) fn spend(&self, steps: usize) -> Outcome<()> {
+        self.steps.set(self.steps.get().saturating_add(steps));
+        if self.steps.get() > Self::MAX_STEPS {
+            unknown("the configuration takes too long to evaluate")
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Takes from the allowance for values or texts of this weight.
+    pub(crate) fn spend_on(&self, weight: usize) -> Outcome<()> {
+        self.spend(weight / Self::BYTES)
+    }
+
+    /// Runs a step that may contain others.
+    pub(crate) fn nested<T>(&self, step: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+        self.spend(1)?;
+        bounded(&self.depth, Self::MAX_DEPTH, "the expression is too deeply nested", step)
+    }
+}
+
+/// Runs a step that may contain others of its kind, if it is not in too many of them already.
+pub(crate) fn bounded<T>(
+    depth: &Cell<usize>,
+    limit: usize,
+    reason: &str,
+    step: impl FnOnce() -> Outcome<T>,
+) -> Outcome<T> {
+    if depth.get() == limit {
+        return unknown(reason);
+    }
+    depth.set(depth.get() + 1);
+    let result = step();
+    depth.set(depth.get() - 1);
+    result
+}
