@@ -41,6 +41,7 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Merge lock files, or mend one that holds conflict markers')
             [CompletionResult]::new('setup', 'setup', [CompletionResultType]::ParameterValue, 'Connect provlock with other programs')
             [CompletionResult]::new('upgrade', 'upgrade', [CompletionResultType]::ParameterValue, 'Move providers to newer versions')
+            [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Explain the code of a finding or an error')
             [CompletionResult]::new('login', 'login', [CompletionResultType]::ParameterValue, 'Store the token of a registry or mirror, read without echo or from stdin')
             [CompletionResult]::new('logout', 'logout', [CompletionResultType]::ParameterValue, 'Remove the token of a registry or mirror')
             [CompletionResult]::new('completions', 'completions', [CompletionResultType]::ParameterValue, 'Print a completion script for a shell')
@@ -284,6 +285,20 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say nothing but errors')
             [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
             [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help (see more with ''--help'')')
+            break
+        }
+        'provlock;explain' {
+            [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
+            [CompletionResult]::new('--chdir', '--chdir', [CompletionResultType]::ParameterName, 'Run as if started in DIR')
+            [CompletionResult]::new('--dialect', '--dialect', [CompletionResultType]::ParameterName, 'Whose rules apply: tofu or terraform [default: detected from the files]')
+            [CompletionResult]::new('--color', '--color', [CompletionResultType]::ParameterName, 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set')
+            [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON object on stdout, as --format json does')
+            [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('--verbose', '--verbose', [CompletionResultType]::ParameterName, 'Say more')
+            [CompletionResult]::new('-q', '-q', [CompletionResultType]::ParameterName, 'Say nothing but errors')
+            [CompletionResult]::new('--quiet', '--quiet', [CompletionResultType]::ParameterName, 'Say nothing but errors')
+            [CompletionResult]::new('-h', '-h', [CompletionResultType]::ParameterName, 'Print help')
+            [CompletionResult]::new('--help', '--help', [CompletionResultType]::ParameterName, 'Print help')
             break
         }
         'provlock;login' {

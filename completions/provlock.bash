@@ -25,6 +25,9 @@ _provlock() {
             provlock,diff)
                 cmd="provlock__subcmd__diff"
                 ;;
+            provlock,explain)
+                cmd="provlock__subcmd__explain"
+                ;;
             provlock,lock)
                 cmd="provlock__subcmd__lock"
                 ;;
@@ -62,7 +65,7 @@ _provlock() {
 
     case "${cmd}" in
         provlock)
-            opts="-C -v -q -h -V --chdir --dialect --json --verbose --quiet --color --help --version lock cache verify diff merge setup upgrade login logout completions"
+            opts="-C -v -q -h -V --chdir --dialect --json --verbose --quiet --color --help --version lock cache verify diff merge setup upgrade explain login logout completions"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -292,6 +295,42 @@ _provlock() {
                     COMPREPLY=($(compgen -W "text markdown json unified" -- "${cur}"))
                     return 0
                     ;;
+                --chdir)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                -C)
+                    COMPREPLY=()
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o plusdirs
+                    fi
+                    return 0
+                    ;;
+                --dialect)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        provlock__subcmd__explain)
+            opts="-C -v -q -h --chdir --dialect --json --verbose --quiet --color --help lock-file-missing lock-file-syntax conflict-markers merge-conflict duplicate-provider not-canonical malformed-hash unknown-hash-scheme unsorted-hashes untracked-lock-file provider-not-locked provider-not-required version-outside-constraints constraints-differ no-hashes platform-missing platform-not-known hash-not-published version-withdrawn signature-invalid key-expired key-not-trusted installed-package-differs host-not-allowed namespace-not-allowed unsigned-provider bundled-plugins look-alike hashes-replaced downgrade host-changed too-young invalid-argument invalid-configuration no-configuration module-not-installed module-cycle invalid-cli-configuration credentials-not-used credentials-helper dev-override no-matching-version provider-not-found platform-not-available unsupported-protocol request-failed unauthorized package-not-authentic invalid-package hashes-changed io file-changed"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
                 --chdir)
                     COMPREPLY=()
                     if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then

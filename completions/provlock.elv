@@ -38,6 +38,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand merge 'Merge lock files, or mend one that holds conflict markers'
             cand setup 'Connect provlock with other programs'
             cand upgrade 'Move providers to newer versions'
+            cand explain 'Explain the code of a finding or an error'
             cand login 'Store the token of a registry or mirror, read without echo or from stdin'
             cand logout 'Remove the token of a registry or mirror'
             cand completions 'Print a completion script for a shell'
@@ -271,6 +272,19 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand --quiet 'Say nothing but errors'
             cand -h 'Print help (see more with ''--help'')'
             cand --help 'Print help (see more with ''--help'')'
+        }
+        &'provlock;explain'= {
+            cand -C 'Run as if started in DIR'
+            cand --chdir 'Run as if started in DIR'
+            cand --dialect 'Whose rules apply: tofu or terraform [default: detected from the files]'
+            cand --color 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set'
+            cand --json 'Print the result as one JSON object on stdout, as --format json does'
+            cand -v 'Say more'
+            cand --verbose 'Say more'
+            cand -q 'Say nothing but errors'
+            cand --quiet 'Say nothing but errors'
+            cand -h 'Print help'
+            cand --help 'Print help'
         }
         &'provlock;login'= {
             cand -C 'Run as if started in DIR'

@@ -41,6 +41,7 @@ complete -c provlock -n "__fish_provlock_needs_command" -f -a "diff" -d 'Compare
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "merge" -d 'Merge lock files, or mend one that holds conflict markers'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "setup" -d 'Connect provlock with other programs'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "upgrade" -d 'Move providers to newer versions'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "explain" -d 'Explain the code of a finding or an error'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "login" -d 'Store the token of a registry or mirror, read without echo or from stdin'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "logout" -d 'Remove the token of a registry or mirror'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
@@ -231,6 +232,15 @@ complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l json -d 'P
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c provlock -n "__fish_provlock_using_subcommand explain" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand explain" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand explain" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''
+always\t''
+never\t''"
+complete -c provlock -n "__fish_provlock_using_subcommand explain" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
+complete -c provlock -n "__fish_provlock_using_subcommand explain" -s v -l verbose -d 'Say more'
+complete -c provlock -n "__fish_provlock_using_subcommand explain" -s q -l quiet -d 'Say nothing but errors'
+complete -c provlock -n "__fish_provlock_using_subcommand explain" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand login" -s C -l chdir -d 'Run as if started in DIR' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand login" -l dialect -d 'Whose rules apply: tofu or terraform [default: detected from the files]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand login" -l color -d 'When to use colour; auto: on a terminal, unless `NO_COLOR` is set' -r -f -a "auto\t''

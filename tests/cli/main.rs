@@ -10,6 +10,7 @@ mod cache;
 mod credentials_helper;
 mod demo;
 mod diff;
+mod explain;
 mod help;
 mod hints;
 #[cfg(unix)]

@@ -3,6 +3,7 @@
 mod cache;
 mod completions;
 mod diff;
+mod explain;
 mod lock;
 mod login;
 mod merge;
@@ -55,6 +56,8 @@ pub(crate) enum Command {
     Setup(setup::SetupCommand),
     /// Move providers to newer versions
     Upgrade(upgrade::UpgradeArgs),
+    /// Explain the code of a finding or an error
+    Explain(explain::ExplainArgs),
     /// Store the token of a registry or mirror, read without echo or from stdin
     Login(login::LoginArgs),
     /// Remove the token of a registry or mirror
@@ -73,6 +76,7 @@ impl Command {
             Self::Merge(_) => CommandName::Merge,
             Self::Setup(_) => CommandName::Setup,
             Self::Upgrade(_) => CommandName::Upgrade,
+            Self::Explain(_) => CommandName::Explain,
             Self::Login(_) => CommandName::Login,
             Self::Logout(_) => CommandName::Logout,
             Self::Completions(_) => CommandName::Completions,
@@ -101,6 +105,7 @@ impl Command {
             Self::Merge(arguments) => merge::run(&arguments, global, ui),
             Self::Setup(arguments) => setup::run(&arguments, ui),
             Self::Upgrade(arguments) => upgrade::run(&arguments, global, ui),
+            Self::Explain(arguments) => Ok(explain::run(&arguments, ui)),
             Self::Login(arguments) => login::login(&arguments, global, ui),
             Self::Logout(arguments) => login::logout(&arguments, global, ui),
             Self::Completions(arguments) => Ok(completions::run(&arguments, &mut Cli::command(), ui)),

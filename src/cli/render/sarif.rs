@@ -8,6 +8,7 @@ use provlock::ops::verify::CODES;
 use serde_json::{Value, json};
 
 use super::help::Invocation;
+use super::pages;
 use super::verify::{CheckedRoot, RepositoryPaths};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
@@ -45,7 +46,50 @@ pub(crate) fn log(
 }
 
 fn rule(code: Code) -> Value {
-    json!({ "id": code.as_str(), "shortDescription": { "text": code.summary() } })
+    let page = pages::page(code);
+    let mut rule = json!({
+        "id": code.as_str(),
+        "shortDescription": { "text": code.summary() },
+        "fullDescription": { "text": page },
+        "help": { "text": page, "markdown": page },
+        "properties": { "tags": ["lock-file"] },
+    });
+    if let Some(url) = pages::url(code) {
+        rule["helpUri"] = url.into();
+    }
+    if let Some(severity) = security_severity(code) {
+        rule["properties"] =
+            json!({ "tags": ["lock-file", "security", "supply-chain"], "security-severity": severity });
+    }
+    rule
+}
+
+/// How grave a finding is for security, on the scale of CVSS, as GitHub shows it
+/// (<https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning>).
+/// None for findings that are no more than untidy.
+fn security_severity(code: Code) -> Option<&'static str> {
+    match code {
+        Code::HashNotPublished
+        | Code::SignatureInvalid
+        | Code::KeyNotTrusted
+        | Code::PackageNotAuthentic
+        | Code::InstalledPackageDiffers
+        | Code::HashesReplaced => Some("9.0"),
+        Code::BundledPlugins
+        | Code::HostChanged
+        | Code::HostNotAllowed
+        | Code::InvalidPackage
+        | Code::Lookalike
+        | Code::NamespaceNotAllowed
+        | Code::NoHashes
+        | Code::UnsignedProvider => Some("7.0"),
+        Code::Downgrade
+        | Code::KeyExpired
+        | Code::LockFileMissing
+        | Code::UntrackedLockFile
+        | Code::VersionWithdrawn => Some("5.0"),
+        _ => None,
+    }
 }
 
 fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, invocation: &Invocation) -> Value {

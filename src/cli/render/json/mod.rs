@@ -2,10 +2,11 @@
 
 mod credentials;
 mod diagnostic;
+mod explanation;
 mod output;
 mod path;
 mod root;
 
 #[cfg(test)]
 pub(crate) use output::schema;
-pub(crate) use output::{CommandName, diff, failure, lock, login, merge, plans, upgrade, verify};
+pub(crate) use output::{CommandName, diff, explain, failure, lock, login, merge, plans, upgrade, verify};

@@ -11,6 +11,7 @@ use serde_json::json;
 
 use super::credentials::Credentials;
 use super::diagnostic::Notice;
+use super::explanation::Explanation;
 use super::root::{ComparedRoot, LockedRoot, Root, VerifiedRoot};
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
@@ -30,6 +31,10 @@ struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Credentials")]
     credentials: Option<Credentials>,
+    /// Of `explain`: what codes mean.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<Explanation>")]
+    explanations: Vec<Explanation>,
     roots: Vec<Root>,
     warnings: Vec<Notice>,
     errors: Vec<Notice>,
@@ -44,6 +49,7 @@ pub(crate) enum CommandName {
     Upgrade,
     Verify,
     Diff,
+    Explain,
     Merge,
     Setup,
     Login,
@@ -122,6 +128,12 @@ pub(crate) fn login(
     Output { credentials, ..Output::new(command, [], warnings, &[], invocation) }.print()
 }
 
+/// The pages of codes, for `explain`.
+pub(crate) fn explain(codes: &[Code], invocation: &Invocation) -> String {
+    let explanations = codes.iter().map(|code| Explanation::new(*code)).collect();
+    Output { explanations, ..Output::new(CommandName::Explain, [], &[], &[], invocation) }.print()
+}
+
 /// The result of a command that could not do what it was asked for.
 pub(crate) fn failure(command: CommandName, errors: &[Diagnostic], invocation: &Invocation) -> String {
     Output::new(command, [], &[], errors, invocation).print()
@@ -139,6 +151,7 @@ impl Output {
             schema: SCHEMA,
             command,
             credentials: None,
+            explanations: Vec::new(),
             roots: roots.into_iter().collect(),
             warnings: Notice::all(warnings, invocation),
             errors: Notice::all(errors, invocation),

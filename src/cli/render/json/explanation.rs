@@ -1,0 +1,24 @@
+//! What codes mean, as JSON.
+
+use provlock::diagnostic::Code;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::cli::render::pages;
+
+/// What a code means.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "explanation", deny_unknown_fields)]
+pub(crate) struct Explanation {
+    code: String,
+    /// A sentence.
+    summary: String,
+    /// A paragraph of Markdown: what it means, and what to do about it.
+    page: String,
+}
+
+impl Explanation {
+    pub(crate) fn new(code: Code) -> Self {
+        Self { code: code.to_string(), summary: code.summary().to_owned(), page: pages::page(code).to_owned() }
+    }
+}

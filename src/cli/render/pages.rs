@@ -1,0 +1,18 @@
+//! The page of each code: its section of `docs/findings.md`, which is part of the program.
+
+use provlock::diagnostic::Code;
+
+const FINDINGS: &str = include_str!("../../../docs/findings.md");
+
+/// What a code means and what to do about it: a paragraph of Markdown.
+pub(crate) fn page(code: Code) -> &'static str {
+    let heading = format!("\n### `{code}`\n");
+    let section = FINDINGS.split_once(&heading).map_or(code.summary(), |(_, section)| section);
+    section.split("\n##").next().unwrap_or(section).trim()
+}
+
+/// Where the page can be read on the web, if it is known where the project's repository is.
+pub(crate) fn url(code: Code) -> Option<String> {
+    let repository = env!("CARGO_PKG_REPOSITORY");
+    (!repository.is_empty()).then(|| format!("{repository}/blob/main/docs/findings.md#{code}"))
+}
