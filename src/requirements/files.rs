@@ -12,31 +12,30 @@ use crate::files::{self, join};
 /// The largest file that is read; no person or tool writes a larger one.
 pub(super) const MAX_FILE_SIZE: u64 = 32 << 20;
 
-/// A module directory's files, each kind sorted by name.
+/// The names of a module's files, each kind sorted.
 #[derive(Debug, Default)]
-pub(super) struct ModuleFiles {
-    pub primary: Vec<PathBuf>,
+pub(super) struct ModuleFiles<'a> {
+    pub primary: Vec<&'a str>,
     /// `override.tf`, `*_override.tf` and their like, merged after all others.
-    pub overrides: Vec<PathBuf>,
+    pub overrides: Vec<&'a str>,
     /// Whether there are files that only the other dialect reads.
     pub foreign: bool,
 }
 
-/// Finds the configuration files of a directory, as OpenTofu's `internal/configs/parser_config_dir.go` does. `x.tofu` hides `x.tf`, `x.tofu.json` hides `x.tf.json`.
-pub(super) fn module_files(directory: &Path, dialect: Dialect) -> io::Result<ModuleFiles> {
-    let names = file_names(directory)?;
+/// Finds the configuration files among those of a directory, whose names are sorted, as OpenTofu's
+/// `internal/configs/parser_config_dir.go` does. `x.tofu` hides `x.tf`, `x.tofu.json` hides `x.tf.json`.
+pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_> {
     let mut files = ModuleFiles::default();
-    for name in visible(&names, dialect, [(".tofu", ".tf"), (".tofu.json", ".tf.json")]) {
+    for name in visible(names, dialect, [(".tofu", ".tf"), (".tofu.json", ".tf.json")]) {
         let is_override = [".tf", ".tf.json", ".tofu", ".tofu.json"]
             .iter()
             .filter_map(|extension| name.strip_suffix(extension))
             .any(|base| base == "override" || base.ends_with("_override"));
-        let path = join(directory, name);
-        if is_override { files.overrides.push(path) } else { files.primary.push(path) }
+        if is_override { files.overrides.push(name) } else { files.primary.push(name) }
     }
     let tofu = |name: &String| [".tofu", ".tofu.json"].iter().any(|extension| name.strip_suffix(extension).is_some());
     files.foreign = dialect == Dialect::Terraform && names.iter().any(tofu);
-    Ok(files)
+    files
 }
 
 /// Finds the test files of a root module: in its directory, and in `tests` if there is such a directory.
@@ -58,7 +57,7 @@ pub(super) fn test_files(root: &Path, dialect: Dialect) -> io::Result<Vec<(PathB
 }
 
 /// The names of everything in a directory but directories and files that editors leave behind, sorted.
-fn file_names(directory: &Path) -> io::Result<Vec<String>> {
+pub(super) fn file_names(directory: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;

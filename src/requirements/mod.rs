@@ -2,7 +2,7 @@
 //! (<https://opentofu.org/docs/language/providers/requirements/>).
 //!
 //! Text → arguments and blocks in either syntax (`syntax`) → what one file declares (`file`, read by `decode`) → the files
-//! of a directory merged (`merge`) → one [`Module`] with its local names resolved → [`Requirements`] over the tree of
+//! of a directory, or of a [`RootModule`] from several places, merged (`merge`) → one [`Module`] with its local names resolved → [`Requirements`] over the tree of
 //! modules (`tree`).
 //!
 //! In native syntax a light scanner (`hcl::scan`) finds blocks and arguments; only the few values that matter are parsed,
@@ -18,6 +18,7 @@ mod module;
 mod module_cache;
 mod requirement;
 pub mod rewrite;
+mod root;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -26,4 +27,5 @@ mod tree;
 pub use module::Module;
 pub use module_cache::ModuleCache;
 pub use requirement::{Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
+pub use root::{RootFiles, RootModule};
 pub use tree::{Options, read, read_with_cache};

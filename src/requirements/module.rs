@@ -8,13 +8,15 @@ use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::dialect::Dialect;
+use crate::files::join;
 use crate::modules::local::{self, is_local};
 
 use super::decode;
 use super::file::{Call, CallSource, Import, ProviderBlock, ProviderReference, Resource};
-use super::files::{self, ModuleFiles};
+use super::files;
 use super::merge::{MergedFiles, Table, module_name};
 use super::requirement::DeclarationKind;
+use super::root::RootFiles;
 use super::syntax;
 
 /// A module directory that was read. What it holds depends on the directory's files and the dialect only.
@@ -48,14 +50,47 @@ impl Module {
     /// Reads the files of a directory. What is wrong with them is found in [`Module::diagnostics`].
     pub fn read(directory: &Path, dialect: Dialect) -> Self {
         let mut merged = MergedFiles::default();
-        let files = files::module_files(directory, dialect).unwrap_or_else(|error| {
+        let names = files::file_names(directory).unwrap_or_else(|error| {
             merged.diagnostics.push(Diagnostic::io("read the directory", directory, &error));
-            ModuleFiles::default()
+            Vec::new()
         });
+        Self::merge(directory, &names, merged, dialect, |name| files::read_source(&join(directory, name)))
+    }
+
+    /// Reads the files of a root module that come from several places. The places of what is generated are those of the
+    /// text that it is generated from.
+    pub(super) fn of_files(root: &RootFiles, dialect: Dialect) -> Self {
+        let names: Vec<_> = root.files.keys().cloned().collect();
+        let read = |name: &str| Ok(Arc::clone(&root.files[name]));
+        let mut module = Self::merge(root.module(), &names, MergedFiles::default(), dialect, read);
+        for found in &mut module.found {
+            // What is generated cannot be rewritten where it stands.
+            found.version.take_if(|version| root.origin(version).is_some());
+        }
+        let labels = module.diagnostics.iter_mut().flat_map(|diagnostic| &mut diagnostic.labels);
+        let places = labels.map(|label| &mut label.location);
+        let places = places.chain(module.found.iter_mut().map(|found| &mut found.location));
+        for place in places.chain(module.calls.iter_mut().map(|call| &mut call.location)) {
+            if let Some(origin) = root.origin(place) {
+                place.clone_from(origin);
+            }
+        }
+        module
+    }
+
+    /// Merges the files with these names, which are sorted.
+    fn merge(
+        directory: &Path,
+        names: &[String],
+        mut merged: MergedFiles,
+        dialect: Dialect,
+        read: impl Fn(&str) -> Result<Arc<SourceFile>>,
+    ) -> Self {
+        let files = files::module_files(names, dialect);
         let mut sources = Vec::new();
-        for (paths, overriding) in [(&files.primary, false), (&files.overrides, true)] {
-            for path in paths {
-                let file = files::read_source(path).and_then(|source| {
+        for (names, overriding) in [(&files.primary, false), (&files.overrides, true)] {
+            for name in names {
+                let file = read(name).and_then(|source| {
                     let file = syntax::read(&source, |items| decode::decode_module_file(&source, items, dialect));
                     sources.push(source);
                     file

@@ -20,6 +20,7 @@ use super::files;
 use super::module::{Found, Module};
 use super::module_cache::ModuleCache;
 use super::requirement::{Declaration, ModuleDirectory, Requirement, Requirements};
+use super::root::{RootFiles, RootModule};
 use super::syntax;
 
 /// How deeply modules may call one another.
@@ -40,26 +41,30 @@ pub struct Options {
     pub data_directory: PathBuf,
 }
 
-/// Reads the configuration whose root module is in `root`, given as the user knows it, for example `.`; all paths in the
-/// result start with it.
+/// Reads the configuration whose root module is the directory `root`, given as the user knows it, for example `.`; all
+/// paths in the result start with it.
 ///
 /// # Errors
 /// Everything that is wrong with the configuration, not only the first.
 pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
-    read_with_cache(root, options, &ModuleCache::default())
+    read_with_cache(RootModule::Directory(root), options, &ModuleCache::default())
 }
 
-/// [`read`], where modules that several root modules call are read once.
+/// [`read`] for any root module, where modules that several root modules call are read once.
 ///
 /// # Errors
 /// Those of [`read`].
-pub fn read_with_cache(root: &Path, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
-    let mut walk = Walk::new(root, options, cache);
-    walk.root();
+pub fn read_with_cache(root: RootModule<'_>, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
+    let mut walk = Walk::new(root.directory(), options, cache);
+    match root {
+        RootModule::Directory(_) => walk.root(),
+        RootModule::Files(files) => walk.files(files),
+    }
     if walk.errors.is_empty() { Ok(walk.finish()) } else { Err(walk.errors) }
 }
 
 struct Walk<'a> {
+    /// The root module's directory, or where its lock file is.
     root: &'a Path,
     options: &'a Options,
     cache: &'a ModuleCache,
@@ -150,6 +155,33 @@ impl<'a> Walk<'a> {
         self.follow(&module, &module.calls, "", true, &[]);
         if self.options.tests {
             self.tests(&module, &shown, &canonical);
+        }
+    }
+
+    /// Reads a root module whose files come from several places.
+    fn files(&mut self, root: &RootFiles) {
+        let module = Module::of_files(root, self.options.dialect);
+        self.errors.extend(module.diagnostics.iter().cloned());
+        self.declare(&module.found, &root.directory, true);
+        for path in [&root.directory].into_iter().chain(&root.module).chain(&root.others) {
+            let canonical = path.canonicalize().unwrap_or_else(|_| path.clone());
+            self.modules.push(ModuleDirectory { path: path.clone(), canonical, local: true });
+        }
+        self.chain.extend(root.module().canonicalize());
+        let (calls, lost): (Vec<_>, Vec<_>) = module.calls.iter().cloned().partition(|call| {
+            root.module.is_some()
+                || call
+                    .constant_source()
+                    .is_none_or(|source| !is_local(source) || local::directory(&root.directory, source).is_dir())
+        });
+        self.is_incomplete |= !lost.is_empty();
+        self.follow(&module, &calls, "", true, &[]);
+        if self.options.tests {
+            let canonical = |path: &PathBuf| Some((path.canonicalize().ok()?, path.clone()));
+            let directories = [&root.directory].into_iter().chain(&root.module).filter_map(canonical);
+            for (canonical, path) in directories.collect::<BTreeMap<_, _>>() {
+                self.tests(&module, &path, &canonical);
+            }
         }
     }
 

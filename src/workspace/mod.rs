@@ -18,7 +18,7 @@ use crate::cli_config::Environment;
 use crate::diagnostic::{Diagnostic, Result, Severity};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LockFile};
-use crate::requirements::{self, ModuleCache, Requirements};
+use crate::requirements::{self, ModuleCache, Requirements, RootModule};
 use crate::settings::Settings;
 
 pub use lock::Locked;
@@ -114,7 +114,7 @@ impl Workspace {
             allow_missing_modules,
             data_directory: self.data_directory.clone(),
         };
-        requirements::read_with_cache(&self.root, &options, modules)
+        requirements::read_with_cache(RootModule::Directory(&self.root), &options, modules)
     }
 }
 

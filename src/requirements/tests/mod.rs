@@ -12,6 +12,7 @@ use crate::diagnostic::{Diagnostic, Location};
 use crate::dialect::Dialect;
 
 mod conformance;
+mod files;
 mod modules;
 mod native;
 mod rewrite;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{assert_providers, at, errors, options, read_files, short, texts};
 use crate::diagnostic::{Code, Severity};
 use crate::dialect::Dialect;
-use crate::requirements::{ModuleCache, Options, read, read_with_cache};
+use crate::requirements::{ModuleCache, Options, RootModule, read, read_with_cache};
 
 const MANIFEST: &str = ".terraform/modules/modules.json";
 
@@ -252,7 +252,7 @@ fn modules_are_shared_through_a_cache() {
         let root = |name| {
             let root = directory.path().join(name);
             let cache = &cache;
-            scope.spawn(move || read_with_cache(&root, &options(Dialect::Tofu), cache).unwrap())
+            scope.spawn(move || read_with_cache(RootModule::Directory(&root), &options(Dialect::Tofu), cache).unwrap())
         };
         [root("a"), root("b")].map(|thread| thread.join().unwrap()).into()
     });

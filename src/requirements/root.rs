@@ -1,0 +1,55 @@
+//! What a root module is made of.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::diagnostic::{Location, SourceFile};
+
+/// A root module.
+#[derive(Clone, Copy, Debug)]
+pub enum RootModule<'a> {
+    /// The files of a directory, which is given as the user knows it, for example `.`.
+    Directory(&'a Path),
+    /// Files that another program brings together in a directory before it runs OpenTofu or Terraform there.
+    Files(&'a RootFiles),
+}
+
+/// The files of a root module that come from several places.
+#[derive(Clone, Debug, Default)]
+pub struct RootFiles {
+    /// The directory of the lock file, as the user knows it.
+    pub directory: PathBuf,
+    /// The directory that the paths of called modules start from, as the user knows it; none if it is not known, so that
+    /// only those in the lock file's directory can be found.
+    pub module: Option<PathBuf>,
+    /// Other directories that files come from, as the user knows them.
+    pub others: Vec<PathBuf>,
+    /// The configuration files by name.
+    pub files: BTreeMap<String, Arc<SourceFile>>,
+    /// By name, the place of what generates a file. It is shown for any place in that file.
+    pub generated: BTreeMap<String, Location>,
+}
+
+impl RootModule<'_> {
+    /// The directory of the lock file.
+    pub(super) fn directory(&self) -> &Path {
+        match self {
+            Self::Directory(directory) => directory,
+            Self::Files(files) => &files.directory,
+        }
+    }
+}
+
+impl RootFiles {
+    /// The directory that the paths of called modules start from.
+    pub(super) fn module(&self) -> &Path {
+        self.module.as_deref().unwrap_or(&self.directory)
+    }
+
+    /// The place of what generates the file that a location is in.
+    pub(super) fn origin(&self, location: &Location) -> Option<&Location> {
+        let is_in = |name: &String| self.files.get(name).is_some_and(|file| Arc::ptr_eq(file, &location.file));
+        self.generated.iter().find_map(|(name, origin)| is_in(name).then_some(origin))
+    }
+}
