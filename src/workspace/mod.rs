@@ -1,7 +1,7 @@
 //! Root modules with all that belongs to them, and what is done with one or many of them: the front door of the library.
 //!
-//! A [`Workspace`] is one root module as it is on disk. [`Workspaces`] are many of them, which are locked and upgraded together:
-//! what several of them need is asked for once, and one that fails does not stop the others.
+//! A [`Workspace`] is one root module as it is on disk. [`Workspaces`] are many of them, which are locked and upgraded together,
+//! and [`verify_all`] verifies many: what several of them need is asked for once, and one that fails does not stop the others.
 
 mod discover;
 mod lock;
@@ -26,7 +26,7 @@ pub use many::{Member, Supply, Workspaces};
 pub use options::LockOptions;
 pub use selection::RootSelection;
 pub use upgrade::UpgradeOptions;
-pub use verify::VerifyOptions;
+pub use verify::{History, OnlineOptions, VerifiedRoot, VerifyOptions, verify_all};
 
 /// A root module as it is on disk.
 pub struct Workspace {

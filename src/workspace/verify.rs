@@ -1,11 +1,22 @@
-//! Verifying: whether the lock file of a root module fits its configuration, its policy and what is published.
+//! Verifying: whether the lock files of root modules fit their configurations, their policies and what is published.
 
-use super::Workspace;
-use crate::diagnostic::Result;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{DialectReason, RootSelection, Workspace};
+use crate::diagnostic::{Diagnostic, Result};
+use crate::dialect::Dialect;
+use crate::once_map::OnceMap;
 use crate::ops::verify::{self, Online, Tracking, Verified, VerifyRequest};
 use crate::package::HashCache;
+use crate::parallel;
 use crate::requirements::ModuleCache;
 use crate::settings::PlatformSelection;
+use crate::source::from_config::Connections;
+use crate::source::{ProgressSink, Source};
+
+/// How many root modules are verified at a time when most of the time is spent waiting for a registry.
+const ROOTS_ONLINE: usize = 8;
 
 /// What is checked.
 pub struct VerifyOptions<'a> {
@@ -16,37 +27,93 @@ pub struct VerifyOptions<'a> {
     /// Whether installed packages are compared with the lock file.
     pub check_installed: bool,
     /// Hashes of packages that are known already.
-    pub cache: Option<&'a HashCache>,
-    /// What git knows of the lock file.
-    pub tracking: Tracking,
-    /// The lock file as it was, if the change is to be judged.
-    pub base: Option<Vec<u8>>,
-    /// Where to ask what is published, if that is to be asked.
-    pub online: Option<Online<'a>>,
+    pub cache: Option<HashCache>,
+    /// Asks version control about the lock file of a root module.
+    pub history: &'a (dyn Fn(&Path) -> Result<History> + Sync),
+    /// How to ask what is published, if that is to be asked.
+    pub online: Option<OnlineOptions<'a>>,
 }
 
+/// What version control knows of a lock file.
+pub struct History {
+    /// Whether it is tracked.
+    pub tracking: Tracking,
+    /// What it was, if the change since then is to be judged.
+    pub base: Option<Vec<u8>>,
+}
+
+/// How to ask what is published.
+#[derive(Clone, Copy)]
+pub struct OnlineOptions<'a> {
+    /// How hosts are reached.
+    pub connections: &'a Connections<'a>,
+    /// Takes note of downloads.
+    pub progress: ProgressSink<'a>,
+}
+
+/// A root module that was verified.
+pub struct VerifiedRoot {
+    /// Its directory, as the user knows it.
+    pub path: PathBuf,
+    /// The lock file's path, as the user knows it.
+    pub lock_path: PathBuf,
+    /// Whose rules applied.
+    pub dialect: Dialect,
+    /// What the dialect was decided by.
+    pub dialect_reason: DialectReason,
+    /// The platforms that must be covered; none if nobody named any.
+    pub platforms: Option<PlatformSelection>,
+    /// How many entries of the lock file were looked at.
+    pub entries: usize,
+    /// What is wrong, in the order of the lock file, then of the other files.
+    pub findings: Vec<Diagnostic>,
+    /// Why something could not be checked.
+    pub errors: Vec<Diagnostic>,
+}
+
+/// Verifies the root modules that paths mean, each with a result of its own. Nothing is written.
+///
+/// # Errors
+/// There is no root module. What is wrong with a single root module is its own result.
+pub fn verify_all(selection: &RootSelection<'_>, options: &VerifyOptions<'_>) -> Result<Vec<Result<VerifiedRoot>>> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = if options.online.is_some() { ROOTS_ONLINE } else { cores };
+    let sources = OnceMap::default();
+    Ok(parallel::map(selection.roots()?, threads, |root| {
+        let workspace = Workspace::open_as(&root, selection.dialect, selection.environment)?;
+        workspace.verify(options, selection.modules, &sources)
+    }))
+}
+
+/// One source for each dialect, made when a root module needs it.
+type Sources = OnceMap<Dialect, Result<Arc<Source>>>;
+
 impl Workspace {
-    /// Verifies the lock file. Nothing is written. `modules` keeps the modules that are read, since several root modules may
-    /// share them.
-    ///
-    /// # Errors
-    /// The configuration cannot be read.
-    pub fn verify(&self, options: &VerifyOptions<'_>, modules: &ModuleCache) -> Result<Verified> {
-        let requirements = self.requirements(options.ignore_tests, true, modules)?;
-        Ok(verify::verify(&VerifyRequest {
+    /// Verifies the lock file. `modules` keeps the modules that are read, since several root modules may share them.
+    fn verify(self, options: &VerifyOptions<'_>, modules: &ModuleCache, sources: &Sources) -> Result<VerifiedRoot> {
+        let source = |OnlineOptions { connections, .. }: OnlineOptions<'_>| {
+            sources.get_or_compute(self.dialect, || connections.source(self.dialect).map(Arc::new))
+        };
+        let source = options.online.map(source).transpose()?;
+        let online = source.as_deref().zip(options.online);
+        let platforms = options.platforms.clone().or_else(|| self.settings.platforms.clone());
+        let history = (options.history)(&self.root)?;
+        let Verified { findings, errors, entries } = verify::verify(&VerifyRequest {
             root: &self.root,
             dialect: self.dialect,
             lock_path: &self.lock_path,
             lock_bytes: self.lock_bytes.as_deref(),
-            requirements: &requirements,
-            platforms: options.platforms.as_ref().or(self.settings.platforms.as_ref()),
+            requirements: &self.requirements(options.ignore_tests, true, modules)?,
+            platforms: platforms.as_ref(),
             policy: &self.settings.policy,
-            cache: options.cache,
+            cache: options.cache.as_ref(),
             installed: &self.root.join(&self.data_directory).join("providers"),
             check_installed: options.check_installed,
-            tracking: options.tracking,
-            base: options.base.as_deref(),
-            online: options.online,
-        }))
+            tracking: history.tracking,
+            base: history.base.as_deref(),
+            online: online.map(|(source, OnlineOptions { progress, .. })| Online { source, progress }),
+        });
+        let Self { root: path, lock_path, dialect, dialect_reason, .. } = self;
+        Ok(VerifiedRoot { path, lock_path, dialect, dialect_reason, platforms, entries, findings, errors })
     }
 }

@@ -1,32 +1,22 @@
 //! `verify`: the check that CI and pre-commit run.
 
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
 use clap::{Args, ValueHint};
 use provlock::cli_config::Environment;
-use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Result, Severity};
-use provlock::dialect::Dialect;
-use provlock::ops::verify::{CODES, Online, Tracking, Verified};
-use provlock::package::HashCache;
-use provlock::parallel;
+use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
+use provlock::ops::verify::{CODES, Tracking};
 use provlock::requirements::ModuleCache;
-use provlock::settings::PlatformSelection;
-use provlock::source::Source;
-use provlock::source::from_config::Connections;
-use provlock::workspace::{RootSelection, VerifyOptions, Workspace};
+use provlock::workspace::{History, OnlineOptions, RootSelection, VerifiedRoot, VerifyOptions, verify_all};
 
-use super::messages::show_configurations;
+use super::messages::{show_configurations, without_repetition};
 use super::outcome::{Outcome, diagnostics};
 use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, OutputFormat, PlatformArgs};
 use crate::cli::environment::environment;
 use crate::cli::git::Repository;
-use crate::cli::render::verify::{self as text, CheckedRoot, RepositoryPaths};
+use crate::cli::render::verify::{self as text, RepositoryPaths};
 use crate::cli::render::{github, json, sarif};
-use crate::cli::ui::{Downloads, Ui};
-
-/// How many root modules are checked at a time when most of the time is spent waiting for a registry.
-const ROOTS_ONLINE: usize = 8;
+use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Github, OutputFormat::Sarif];
 
@@ -89,39 +79,33 @@ fn code(text: &str) -> std::result::Result<Code, String> {
 }
 
 pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let environment = &environment();
+    let environment = environment();
     let repository = Repository::around(&environment.current_directory);
-    let run = Run {
-        arguments,
-        dialect: global.dialect,
-        base: base(arguments.what.base.as_deref(), repository.as_ref())?,
-        repository,
-        cache: arguments.source.cache(environment),
-        environment,
-        modules: ModuleCache::default(),
-        connections: arguments.source.connections(environment, None),
-        sources: Sources::default(),
-        downloads: ui.progress(None),
-    };
-    let roots = RootSelection {
+    let base = base(arguments.what.base.as_deref(), repository.as_ref())?;
+    let connections = arguments.source.connections(&environment, None);
+    let downloads = ui.progress(None);
+    let progress = |package: &_, progress| downloads.note(package, progress);
+    let selection = RootSelection {
         paths: &arguments.what.paths,
         recursive: arguments.what.recursive,
         dialect: global.dialect,
-        environment,
-        modules: &run.modules,
+        environment: &environment,
+        modules: &ModuleCache::default(),
     };
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if arguments.what.online { ROOTS_ONLINE } else { cores };
-    let checked = parallel::map(roots.roots()?, threads, |root| run.check(&root));
-    let (mut roots, mut errors) = (Vec::new(), Vec::new());
-    for (root, could_not) in checked {
-        roots.extend(root);
-        errors.extend(could_not);
-    }
-    errors.dedup();
-    show_configurations(&run.connections, ui);
-    let top = run.repository.as_ref().map(Repository::top);
-    report(&roots, &errors, &RepositoryPaths { current_directory: &environment.current_directory, top }, ui);
+    let results = verify_all(
+        &selection,
+        &VerifyOptions {
+            platforms: arguments.what.platforms.named(),
+            ignore_tests: arguments.what.no_tests,
+            check_installed: arguments.what.installed,
+            cache: arguments.source.cache(&environment),
+            history: &|root| history(root, base.as_deref(), repository.as_ref()),
+            online: arguments.what.online.then_some(OnlineOptions { connections: &connections, progress: &progress }),
+        },
+    )?;
+    show_configurations(&connections, ui);
+    let (roots, errors) = arguments.levelled(results);
+    report(&roots, &errors, &repository_paths(&environment, repository.as_ref()), ui);
     let found = roots.iter().flat_map(|root| &root.findings).any(|finding| finding.severity == Severity::Error);
     Ok(match (errors.is_empty(), found) {
         (false, _) => Outcome::Failed,
@@ -140,9 +124,37 @@ fn base(revision: Option<&str>, repository: Option<&Repository>) -> Result<Optio
     commit.map(Some).ok_or_else(|| unknown().help(help).into())
 }
 
+/// What git knows of the lock file of a root module.
+fn history(root: &Path, base: Option<&str>, repository: Option<&Repository>) -> Result<History> {
+    let Some(repository) = repository else { return Ok(History { tracking: Tracking::Unknown, base: None }) };
+    let base = base.map(|commit| repository.lock_file_in(commit, root)).transpose().map_err(diagnostics)?.flatten();
+    Ok(History { tracking: repository.tracking(root), base })
+}
+
+fn repository_paths<'a>(environment: &'a Environment, repository: Option<&'a Repository>) -> RepositoryPaths<'a> {
+    RepositoryPaths { current_directory: &environment.current_directory, top: repository.map(Repository::top) }
+}
+
 impl VerifyArgs {
+    /// The root modules that were checked, with findings at the levels of the flags, and what could not be checked, each
+    /// thing once.
+    fn levelled(&self, results: Vec<Result<VerifiedRoot>>) -> (Vec<VerifiedRoot>, Vec<Diagnostic>) {
+        let (mut roots, mut errors) = (Vec::new(), Vec::new());
+        for result in results {
+            match result {
+                Ok(mut root) => {
+                    root.findings = self.with_levels(root.findings);
+                    errors.append(&mut root.errors);
+                    roots.push(root);
+                }
+                Err(failure) => errors.extend(failure),
+            }
+        }
+        (roots, without_repetition(errors.iter()))
+    }
+
     /// The findings at the levels that the flags give them; `--deny` wins over `--warn`, and that over `--allow`.
-    fn levelled(&self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    fn with_levels(&self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
         let level = |mut finding: Diagnostic| {
             if self.deny.contains(&finding.code) {
                 finding.severity = Severity::Error;
@@ -157,7 +169,7 @@ impl VerifyArgs {
     }
 }
 
-fn report(roots: &[CheckedRoot], errors: &[Diagnostic], paths: &RepositoryPaths<'_>, ui: &Ui) {
+fn report(roots: &[VerifiedRoot], errors: &[Diagnostic], paths: &RepositoryPaths<'_>, ui: &Ui) {
     for root in roots {
         ui.verbose(&text::checked(root));
     }
@@ -170,78 +182,5 @@ fn report(roots: &[CheckedRoot], errors: &[Diagnostic], paths: &RepositoryPaths<
     });
     if let Some(summary) = text::summary(roots) {
         ui.status(&summary);
-    }
-}
-
-/// What all root modules of a run share.
-struct Run<'a> {
-    arguments: &'a VerifyArgs,
-    dialect: Option<Dialect>,
-    base: Option<String>,
-    repository: Option<Repository>,
-    cache: Option<HashCache>,
-    environment: &'a Environment,
-    modules: ModuleCache,
-    connections: Connections<'a>,
-    sources: Sources,
-    downloads: Downloads,
-}
-
-/// One source for each dialect, made when a root module needs it.
-#[derive(Default)]
-struct Sources {
-    tofu: OnceLock<Result<Source>>,
-    terraform: OnceLock<Result<Source>>,
-}
-
-impl Run<'_> {
-    /// Checks one root module. What could not be checked comes along.
-    fn check(&self, root: &Path) -> (Option<CheckedRoot>, Diagnostics) {
-        match self.verify(root) {
-            Ok((workspace, verified)) => {
-                let findings = self.arguments.levelled(verified.findings);
-                let platforms = self.platforms(&workspace);
-                let Workspace { root: path, lock_path, dialect, dialect_reason, .. } = workspace;
-                let entries = verified.entries;
-                let root = CheckedRoot { path, lock_path, dialect, findings, entries, platforms, dialect_reason };
-                (Some(root), verified.errors.into())
-            }
-            Err(errors) => (None, errors),
-        }
-    }
-
-    fn verify(&self, root: &Path) -> Result<(Workspace, Verified)> {
-        let what = &self.arguments.what;
-        let workspace = Workspace::open_as(root, self.dialect, self.environment)?;
-        let source = what.online.then(|| self.source(workspace.dialect)).transpose()?;
-        let progress = |wanted: &_, progress| self.downloads.note(wanted, progress);
-        let repository = self.repository.as_ref();
-        let before =
-            |(commit, repository): (&String, &Repository)| repository.lock_file_in(commit, root).map_err(diagnostics);
-        let options = VerifyOptions {
-            platforms: self.platforms(&workspace),
-            ignore_tests: what.no_tests,
-            check_installed: what.installed,
-            cache: self.cache.as_ref(),
-            tracking: repository.map_or(Tracking::Unknown, |repository| repository.tracking(root)),
-            base: self.base.as_ref().zip(repository).map(before).transpose()?.flatten(),
-            online: source.map(|source| Online { source, progress: &progress }),
-        };
-        let verified = workspace.verify(&options, &self.modules)?;
-        Ok((workspace, verified))
-    }
-
-    /// The platforms that must be covered: those of the flag, else of the settings.
-    fn platforms(&self, workspace: &Workspace) -> Option<PlatformSelection> {
-        self.arguments.what.platforms.named().or_else(|| workspace.settings.platforms.clone())
-    }
-
-    fn source(&self, dialect: Dialect) -> Result<&Source> {
-        let slot = match dialect {
-            Dialect::Tofu => &self.sources.tofu,
-            Dialect::Terraform => &self.sources.terraform,
-        };
-        let source = slot.get_or_init(|| self.connections.source(dialect));
-        source.as_ref().map_err(Clone::clone)
     }
 }

@@ -3,14 +3,15 @@
 use std::path::Path;
 
 use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::workspace::VerifiedRoot;
 
 use super::help::Invocation;
 use super::style::printable;
-use super::verify::{CheckedRoot, RepositoryPaths};
+use super::verify::RepositoryPaths;
 
 /// One line for each finding, and for each thing that could not be checked.
 pub(crate) fn annotations(
-    roots: &[CheckedRoot],
+    roots: &[VerifiedRoot],
     errors: &[Diagnostic],
     paths: &RepositoryPaths<'_>,
     invocation: &Invocation,
@@ -72,14 +73,15 @@ mod tests {
         let finding = Diagnostic::warning(Code::Downgrade, "50% off\r\n::error::boo")
             .at(Location::new(&file, 4..5), "")
             .help("run this");
-        let root = CheckedRoot {
+        let root = VerifiedRoot {
             path: PathBuf::from("a,b:c"),
             lock_path: PathBuf::from("a,b:c/.terraform.lock.hcl"),
             dialect: Dialect::Tofu,
             dialect_reason: provlock::workspace::DialectReason::Default,
-            findings: vec![finding],
-            entries: 1,
             platforms: None,
+            entries: 1,
+            findings: vec![finding],
+            errors: Vec::new(),
         };
         let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
         let text = annotations(&[root], &[], &paths, &Invocation::new(None));

@@ -5,17 +5,18 @@ use std::path::Path;
 
 use provlock::diagnostic::{Code, Diagnostic, Label, Location, Severity};
 use provlock::ops::verify::CODES;
+use provlock::workspace::VerifiedRoot;
 use serde_json::{Value, json};
 
 use super::help::Invocation;
 use super::pages;
-use super::verify::{CheckedRoot, RepositoryPaths};
+use super::verify::RepositoryPaths;
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// A log with one run. What could not be checked is a notification, and the run is then not successful.
 pub(crate) fn log(
-    roots: &[CheckedRoot],
+    roots: &[VerifiedRoot],
     errors: &[Diagnostic],
     paths: &RepositoryPaths<'_>,
     invocation: &Invocation,

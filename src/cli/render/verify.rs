@@ -3,38 +3,24 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use provlock::diagnostic::{Diagnostic, Severity};
-use provlock::dialect::Dialect;
+use provlock::diagnostic::Severity;
 use provlock::settings::PlatformSelection;
-use provlock::workspace::DialectReason;
+use provlock::workspace::{DialectReason, VerifiedRoot};
 
 use super::diagnostics;
 use super::help::Invocation;
 use super::style::{TextStyle, count, enumerate};
 
-/// A root module, and what was found in it.
-pub(crate) struct CheckedRoot {
-    pub(crate) path: PathBuf,
-    pub(crate) lock_path: PathBuf,
-    pub(crate) dialect: Dialect,
-    pub(crate) findings: Vec<Diagnostic>,
-    /// How many entries of the lock file were looked at.
-    pub(crate) entries: usize,
-    /// The platforms that must be covered, if any are named.
-    pub(crate) platforms: Option<PlatformSelection>,
-    pub(crate) dialect_reason: DialectReason,
-}
-
 /// The findings as text, with a blank line behind each.
-pub(crate) fn findings(roots: &[CheckedRoot], invocation: &Invocation, style: TextStyle) -> String {
+pub(crate) fn findings(roots: &[VerifiedRoot], invocation: &Invocation, style: TextStyle) -> String {
     let findings = roots.iter().flat_map(|root| &root.findings);
     let texts = diagnostics::render_all(findings, invocation, style);
     texts.into_iter().flat_map(|text| [text, "\n\n".to_owned()]).collect()
 }
 
 /// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`
-pub(crate) fn checked(root: &CheckedRoot) -> String {
-    let CheckedRoot { path, dialect, dialect_reason, entries, platforms, .. } = root;
+pub(crate) fn checked(root: &VerifiedRoot) -> String {
+    let VerifiedRoot { path, dialect, dialect_reason, entries, platforms, .. } = root;
     let platforms = match platforms {
         Some(PlatformSelection::All) => "all platforms".to_owned(),
         Some(PlatformSelection::These(platforms)) => {
@@ -58,7 +44,7 @@ pub(crate) fn reason(reason: DialectReason) -> &'static str {
 }
 
 /// `2 errors and 1 warning in .terraform.lock.hcl`; nothing when nothing was found.
-pub(crate) fn summary(roots: &[CheckedRoot]) -> Option<String> {
+pub(crate) fn summary(roots: &[VerifiedRoot]) -> Option<String> {
     let number =
         |severity| roots.iter().flat_map(|root| &root.findings).filter(|finding| finding.severity == severity).count();
     let numbers = [(number(Severity::Error), "error"), (number(Severity::Warning), "warning")];
@@ -77,7 +63,7 @@ pub(crate) fn summary(roots: &[CheckedRoot]) -> Option<String> {
 }
 
 /// The files that the findings in a root module are about; what is about no place is about the lock file.
-fn files(root: &CheckedRoot) -> BTreeSet<&Path> {
+fn files(root: &VerifiedRoot) -> BTreeSet<&Path> {
     root.findings
         .iter()
         .map(|finding| match finding.labels.first() {

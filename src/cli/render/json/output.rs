@@ -4,7 +4,7 @@ use provlock::address::Hostname;
 use provlock::cli_config::CredentialsOrigin;
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::ops::UpgradePlan;
-use provlock::workspace::{Locked, Workspace};
+use provlock::workspace::{self, Locked, Workspace};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
@@ -15,7 +15,6 @@ use super::explanation::Explanation;
 use super::root::{ComparedRoot, LockedRoot, Root, VerifiedRoot};
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
-use crate::cli::render::verify::CheckedRoot;
 
 /// The version of the schema. It grows when a field is removed or changes its meaning.
 const SCHEMA: u32 = 1;
@@ -92,7 +91,7 @@ pub(crate) fn plans(
 }
 
 /// The result of `verify`, with what could not be checked.
-pub(crate) fn verify(roots: &[CheckedRoot], errors: &[Diagnostic], invocation: &Invocation) -> String {
+pub(crate) fn verify(roots: &[workspace::VerifiedRoot], errors: &[Diagnostic], invocation: &Invocation) -> String {
     let roots = roots.iter().map(|root| Root::Verified(VerifiedRoot::new(root, invocation)));
     Output::new(CommandName::Verify, roots, &[], errors, invocation).print()
 }

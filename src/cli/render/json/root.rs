@@ -10,7 +10,7 @@ use provlock::ops::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
 use provlock::requirements::Declaration;
 use provlock::requirements::rewrite;
 use provlock::source::Fetched;
-use provlock::workspace::{Locked, Workspace};
+use provlock::workspace::{self, Locked, Workspace};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -19,7 +19,6 @@ use super::path::shown;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, HashCounts, Row, VersionChange};
-use crate::cli::render::verify::CheckedRoot;
 
 /// A root module or a lock file.
 #[derive(Serialize, JsonSchema)]
@@ -217,7 +216,7 @@ impl LockedRoot {
 }
 
 impl VerifiedRoot {
-    pub(crate) fn new(root: &CheckedRoot, invocation: &Invocation) -> Self {
+    pub(crate) fn new(root: &workspace::VerifiedRoot, invocation: &Invocation) -> Self {
         Self {
             path: shown(&root.path),
             lock_file: shown(&root.lock_path),
