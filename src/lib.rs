@@ -54,7 +54,7 @@ pub mod files;
 pub mod hash;
 mod hcl;
 pub mod lockfile;
-mod modules;
+pub mod modules;
 #[doc(hidden)]
 pub mod net;
 mod once_map;

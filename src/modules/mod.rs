@@ -3,3 +3,6 @@
 
 pub(crate) mod installed;
 pub(crate) mod local;
+pub mod source;
+
+pub use source::{ModuleSource, ModuleSourceError, RegistryModule, RegistrySource, RemoteSource};

@@ -1,0 +1,478 @@
+//! What a module source means: a path, a module of a registry, or a package somewhere else.
+//!
+//! The rules are those of OpenTofu's `internal/addrs/module_source.go` and of the detectors of go-getter in its
+//! `internal/getmodules/getter.go`. Terraform's differ in the default host only.
+
+use std::fmt;
+use std::fmt::Write as _;
+
+use url::form_urlencoded;
+
+use super::local::is_local;
+use crate::address::Hostname;
+use crate::dialect::Dialect;
+
+/// Hosts whose repositories have a short form of their own, so that they are never registries.
+const REPOSITORY_HOSTS: [&str; 2] = ["github.com", "bitbucket.org"];
+
+/// The parameters of a package's address that are shown; others may hold a secret, such as `sshkey`.
+const SHOWN_PARAMETERS: [&str; 4] = ["ref", "depth", "archive", "checksum"];
+
+/// Where a called module is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum ModuleSource {
+    /// A directory relative to the caller: `./` or `../` and the rest, with slashes.
+    Local(String),
+    /// A module of a registry.
+    Registry(RegistrySource),
+    /// A package that is fetched from where its address says.
+    Remote(RemoteSource),
+}
+
+/// A module of a registry, such as `hashicorp/consul/aws//modules/server`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct RegistrySource {
+    /// Which module.
+    pub module: RegistryModule,
+    /// The directory in the package; empty for its top.
+    pub directory: String,
+}
+
+/// The address of a module in a registry, whatever the version and the directory.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RegistryModule {
+    /// The registry.
+    pub host: Hostname,
+    /// Who publishes it.
+    pub namespace: String,
+    /// What it is called.
+    pub name: String,
+    /// What it is for, usually the name of a provider.
+    pub system: String,
+}
+
+/// A directory in a package that is somewhere else than in a registry.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct RemoteSource {
+    /// The address in full, such as `git::https://example.com/network.git?ref=v1`. It may hold a password.
+    pub package: String,
+    /// The directory in the package; empty for its top.
+    pub directory: String,
+}
+
+/// Why a text is no module source.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ModuleSourceError {
+    /// The part after `//` leads out of the package.
+    #[error("its directory {0:?} leads out of the module's package")]
+    OutsidePackage(String),
+    /// A short form without all of its parts.
+    #[error("the short form is {0}")]
+    ShortForm(&'static str),
+    /// An address with a percent sign that starts no escape.
+    #[error("its address holds a percent sign that is not followed by two hexadecimal digits")]
+    Escape,
+    /// None of the known forms.
+    #[error("it is neither a path, nor a registry address, nor the address of a package")]
+    Unknown,
+}
+
+type Result<T> = std::result::Result<T, ModuleSourceError>;
+
+impl ModuleSource {
+    /// Reads the `source` of a call.
+    ///
+    /// # Errors
+    /// When the text has none of the known forms.
+    pub fn parse(text: &str, dialect: Dialect) -> Result<Self> {
+        if is_local(text) {
+            return Ok(Self::Local(clean_local(text)));
+        }
+        let (package, directory) = split_directory(text);
+        if directory.starts_with("../") {
+            return Err(ModuleSourceError::OutsidePackage(directory));
+        }
+        if let Some(module) = RegistryModule::parse(package.as_str(), dialect) {
+            return Ok(Self::Registry(RegistrySource { module, directory }));
+        }
+        RemoteSource::detect(&package, &directory).map(Self::Remote)
+    }
+}
+
+impl RegistryModule {
+    /// Reads `[HOST/]NAMESPACE/NAME/SYSTEM`.
+    fn parse(text: &str, dialect: Dialect) -> Option<Self> {
+        let parts: Vec<_> = text.split('/').collect();
+        let (host, [namespace, name, system]) = match parts[..] {
+            [namespace, name, system] => (Hostname::default_of(dialect), [namespace, name, system]),
+            [host, namespace, name, system] => (parse_host(host)?, [namespace, name, system]),
+            _ => return None,
+        };
+        let is_system = |text: &str| text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
+        let valid = is_name(namespace) && is_name(name) && is_name(system) && is_system(system);
+        let [namespace, name, system] = [namespace, name, system].map(str::to_owned);
+        valid.then_some(Self { host, namespace, name, system })
+    }
+}
+
+impl RemoteSource {
+    /// Reads the address of a package, which may be in a short form. `directory` is in what the address leads to.
+    ///
+    /// # Errors
+    /// When the text has none of the known forms.
+    pub fn detect(text: &str, directory: &str) -> Result<Self> {
+        let (package, found) = split_directory(&detect(text)?);
+        let directory = match (found.as_str(), directory) {
+            ("", directory) => directory.to_owned(),
+            (_, "") => found,
+            _ => clean(&format!("{found}/{directory}")),
+        };
+        if directory.starts_with("../") {
+            return Err(ModuleSourceError::OutsidePackage(directory));
+        }
+        Ok(Self { package, directory })
+    }
+
+    /// The name of how the package is fetched, and the URL: `git` and `https://example.com/network.git`. Without a name, the
+    /// scheme of the URL is it.
+    pub fn getter(&self) -> (&str, &str) {
+        forced_getter(&self.package).unwrap_or_else(|| {
+            let scheme = self.package.split(':').next().unwrap_or_default();
+            (scheme, &self.package)
+        })
+    }
+}
+
+/// Splits the directory off, which follows the first `//` that is neither that of `://` nor in the query, and cleans it. The
+/// query stays with the package (go-getter's `SourceDirSubdir`).
+fn split_directory(text: &str) -> (String, String) {
+    let query_start = text.find('?').unwrap_or(text.len());
+    let (address, query) = text.split_at(query_start);
+    let start = address.find("://").map_or(0, |index| index + 3);
+    match address[start..].split_once("//") {
+        Some((package, directory)) => {
+            let directory = if directory.is_empty() { String::new() } else { clean(directory) };
+            (format!("{}{package}{query}", &address[..start]), directory)
+        }
+        None => (text.to_owned(), String::new()),
+    }
+}
+
+/// `git` and the rest of `git::https://…`.
+fn forced_getter(text: &str) -> Option<(&str, &str)> {
+    let (name, rest) = text.split_once("::")?;
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (is_name && !rest.is_empty() && !rest.contains('\n')).then_some((name, rest))
+}
+
+/// The full form of an address.
+fn detect(text: &str) -> Result<String> {
+    let (forced, rest) = forced_getter(text).map_or((None, text), |(name, rest)| (Some(name), rest));
+    let (address, directory) = split_directory(rest);
+    if is_url(&address) {
+        return Ok(text.to_owned());
+    }
+    let (getter, url) = detectors(&address)?;
+    let (url, detected) = split_directory(&url);
+    let directory = match (detected.as_str(), directory.as_str()) {
+        ("", directory) => directory.to_owned(),
+        (_, "") => detected,
+        _ => clean(&format!("{detected}/{directory}")),
+    };
+    let (url, query) = url.split_at(url.find('?').unwrap_or(url.len()));
+    let separator = if directory.is_empty() { "" } else { "//" };
+    let full = format!("{url}{separator}{directory}{query}");
+    Ok(match forced.or(getter) {
+        Some(getter) => format!("{getter}::{full}"),
+        None => full,
+    })
+}
+
+/// What the first detector makes of an address that is no URL: getter and URL.
+fn detectors(address: &str) -> Result<(Option<&'static str>, String)> {
+    if address.is_empty() {
+        return Err(ModuleSourceError::Unknown);
+    }
+    if address.starts_with("github.com/") {
+        return Ok((Some("git"), github(address)?));
+    }
+    if let Some(url) = scp(address) {
+        return Ok((Some("git"), url));
+    }
+    if address.starts_with("bitbucket.org/") {
+        return Ok((Some("git"), repository_url(address)?));
+    }
+    if address.contains("googleapis.com/") {
+        return Ok((Some("gcs"), google_storage(address)?));
+    }
+    if address.contains(".amazonaws.com/") {
+        return Ok((Some("s3"), amazon_storage(address)?));
+    }
+    if address.starts_with('/') {
+        return Ok((None, format!("file://{address}")));
+    }
+    Err(ModuleSourceError::Unknown)
+}
+
+/// `github.com/OWNER/REPOSITORY[/DIRECTORY]`.
+fn github(address: &str) -> Result<String> {
+    let (address, query) = address.split_at(address.find('?').unwrap_or(address.len()));
+    let parts: Vec<_> = address.splitn(4, '/').collect();
+    let [host, owner, repository, directory @ ..] = &parts[..] else {
+        return Err(ModuleSourceError::ShortForm("github.com/OWNER/REPOSITORY"));
+    };
+    let url = repository_url(&format!("{host}/{owner}/{repository}"))?;
+    Ok(directory.iter().fold(url, |url, directory| format!("{url}//{directory}")) + query)
+}
+
+/// The HTTPS URL of a repository, with `.git` at its end. Bitbucket has no other repositories than those of git, so unlike
+/// OpenTofu, which asks `api.bitbucket.org` for the kind, nobody is asked.
+fn repository_url(address: &str) -> Result<String> {
+    if !has_valid_escapes(address) {
+        return Err(ModuleSourceError::Escape);
+    }
+    let (path, rest) = address.split_at(address.find(['?', '#']).unwrap_or(address.len()));
+    let path = path.strip_suffix(".git").unwrap_or(path);
+    Ok(format!("https://{path}.git{rest}"))
+}
+
+/// `git@HOST:PATH`, as scp has it (`detectSSH` of go-getter). Other users are not known to mean git.
+fn scp(address: &str) -> Option<String> {
+    let (host, path) = address.strip_prefix("git@")?.split_once(':')?;
+    let path = path.strip_prefix('/').filter(|path| !path.is_empty()).unwrap_or(path);
+    if host.is_empty() || host.contains('@') || path.is_empty() {
+        return None;
+    }
+    let (path, query) = path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+    let mut url = format!("ssh://git@{host}/{}", escape_path(path.trim_start_matches('/')));
+    if let Some(query) = query {
+        let mut parameters: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
+        parameters.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(parameters).finish();
+        url.extend(["?", &query]);
+    }
+    Some(url)
+}
+
+/// An object of Google Cloud Storage: `www.googleapis.com/storage/VERSION/BUCKET/OBJECT`.
+fn google_storage(address: &str) -> Result<String> {
+    let parts: Vec<_> = address.splitn(5, '/').collect();
+    match parts[..] {
+        [_, _, version, bucket, object] => {
+            Ok(format!("https://www.googleapis.com/storage/{version}/{bucket}/{object}"))
+        }
+        _ => Err(ModuleSourceError::ShortForm("www.googleapis.com/storage/v1/BUCKET/OBJECT")),
+    }
+}
+
+/// An object of Amazon S3, with the bucket in the path or in the host's name.
+fn amazon_storage(address: &str) -> Result<String> {
+    let (host, path) = address.split_once('/').unwrap_or((address, ""));
+    let labels: Vec<_> = host.split('.').collect();
+    match labels[..] {
+        [region, _, _] => Ok(format!("https://{region}.amazonaws.com/{path}")),
+        [bucket, region, _, _] => Ok(format!("https://{region}.amazonaws.com/{bucket}/{path}")),
+        [bucket, "s3", region, _, _] => Ok(format!("https://s3.{region}.amazonaws.com/{bucket}/{path}")),
+        _ => Err(ModuleSourceError::ShortForm("s3-REGION.amazonaws.com/BUCKET/OBJECT")),
+    }
+}
+
+/// Whether Go's `net/url` takes a text as a URL with a scheme.
+fn is_url(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once(':') else { return false };
+    let path = &rest[..rest.find('?').unwrap_or(rest.len())];
+    let is_scheme_byte = |byte: u8| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte);
+    scheme.starts_with(|first: char| first.is_ascii_alphabetic())
+        && scheme.bytes().all(is_scheme_byte)
+        && !text.bytes().any(|byte| byte.is_ascii_control())
+        && (!rest.starts_with('/') || has_valid_escapes(path))
+}
+
+fn has_valid_escapes(text: &str) -> bool {
+    let is_digits = |text: &str| text.as_bytes().get(..2).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit));
+    text.split('%').skip(1).all(is_digits)
+}
+
+/// Escapes what Go's `net/url` escapes in a path.
+fn escape_path(path: &str) -> String {
+    path.bytes().fold(String::with_capacity(path.len()), |mut escaped, byte| {
+        if byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@!'()*".contains(&byte) {
+            escaped.push(char::from(byte));
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(escaped, "%{byte:02X}");
+        }
+        escaped
+    })
+}
+
+/// The host of a registry address: it has a dot, and may end with one.
+fn parse_host(text: &str) -> Option<Hostname> {
+    let host = match text.strip_suffix('.') {
+        Some(name) => Hostname::known(&format!("{}.", Hostname::parse(name).ok()?.as_ascii())),
+        None => Hostname::parse(text).ok()?,
+    };
+    (host.host().contains('.') && !REPOSITORY_HOSTS.contains(&host.as_ascii())).then_some(host)
+}
+
+/// Whether a text can be a namespace or the name of a module.
+fn is_name(text: &str) -> bool {
+    let inner = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    let outer = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
+    let bytes = text.as_bytes();
+    bytes.len() <= 64 && bytes.iter().copied().all(inner) && outer(bytes.first()) && outer(bytes.last())
+}
+
+/// A local source with slashes, cleaned; it starts with `./` or `../`.
+fn clean_local(text: &str) -> String {
+    let path = clean(&text.replace('\\', "/"));
+    if path.starts_with("../") { path } else { format!("./{path}") }
+}
+
+/// Removes empty parts, `.` and `..` as far as possible (Go's `path.Clean`).
+fn clean(path: &str) -> String {
+    let is_absolute = path.starts_with('/');
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
+        match (part, parts.last()) {
+            ("..", Some(last)) if *last != ".." => {
+                parts.pop();
+            }
+            ("..", None) if is_absolute => {}
+            _ => parts.push(part),
+        }
+    }
+    match (is_absolute, parts.is_empty()) {
+        (true, _) => format!("/{}", parts.join("/")),
+        (false, true) => ".".to_owned(),
+        (false, false) => parts.join("/"),
+    }
+}
+
+impl fmt::Display for ModuleSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local(path) => f.write_str(path),
+            Self::Registry(source) => source.fmt(f),
+            Self::Remote(source) => source.fmt(f),
+        }
+    }
+}
+
+impl fmt::Display for RegistrySource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.module.fmt(f)?;
+        if self.directory.is_empty() { Ok(()) } else { write!(f, "//{}", self.directory) }
+    }
+}
+
+impl fmt::Display for RegistryModule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}/{}/{}", self.host, self.namespace, self.name, self.system)
+    }
+}
+
+/// Without a password, and with the parameters that hold no secret.
+impl fmt::Display for RemoteSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (address, query) = self.package.split_once('?').unwrap_or((&self.package, ""));
+        let (scheme, rest) = address.split_once("://").unwrap_or(("", address));
+        let authority = &rest[..rest.find('/').unwrap_or(rest.len())];
+        let separator = if scheme.is_empty() { "" } else { "://" };
+        match authority.rsplit_once('@') {
+            Some((user, _)) if user.contains(':') => write!(f, "{scheme}{separator}redacted{}", &rest[user.len()..])?,
+            _ => f.write_str(address)?,
+        }
+        if !self.directory.is_empty() {
+            write!(f, "//{}", self.directory)?;
+        }
+        for (index, parameter) in query.split('&').filter(|parameter| !parameter.is_empty()).enumerate() {
+            let name = parameter.split('=').next().unwrap_or_default();
+            f.write_str(if index == 0 { "?" } else { "&" })?;
+            let shown = SHOWN_PARAMETERS.contains(&name) && !parameter.contains('@');
+            if shown { f.write_str(parameter)? } else { write!(f, "{name}=[redacted]")? }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for RemoteSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// What a source is, in the words of the recorded vectors.
+    fn described(text: &str, dialect: Dialect) -> (&'static str, String, String) {
+        match ModuleSource::parse(text, dialect) {
+            Ok(ModuleSource::Local(path)) => ("local", path, String::new()),
+            Ok(ModuleSource::Registry(source)) => ("registry", source.module.to_string(), source.directory),
+            Ok(ModuleSource::Remote(source)) => ("remote", source.package, source.directory),
+            Err(_) => ("error", String::new(), String::new()),
+        }
+    }
+
+    /// What the programs make of 300 sources.
+    #[test]
+    fn sources_are_read_as_the_two_programs_read_them() {
+        let vectors = include_str!("../../testdata/module-sources.jsonl").lines();
+        let vectors: Vec<Value> = vectors.map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(vectors.len(), 300);
+        let mut wrong = Vec::new();
+        for dialect in [Dialect::Tofu, Dialect::Terraform] {
+            for vector in &vectors {
+                // Nobody asks Bitbucket of which kind a repository is, so all are as in Terraform.
+                let other = vector.get("terraform");
+                let expected = other.filter(|_| dialect == Dialect::Terraform || vector.get("network").is_some());
+                let expected = expected.unwrap_or(vector);
+                let text = |name: &str| expected.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+                let mut package = text("package");
+                if dialect == Dialect::Terraform && vector.get("default_host").is_some() {
+                    package = package.replace("registry.opentofu.org", "registry.terraform.io");
+                }
+                let source = vector["source"].as_str().unwrap();
+                let found = described(source, dialect);
+                if (found.0, &found.1, &found.2) != (text("kind").as_str(), &package, &text("subdir")) {
+                    wrong.push(format!("{source:?} is {found:?}, not {expected}"));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    #[test]
+    fn a_source_is_shown_without_its_secrets() {
+        for (source, shown) in [
+            ("git::https://user:s3cr3t@h.test/a.git?ref=v1", "git::https://redacted@h.test/a.git?ref=v1"),
+            ("git@h.test:a.git//m?ref=v1&sshkey=S3CR3T", "git::ssh://git@h.test/a.git//m?ref=v1&sshkey=[redacted]"),
+            ("https://h.test/a.zip?X-Amz-Signature=s", "https://h.test/a.zip?X-Amz-Signature=[redacted]"),
+            ("https://h.test/a.zip?checksum=file:https://u:p@h.test/", "https://h.test/a.zip?checksum=[redacted]"),
+            ("github.com/a/b/c", "git::https://github.com/a/b.git//c"),
+        ] {
+            let parsed = ModuleSource::parse(source, Dialect::Tofu).unwrap();
+            assert_eq!(parsed.to_string(), shown);
+            assert!(!format!("{parsed:?}").contains("s3cr3t"));
+        }
+    }
+
+    #[test]
+    fn a_package_says_how_it_is_fetched() {
+        for (source, getter) in [
+            ("github.com/a/b", ("git", "https://github.com/a/b.git")),
+            ("https://h.test/a.zip", ("https", "https://h.test/a.zip")),
+            ("oci://h.test/a", ("oci", "oci://h.test/a")),
+            ("git::ext::sh", ("git", "ext::sh")),
+        ] {
+            let Ok(ModuleSource::Remote(source)) = ModuleSource::parse(source, Dialect::Tofu) else {
+                panic!("{source}")
+            };
+            assert_eq!(source.getter(), getter);
+        }
+    }
+}
