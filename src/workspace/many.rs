@@ -41,7 +41,7 @@ pub struct Member {
     /// What the user should know of the lock file.
     pub warnings: Vec<Diagnostic>,
     /// The providers that are named; all when empty.
-    only: Vec<ProviderAddress>,
+    pub(super) only: Vec<ProviderAddress>,
     /// The versions that some of them are to have.
     versions: BTreeMap<ProviderAddress, Version>,
 }
@@ -174,11 +174,22 @@ impl Supply {
 impl Member {
     fn read(workspace: Workspace, options: &LockOptions, modules: &ModuleCache) -> Result<Self> {
         let (lock_file, warnings) = workspace.lock_file()?;
+        Ok(Self { warnings, ..Self::new(workspace, lock_file, options, modules)? })
+    }
+
+    /// A root module with a lock file that need not be the one on disk.
+    pub(super) fn new(
+        workspace: Workspace,
+        lock_file: LockFile,
+        options: &LockOptions,
+        modules: &ModuleCache,
+    ) -> Result<Self> {
         let requirements = workspace.requirements(options.ignore_tests, options.allow_missing_modules, modules)?;
         let named = options.platforms.clone().or_else(|| workspace.settings.platforms.clone());
         let has_default_platform = named.is_none();
         let platforms = named.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()]));
         let (only, versions) = resolve(&options.providers, workspace.dialect)?;
+        let warnings = Vec::new();
         Ok(Self { workspace, lock_file, requirements, platforms, has_default_platform, warnings, only, versions })
     }
 

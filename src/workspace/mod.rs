@@ -6,6 +6,7 @@
 mod discover;
 mod lock;
 mod many;
+mod merge;
 mod options;
 mod rewrites;
 mod selection;

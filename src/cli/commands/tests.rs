@@ -11,15 +11,15 @@ use clap_complete::{Generator as _, Shell};
 use super::Cli;
 use crate::cli::render::json;
 
-/// Compares a committed file with what it should be. With `PROVLOCK_UPDATE` set it is written instead.
+/// Compares a committed file with what it should be. With `SNAPSHOTS=overwrite` it is written instead.
 fn check(path: &str, content: &[u8]) {
     let path: PathBuf = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
-    if std::env::var_os("PROVLOCK_UPDATE").is_some() {
+    if std::env::var_os("SNAPSHOTS").is_some_and(|action| action == "overwrite") {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, content).unwrap();
     }
     let committed = fs::read(&path).unwrap_or_default();
-    let command = "PROVLOCK_UPDATE=1 cargo test --bin provlock";
+    let command = "SNAPSHOTS=overwrite cargo test --bin provlock";
     assert!(committed == content, "{} is out of date; run: {command}", path.display());
 }
 

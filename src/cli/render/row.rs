@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use provlock::dialect::Dialect;
 use provlock::hash::{Hash, HashScheme};
 use provlock::lockfile::{self, LockedProvider, ProviderDiff};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::style::Color;
 
 /// One provider, before and after. What is not for JSON is skipped.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub(crate) struct Row {
     /// The address without what is the dialect's default.
     #[serde(skip)]
@@ -32,9 +32,9 @@ pub(crate) struct Row {
 }
 
 /// What happened to an entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "action")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "action"))]
 pub(crate) enum Action {
     Added,
     Changed,
@@ -43,16 +43,16 @@ pub(crate) enum Action {
 }
 
 /// A value before and after; null where there is no entry.
-#[derive(Clone, Copy, Serialize, JsonSchema)]
-#[schemars(rename = "change_of_{T}", deny_unknown_fields)]
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "change_of_{T}", deny_unknown_fields))]
 pub(crate) struct Change<T> {
     pub(crate) old: Option<T>,
     pub(crate) new: Option<T>,
 }
 
 /// Which way and how far a version moved.
-#[derive(Clone, Copy, Serialize, JsonSchema)]
-#[schemars(rename = "version_change", deny_unknown_fields)]
+#[derive(Clone, Copy, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "version_change", deny_unknown_fields))]
 pub(crate) struct VersionChange {
     pub(crate) direction: Direction,
     /// The first number that differs; patch also for a prerelease or build metadata.
@@ -60,18 +60,18 @@ pub(crate) struct VersionChange {
 }
 
 /// Which way a version moved.
-#[derive(Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "direction")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "direction"))]
 pub(crate) enum Direction {
     Upgrade,
     Downgrade,
 }
 
 /// How far a version moved.
-#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "step")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "step"))]
 pub(crate) enum Step {
     Major,
     Minor,
@@ -79,12 +79,12 @@ pub(crate) enum Step {
 }
 
 /// The hashes that came and went.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "hash_change", deny_unknown_fields)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "hash_change", deny_unknown_fields))]
 pub(crate) struct HashChange {
-    #[schemars(inner(regex(pattern = "^[^:]+:")))]
+    #[cfg_attr(test, schemars(inner(regex(pattern = "^[^:]+:"))))]
     pub(crate) added: Vec<String>,
-    #[schemars(inner(regex(pattern = "^[^:]+:")))]
+    #[cfg_attr(test, schemars(inner(regex(pattern = "^[^:]+:"))))]
     pub(crate) removed: Vec<String>,
     #[serde(skip)]
     pub(crate) added_counts: HashCounts,
@@ -93,8 +93,8 @@ pub(crate) struct HashChange {
 }
 
 /// How many hashes of each scheme there are.
-#[derive(Clone, Copy, Default, Serialize, JsonSchema)]
-#[schemars(rename = "hash_counts", deny_unknown_fields)]
+#[derive(Clone, Copy, Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "hash_counts", deny_unknown_fields))]
 pub(crate) struct HashCounts {
     pub(crate) h1: usize,
     pub(crate) zh: usize,

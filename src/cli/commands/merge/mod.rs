@@ -11,8 +11,9 @@ use provlock::dialect::Dialect;
 use provlock::files;
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, LockFile, Locks};
+use provlock::ops::LockOutcome;
 
-use self::resolve::{ResolveArgs, Resolved};
+use self::resolve::ResolveArgs;
 use super::outcome::Outcome;
 use crate::cli::args::{FormatArgs, GlobalArgs};
 use crate::cli::git;
@@ -213,11 +214,11 @@ impl Merge<'_> {
     }
 
     /// Locks the providers in conflict again, if that was asked for.
-    fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> diagnostic::Result<Option<Resolved>> {
+    fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> diagnostic::Result<Option<LockOutcome>> {
         let without_conflicts = self.ours.edit(&merged.locks)?;
         let lock_file = lock_file(self.shown, &without_conflicts, self.dialect)?;
         let sides = [self.ours.locks(), self.theirs.locks()];
-        arguments.resolve(self.shown, &lock_file, self.dialect, &merged.conflicts, sides, ui)
+        arguments.resolve(self.shown, lock_file, self.dialect, &merged.conflicts, sides, ui)
     }
 }
 

@@ -2,14 +2,13 @@
 
 use provlock::address::Hostname;
 use provlock::cli_config::CredentialsOrigin;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::path::shown;
 
 /// Of `login` and `logout`: where the token of a host is, or was. The token itself is never printed.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "credentials", deny_unknown_fields)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "credentials", deny_unknown_fields))]
 pub(crate) struct Credentials {
     host: String,
     /// null when there is no token.
@@ -19,9 +18,9 @@ pub(crate) struct Credentials {
 }
 
 /// What holds a token.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "credentials_origin")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "credentials_origin"))]
 enum Origin {
     Environment,
     File,

@@ -1,17 +1,16 @@
 //! Errors, warnings and findings as JSON.
 
 use provlock::diagnostic::{self, Diagnostic, Location};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::path::shown;
 use crate::cli::render::help::Invocation;
 
 /// An error or a warning.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "diagnostic", deny_unknown_fields)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "diagnostic", deny_unknown_fields))]
 pub(crate) struct Notice {
-    #[schemars(regex(pattern = "^[a-z]+(-[a-z]+)*$"))]
+    #[cfg_attr(test, schemars(regex(pattern = "^[a-z]+(-[a-z]+)*$")))]
     code: &'static str,
     message: String,
     notes: Vec<String>,
@@ -24,8 +23,9 @@ pub(crate) struct Notice {
 }
 
 /// A finding of `verify`; docs/findings.md lists their codes.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "finding", extend("additionalProperties" = false))]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "finding", extend("additionalProperties" = false)))]
 pub(crate) struct Finding {
     severity: Severity,
     #[serde(flatten)]
@@ -33,9 +33,9 @@ pub(crate) struct Finding {
 }
 
 /// How much a finding weighs.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "severity")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "severity"))]
 enum Severity {
     Error,
     Warning,

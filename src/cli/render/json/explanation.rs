@@ -1,14 +1,13 @@
 //! What codes mean, as JSON.
 
 use provlock::diagnostic::Code;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::render::pages;
 
 /// What a code means.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "explanation", deny_unknown_fields)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "explanation", deny_unknown_fields))]
 pub(crate) struct Explanation {
     code: String,
     /// A sentence.

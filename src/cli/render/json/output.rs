@@ -5,7 +5,6 @@ use provlock::cli_config::CredentialsOrigin;
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::ops::UpgradePlan;
 use provlock::workspace::{self, Locked, Workspace};
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::json;
 
@@ -21,18 +20,18 @@ const SCHEMA: u32 = 1;
 
 /// Every command prints one object on stdout. The number in `schema` grows when a field is removed or changes its meaning;
 /// fields may be added without that.
-#[derive(Serialize, JsonSchema)]
-#[schemars(title = "Output of provlock --json", deny_unknown_fields)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "Output of provlock --json", deny_unknown_fields))]
 struct Output {
-    #[schemars(extend("const" = SCHEMA))]
+    #[cfg_attr(test, schemars(extend("const" = SCHEMA)))]
     schema: u32,
     command: CommandName,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Credentials")]
+    #[cfg_attr(test, schemars(with = "Credentials"))]
     credentials: Option<Credentials>,
     /// Of `explain`: what codes mean.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<Explanation>")]
+    #[cfg_attr(test, schemars(with = "Vec<Explanation>"))]
     explanations: Vec<Explanation>,
     roots: Vec<Root>,
     warnings: Vec<Notice>,
@@ -40,9 +39,9 @@ struct Output {
 }
 
 /// The command that printed the result.
-#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "command")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "command"))]
 pub(crate) enum CommandName {
     Lock,
     Upgrade,

@@ -11,7 +11,6 @@ use provlock::requirements::Declaration;
 use provlock::requirements::rewrite;
 use provlock::source::Fetched;
 use provlock::workspace::{self, Locked, Workspace};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::diagnostic::Finding;
@@ -21,9 +20,9 @@ use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, HashCounts, Row, VersionChange};
 
 /// A root module or a lock file.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(untagged)]
-#[schemars(rename = "any_root")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "any_root"))]
 pub(crate) enum Root {
     Locked(LockedRoot),
     Verified(VerifiedRoot),
@@ -31,8 +30,8 @@ pub(crate) enum Root {
 }
 
 /// One root module.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "root", deny_unknown_fields)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "root", deny_unknown_fields))]
 pub(crate) struct LockedRoot {
     path: String,
     lock_file: String,
@@ -45,17 +44,17 @@ pub(crate) struct LockedRoot {
     providers: Vec<LockedProvider>,
     /// upgrade only: the versions of each provider that was looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<Versions>")]
+    #[cfg_attr(test, schemars(with = "Vec<Versions>"))]
     versions: Option<Vec<Versions>>,
     /// upgrade only: the version constraints that were rewritten, or would be.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Vec<ConstraintEdit>")]
+    #[cfg_attr(test, schemars(with = "Vec<ConstraintEdit>"))]
     constraint_edits: Option<Vec<ConstraintEdit>>,
 }
 
 /// One root module, as `verify` found it.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "verified_root", deny_unknown_fields)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "verified_root", deny_unknown_fields))]
 pub(crate) struct VerifiedRoot {
     path: String,
     lock_file: String,
@@ -65,8 +64,8 @@ pub(crate) struct VerifiedRoot {
 }
 
 /// Two versions of a lock file, as diff compares them.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "compared_root", deny_unknown_fields)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "compared_root", deny_unknown_fields))]
 pub(crate) struct ComparedRoot {
     /// The directory.
     path: String,
@@ -78,23 +77,24 @@ pub(crate) struct ComparedRoot {
 }
 
 /// Whose rules apply.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "dialect")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "dialect"))]
 enum Dialect {
     Tofu,
     Terraform,
 }
 
 /// What `lock` or `upgrade` did to a provider.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "provider", extend("additionalProperties" = false))]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "provider", extend("additionalProperties" = false)))]
 struct LockedProvider {
     #[serde(flatten)]
     row: Row,
     /// Whether the configuration requires the provider.
     required: bool,
-    #[schemars(inner(regex(pattern = "^[a-z0-9]+_[a-z0-9]+$")))]
+    #[cfg_attr(test, schemars(inner(regex(pattern = "^[a-z0-9]+_[a-z0-9]+$"))))]
     platforms: Vec<String>,
     /// How the packages were authenticated; null when none was looked at.
     authentication: Option<Authentication>,
@@ -105,18 +105,18 @@ struct LockedProvider {
 }
 
 /// How packages were authenticated.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "authentication", deny_unknown_fields)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "authentication", deny_unknown_fields))]
 struct Authentication {
     result: AuthenticationResult,
-    #[schemars(inner(regex(pattern = "^[0-9A-F]{16}$")))]
+    #[cfg_attr(test, schemars(inner(regex(pattern = "^[0-9A-F]{16}$"))))]
     key_ids: BTreeSet<String>,
 }
 
 /// By what packages were authenticated.
-#[derive(Serialize, JsonSchema)]
+#[derive(Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[schemars(rename = "authentication_result")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "authentication_result"))]
 enum AuthenticationResult {
     Signed,
     SigningSkipped,
@@ -125,8 +125,9 @@ enum AuthenticationResult {
 }
 
 /// How a provider differs between two versions of a lock file.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "compared_provider", extend("additionalProperties" = false))]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(test, schemars(rename = "compared_provider", extend("additionalProperties" = false)))]
 struct ComparedProvider {
     #[serde(flatten)]
     row: Row,
@@ -139,8 +140,8 @@ struct ComparedProvider {
 }
 
 /// The versions of a provider that was looked at.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "versions", deny_unknown_fields)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "versions", deny_unknown_fields))]
 struct Versions {
     /// The full address, with the host.
     address: String,
@@ -157,8 +158,8 @@ struct Versions {
 }
 
 /// Constraints that do not allow the newest version.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "holding_back", deny_unknown_fields)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "holding_back", deny_unknown_fields))]
 struct HoldingBack {
     constraints: String,
     file: String,
@@ -167,8 +168,8 @@ struct HoldingBack {
 }
 
 /// A version constraint that was rewritten.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "constraint_edit", deny_unknown_fields)]
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "constraint_edit", deny_unknown_fields))]
 struct ConstraintEdit {
     file: String,
     /// From 1.
