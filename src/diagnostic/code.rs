@@ -104,6 +104,8 @@ codes! {
     NoConfiguration = "no-configuration",
     /// A called module is not installed.
     ModuleNotInstalled = "module-not-installed",
+    /// What a Terragrunt unit requires depends on more than its repository.
+    RequirementsNotKnown = "requirements-not-known",
     /// Modules call each other in a circle.
     ModuleCycle = "module-cycle",
     /// The CLI configuration cannot be read.

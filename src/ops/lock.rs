@@ -72,7 +72,7 @@ pub struct LockOutcome {
 pub struct ProviderReport {
     /// Its entry before and after.
     pub difference: ProviderDiff,
-    /// Whether the configuration requires it.
+    /// Whether the configuration requires it, or may do so.
     pub required: bool,
     /// The entry of the other program's registry that its version was carried over from.
     pub carried_over_from: Option<ProviderAddress>,
@@ -282,7 +282,7 @@ pub(super) fn assemble(
         return Err(errors);
     }
     if request.prune {
-        locks.retain(|address, _| request.requirements.providers.contains_key(address));
+        warnings.extend(prune(&mut locks, request.requirements));
     }
     warnings.dedup();
     let differences = lockfile::diff(request.lock_file.locks(), &locks).providers;
@@ -290,12 +290,25 @@ pub(super) fn assemble(
     let mut packages: BTreeMap<_, BTreeMap<Platform, Arc<Fetched>>> =
         supplied.into_iter().map(|supplied| (supplied.plan.candidate.address, packages(supplied))).collect();
     let report = |difference: ProviderDiff| ProviderReport {
-        required: request.requirements.providers.contains_key(&difference.address),
+        required: request.requirements.is_incomplete
+            || request.requirements.providers.contains_key(&difference.address),
         carried_over_from: carried_over.get(&difference.address).cloned(),
         packages: packages.remove(&difference.address).unwrap_or_default(),
         difference,
     };
     Ok(LockOutcome { providers: differences.into_iter().map(report).collect(), locks, warnings })
+}
+
+/// Removes the entries that are not required, if it is known which are.
+fn prune(locks: &mut Locks, requirements: &Requirements) -> Option<Diagnostic> {
+    let is_required = |address: &ProviderAddress| requirements.providers.contains_key(address);
+    if !requirements.is_incomplete {
+        locks.retain(|address, _| is_required(address));
+        return None;
+    }
+    let message = "nothing is removed, since not all that the configuration requires is known";
+    let would_prune = locks.keys().any(|address| !is_required(address));
+    would_prune.then(|| Diagnostic::warning(Code::ProviderNotRequired, message))
 }
 
 /// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints, but

@@ -29,6 +29,8 @@ pub struct RootFiles {
     pub files: BTreeMap<String, Arc<SourceFile>>,
     /// By name, the place of what generates a file. It is shown for any place in that file.
     pub generated: BTreeMap<String, Location>,
+    /// Whether there may be more files than these, or others in their place.
+    pub is_partial: bool,
 }
 
 impl RootModule<'_> {

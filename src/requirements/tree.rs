@@ -161,6 +161,9 @@ impl<'a> Walk<'a> {
     /// Reads a root module whose files come from several places.
     fn files(&mut self, root: &RootFiles) {
         let module = Module::of_files(root, self.options.dialect);
+        if module.is_empty() && !root.is_partial {
+            return self.errors.push(files::no_configuration(&root.directory, self.options.dialect));
+        }
         self.errors.extend(module.diagnostics.iter().cloned());
         self.declare(&module.found, &root.directory, true);
         for path in [&root.directory].into_iter().chain(&root.module).chain(&root.others) {
@@ -174,7 +177,7 @@ impl<'a> Walk<'a> {
                     .constant_source()
                     .is_none_or(|source| !is_local(source) || local::directory(&root.directory, source).is_dir())
         });
-        self.is_incomplete |= !lost.is_empty();
+        self.is_incomplete |= root.is_partial || !lost.is_empty();
         self.follow(&module, &calls, "", true, &[]);
         if self.options.tests {
             let canonical = |path: &PathBuf| Some((path.canonicalize().ok()?, path.clone()));

@@ -26,5 +26,5 @@ mod working_directory;
 pub use crate::evaluate::value::Unknown;
 pub use session::Repository;
 pub use stack::{Origin, origin};
-pub use unit::{Action, GeneratedFile, ModuleSource, Unit, read};
+pub use unit::{Action, GeneratedFile, ModuleSource, Unit, is_unit, read, read_or_unknown};
 pub use working_directory::{WorkingDirectory, working_directory};

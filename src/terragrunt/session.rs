@@ -18,10 +18,12 @@ const MAX_FILE_SIZE: u64 = 4 << 20;
 /// A directory tree that configurations may read from, usually the work tree of a repository.
 #[derive(Clone, Debug)]
 pub struct Repository {
-    /// The top directory as the user knows it.
-    shown: PathBuf,
-    /// The same, absolute and without symbolic links.
+    /// The top directory, absolute and without symbolic links.
     root: PathBuf,
+    /// A directory as the user knows it.
+    known: PathBuf,
+    /// The same, absolute and without symbolic links.
+    canonical: PathBuf,
 }
 
 impl Repository {
@@ -30,7 +32,15 @@ impl Repository {
     /// # Errors
     /// The directory does not exist or cannot be reached.
     pub fn open(root: &Path) -> io::Result<Self> {
-        Ok(Self { shown: root.to_owned(), root: fs::canonicalize(root)? })
+        Self::open_from(root, root)
+    }
+
+    /// [`Repository::open`], where the user knows paths as they are seen from `known`.
+    ///
+    /// # Errors
+    /// A directory does not exist or cannot be reached.
+    pub fn open_from(root: &Path, known: &Path) -> io::Result<Self> {
+        Ok(Self { root: fs::canonicalize(root)?, known: known.to_owned(), canonical: fs::canonicalize(known)? })
     }
 
     /// The top directory, absolute and without symbolic links.
@@ -39,12 +49,8 @@ impl Repository {
     }
 
     /// The path of something in the repository as the user knows it.
-    pub(super) fn shown(&self, path: &Path) -> PathBuf {
-        match path.strip_prefix(&self.root) {
-            Ok(relative) if self.shown == Path::new(".") => relative.to_owned(),
-            Ok(relative) => self.shown.join(relative),
-            Err(_) => path.to_owned(),
-        }
+    pub fn shown(&self, path: &Path) -> PathBuf {
+        files::join(&self.known, relative(path, &self.canonical))
     }
 
     /// The path without `..` and symbolic links, if it leads to something in the repository. Nothing is said about what

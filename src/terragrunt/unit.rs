@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::configuration;
 use super::contents;
 use super::merge::{Block, Configuration};
-use super::place::{CONFIGURATION, Place};
+use super::place::{CONFIGURATION, JSON_CONFIGURATION, Place};
 use super::session::{Repository, Session};
 use crate::diagnostic::Location;
 use crate::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
@@ -88,6 +88,25 @@ pub enum Action {
     Nothing,
 }
 
+/// Whether a directory is a unit.
+pub fn is_unit(directory: &Path) -> bool {
+    [CONFIGURATION, JSON_CONFIGURATION].iter().any(|name| directory.join(name).is_file())
+}
+
+/// [`read`], where nothing is known of a unit whose `terragrunt.hcl` is not known.
+pub fn read_or_unknown(directory: &Path, repository: &Repository, environment: &BTreeMap<String, String>) -> Unit {
+    read(directory, repository, environment).unwrap_or_else(|unknown| Unit {
+        directory: directory.to_owned(),
+        source: Err(unknown.clone()),
+        source_location: None,
+        generated: Vec::new(),
+        excluded: Vec::new(),
+        program: Err(unknown.clone()),
+        download_directory: Err(unknown),
+        unknown: Vec::new(),
+    })
+}
+
 /// Reads the unit in a directory of the repository. `environment` is what `get_env` sees. Nothing is run, and nothing
 /// outside of the repository is read.
 ///
@@ -102,6 +121,9 @@ pub fn read(
     let read = || {
         let Ok(directory) = fs::canonicalize(directory) else { return failure("the directory does not exist") };
         let directory = repository.resolve(&directory)?;
+        if directory.join(JSON_CONFIGURATION).is_file() {
+            return unknown(format!("{JSON_CONFIGURATION} is not read"));
+        }
         let place = Place::new(&directory, &directory);
         let configuration = configuration::read(&session, &directory.join(CONFIGURATION), place)?;
         Ok(unit(directory, &configuration, repository))

@@ -10,7 +10,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::session::Repository;
 use super::unit::{Action, GeneratedFile, ModuleSource, Unit};
-use crate::diagnostic::SourceFile;
+use crate::diagnostic::{Location, SourceFile};
 use crate::evaluate::value::{Outcome, Unknown, failure, unknown};
 use crate::files::join;
 
@@ -25,6 +25,8 @@ const SIGNATURE: &str = "Sig: nIlQXj57tbuaRZEa";
 pub struct WorkingDirectory {
     /// By name: files with the extensions `.tf`, `.tofu`, `.tf.json` and `.tofu.json`.
     pub files: BTreeMap<String, Arc<SourceFile>>,
+    /// By name, the block that generates a file.
+    pub generated: BTreeMap<String, Location>,
     /// The remote source whose files are missing.
     pub missing_module: Option<String>,
     /// Why some files are not known, or may be others than these.
@@ -105,6 +107,7 @@ impl WorkingDirectory {
             None => path.clone(),
         };
         self.files.insert(name.to_owned(), SourceFile::new(shown, contents));
+        self.generated.extend(generated.location.clone().map(|location| (name.to_owned(), location)));
         Ok(())
     }
 }

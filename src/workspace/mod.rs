@@ -10,6 +10,7 @@ mod merge;
 mod options;
 mod rewrites;
 mod selection;
+mod unit;
 mod upgrade;
 mod verify;
 
@@ -26,6 +27,7 @@ pub use lock::Locked;
 pub use many::{Member, Supply, Workspaces};
 pub use options::LockOptions;
 pub use selection::RootSelection;
+use unit::Unit;
 pub use upgrade::UpgradeOptions;
 pub use verify::{History, OnlineOptions, VerifiedRoot, VerifyOptions, verify_all};
 
@@ -45,6 +47,8 @@ pub struct Workspace {
     pub lock_bytes: Option<Vec<u8>>,
     /// `.terraform` or what `TF_DATA_DIR` says; relative to the root module, or absolute.
     data_directory: PathBuf,
+    /// What Terragrunt makes of the directory, if it has a `terragrunt.hcl`.
+    unit: Option<Unit>,
 }
 
 /// What a dialect was decided by.
@@ -86,7 +90,9 @@ impl Workspace {
             (Dialect::Tofu, DialectReason::Default)
         };
         let data_directory = environment.variable("TF_DATA_DIR").unwrap_or(".terraform").into();
-        Ok(Self { root: root.to_owned(), settings, dialect, dialect_reason, lock_path, lock_bytes, data_directory })
+        let unit = Unit::open(root, &absolute, environment);
+        let root = root.to_owned();
+        Ok(Self { root, settings, dialect, dialect_reason, lock_path, lock_bytes, data_directory, unit })
     }
 
     /// Parses the lock file. Its warnings come along; any error is a failure.
@@ -115,7 +121,25 @@ impl Workspace {
             allow_missing_modules,
             data_directory: self.data_directory.clone(),
         };
-        requirements::read_with_cache(RootModule::Directory(&self.root), &options, modules)
+        match &self.unit {
+            Some(unit) => unit.requirements(&options, modules),
+            None => requirements::read_with_cache(RootModule::Directory(&self.root), &options, modules),
+        }
+    }
+
+    /// Whether there is a configuration, or may be one.
+    fn has_configuration(&self, modules: &ModuleCache) -> bool {
+        if let Some(unit) = &self.unit {
+            return !unit.is_empty();
+        }
+        let module = modules.module(&self.root, self.dialect);
+        !module.is_empty() || !module.diagnostics().is_empty()
+    }
+
+    /// The directory in which Terragrunt keeps a lock file that it would use in place of this one, if there is such a directory.
+    /// To delete it, or to run Terragrunt with `--source-update`, ends that.
+    pub fn stale_cache(&self) -> Option<PathBuf> {
+        self.unit.as_ref().and_then(Unit::stale_cache)
     }
 }
 

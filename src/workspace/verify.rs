@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::{DialectReason, RootSelection, Workspace};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::dialect::Dialect;
 use crate::once_map::OnceMap;
 use crate::ops::verify::{self, Online, Tracking, Verified, VerifyRequest};
 use crate::package::HashCache;
 use crate::parallel;
-use crate::requirements::ModuleCache;
+use crate::requirements::{ModuleCache, Requirements};
 use crate::settings::PlatformSelection;
 use crate::source::from_config::Connections;
 use crate::source::{ProgressSink, Source};
@@ -103,7 +103,7 @@ impl Workspace {
             dialect: self.dialect,
             lock_path: &self.lock_path,
             lock_bytes: self.lock_bytes.as_deref(),
-            requirements: &self.requirements(options.ignore_tests, true, modules)?,
+            requirements: &self.known_requirements(options.ignore_tests, modules)?,
             platforms: platforms.as_ref(),
             policy: &self.settings.policy,
             cache: options.cache.as_ref(),
@@ -115,5 +115,20 @@ impl Workspace {
         });
         let Self { root: path, lock_path, dialect, dialect_reason, .. } = self;
         Ok(VerifiedRoot { path, lock_path, dialect, dialect_reason, platforms, entries, findings, errors })
+    }
+
+    /// What the configuration requires, as far as it is known. Beside a lock file there need not be one.
+    fn known_requirements(&self, ignore_tests: bool, modules: &ModuleCache) -> Result<Requirements> {
+        if self.lock_bytes.is_none() || self.has_configuration(modules) {
+            return self.requirements(ignore_tests, true, modules);
+        }
+        let path = &self.lock_path;
+        let message = format!("there is no configuration beside {}, so it was checked by itself", path.display());
+        // The finding is about the file as a whole; its start stands for it.
+        let location = Location::new(&SourceFile::new(path, ""), 0..0);
+        let warning = Diagnostic::warning(Code::NoConfiguration, message)
+            .at(location, "")
+            .help("remove the lock file unless something else puts a configuration beside it");
+        Ok(Requirements { is_incomplete: true, warnings: vec![warning], ..Requirements::default() })
     }
 }

@@ -28,6 +28,7 @@ mod policy;
 mod private;
 mod repository;
 mod runs;
+mod terragrunt;
 mod upgrade;
 mod upgrade_many;
 mod verify;

@@ -5,7 +5,9 @@ use provlock::diagnostic::Result;
 use provlock::provider_spec::ProviderSpec;
 use provlock::workspace::{LockOptions, Locked};
 
-use super::messages::{errors, first_failure, show_configurations, show_dialects, without_repetition};
+use super::messages::{
+    errors, first_failure, show_configurations, show_dialects, show_stale_caches, without_repetition,
+};
 use super::outcome::Outcome;
 use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs};
 use crate::cli::environment::environment;
@@ -90,6 +92,7 @@ fn show(results: &[Result<Locked<'_>>], arguments: &LockArgs, ui: &Ui) {
     if locked.iter().any(|locked| locked.member.has_default_platform && Report(locked).has_written_for_one_platform()) {
         ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
     }
+    show_stale_caches(locked.iter().copied(), ui);
     if ui.is_json() {
         ui.print(&json::lock(&locked, &warnings, &errors, &ui.invocation));
     } else if arguments.dry_run {

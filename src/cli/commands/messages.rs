@@ -4,8 +4,9 @@ use std::collections::HashSet;
 
 use provlock::diagnostic::{Diagnostic, Result};
 use provlock::source::from_config::Connections;
-use provlock::workspace::{Member, Workspace, Workspaces};
+use provlock::workspace::{Locked, Member, Workspace, Workspaces};
 
+use crate::cli::render::style::enumerate;
 use crate::cli::render::verify::reason;
 use crate::cli::ui::Ui;
 
@@ -27,6 +28,19 @@ pub(super) fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagn
     )]
     let mut seen = HashSet::new();
     diagnostics.filter(|diagnostic| seen.insert(*diagnostic)).cloned().collect()
+}
+
+/// Says where Terragrunt would use an older lock file than one that was written.
+pub(super) fn show_stale_caches<'a>(locked: impl Iterator<Item = &'a Locked<'a>>, ui: &Ui) {
+    let written = locked.filter(|locked| locked.changed && locked.written);
+    let caches: Vec<_> = written.filter_map(|locked| locked.member.workspace.stale_cache()).collect();
+    let caches: Vec<_> = caches.iter().map(|cache| cache.display().to_string()).collect();
+    if !caches.is_empty() {
+        let caches = enumerate(&caches);
+        ui.status(&format!(
+            "Terragrunt would go on with the older lock file in {caches}: delete that, or run it with --source-update"
+        ));
+    }
 }
 
 /// Shows which dialect each root module has, and why.

@@ -7,7 +7,9 @@ use provlock::provider_spec::ProviderSpec;
 use provlock::requirements::rewrite::{self, FileRewrite};
 use provlock::workspace::{LockOptions, Locked, Member, UpgradeOptions, Workspace, Workspaces};
 
-use super::messages::{errors, first_failure, show_configurations, show_dialects, without_repetition};
+use super::messages::{
+    errors, first_failure, show_configurations, show_dialects, show_stale_caches, without_repetition,
+};
 use super::outcome::Outcome;
 use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs};
 use crate::cli::environment::environment;
@@ -151,6 +153,7 @@ fn tell(plans: &[Result<UpgradePlan>], results: &[Result<Locked<'_>>], arguments
     if let Some(hint) = table::held_back(&carried_out, is_recursive) {
         ui.status(&hint);
     }
+    show_stale_caches(upgraded.iter().map(|(locked, _)| *locked), ui);
     if ui.is_json() {
         ui.print(&json::upgrade(&upgraded, &warnings, &errors, &ui.invocation));
     }

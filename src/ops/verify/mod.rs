@@ -38,6 +38,7 @@ pub const CODES: &[Code] = &[
     Code::ConstraintsDiffer,
     Code::NoHashes,
     Code::ModuleNotInstalled,
+    Code::RequirementsNotKnown,
     Code::NoConfiguration,
     Code::PlatformMissing,
     Code::PlatformNotKnown,

@@ -71,3 +71,13 @@ fn what_a_missing_module_holds_is_not_known() {
     assert_eq!(short(&requirements), [("hashicorp/null".to_owned(), "~> 3.0".to_owned())]);
     assert!(requirements.is_incomplete);
 }
+
+#[test]
+fn files_that_may_not_be_all_are_enough_however_few() {
+    let directory = directory(&[("live/unit.hcl", ""), ("modules/main/readme.md", "")]);
+    let none = RootFiles { generated: BTreeMap::new(), ..root(directory.path(), &[]) };
+    let [error] = &read_root(&none).unwrap_err()[..] else { panic!() };
+    assert_eq!(error.code, crate::diagnostic::Code::NoConfiguration);
+    let requirements = read_root(&RootFiles { is_partial: true, ..none }).unwrap();
+    assert!(requirements.is_incomplete && requirements.providers.is_empty());
+}

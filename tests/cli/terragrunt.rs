@@ -1,0 +1,389 @@
+//! Root modules that Terragrunt puts together, and lock files without a configuration beside them.
+
+use super::json_output::validated;
+use super::lock::{entry, lock_file, requires};
+use super::repository::Repository;
+use provlock_test::environment::Output;
+use provlock_test::publish::Published;
+use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str};
+
+const LOCK_ALL: [&str; 4] = ["lock", "-p", "linux_amd64", "-r"];
+
+/// A `terragrunt.hcl` that includes `root.hcl` and runs a module.
+fn unit(source: &str) -> String {
+    let include = "include \"root\" {\n  path = find_in_parent_folders(\"root.hcl\")\n}\n";
+    format!("{include}terraform {{\n  source = {source:?}\n}}\n")
+}
+
+/// A block that generates a file.
+fn generate(name: &str, contents: &str) -> String {
+    format!(
+        "generate \"{name}\" {{\n  path      = \"{name}.tf\"\n  if_exists = \"overwrite\"\n  contents  = <<-EOT\n{contents}EOT\n}}\n"
+    )
+}
+
+/// What is found in all root modules, each as `file: code: message`.
+fn found(output: &Output) -> Vec<String> {
+    let report = validated(&output.stdout);
+    assert!(report["errors"].as_array().unwrap().is_empty(), "{output}");
+    let text = |finding: &serde_json::Value, key: &str| finding[key].as_str().unwrap_or("-").replace('\\', "/");
+    let findings = report["roots"].as_array().unwrap().iter().flat_map(|root| root["findings"].as_array().unwrap());
+    findings
+        .map(|finding| format!("{}: {}: {}", text(finding, "file"), text(finding, "code"), text(finding, "message")))
+        .collect()
+}
+
+fn verify(environment: &TestEnvironment) -> Vec<String> {
+    found(&environment.provlock(["verify", "-r", "--json"]))
+}
+
+/// Providers that a registry has.
+struct Providers {
+    registry: Registry,
+    null: Published,
+    random: Published,
+    tls: Published,
+}
+
+impl Providers {
+    fn publish() -> Self {
+        let registry = Registry::start();
+        let publish = |name, version| registry.publish(name, version).platforms(["linux_amd64"]).done();
+        let null = publish("hashicorp/null", "3.2.4");
+        let (random, tls) = (publish("hashicorp/random", "3.7.2"), publish("hashicorp/tls", "4.1.0"));
+        Self { registry, null, random, tls }
+    }
+
+    fn lock_file(entries: &[(&Published, &str)]) -> String {
+        let text = |(published, constraints): &(&Published, &str)| {
+            entry(published, constraints, &[published.hashes(&["linux_amd64"]), published.all_zh()].concat())
+        };
+        lock_file(&entries.iter().map(text).collect::<Vec<_>>())
+    }
+}
+
+#[test]
+fn a_lock_file_without_a_configuration_is_checked_by_itself() {
+    let providers = Providers::publish();
+    let environment = TestEnvironment::with_registry(&providers.registry);
+    let good = Providers::lock_file(&[(&providers.null, "~> 3.0")]);
+    environment.write_lock_file(good.replace("zh:", "zh:0"));
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+warning[no-configuration]: there is no configuration beside .terraform.lock.hcl, so it was checked by itself
+ --> .terraform.lock.hcl:1:1
+  |
+1 |
+  | ^
+  |
+help: remove the lock file unless something else puts a configuration beside it
+
+error[malformed-hash]: the hash zh:[HASH] can match no package: it is not zh: and 64 lower-case hexadecimal digits
+ --> .terraform.lock.hcl:9:5
+  |
+9 |     "zh:[HASH]",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: remove the hash, then run: provlock lock
+
+error[malformed-hash]: the hash zh:[HASH] can match no package: it is not zh: and 64 lower-case hexadecimal digits
+  --> .terraform.lock.hcl:10:5
+   |
+10 |     "zh:[HASH]",
+   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+help: remove the hash, then run: provlock lock
+
+----- stderr -----
+2 errors and 1 warning in .terraform.lock.hcl
+"#]]);
+    environment.write_lock_file(good);
+    environment.provlock(["verify", "--online"]).assert_code(0);
+    environment.provlock(["lock"]).assert_code(2).assert_stderr_has("holds no configuration");
+}
+
+/// Units with local sources and a root include: each is the module, and what the included file generates.
+fn local_layout(environment: &TestEnvironment) {
+    let versions = generate("versions", &requires("hashicorp/random", "~> 3.0"));
+    environment.write("root.hcl", versions + &generate("provider", "provider \"random\" {}\n"));
+    environment.write("live/prod/app/terragrunt.hcl", unit("../../../modules//app"));
+    environment.write("live/prod/dns/terragrunt.hcl", unit("../../../modules//dns"));
+    environment.write("live/prod/dns/extra.tf", "resource \"tls_private_key\" \"a\" {}\n");
+    environment.write("modules/app/main.tf", "module \"name\" {\n  source = \"../name\"\n}\n");
+    environment.write("modules/name/main.tf", "resource \"null_resource\" \"a\" {}\n");
+    environment.write("modules/dns/main.tf", "resource \"null_resource\" \"a\" {}\n");
+}
+
+#[test]
+fn units_with_local_sources_are_locked_as_terragrunt_would_run_them() {
+    let providers = Providers::publish();
+    let Providers { null, random, tls, .. } = &providers;
+    let environment = TestEnvironment::with_registry(&providers.registry);
+    local_layout(&environment);
+    for unit in ["app", "dns"] {
+        environment.write(format!("live/prod/{unit}/.terraform.lock.hcl"), "");
+    }
+
+    environment.provlock(LOCK_ALL).matches(str![[r#"
+exit code: 0
+----- stderr -----
+live/prod/app:
+  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 2 providers for linux_amd64 (2 added)
+live/prod/dns:
+  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + hashicorp/tls      4.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 3 providers for linux_amd64 (3 added)
+Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
+"#]]);
+
+    let app = Providers::lock_file(&[(null, ""), (random, "~> 3.0")]);
+    let dns = Providers::lock_file(&[(null, ""), (random, "~> 3.0"), (tls, "")]);
+    assert_eq!(environment.read("live/prod/app/.terraform.lock.hcl"), app);
+    assert_eq!(environment.read("live/prod/dns/.terraform.lock.hcl"), dns);
+    assert_eq!(verify(&environment), Vec::<String>::new());
+}
+
+#[test]
+fn drift_of_units_is_found_where_it_can_be_mended() {
+    let providers = Providers::publish();
+    let Providers { null, random, tls, .. } = &providers;
+    let repository = Repository::new();
+    let environment = &repository.environment;
+    local_layout(environment);
+    let app = Providers::lock_file(&[(null, ""), (random, "~> 2.0"), (tls, "")]);
+    environment.write("live/prod/app/.terraform.lock.hcl", app);
+    environment.write("live/prod/dns/.terraform.lock.hcl", Providers::lock_file(&[(null, ""), (tls, "")]));
+    repository.git(["add", "."]);
+
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+warning[constraints-differ]: the recorded constraints of hashicorp/random are "~> 2.0", those of the configuration "~> 3.0"
+  --> live/prod/app/.terraform.lock.hcl:15:17
+   |
+15 |   constraints = "~> 2.0"
+   |                 ^^^^^^^^
+   |
+   = the locked version 3.7.2 meets the configuration's all the same
+help: provlock -C live/prod/app lock
+
+warning[provider-not-required]: hashicorp/tls is locked, but the configuration does not require it
+  --> live/prod/app/.terraform.lock.hcl:23:10
+   |
+23 | provider "registry.opentofu.org/hashicorp/tls" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+help: provlock -C live/prod/app lock --prune, unless state still holds objects of it
+
+error[provider-not-locked]: hashicorp/random is required, but not locked
+  --> root.hcl:1:1
+   |
+ 1 | generate "versions" {
+   | ^^^^^^^^ required here
+...
+15 | generate "provider" {
+   | -------- required here
+   |
+help: provlock -C live/prod/dns lock
+
+----- stderr -----
+1 error and 2 warnings in 2 of 2 root modules
+"#]]);
+
+    environment.command(["verify", "--allow", "provider-not-required"]).run_in("live/prod/dns").run().matches(str![[
+        r#"
+exit code: 1
+----- stdout -----
+error[provider-not-locked]: hashicorp/random is required, but not locked
+  --> ../../../root.hcl:1:1
+   |
+ 1 | generate "versions" {
+   | ^^^^^^^^ required here
+...
+15 | generate "provider" {
+   | -------- required here
+   |
+help: provlock lock
+
+----- stderr -----
+1 error in ../../../root.hcl
+"#
+    ]]);
+}
+
+#[test]
+fn what_is_not_known_is_said_once_and_judged_by_nobody() {
+    let providers = Providers::publish();
+    let Providers { null, random, .. } = &providers;
+    let environment = TestEnvironment::with_registry(&providers.registry);
+    local_layout(&environment);
+    let secret = format!("{}{}", "$", "{run_cmd(\"vault\", \"read\")}\n");
+    environment.write("root.hcl", generate("versions", &secret) + &generate("more", &secret));
+    let lock = Providers::lock_file(&[(random, "~> 2.0")]);
+    environment.write("live/prod/app/.terraform.lock.hcl", &lock);
+
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[provider-not-locked]: hashicorp/null is required, but not locked
+ --> modules/name/main.tf:1:10
+  |
+1 | resource "null_resource" "a" {}
+  |          ^^^^^^^^^^^^^^^ required here
+  |
+help: provlock -C live/prod/app lock
+
+warning[requirements-not-known]: what the unit in live/prod/app requires is not known in full
+  --> root.hcl:5:3
+   |
+ 5 | ${run_cmd("vault", "read")}
+   |   ^^^^^^^^^^^^^^^^^^^^^^^^ `run_cmd` is not evaluated
+...
+12 | ${run_cmd("vault", "read")}
+   |   ------------------------ `run_cmd` is not evaluated
+   |
+   = entries that nothing seems to require, and constraints that differ, are not reported
+help: terragrunt init -lockfile=readonly checks the whole
+
+----- stderr -----
+1 error and 1 warning in modules/name/main.tf and root.hcl
+"#]]);
+
+    environment.provlock(LOCK_ALL.into_iter().chain(["--prune"])).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[requirements-not-known]: what the unit in live/prod/app requires is not known in full
+  --> root.hcl:5:3
+   |
+ 5 | ${run_cmd("vault", "read")}
+   |   ^^^^^^^^^^^^^^^^^^^^^^^^ `run_cmd` is not evaluated
+...
+12 | ${run_cmd("vault", "read")}
+   |   ------------------------ `run_cmd` is not evaluated
+   |
+   = entries that nothing seems to require, and constraints that differ, are not reported
+help: terragrunt init -lockfile=readonly checks the whole
+warning[provider-not-required]: nothing is removed, since not all that the configuration requires is known
+live/prod/app:
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 2 providers for linux_amd64 (1 added, 1 unchanged)
+Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
+"#]]);
+    let locked = Providers::lock_file(&[(null, ""), (random, "~> 2.0")]);
+    assert_eq!(environment.read("live/prod/app/.terraform.lock.hcl"), locked);
+}
+
+#[test]
+fn a_remote_module_is_not_installed() {
+    let providers = Providers::publish();
+    let Providers { null, random, .. } = &providers;
+    let environment = TestEnvironment::with_registry(&providers.registry);
+    environment.write("root.hcl", generate("versions", &requires("hashicorp/random", "~> 3.0")));
+    environment.write("live/app/terragrunt.hcl", unit("git::https://example.com/modules.git//app?ref=v1"));
+    environment.write("live/app/.terraform.lock.hcl", Providers::lock_file(&[(null, "")]));
+
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+warning[module-not-installed]: the module of the unit in live/app is remote, and not installed
+ --> live/app/terragrunt.hcl:5:12
+  |
+5 |   source = "git::https://example.com/modules.git//app?ref=v1"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its source
+  |
+help: what it requires is not checked; terragrunt init -lockfile=readonly does that
+
+error[provider-not-locked]: hashicorp/random is required, but not locked
+ --> root.hcl:1:1
+  |
+1 | generate "versions" {
+  | ^^^^^^^^ required here
+  |
+help: provlock -C live/app lock
+
+----- stderr -----
+1 error and 1 warning in live/app/terragrunt.hcl and root.hcl
+"#]]);
+    environment.provlock(LOCK_ALL).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[module-not-installed]: the module of the unit in live/app is remote, and not installed
+ --> live/app/terragrunt.hcl:5:12
+  |
+5 |   source = "git::https://example.com/modules.git//app?ref=v1"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its source
+  |
+  = root module: live/app
+help: leave it out with --allow-missing-modules
+Locked 0 of 1 root module: 0 changed, 0 up to date; 1 failed
+"#]]);
+    environment.provlock(LOCK_ALL.into_iter().chain(["--allow-missing-modules"])).assert_code(0);
+    let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0")]);
+    assert_eq!(environment.read("live/app/.terraform.lock.hcl"), locked);
+}
+
+#[test]
+fn a_stack_has_its_units_where_they_are_generated() {
+    let providers = Providers::publish();
+    let Providers { null, tls, .. } = &providers;
+    let environment = TestEnvironment::new();
+    let stack =
+        "unit \"app\" {\n  source = \"../units/app\"\n  path   = \"app\"\n  values = {\n    module = \"app\"\n  }\n}\n";
+    environment.write("live/terragrunt.stack.hcl", stack);
+    environment.write("modules/app/main.tf", requires("hashicorp/null", "~> 3.0"));
+    let source = "terraform {\n  source = \"../../../modules//${values.module}\"\n}\n";
+    environment.write("units/app/terragrunt.hcl", source);
+    environment.write("live/.terragrunt-stack/app/terragrunt.hcl", source);
+    environment.write("live/.terragrunt-stack/app/terragrunt.values.hcl", "module = \"app\"\n");
+    let lock = Providers::lock_file(&[(null, "~> 3.0"), (tls, "")]);
+    environment.write("live/.terragrunt-stack/app/.terraform.lock.hcl", &lock);
+    environment.write("units/app/.terraform.lock.hcl", &lock);
+
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[provider-not-required]: hashicorp/tls is locked, but the configuration does not require it
+  --> live/.terragrunt-stack/app/.terraform.lock.hcl:14:10
+   |
+14 | provider "registry.opentofu.org/hashicorp/tls" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+   |
+help: provlock -C live/.terragrunt-stack/app lock --prune, unless state still holds objects of it
+
+warning[requirements-not-known]: what the unit in units/app requires is not known in full
+ |
+ = entries that nothing seems to require, and constraints that differ, are not reported
+ = `values` is known in generated units only
+help: terragrunt init -lockfile=readonly checks the whole
+
+----- stderr -----
+2 warnings in 2 of 2 root modules
+"#]]);
+}
+
+#[test]
+fn a_cache_that_hides_the_new_lock_file_is_named() {
+    let providers = Providers::publish();
+    let environment = TestEnvironment::with_registry(&providers.registry);
+    environment.write("terragrunt.hcl", "");
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write(".terragrunt-cache/a/b/main.tf", "");
+    environment.write_lock_file("");
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+Terragrunt would go on with the older lock file in .terragrunt-cache: delete that, or run it with --source-update
+"#]]);
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Up to date: 1 provider for linux_amd64
+"#]]);
+}
