@@ -60,8 +60,7 @@ pub mod net;
 mod once_map;
 pub mod ops;
 pub mod package;
-#[doc(hidden)]
-pub mod parallel;
+mod parallel;
 pub mod platform;
 pub mod provider_pattern;
 pub mod provider_spec;

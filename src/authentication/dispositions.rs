@@ -7,7 +7,7 @@ use crate::hash::Hash;
 
 /// One thing that is known of a hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HashDisposition {
+pub(crate) enum HashDisposition {
     /// It was computed from the package.
     Computed,
     /// SHA256SUMS, whose signature was verified or skipped, lists it for the package.
@@ -65,7 +65,7 @@ impl HashDispositions {
     }
 
     /// Adds one thing that is known of each of these hashes.
-    pub fn add(&mut self, disposition: HashDisposition, hashes: impl IntoIterator<Item = Hash>) {
+    pub(crate) fn add(&mut self, disposition: HashDisposition, hashes: impl IntoIterator<Item = Hash>) {
         self.extend(hashes.into_iter().map(|hash| (hash, disposition)));
     }
 
@@ -80,7 +80,7 @@ impl HashDispositions {
     }
 
     /// Whether an entry that holds the hash is about this release, whether or not the hash may be recorded.
-    pub fn confirms(&self, hash: &Hash) -> bool {
+    pub(crate) fn confirms(&self, hash: &Hash) -> bool {
         self.0.get(hash).is_some_and(|known| known.is_any_of(Known::CONFIRMED))
     }
 
@@ -90,7 +90,7 @@ impl HashDispositions {
     }
 
     /// Whether the hash was computed from the package, not only reported.
-    pub fn is_computed(&self, hash: &Hash) -> bool {
+    pub(crate) fn is_computed(&self, hash: &Hash) -> bool {
         self.0.get(hash).is_some_and(|known| known.is_any_of(HashDisposition::Computed.bit()))
     }
 }

@@ -8,16 +8,17 @@
 //! - [`packages`]: the hashes that the OpenTofu registry reports for all platforms.
 //! - [`dispositions`]: what is known of each hash, whether it may be recorded, and whether it confirms an entry.
 
-pub mod dispositions;
-pub mod packages;
-pub mod sha256sums;
-pub mod signature;
+mod dispositions;
+pub(crate) mod packages;
+mod sha256sums;
+mod signature;
 
 use std::fmt;
 use std::time::SystemTime;
 
-pub use dispositions::{HashDisposition, HashDispositions};
-pub use packages::PackageReport;
+pub(crate) use dispositions::HashDisposition;
+pub use dispositions::HashDispositions;
+pub(crate) use packages::PackageReport;
 pub use sha256sums::{Sha256Sums, SumsError};
 pub use signature::{Expired, SignatureError, SignaturePolicy, SigningKey, VerifiedSignature};
 
@@ -56,7 +57,7 @@ pub struct AuthenticationPolicy {
 
 impl AuthenticationPolicy {
     /// Whether a registry that reports no signing key is taken at its word.
-    pub fn allows_missing_keys(self) -> bool {
+    pub(crate) fn allows_missing_keys(self) -> bool {
         self.dialect == Dialect::Tofu && self.default_host && !self.enforce_validation
     }
 }
@@ -66,7 +67,7 @@ impl AuthenticationPolicy {
 ///
 /// # Errors
 /// No key was reported where one is needed, or no reported key made an acceptable signature.
-pub fn authenticate_sums(
+pub(crate) fn authenticate_sums(
     sums: &[u8],
     signature: &[u8],
     keys: &[SigningKey],

@@ -7,7 +7,7 @@ use crate::platform::Platform;
 
 /// What the registry reports about one platform's package.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PackageReport {
+pub(crate) struct PackageReport {
     /// Its hashes, of any scheme.
     pub hashes: Vec<Hash>,
     /// The size of the zip archive in bytes.

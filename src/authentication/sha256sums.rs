@@ -63,19 +63,14 @@ impl Sha256Sums {
         sums
     }
 
-    /// Whether a line is not `sum name`.
-    pub fn is_malformed(&self) -> bool {
-        self.malformed
-    }
-
     /// The lines with a sum, as file name and sum, in the order of the file.
     pub fn lines(&self) -> impl Iterator<Item = (&str, [u8; 32])> {
         self.lines.iter().filter_map(|line| Some((line.filename.as_str(), line.sum?)))
     }
 
-    /// The sum of a file: that of the first line which names it, even if that line's sum is invalid.
-    pub fn sum_of(&self, filename: &str) -> Option<[u8; 32]> {
-        self.lines.iter().find(|line| line.filename == filename)?.sum
+    /// The line of a file: the first which names it, even if that line's sum is invalid.
+    fn line(&self, filename: &str) -> Option<&SumLine> {
+        self.lines.iter().find(|line| line.filename == filename)
     }
 
     /// The `zh:` of every package of the release.
@@ -85,7 +80,7 @@ impl Sha256Sums {
 
     /// What the file says of every `zh:` in it. If any line is malformed, only that there are such packages. Only for a file
     /// that was authenticated.
-    pub fn dispositions(&self) -> impl Iterator<Item = (Hash, HashDisposition)> {
+    pub(crate) fn dispositions(&self) -> impl Iterator<Item = (Hash, HashDisposition)> {
         self.lines().filter_map(|(name, sum)| {
             let disposition = match (is_archive(name), self.malformed) {
                 (true, false) => HashDisposition::ListedForRelease,
@@ -101,7 +96,7 @@ impl Sha256Sums {
     ///
     /// # Errors
     /// [`SumsError::InvalidShasum`].
-    pub fn advertised(shasum: &str) -> Result<[u8; 32], SumsError> {
+    pub(crate) fn advertised(shasum: &str) -> Result<[u8; 32], SumsError> {
         decode_sum(shasum.as_bytes()).ok_or_else(|| SumsError::InvalidShasum(shasum.to_owned()))
     }
 
@@ -110,9 +105,9 @@ impl Sha256Sums {
     ///
     /// # Errors
     /// One of the two sums is missing or invalid, or they differ.
-    pub fn confirm(&self, filename: &str, shasum: &str) -> Result<[u8; 32], SumsError> {
+    pub(crate) fn confirm(&self, filename: &str, shasum: &str) -> Result<[u8; 32], SumsError> {
         let reported = Self::advertised(shasum)?;
-        let Some(line) = self.lines.iter().find(|line| line.filename == filename) else {
+        let Some(line) = self.line(filename) else {
             return Err(SumsError::Missing(filename.to_owned()));
         };
         match line.sum {
@@ -145,6 +140,11 @@ fn decode_sum(digits: &[u8]) -> Option<[u8; 32]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The sum that counts for a file.
+    fn sum_of(sums: &Sha256Sums, filename: &str) -> Option<[u8; 32]> {
+        sums.line(filename)?.sum
+    }
     use crate::authentication::HashDispositions;
 
     fn sum(last: u8) -> ([u8; 32], String) {
@@ -174,9 +174,9 @@ mod tests {
             format!("{}  a.zip\n", hex.to_uppercase()),
         ] {
             let sums = parse(&text);
-            assert_eq!(sums.sum_of("a.zip"), Some(bytes), "{text:?}");
+            assert_eq!(sum_of(&sums, "a.zip"), Some(bytes), "{text:?}");
             assert_eq!(recordable(&sums), [Hash::zh(&bytes)], "{text:?}");
-            assert!(!sums.is_malformed(), "{text:?}");
+            assert!(!sums.malformed, "{text:?}");
         }
     }
 
@@ -184,7 +184,7 @@ mod tests {
     fn the_binary_marker_is_part_of_the_name() {
         let (bytes, hex) = sum(7);
         let sums = parse(&format!("{hex} *a.zip\n"));
-        assert_eq!(sums.sum_of("a.zip"), None);
+        assert_eq!(sum_of(&sums, "a.zip"), None);
         assert_eq!(sums.lines().collect::<Vec<_>>(), [("*a.zip", bytes)]);
         assert_eq!(recordable(&sums).len(), 1);
     }
@@ -194,7 +194,7 @@ mod tests {
         let (bytes, hex) = sum(7);
         for junk in ["# a comment", "justoneword", &hex, &format!("{hex}0  b.zip"), &format!("g{}  b.zip", &hex[1..])] {
             let sums = parse(&format!("{junk}\n{hex}  a.zip\n"));
-            assert!(sums.is_malformed(), "{junk:?}");
+            assert!(sums.malformed, "{junk:?}");
             assert!(recordable(&sums).is_empty(), "{junk:?}");
             assert_eq!(sums.confirm("a.zip", &hex), Ok(bytes), "{junk:?}");
         }
@@ -204,10 +204,10 @@ mod tests {
     fn the_first_of_several_lines_counts() {
         let ((first, first_hex), (_, second_hex)) = (sum(1), sum(2));
         let sums = parse(&format!("{first_hex}  a.zip\n{second_hex}  a.zip\n"));
-        assert_eq!(sums.sum_of("a.zip"), Some(first));
+        assert_eq!(sum_of(&sums, "a.zip"), Some(first));
         assert!(matches!(sums.confirm("a.zip", &second_hex), Err(SumsError::Differs { .. })));
         let sums = parse(&format!("zzz  a.zip\n{second_hex}  a.zip\n"));
-        assert_eq!(sums.sum_of("a.zip"), None);
+        assert_eq!(sum_of(&sums, "a.zip"), None);
         assert_eq!(sums.confirm("a.zip", &second_hex), Err(SumsError::Invalid("a.zip".into())));
     }
 
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn bytes_that_are_no_text_do_no_harm() {
         let sums = Sha256Sums::parse(b"\xff\xfe  \x80\n\0\0\0");
-        assert!(sums.is_malformed());
+        assert!(sums.malformed);
         assert!(recordable(&sums).is_empty());
         assert_eq!(recordable(&Sha256Sums::parse(b"")), []);
     }

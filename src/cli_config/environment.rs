@@ -33,7 +33,7 @@ impl Environment {
     }
 
     /// How long a helper program may take: `PROVLOCK_HELPER_TIMEOUT`, in seconds, else 30 seconds.
-    pub fn helper_time_limit(&self) -> Duration {
+    pub(crate) fn helper_time_limit(&self) -> Duration {
         let seconds = self.variable("PROVLOCK_HELPER_TIMEOUT").and_then(|value| value.trim().parse().ok());
         seconds.filter(|seconds| *seconds > 0).map_or(HELPER_TIME_LIMIT, Duration::from_secs)
     }
@@ -86,7 +86,7 @@ impl Environment {
     /// The directories that serve as filesystem mirrors without being configured, whether or not they exist.
     ///
     /// Both programs put them before the registry when there is no `provider_installation` block.
-    pub fn implied_mirror_directories(&self, dialect: Dialect) -> Vec<PathBuf> {
+    pub(crate) fn implied_mirror_directories(&self, dialect: Dialect) -> Vec<PathBuf> {
         let mut directories = vec![self.current_directory.join("terraform.d/plugins")];
         directories.extend(self.directory(dialect, "XDG_DATA_HOME").map(|data| data.join("plugins")));
         directories.extend(self.system_data_directories().into_iter().map(|directory| directory.join("plugins")));

@@ -12,7 +12,7 @@ impl CliConfig {
     /// The settings that `TF_REGISTRY_DISCOVERY_RETRY`, `TF_PROVIDER_DOWNLOAD_RETRY` and `TF_REGISTRY_CLIENT_TIMEOUT` (in
     /// seconds) give, or else the `registry_protocols` block. A value that is not a number does not count, as in OpenTofu
     /// (<https://opentofu.org/docs/cli/config/environment-variables/>).
-    pub fn net_settings(&self, environment: &Environment) -> NetSettings {
+    pub(crate) fn net_settings(&self, environment: &Environment) -> NetSettings {
         let number = |name| environment.variable(name).and_then(|value| value.trim().parse::<u32>().ok());
         let seconds = number("TF_REGISTRY_CLIENT_TIMEOUT").filter(|seconds| *seconds > 0);
         let timeout = seconds.map(|seconds| Duration::from_secs(seconds.into()));

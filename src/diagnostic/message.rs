@@ -89,7 +89,7 @@ impl Diagnostic {
     }
 
     /// Whether another diagnostic differs at most in its places.
-    pub fn says_the_same(&self, other: &Self) -> bool {
+    pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         let words = |d: &Self| (d.severity, d.code, d.message.clone(), d.notes.clone(), d.help.clone());
         words(self) == words(other)
     }

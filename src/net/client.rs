@@ -82,7 +82,7 @@ impl Client {
 
     /// The same client with another number of retries for downloads (`download_retry_count` of an installation method).
     #[must_use]
-    pub fn with_download_retries(&self, retries: u32) -> Self {
+    pub(crate) fn with_download_retries(&self, retries: u32) -> Self {
         Self { shared: Arc::clone(&self.shared), download_retries: retries }
     }
 
@@ -109,7 +109,7 @@ impl Client {
     }
 
     /// Fetches a JSON document, as [`Client::get`] does, and says where it came from.
-    pub fn get_json<T: DeserializeOwned>(
+    pub(crate) fn get_json<T: DeserializeOwned>(
         &self,
         url: &Url,
         credentials_of: Option<&Hostname>,

@@ -77,7 +77,7 @@ impl RequestErrorKind {
 impl RequestError {
     /// The error for the user, with what to do next. `what` says what was wanted, for example
     /// "hashicorp/aws 5.0.0 for `linux_amd64`".
-    pub fn into_diagnostic(self, what: &str) -> Diagnostics {
+    pub(crate) fn into_diagnostic(self, what: &str) -> Diagnostics {
         if let RequestErrorKind::Credentials(diagnostics) = self.kind {
             return diagnostics.map(|diagnostic| diagnostic.note(format!("needed for {what}")));
         }

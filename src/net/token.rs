@@ -17,7 +17,7 @@ impl Token {
     }
 
     /// The secret itself: for the request or the program that it is meant for, and nothing else.
-    pub fn reveal(&self) -> &str {
+    pub(crate) fn reveal(&self) -> &str {
         &self.0
     }
 

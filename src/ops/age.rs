@@ -16,7 +16,7 @@ const INCOMPLETE_HELP: &str = "run the command once without --offline, with the 
 
 /// How old a version must be to be chosen.
 #[derive(Clone, Copy)]
-pub struct MinimumAge<'a> {
+pub(crate) struct MinimumAge<'a> {
     /// The age.
     pub age: Duration,
     /// The time at which the age is measured.

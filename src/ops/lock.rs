@@ -21,7 +21,7 @@ use crate::version::Version;
 
 /// What is to be locked, and how.
 #[derive(Clone, Copy)]
-pub struct LockRequest<'a> {
+pub(crate) struct LockRequest<'a> {
     /// What the configuration requires.
     pub requirements: &'a Requirements,
     /// The lock file as it is.
@@ -50,7 +50,7 @@ pub struct LockRequest<'a> {
 
 impl<'a> LockRequest<'a> {
     /// The providers that get their first version: those that have no entry, and no predecessor to take a version over from.
-    pub fn new_providers(&self) -> Vec<&'a ProviderAddress> {
+    pub(crate) fn new_providers(&self) -> Vec<&'a ProviderAddress> {
         let (old, _) = carry_over(self);
         let required = self.requirements.providers.keys();
         let wanted = required.filter(|address| self.only.is_empty() || self.only.contains(address));

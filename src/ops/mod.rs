@@ -9,8 +9,12 @@ mod shared_constraints;
 mod upgrade;
 pub mod verify;
 
-pub use age::{MinimumAge, Reason};
-pub use lock::{LockOutcome, LockRequest, ProviderReport};
-pub use schedule::{lock, lock_all};
-pub use shared_constraints::{ConstraintConflict, agree};
-pub use upgrade::{PlannedUpgrade, UpgradePlan, UpgradeRequest, plan_upgrades};
+pub use age::Reason;
+pub use lock::{LockOutcome, ProviderReport};
+pub use upgrade::{PlannedUpgrade, UpgradePlan};
+
+pub(crate) use age::MinimumAge;
+pub(crate) use lock::LockRequest;
+pub(crate) use schedule::{lock, lock_all};
+pub(crate) use shared_constraints::{ConstraintConflict, agree};
+pub(crate) use upgrade::{UpgradeRequest, plan_upgrades};

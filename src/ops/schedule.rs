@@ -25,14 +25,14 @@ use crate::source::{self, Fetched, ProgressSink, Source};
 use crate::version::Version;
 
 /// Computes the lock file that meets the configuration. Nothing is written; all errors are collected.
-pub fn lock(request: &LockRequest<'_>, source: &Source, progress: ProgressSink<'_>) -> Result<LockOutcome> {
+pub(crate) fn lock(request: &LockRequest<'_>, source: &Source, progress: ProgressSink<'_>) -> Result<LockOutcome> {
     lock_all(std::slice::from_ref(request), source, progress, |_, outcome| Ok(outcome)).remove(0)
 }
 
 /// Computes the lock files of many root modules, and applies `conclude` to each, with its index, as soon as it is complete, on
 /// several threads. The results come in the order of the requests. One that fails does not stop the others; what only it
 /// needs is not fetched any more.
-pub fn lock_all<T: Send + Sync>(
+pub(crate) fn lock_all<T: Send + Sync>(
     requests: &[LockRequest<'_>],
     source: &Source,
     progress: ProgressSink<'_>,

@@ -15,7 +15,7 @@ use crate::requirements::rewrite::ConstraintEdit;
 use crate::version::Version;
 
 /// A constraint that cannot be rewritten for all root modules that share it.
-pub struct ConstraintConflict {
+pub(crate) struct ConstraintConflict {
     /// The root modules that read it, as indices of what was given.
     pub roots: Vec<usize>,
     /// What to tell the user.
@@ -47,7 +47,7 @@ struct Reading {
 
 /// Makes the plans of root modules, each with the module's path, agree on the constraints that they share. What is
 /// returned must not be carried out.
-pub fn agree(plans: &mut [(&Path, &mut UpgradePlan)]) -> Vec<ConstraintConflict> {
+pub(crate) fn agree(plans: &mut [(&Path, &mut UpgradePlan)]) -> Vec<ConstraintConflict> {
     let mut paths = CanonicalPaths::default();
     let wanted = wanted(plans, &mut paths);
     if wanted.is_empty() {

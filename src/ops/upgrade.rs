@@ -22,7 +22,7 @@ use crate::version::Version;
 
 /// What is to be upgraded, and how far.
 #[derive(Clone, Copy)]
-pub struct UpgradeRequest<'a> {
+pub(crate) struct UpgradeRequest<'a> {
     /// The lock file and the configuration. Its versions are those that the user names; they are chosen as they are.
     pub lock: LockRequest<'a>,
     /// Whether prereleases count as the newest version. One is chosen only where a constraint names exactly it, because
@@ -97,7 +97,7 @@ impl UpgradePlan {
     }
 
     /// The request that carries the plan out, made from the one that it was asked for.
-    pub fn lock_request<'a>(&'a self, request: LockRequest<'a>) -> LockRequest<'a> {
+    pub(crate) fn lock_request<'a>(&'a self, request: LockRequest<'a>) -> LockRequest<'a> {
         LockRequest { requirements: &self.requirements, versions: &self.versions, ..request }
     }
 
@@ -126,7 +126,7 @@ impl UpgradePlan {
 
 /// Looks at every provider that is to be upgraded in many root modules; each version list is asked for once. All errors of
 /// a root are collected, and do not stop the others.
-pub fn plan_upgrades(requests: &[UpgradeRequest<'_>], source: &Source) -> Vec<Result<UpgradePlan>> {
+pub(crate) fn plan_upgrades(requests: &[UpgradeRequest<'_>], source: &Source) -> Vec<Result<UpgradePlan>> {
     let old: Vec<_> = requests.iter().map(|request| lock::carry_over(&request.lock)).collect();
     let (to_upgrade, overridden) = lock::candidates_of(requests.iter().map(|request| &request.lock).zip(&old), source);
     let addresses = to_upgrade.iter().flatten().flatten().map(|candidate| Ahead::Versions(candidate.address));

@@ -31,7 +31,7 @@ impl PackageDigest {
     }
 
     /// Whether the files of the package are among those that a lock file has the hashes of.
-    pub fn is_recorded_in(&self, recorded: &BTreeSet<Hash>) -> bool {
+    pub(crate) fn is_recorded_in(&self, recorded: &BTreeSet<Hash>) -> bool {
         recorded.contains(&self.h1) || recorded.contains(&self.h1_with_directories)
     }
 }

@@ -58,7 +58,7 @@ impl HashCache {
     }
 
     /// What is known of a provider's package.
-    pub fn lookup(&self, package: &PackageId) -> Option<PackageDigest> {
+    pub(crate) fn lookup(&self, package: &PackageId) -> Option<PackageDigest> {
         let (found, digest) = read(&self.path_by_provider(package))?;
         (found == *package).then_some(digest)
     }
@@ -71,7 +71,7 @@ impl HashCache {
     }
 
     /// Everything that is known of the packages of one of a provider's versions, in no order.
-    pub fn packages_of(&self, provider: &ProviderAddress, version: &Version) -> Vec<(PackageId, PackageDigest)> {
+    pub(crate) fn packages_of(&self, provider: &ProviderAddress, version: &Version) -> Vec<(PackageId, PackageDigest)> {
         let files = entries(&self.folder_of(provider).join(storage::file_name(&version.to_string())));
         let is_asked_for =
             |(package, _): &(PackageId, PackageDigest)| package.address == *provider && package.version == *version;
@@ -79,12 +79,12 @@ impl HashCache {
     }
 
     /// Remembers which package is a provider's, if that is possible: one that a verified SHA256SUMS lists.
-    pub fn put_by_provider(&self, package: &PackageId, digest: &PackageDigest) {
+    pub(crate) fn put_by_provider(&self, package: &PackageId, digest: &PackageDigest) {
         write(&self.path_by_provider(package), package, digest);
     }
 
     /// Remembers a package by its hash alone, if that is possible.
-    pub fn put_by_zh(&self, package: &PackageId, digest: &PackageDigest) {
+    pub(crate) fn put_by_zh(&self, package: &PackageId, digest: &PackageDigest) {
         if let Some(path) = self.path_by_zh(&digest.zh) {
             write(&path, package, digest);
         }

@@ -6,7 +6,7 @@
 //! is compared with the central directory at the end. An archive for which that cannot be done is read a second time
 //! through its central directory, which alone decides. Its first 128 KiB are kept in memory, so an archive that shows
 //! early that it is odd, or is small, goes into an unnamed temporary file without being fetched again; else the caller is
-//! told ([`PackageError::NotStreamable`]) and fetches it again ([`hash_zip_with`]). A refusal is the same either way.
+//! told ([`PackageError::NotStreamable`]) and fetches it again ([`hash_zip_spooled`]). A refusal is the same either way.
 //!
 //! Which archives are accepted follows OpenTofu: Go's `archive/zip` reads them, and they are hashed as extracted.
 
@@ -34,7 +34,7 @@ pub use error::{EntryProblem, PackageError, Refusal};
 pub use hash_cache::HashCache;
 pub use id::PackageId;
 pub use limits::Limits;
-pub use unpacked::hash_directory;
+pub(crate) use unpacked::hash_directory;
 
 use crate::hash::Hash;
 use seeking::Hashes;
@@ -56,24 +56,8 @@ pub fn hash_zip(reader: impl Read, provider_type: &str, limits: &Limits) -> Resu
     }
 }
 
-/// Hashes the zip archive that `open` yields. `open` is called a second time if the archive cannot be hashed in one
-/// pass, which happens with odd archives only.
-///
-/// # Errors
-/// Those of `open`, and all of [`PackageError`] but [`PackageError::NotStreamable`].
-pub fn hash_zip_with<R: Read, E: From<PackageError>>(
-    mut open: impl FnMut() -> Result<R, E>,
-    provider_type: &str,
-    limits: &Limits,
-) -> Result<PackageDigest, E> {
-    match hash_zip(open()?, provider_type, limits) {
-        Err(PackageError::NotStreamable(_)) => Ok(hash_zip_spooled(open()?, provider_type, limits)?),
-        result => Ok(result?),
-    }
-}
-
 /// Hashes the zip archive that `reader` yields by way of an unnamed temporary file.
-pub fn hash_zip_spooled(
+pub(crate) fn hash_zip_spooled(
     reader: impl Read,
     provider_type: &str,
     limits: &Limits,

@@ -28,4 +28,5 @@ pub use module::Module;
 pub use module_cache::ModuleCache;
 pub use requirement::{Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
 pub use root::{RootFiles, RootModule};
-pub use tree::{Options, read, read_with_cache};
+pub(crate) use tree::read_with_cache;
+pub use tree::{Options, read};

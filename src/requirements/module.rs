@@ -153,17 +153,17 @@ impl Module {
     }
 
     /// Whether all of the directory's files are for the other dialect.
-    pub fn is_foreign(&self) -> bool {
+    pub(crate) fn is_foreign(&self) -> bool {
         self.empty && self.foreign
     }
 
     /// Whether the module has a `backend`, `cloud` or `provider` block, which make it a root module.
-    pub fn has_root_blocks(&self) -> bool {
+    pub(crate) fn has_root_blocks(&self) -> bool {
         self.root_blocks
     }
 
     /// The directories of the modules that are called from this one by a local path.
-    pub fn local_calls(&self) -> impl Iterator<Item = PathBuf> {
+    pub(crate) fn local_calls(&self) -> impl Iterator<Item = PathBuf> {
         self.calls.iter().filter_map(|call| match &call.source {
             CallSource::Constant(source) if is_local(source) => Some(local::directory(&self.directory, source)),
             _ => None,

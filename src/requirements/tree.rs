@@ -54,7 +54,7 @@ pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
 ///
 /// # Errors
 /// Those of [`read`].
-pub fn read_with_cache(root: RootModule<'_>, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
+pub(crate) fn read_with_cache(root: RootModule<'_>, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
     let mut walk = Walk::new(root.directory(), options, cache);
     match root {
         RootModule::Directory(_) => walk.root(),

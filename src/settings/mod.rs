@@ -15,7 +15,7 @@ use crate::platform::{Platform, PlatformError};
 pub use policy::{Policy, TrustRule};
 
 /// Name of the settings file.
-pub const FILE_NAME: &str = "provlock.toml";
+pub(crate) const FILE_NAME: &str = "provlock.toml";
 
 /// What a project's settings file says; everything is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl FromIterator<Self> for PlatformSelection {
 }
 
 /// Reads a glob over paths, in which `*` stands for no `/`.
-pub fn parse_glob(text: &str) -> Result<Glob, globset::Error> {
+pub(crate) fn parse_glob(text: &str) -> Result<Glob, globset::Error> {
     GlobBuilder::new(text).literal_separator(true).build()
 }
 

@@ -38,7 +38,7 @@ pub struct TrustRule {
 
 impl Policy {
     /// Whether a provider's versions may be younger than `min_age`.
-    pub fn is_exempt_from_min_age(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
+    pub(crate) fn is_exempt_from_min_age(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
         self.min_age_exempt.iter().any(|provider| provider.resolve(dialect) == *address)
     }
 

@@ -39,7 +39,7 @@ impl AvailableVersions {
 
 impl AvailableVersion {
     /// Whether OpenTofu and Terraform speak one of its plugin protocols; a source that names none is believed.
-    pub fn is_supported(&self) -> bool {
+    pub(crate) fn is_supported(&self) -> bool {
         is_supported(&self.protocols)
     }
 

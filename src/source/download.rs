@@ -76,7 +76,7 @@ impl Downloader {
 
     /// The same downloader with another number of retries (`download_retry_count` of an installation method).
     #[must_use]
-    pub fn with_retries(&self, retries: u32) -> Self {
+    pub(crate) fn with_retries(&self, retries: u32) -> Self {
         Self { client: self.client.with_download_retries(retries), shared: Arc::clone(&self.shared) }
     }
 

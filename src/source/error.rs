@@ -193,13 +193,13 @@ impl SourceError {
     }
 
     /// Whether the source has no package for the platform, or does not know for which it has; another source may.
-    pub fn is_platform_missing(&self) -> bool {
+    pub(crate) fn is_platform_missing(&self) -> bool {
         matches!(self, Self::PlatformNotAvailable { .. } | Self::PlatformsNotListed { .. })
     }
 
     /// Whether the source answered, and the release is not one to be installed. Any other error says nothing of the
     /// release.
-    pub fn condemns_release(&self) -> bool {
+    pub(crate) fn condemns_release(&self) -> bool {
         matches!(self, Self::Signature { .. } | Self::NotAuthentic { .. } | Self::InvalidPackage { .. })
     }
 }

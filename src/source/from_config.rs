@@ -83,7 +83,7 @@ impl<'a> Connections<'a> {
     }
 
     /// When versions were published, as the services tell; none without services.
-    pub fn publication_dates(&self, dialect: Dialect) -> Result<Option<PublicationDates>> {
+    pub(crate) fn publication_dates(&self, dialect: Dialect) -> Result<Option<PublicationDates>> {
         let Some(services) = self.options.date_services.clone() else { return Ok(None) };
         Ok(Some(PublicationDates::new(self.connection(dialect)?.client.clone(), services)))
     }

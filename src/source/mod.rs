@@ -60,7 +60,7 @@ impl Source {
     }
 
     /// Several, the first with precedence. Providers with a development override are for none of them.
-    pub fn from_methods(methods: Vec<Method>, dev_overrides: BTreeMap<ProviderAddress, PathBuf>) -> Self {
+    pub(crate) fn from_methods(methods: Vec<Method>, dev_overrides: BTreeMap<ProviderAddress, PathBuf>) -> Self {
         Self { methods, dev_overrides, versions: OnceMap::default() }
     }
 
@@ -116,7 +116,7 @@ impl Source {
 
     /// Fetches what is signed about a version, where an earlier run has seen it. What goes wrong comes up in
     /// [`Source::package`].
-    pub fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
+    pub(crate) fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
         if let Some(registry) = self.only_method(address).and_then(Method::registry) {
             registry.prepare_release(address, version);
         }
@@ -124,7 +124,7 @@ impl Source {
 
     /// Fetches what the source says of a package, so that [`Source::package`] need not wait for it. What goes wrong comes up
     /// there.
-    pub fn prepare(&self, wanted: &PackageId) {
+    pub(crate) fn prepare(&self, wanted: &PackageId) {
         if let Some(method) = self.only_method(&wanted.address) {
             method.prepare(wanted);
         }
@@ -145,7 +145,7 @@ impl Source {
     }
 
     /// The directory that a provider under development is taken from; such a provider is not locked.
-    pub fn dev_override(&self, address: &ProviderAddress) -> Option<&Path> {
+    pub(crate) fn dev_override(&self, address: &ProviderAddress) -> Option<&Path> {
         self.dev_overrides.get(address).map(PathBuf::as_path)
     }
 

@@ -95,7 +95,7 @@ impl NetworkMirror {
     /// The same mirror, whose word is taken for hashes of packages that were not downloaded (`trust_all_hashes` of an
     /// installation method, which only OpenTofu has).
     #[must_use]
-    pub fn trusting_all_hashes(mut self) -> Self {
+    pub(crate) fn trusting_all_hashes(mut self) -> Self {
         self.trust_all_hashes = true;
         self
     }

@@ -28,11 +28,11 @@ use self::signed_message::{SignedMessage, Unreadable};
 use crate::dialect::Dialect;
 
 /// Most bytes of all armored keys together.
-pub const MOST_KEY_BYTES: usize = 1 << 20;
+pub(crate) const MOST_KEY_BYTES: usize = 1 << 20;
 /// Most bytes of a signature file.
-pub const MOST_SIGNATURE_BYTES: usize = 64 << 10;
+pub(crate) const MOST_SIGNATURE_BYTES: usize = 64 << 10;
 /// Most keys that are tried.
-pub const MOST_KEYS: usize = 64;
+pub(crate) const MOST_KEYS: usize = 64;
 /// Most self-signatures that are verified on all keys together.
 const MOST_SELF_SIGNATURES: usize = 512;
 
@@ -70,7 +70,7 @@ pub struct VerifiedSignature {
 /// # Errors
 /// No key made an acceptable signature. As in the reference programs a bad key or signature ends the search; only a key
 /// that did not issue the signature, or in the tofu dialect one that has expired, lets the next be tried.
-pub fn verify_detached(
+pub(crate) fn verify_detached(
     message: &[u8],
     signature: &[u8],
     keys: &[SigningKey],

@@ -68,13 +68,6 @@ impl Credentials {
         }
     }
 
-    /// Sets how long a helper may take; unless set, what the environment says.
-    #[must_use]
-    pub fn with_helper_time_limit(mut self, limit: Duration) -> Self {
-        self.helper_time_limit = limit;
-        self
-    }
-
     /// The token for a host; `None` if there is none.
     ///
     /// Fails when the helper fails, or when the token cannot be sent.

@@ -22,9 +22,9 @@ fn install(script: &str) -> Home {
 }
 
 fn failure(script: &str) -> String {
-    let home = install(script);
-    let credentials = home.credentials().with_helper_time_limit(Duration::from_millis(1500));
-    let error = credentials.token(&host("h.test")).unwrap_err();
+    let mut home = install(script);
+    home.set("PROVLOCK_HELPER_TIMEOUT", "2");
+    let error = home.credentials().token(&host("h.test")).unwrap_err();
     assert_eq!(error[0].code, Code::CredentialsHelper);
     assert!(error[0].message.contains("terraform-credentials-store"), "{error}");
     assert!(!format!("{error:?}").contains("s3cr3t"), "{error:?}");
@@ -55,9 +55,9 @@ fn get_prints_the_token_once_per_host_and_run() {
 
 #[test]
 fn the_longest_time_limit_is_one() {
-    let home = install("echo '{\"token\": \"s3cr3t\"}'");
-    let credentials = home.credentials().with_helper_time_limit(Duration::from_secs(u64::MAX));
-    assert_eq!(token_of(&credentials, "h.test").as_deref(), Some("s3cr3t"));
+    let mut home = install("echo '{\"token\": \"s3cr3t\"}'");
+    home.set("PROVLOCK_HELPER_TIMEOUT", &u64::MAX.to_string());
+    assert_eq!(token_of(&home.credentials(), "h.test").as_deref(), Some("s3cr3t"));
 }
 
 #[test]
@@ -119,10 +119,10 @@ fn what_is_no_credentials_object_is_refused() {
 
 #[test]
 fn a_helper_that_does_not_end_is_ended_with_its_children() {
-    let home = install("sleep 60 & echo $! >\"$dir/child\"; wait");
-    let credentials = home.credentials().with_helper_time_limit(Duration::from_millis(1500));
-    let error = credentials.token(&host("h.test")).unwrap_err();
-    assert!(error[0].message.contains("took more than 1.5 seconds"), "{error}");
+    let mut home = install("sleep 60 & echo $! >\"$dir/child\"; wait");
+    home.set("PROVLOCK_HELPER_TIMEOUT", "1");
+    let error = home.credentials().token(&host("h.test")).unwrap_err();
+    assert!(error[0].message.contains("took more than 1 second"), "{error}");
     let child = fs::read_to_string(home.path("child")).unwrap();
     let alive = || Command::new("kill").args(["-0", child.trim()]).output().unwrap().status.success();
     // A killed process is gone once its new parent has noticed.

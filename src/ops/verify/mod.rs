@@ -17,7 +17,8 @@ mod subject;
 use crate::diagnostic::Code;
 use crate::lockfile::{self, LockFile};
 
-pub use subject::{Online, Tracking, Verified, VerifyRequest};
+pub use subject::Tracking;
+pub(crate) use subject::{Online, Verified, VerifyRequest};
 
 use subject::Subject;
 
@@ -61,7 +62,7 @@ pub const CODES: &[Code] = &[
 ];
 
 /// Verifies the lock file of one root module. Nothing is written, and nothing is asked but `request.online`.
-pub fn verify(request: &VerifyRequest<'_>) -> Verified {
+pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     let mut verified = Verified::default();
     let findings = &mut verified.findings;
     findings.extend(policy::bundled_plugins(request));

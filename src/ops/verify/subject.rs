@@ -13,7 +13,7 @@ use crate::settings::{PlatformSelection, Policy};
 use crate::source::{ProgressSink, Source};
 
 /// What is to be verified, and against what.
-pub struct VerifyRequest<'a> {
+pub(crate) struct VerifyRequest<'a> {
     /// The root module's directory, as the user knows it.
     pub root: &'a Path,
     /// Whose rules apply.
@@ -44,7 +44,7 @@ pub struct VerifyRequest<'a> {
 
 /// A source that may be asked.
 #[derive(Clone, Copy)]
-pub struct Online<'a> {
+pub(crate) struct Online<'a> {
     /// The source.
     pub source: &'a Source,
     /// Takes note of downloads.
@@ -66,7 +66,7 @@ pub enum Tracking {
 
 /// What came of a verification.
 #[derive(Clone, Debug, Default)]
-pub struct Verified {
+pub(crate) struct Verified {
     /// What is wrong, in the order of the lock file, then of the other files.
     pub findings: Vec<Diagnostic>,
     /// Why something could not be checked.

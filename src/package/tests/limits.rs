@@ -38,7 +38,7 @@ fn an_archive_that_turns_out_odd_late_is_read_a_second_time() {
     let mut opened = 0;
     let open = || {
         opened += 1;
-        Ok::<_, PackageError>(archive.as_slice())
+        archive.as_slice()
     };
     let digest = hash_zip_with(open, "x", &Limits::default()).unwrap();
     assert_eq!(opened, 2);
@@ -61,7 +61,7 @@ fn a_large_archive_is_read_once() {
     let mut opened = 0;
     let open = || {
         opened += 1;
-        Ok::<_, PackageError>(archive.as_slice())
+        archive.as_slice()
     };
     let digest = hash_zip_with(open, "x", &Limits::default()).unwrap();
     assert_eq!((opened, digest.size), (1, archive.len() as u64));

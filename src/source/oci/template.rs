@@ -114,7 +114,7 @@ impl RepositoryTemplate {
     /// stand for the parts of a provider's address.
     ///
     /// It must use each part that `include` does not fix. `location` is where the block stands.
-    pub fn parse_configuration(text: &str, include: &[ProviderPattern], location: &Location) -> Result<Self> {
+    pub(crate) fn parse_configuration(text: &str, include: &[ProviderPattern], location: &Location) -> Result<Self> {
         let invalid = |problem: String| {
             let error =
                 Diagnostic::error(Code::InvalidCliConfiguration, format!("invalid repository_template: {problem}"));
