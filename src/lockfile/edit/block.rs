@@ -15,7 +15,8 @@ const NOT_ALIGNED: &str = " ";
 /// A part of the text and what it is replaced with.
 type Splice = (Range<usize>, String);
 
-/// The text of an entry's block when it records `new`.
+/// The text of an entry's block when it records `new`, which differs from what it records. Then its hashes are sorted, too:
+/// the programs would write the file again otherwise.
 pub(super) fn edited(text: &str, entry: &Entry, new: &LockedProvider, line_break: &str) -> String {
     let layout = &entry.layout;
     let indent = trivia::indentation(text, layout.version.key.start);
@@ -34,7 +35,7 @@ pub(super) fn edited(text: &str, entry: &Entry, new: &LockedProvider, line_break
     if entry.provider.constraints != new.constraints {
         edit.constraints(new);
     }
-    if entry.provider.hashes != new.hashes {
+    if entry.provider.hashes != new.hashes || !entry.hashes.is_sorted_by(|(one, _), (next, _)| one < next) {
         edit.hashes(new);
     }
     edit.finish()

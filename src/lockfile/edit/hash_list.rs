@@ -24,9 +24,11 @@ pub(super) struct Surroundings<'a> {
 
 /// The text of the list, brackets included, when it holds exactly the hashes of `new`.
 ///
-/// New hashes go before the first greater one. Comments of removed ones stay, before the next hash.
+/// New hashes go before the first greater one. Comments of removed ones stay, before the next hash. A list that is not sorted
+/// is sorted, as both programs write it.
 pub(super) fn edited(around: &Surroundings, entry: &Entry, new: &BTreeSet<Hash>) -> String {
     let mut list = HashList::read(around, &entry.hashes);
+    list.sort();
     for hash in new.difference(&entry.provider.hashes) {
         list.insert(hash);
     }
@@ -97,6 +99,19 @@ impl HashList {
         }
     }
 
+    /// Puts the hashes in order, each with its comments. What is between them as space stays where it is.
+    fn sort(&mut self) {
+        let is_sorted = self.items.is_sorted_by(|one, next| one.hash <= next.hash);
+        if is_sorted {
+            return;
+        }
+        let spaces: Vec<_> = self.items.iter().map(|item| split_space(&item.lead).0.to_owned()).collect();
+        self.items.sort_by(|one, other| one.hash.cmp(&other.hash));
+        for (item, space) in self.items.iter_mut().zip(spaces) {
+            item.lead = space + split_space(&item.lead).1;
+        }
+    }
+
     /// Adds a hash before the first greater one.
     fn insert(&mut self, hash: &Hash) {
         let index = self.items.iter().position(|item| item.hash > *hash).unwrap_or(self.items.len());
@@ -125,7 +140,7 @@ impl HashList {
         self.items.insert(index, item);
     }
 
-    /// Removes the hashes that are not in `new`; comments above and beside one go to what follows.
+    /// Removes the hashes that are not in `new` or there twice; comments above and beside one go to what follows.
     fn retain(&mut self, new: &BTreeSet<Hash>) {
         let mut removed = None;
         for mut item in std::mem::take(&mut self.items) {
@@ -135,7 +150,8 @@ impl HashList {
                 }
                 self.take_comments(&removed, &mut item.lead);
             }
-            if new.contains(&item.hash) {
+            let is_first = self.items.last().is_none_or(|last| last.hash != item.hash);
+            if new.contains(&item.hash) && is_first {
                 self.items.push(item);
             } else {
                 removed = Some(item);

@@ -15,9 +15,11 @@ fn entry(attributes: &str) -> String {
 }
 
 #[test]
-fn only_the_version_changes() {
+fn only_the_version_changes_and_what_was_not_sorted() {
     let text = entry("\tversion   =  /* why */ \"1.0.0\" # pinned\n\thashes = [\"h1:b\", \"h1:a\"]\n");
-    assert_eq!(edited(&text, "1.1.0", "", &["h1:a", "h1:b"]), text.replace("1.0.0", "1.1.0"));
+    let expected = text.replace("1.0.0", "1.1.0").replace("\"h1:b\", \"h1:a\"", "\"h1:a\", \"h1:b\"");
+    assert_eq!(edited(&text, "1.1.0", "", &["h1:a", "h1:b"]), expected);
+    assert_eq!(edited(&text, "1.0.0", "", &["h1:a", "h1:b"]), text);
 }
 
 #[test]
@@ -57,6 +59,23 @@ fn hashes_take_the_form_of_the_list() {
     ];
     for (old, new) in cases {
         assert_eq!(edited(&list(old), "1.0.0", "", &["h1:a", "h1:b", "h1:c", "h1:d", "h1:e"]), list(new));
+    }
+}
+
+#[test]
+fn an_unsorted_list_is_sorted_with_its_comments() {
+    let list = |list: &str| entry(&format!("  version = \"1.0.0\"\n  hashes = {list}\n"));
+    let cases = [
+        ("[\"h1:c\", \"h1:a\", \"h1:c\"]", "[\"h1:a\", \"h1:b\", \"h1:c\"]"),
+        ("[\"h1:c\",\"h1:a\",]", "[\"h1:a\",\"h1:b\", \"h1:c\",]"),
+        (
+            "[\n    # of c\n    \"h1:c\", # c\n\n    \"h1:a\" # a\n  ]",
+            "[\n    \"h1:a\", # a\n    \"h1:b\",\n\n    # of c\n    \"h1:c\" # c\n  ]",
+        ),
+        ("[ /* c */ \"h1:c\", /* a */ \"h1:a\" ]", "[ /* a */ \"h1:a\", \"h1:b\", /* c */ \"h1:c\" ]"),
+    ];
+    for (old, new) in cases {
+        assert_eq!(edited(&list(old), "1.0.0", "", &["h1:a", "h1:b", "h1:c"]), list(new));
     }
 }
 
