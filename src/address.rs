@@ -46,6 +46,9 @@ pub enum AddressError {
     /// An address that may be written in a configuration but never in a lock file.
     #[error("{0} cannot be in a lock file")]
     NeverLocked(ProviderAddress),
+    /// The namespace of legacy addresses, on a host that never had any.
+    #[error("the legacy namespace \"-\" is only for {0}; write the provider's own namespace")]
+    Legacy(Hostname),
     /// A lock file holds a shorter or differently spelled form.
     #[error("the address must be written {0}")]
     NotCanonical(ProviderAddress),
@@ -134,7 +137,12 @@ impl ProviderAddress {
         if namespace.is_empty() || name.is_empty() {
             return Err(AddressError::Shape);
         }
-        let namespace = if namespace == "-" { namespace.to_owned() } else { parse_part(namespace)? };
+        let default_host = Hostname::default_of(dialect);
+        let namespace = match namespace {
+            "-" if hostname != default_host => return Err(AddressError::Legacy(default_host)),
+            "-" => namespace.to_owned(),
+            _ => parse_part(namespace)?,
+        };
         let name = parse_part(name)?;
         for prefix in ["terraform-provider-", "terraform-"] {
             if let Some(rest) = name.strip_prefix(prefix) {
@@ -234,6 +242,10 @@ mod tests {
         }
         for text in ["bad_host/a/b", "[::1]:8443/a/b", "host:0x50/a/b", "host:99999/a/b", "a..b/c/d", " a/b"] {
             assert!(parse(text).is_err(), "{text}");
+        }
+        assert!(parse("-/a").is_ok() && parse("registry.opentofu.org/-/a").is_ok());
+        for text in ["example.com/-/a", "registry.terraform.io/-/a"] {
+            assert!(matches!(parse(text), Err(AddressError::Legacy(_))), "{text}");
         }
         let error = parse("acme/terraform-provider-null").unwrap_err();
         assert!(error.to_string().contains("did you mean \"null\"?"), "{error}");

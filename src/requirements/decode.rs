@@ -212,6 +212,8 @@ impl Decoder<'_> {
     fn constraints(&mut self, provider: &str, text: &str, span: Range<usize>) -> Option<ConstraintList> {
         let reason = match text.parse() {
             Ok(_) if text.trim().is_empty() => "it is empty; leave it out to allow every version".to_owned(),
+            // Lists are read as lock files have them; of a configuration the programs accept less.
+            Ok(_) if text.trim_end().ends_with(',') => "nothing follows the last comma".to_owned(),
             Ok(constraints) => return Some(constraints),
             Err(error) => format!("{error}"),
         };

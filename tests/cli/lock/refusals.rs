@@ -27,6 +27,31 @@ fn a_version_outside_the_constraints_names_both_and_the_way_out() {
 }
 
 #[test]
+fn what_both_programs_refuse_in_a_configuration_is_refused() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("acme/gamma", ">= 1.0,"));
+    environment.provlock(["lock"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-configuration]: ">= 1.0," is not a version constraint for provider gamma
+ --> main.tf:5:17
+  |
+5 |       version = ">= 1.0,"
+  |                 ^^^^^^^^^ nothing follows the last comma
+"#]]);
+    environment.write("main.tf", requires("example.com/-/alpha", ""));
+    environment.provlock(["lock"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-configuration]: the source "example.com/-/alpha" of provider alpha is not a provider address
+ --> main.tf:4:16
+  |
+4 |       source = "example.com/-/alpha"
+  |                ^^^^^^^^^^^^^^^^^^^^^ the legacy namespace "-" is only for registry.opentofu.org; write the provider's own namespace
+"#]]);
+}
+
+#[test]
 fn constraints_of_two_modules_that_exclude_each_other_are_both_shown() {
     let registry = Registry::start();
     for version in ["5.82.2", "6.3.0"] {
