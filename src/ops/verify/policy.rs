@@ -5,17 +5,25 @@ use super::subject::{Subject, VerifyRequest, finding};
 use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Label, Severity};
 use crate::lockfile::Entry;
+use crate::source::FilesystemMirror;
 
 /// A directory beside the configuration that the programs take for a mirror.
 const BUNDLED: &str = "terraform.d/plugins";
 
-/// Packages beside the configuration, which the programs install instead of the registry's.
+/// Packages beside the configuration, which the programs install instead of the registry's. Only what they find counts: since
+/// Terraform 0.13 they read no flat directory of programs.
 pub(super) fn bundled_plugins(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let directory = request.root.join(BUNDLED);
-    let is_used = std::fs::read_dir(&directory).is_ok_and(|mut entries| entries.next().is_some());
-    let message = format!("{} holds packages, which are installed instead of the registry's", directory.display());
-    let help = format!("remove {}, or name a mirror in the CLI configuration", directory.display());
-    is_used.then(|| Diagnostic::error(Code::BundledPlugins, message).help(help))
+    let providers = FilesystemMirror::new(&directory).providers(request.dialect);
+    let first = providers.first()?.short(request.dialect);
+    let more = match providers.len() - 1 {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let directory = directory.display();
+    let message = format!("{directory} holds packages of {first}{more}, which are installed instead of the registry's");
+    let help = format!("remove {directory}, or name a mirror in the CLI configuration");
+    Some(Diagnostic::error(Code::BundledPlugins, message).help(help))
 }
 
 /// What the policy and common sense say about the addresses in the lock file.

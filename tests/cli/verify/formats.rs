@@ -10,7 +10,7 @@ fn with_findings() -> TestEnvironment {
     let environment = good();
     environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[ZH, ZH])]);
-    environment.write("terraform.d/plugins/a", "");
+    environment.write(format!("terraform.d/plugins/{NULL}/terraform-provider-null_3.2.4_linux_amd64.zip"), "");
     environment
 }
 

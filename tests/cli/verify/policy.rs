@@ -29,6 +29,9 @@ fn bundled_plugins() {
     let environment = good();
     std::fs::create_dir_all(environment.project().join("terraform.d/plugins")).unwrap();
     assert_eq!(found(&environment, &[]), NOTHING, "the directory is empty");
+    environment.write("terraform.d/plugins/linux_amd64/terraform-provider-null_v1.0.0", "program");
+    std::fs::create_dir_all(environment.project().join("terraform.d/plugins").join(NULL).join("3.2.4")).unwrap();
+    assert_eq!(found(&environment, &[]), NOTHING, "no program of today reads this layout");
     environment.write(format!("terraform.d/plugins/{NULL}/3.2.4/linux_amd64/terraform-provider-null"), "program");
     assert_eq!(found(&environment, &[]), ["error bundled-plugins"]);
 }
