@@ -4,5 +4,6 @@
 pub(crate) mod installed;
 pub(crate) mod local;
 pub mod source;
+pub(crate) mod submodule;
 
 pub use source::{ModuleSource, ModuleSourceError, RegistryModule, RegistrySource, RemoteSource};

@@ -14,6 +14,7 @@ mod decode;
 mod file;
 mod files;
 mod merge;
+mod missing;
 mod module;
 mod module_cache;
 mod requirement;

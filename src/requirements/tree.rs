@@ -12,11 +12,13 @@ use crate::dialect::Dialect;
 use crate::files::join;
 use crate::modules::installed::{Installed, Manifest};
 use crate::modules::local::{self, is_local};
+use crate::modules::submodule;
 
 use super::constant::Deferred;
 use super::decode;
 use super::file::{Call, CallSource};
 use super::files;
+use super::missing::{MissingModules, Reason};
 use super::module::{Found, Module};
 use super::module_cache::ModuleCache;
 use super::requirement::{Declaration, ModuleDirectory, Requirement, Requirements};
@@ -27,6 +29,8 @@ use super::syntax;
 const MAX_DEPTH: usize = 100;
 /// How many calls are followed in all; a configuration with more was made to waste time.
 const MAX_CALLS: usize = 100_000;
+/// Where programs install modules unless `TF_DATA_DIR` names another directory.
+const DATA_DIRECTORY: &str = ".terraform";
 
 /// How a configuration is read.
 #[derive(Clone, Debug)]
@@ -60,6 +64,7 @@ pub(crate) fn read_with_cache(root: RootModule<'_>, options: &Options, cache: &M
         RootModule::Directory(_) => walk.root(),
         RootModule::Files(files) => walk.files(files),
     }
+    walk.report_missing();
     if walk.errors.is_empty() { Ok(walk.finish()) } else { Err(walk.errors) }
 }
 
@@ -79,8 +84,7 @@ struct Walk<'a> {
     calls: usize,
     declarations: Vec<(ProviderAddress, Declaration)>,
     modules: Vec<ModuleDirectory>,
-    /// Whether a called module is missing.
-    is_incomplete: bool,
+    missing: MissingModules,
     warnings: Vec<Diagnostic>,
     errors: Diagnostics,
 }
@@ -126,7 +130,7 @@ impl<'a> Walk<'a> {
             calls: 0,
             declarations: Vec::new(),
             modules: Vec::new(),
-            is_incomplete: false,
+            missing: MissingModules::default(),
             warnings: Vec::new(),
             errors: Diagnostics::default(),
         }
@@ -257,7 +261,7 @@ impl<'a> Walk<'a> {
             CallSource::Missing => return Reach::Same,
             CallSource::Expression(expression) => {
                 let Some(source) = self.evaluate(expression.as_deref(), &key, module, arguments) else {
-                    self.not_installed(call, &key, None);
+                    self.missing.add(call, &key, Reason::NotInstalled(None));
                     return Reach::ByCaller;
                 };
                 source
@@ -270,14 +274,13 @@ impl<'a> Walk<'a> {
         }
         match self.installed(&key).cloned() {
             Some(installed) if !installed.meets(&source, call.version.as_ref(), self.options.dialect) => {
-                let message = format!("module \"{key}\" has changed since {} was installed", installed.describe());
-                self.missing(call, message);
+                self.missing.add(call, &key, Reason::Changed(installed.describe()));
             }
             Some(installed) => {
                 let directory = join(self.root, installed.dir);
                 self.visit(&Visit { directory, key, local: false, call });
             }
-            None => self.not_installed(call, &key, Some(&source)),
+            None => self.missing.add(call, &key, Reason::NotInstalled(Some(source))),
         }
         Reach::ByCaller
     }
@@ -311,29 +314,13 @@ impl<'a> Walk<'a> {
         manifest.modules.get(key)
     }
 
-    fn not_installed(&mut self, call: &Call, key: &str, source: Option<&str>) {
-        let message = match source {
-            Some(source) => format!("module \"{key}\" from {source:?} is not installed"),
-            None => {
-                format!("module \"{key}\" is not installed, and its source depends on more than defaults of variables")
-            }
-        };
-        self.missing(call, message);
-    }
-
-    /// Reports a module whose requirements cannot be known until it is installed.
-    fn missing(&mut self, call: &Call, message: String) {
-        self.is_incomplete = true;
-        let program = self.options.dialect.name();
-        let allowed = self.options.allow_missing_modules;
-        let install = format!("install it with {program} get or {program} init");
-        if allowed {
-            let warning = Diagnostic::warning(Code::ModuleNotInstalled, message).help(install);
-            self.warnings.push(warning.at(call.location.clone(), "called here"));
+    /// Reports the modules whose requirements cannot be known until they are there.
+    fn report_missing(&mut self) {
+        let found = self.missing.diagnostics(self.options.dialect, self.options.allow_missing_modules);
+        if self.options.allow_missing_modules {
+            self.warnings.extend(found);
         } else {
-            let help = format!("{install}, or leave it out with --allow-missing-modules");
-            let error = Diagnostic::error(Code::ModuleNotInstalled, message).help(help);
-            self.errors.push(error.at(call.location.clone(), "called here"));
+            self.errors.extend(found);
         }
     }
 
@@ -360,7 +347,7 @@ impl<'a> Walk<'a> {
         }
         let module: Arc<Module> = self.cache.canonical_module(&canonical, &visit.directory, self.options.dialect);
         if module.is_empty() && module.diagnostics.is_empty() {
-            self.errors.push(visit.error("which holds no configuration"));
+            self.without_configuration(visit, "which holds no configuration");
             return Reach::Same;
         }
         self.take(&canonical, &module, visit.local);
@@ -374,13 +361,29 @@ impl<'a> Walk<'a> {
     }
 
     fn unreadable(&mut self, visit: &Visit<'_>, error: &io::Error) {
-        let missing = error.kind() == io::ErrorKind::NotFound;
-        let installed = matches!(&visit.call.source, CallSource::Constant(source) if !is_local(source));
-        if missing && installed {
-            return self.not_installed(visit.call, &visit.key, visit.call.constant_source());
+        if error.kind() != io::ErrorKind::NotFound {
+            return self.errors.push(visit.error(&format!("which cannot be read: {error}")));
         }
-        let what = if missing { "which does not exist".to_owned() } else { format!("which cannot be read: {error}") };
-        self.errors.push(visit.error(&what));
+        let is_elsewhere = matches!(&visit.call.source, CallSource::Constant(source) if !is_local(source));
+        if is_elsewhere || self.is_in_data_directory(&visit.directory) {
+            let source = visit.call.constant_source().map(str::to_owned);
+            return self.missing.add(visit.call, &visit.key, Reason::NotInstalled(source));
+        }
+        self.without_configuration(visit, "which does not exist");
+    }
+
+    /// Whether a local module is one that a program installs.
+    fn is_in_data_directory(&self, directory: &Path) -> bool {
+        let is_default = directory.components().any(|component| component.as_os_str() == DATA_DIRECTORY);
+        is_default || directory.starts_with(join(self.root, &self.options.data_directory))
+    }
+
+    /// Reports that there is nothing to read where a module should be.
+    fn without_configuration(&mut self, visit: &Visit<'_>, what: &str) {
+        match submodule::not_checked_out(&visit.directory) {
+            Some(submodule) => self.missing.add(visit.call, &visit.key, Reason::Submodule(submodule)),
+            None => self.errors.push(visit.error(what)),
+        }
     }
 
     fn cycle(&mut self, visit: &Visit<'_>, length: usize) {
@@ -410,7 +413,7 @@ impl<'a> Walk<'a> {
             let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
             requirement.constraints = ConstraintList::merge(lists);
         }
-        let Self { is_incomplete, warnings, modules, .. } = self;
-        Requirements { providers, is_incomplete, warnings, modules }
+        let Self { missing, warnings, modules, .. } = self;
+        Requirements { providers, is_incomplete: !missing.is_empty(), warnings, modules }
     }
 }

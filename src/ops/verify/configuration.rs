@@ -48,10 +48,8 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
             .fold(error, |error, declaration| error.at(declaration.location.clone(), "asked for here"));
         return Some(error.help(subject.request.command(["upgrade", &name])));
     }
-    // Modules that are not installed may add terms, but take none away.
-    let explained =
-        subject.request.requirements.is_incomplete && wanted.terms().iter().all(|term| recorded.terms().contains(term));
-    if recorded == wanted || explained {
+    // Modules that are not there may add terms.
+    if recorded == wanted || subject.request.requirements.is_incomplete {
         return None;
     }
     let shown = |text: String| if text.is_empty() { "none".to_owned() } else { format!("{text:?}") };

@@ -98,7 +98,6 @@ fn a_directory_without_a_configuration_is_not_the_one() {
 exit code: 2
 ----- stderr -----
 error[no-configuration]: . holds no configuration (.tf, .tofu, .tf.json or .tofu.json file)
- |
 help: name the root module's directory with -C DIR, or find all root modules below with --recursive
 "#]]);
 }
@@ -124,10 +123,112 @@ fn what_missing_modules_require_is_not_guessed() {
     let environment = good();
     let call = "module \"m\" {\n  source = \"example/m/null\"\n}\n";
     environment.write("call.tf", call);
-    assert_eq!(found(&environment, &[]), ["warning module-not-installed"]);
-    lock(&environment, &[entry(NULL, "3.2.4", ">= 3.1.0, ~> 3.0", &[H1]), entry(OTHER, "1.0.0", "", &[ZH])]);
+    for constraints in ["~> 3.0", "~> 3.0, >= 3.1.0", ">= 3.1.0"] {
+        lock(&environment, &[entry(NULL, "3.2.4", constraints, &[H1, ZH]), entry(OTHER, "1.0.0", "", &[H1, ZH])]);
+        assert_eq!(found(&environment, &[]), ["warning module-not-installed"], "the module may ask for {constraints}");
+    }
+    environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
     let found = found(&environment, &[]);
-    assert!(!found.iter().any(|finding| finding.contains("not-required")), "the module may require it: {found:?}");
+    assert_eq!(found, ["error version-outside-constraints", "warning module-not-installed"]);
+}
+
+#[test]
+fn modules_that_are_not_installed_are_one_finding() {
+    let environment = good();
+    let call = |name| format!("module \"{name}\" {{\n  source = \"example/{name}/null\"\n}}\n");
+    environment.write("calls.tf", ["a", "b", "c", "d", "e"].map(call).concat());
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[module-not-installed]: 5 modules are not installed, so what they require is not known
+ --> calls.tf:2:12
+  |
+2 |   source = "example/a/null"
+  |            ^^^^^^^^^^^^^^^^ module "a"
+...
+5 |   source = "example/b/null"
+  |            ---------------- module "b"
+...
+8 |   source = "example/c/null"
+  |            ---------------- module "c"
+  |
+  = and 2 more
+help: install them with tofu get or tofu init
+
+----- stderr -----
+1 warning in calls.tf
+"#]]);
+    environment.provlock(["lock"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[module-not-installed]: 5 modules are not installed, so what they require is not known
+ --> calls.tf:2:12
+  |
+2 |   source = "example/a/null"
+  |            ^^^^^^^^^^^^^^^^ module "a"
+...
+5 |   source = "example/b/null"
+  |            ---------------- module "b"
+...
+8 |   source = "example/c/null"
+  |            ---------------- module "c"
+  |
+  = and 2 more
+help: install them with tofu get or tofu init, or leave them out with --allow-missing-modules
+"#]]);
+}
+
+#[test]
+fn a_local_source_below_the_data_directory_is_a_module_to_install() {
+    let environment = good();
+    let call = "module \"m\" {\n  source = \"./.terraform/modules/whole/modules/part\"\n}\n";
+    environment.write("call.tf", call);
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[module-not-installed]: module "m" from "./.terraform/modules/whole/modules/part" is not installed
+ --> call.tf:2:12
+  |
+2 |   source = "./.terraform/modules/whole/modules/part"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |
+help: install it with tofu get or tofu init
+
+----- stderr -----
+1 warning in call.tf
+"#]]);
+    environment.write("call.tf", call.replace(".terraform", "elsewhere"));
+    let set = environment.command(["verify", "--json"]).env("TF_DATA_DIR", "elsewhere").run();
+    set.assert_code(0);
+    assert!(set.stdout.contains("module-not-installed"), "{set}");
+    environment.provlock(["verify"]).assert_code(2);
+}
+
+#[test]
+fn a_module_in_a_submodule_that_is_not_checked_out_says_so() {
+    let environment = good();
+    environment.write(".gitmodules", "[submodule \"shared\"]\n\tpath = vendor/shared\n\turl = ../shared\n");
+    std::fs::create_dir_all(environment.project().join("vendor/shared")).unwrap();
+    std::fs::create_dir_all(environment.project().join("vendor/other")).unwrap();
+    environment.write("call.tf", "module \"m\" {\n  source = \"./vendor/shared/network\"\n}\n");
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[module-not-installed]: module "m" is in the git submodule vendor/shared, which is not checked out
+ --> call.tf:2:12
+  |
+2 |   source = "./vendor/shared/network"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |
+help: git submodule update --init
+
+----- stderr -----
+1 warning in call.tf
+"#]]);
+    environment.write("call.tf", "module \"m\" {\n  source = \"./vendor/shared\"\n}\n");
+    assert_eq!(found(&environment, &[]), ["warning module-not-installed"]);
+    environment.write("call.tf", "module \"m\" {\n  source = \"./vendor/other\"\n}\n");
+    environment.provlock(["verify"]).assert_code(2);
 }
 
 #[test]

@@ -1,0 +1,30 @@
+//! Git submodules, whose directories are empty until they are checked out
+//! (<https://git-scm.com/docs/gitmodules>).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::files;
+
+/// The file that lists the submodules of a repository.
+const FILE_NAME: &str = ".gitmodules";
+/// The largest such file that is read, in bytes.
+const SIZE_LIMIT: u64 = 1 << 20;
+
+/// The submodule that a directory is, or would be in, if that submodule is not checked out. Shown as `directory` is.
+pub(crate) fn not_checked_out(directory: &Path) -> Option<PathBuf> {
+    let nearest = directory.ancestors().find(|directory| directory.is_dir())?;
+    let is_empty = fs::read_dir(nearest).is_ok_and(|mut entries| entries.next().is_none());
+    let canonical = nearest.canonicalize().ok().filter(|_| is_empty)?;
+    let top = canonical.ancestors().skip(1).find(|directory| directory.join(FILE_NAME).is_file())?;
+    let bytes = files::read(&top.join(FILE_NAME), SIZE_LIMIT).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let mut paths = text.lines().filter_map(path);
+    paths.any(|path| top.join(path) == canonical).then(|| nearest.to_owned())
+}
+
+/// The value of a line `path = VALUE`.
+fn path(line: &str) -> Option<&str> {
+    let (name, value) = line.split_once('=')?;
+    name.trim().eq_ignore_ascii_case("path").then(|| value.trim().trim_matches('"'))
+}
