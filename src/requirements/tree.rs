@@ -85,6 +85,8 @@ struct Walk<'a> {
     declarations: Vec<(ProviderAddress, Declaration)>,
     modules: Vec<ModuleDirectory>,
     missing: MissingModules,
+    /// Whether modules are called that no place is known for.
+    is_incomplete: bool,
     warnings: Vec<Diagnostic>,
     errors: Diagnostics,
 }
@@ -131,6 +133,7 @@ impl<'a> Walk<'a> {
             declarations: Vec::new(),
             modules: Vec::new(),
             missing: MissingModules::default(),
+            is_incomplete: false,
             warnings: Vec::new(),
             errors: Diagnostics::default(),
         }
@@ -414,6 +417,7 @@ impl<'a> Walk<'a> {
             requirement.constraints = ConstraintList::merge(lists);
         }
         let Self { missing, warnings, modules, .. } = self;
-        Requirements { providers, is_incomplete: !missing.is_empty(), warnings, modules }
+        let is_incomplete = self.is_incomplete || !missing.is_empty();
+        Requirements { providers, is_incomplete, warnings, modules }
     }
 }

@@ -140,7 +140,6 @@ fn an_expired_key_is_accepted_with_a_warning_unless_enforced() {
 exit code: 0
 ----- stderr -----
 warning[key-expired]: registry.opentofu.org/acme/gamma 1.5.0: signing key 20BC8E7BB4A0346D expired on 2021-01-01
- |
 help: ask the provider's author for a release with a valid signature
   + acme/gamma   1.5.0   signed, key ID 20BC8E7BB4A0346D   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded

@@ -219,7 +219,6 @@ Up to date: 1 provider for darwin_arm64 and linux_amd64
 exit code: 2
 ----- stderr -----
 error[platform-not-known]: registry.opentofu.org/hashicorp/null 3.2.4 for windows_amd64: the package is not in the cache of hashes
- |
 help: run the command once without --offline, with the same cache
 "#]]);
     forget_lock_file(&environment);
@@ -238,7 +237,6 @@ Removed [SIZE] from [ROOT]/home/.cache/provlock
 exit code: 2
 ----- stderr -----
 error[platform-not-known]: no package of registry.opentofu.org/hashicorp/null 3.2.4 is in the cache of hashes
- |
 help: run the command once without --offline, with the same cache
 "#]]);
     forget_lock_file(&environment);

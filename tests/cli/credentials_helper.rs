@@ -132,7 +132,6 @@ fn a_helper_that_cannot_store_or_forget_is_an_error() {
 exit code: 2
 ----- stderr -----
 error[credentials-helper]: cannot store the credentials for registry.example.com: the credentials helper [ROOT]/home/.terraform.d/plugins/terraform-credentials-test says: [redacted]
- |
 help: to do without the helper, set TF_TOKEN_registry_example_com
 "#]]).assert_lacks(TOKEN);
     let logout = environment.provlock(["logout", HOST]);
@@ -140,7 +139,6 @@ help: to do without the helper, set TF_TOKEN_registry_example_com
 exit code: 2
 ----- stderr -----
 error[credentials-helper]: cannot forget the credentials for registry.example.com: the credentials helper [ROOT]/home/.terraform.d/plugins/terraform-credentials-test says: no room:
- |
 help: to do without the helper, set TF_TOKEN_registry_example_com
 "#]]);
 }

@@ -298,7 +298,6 @@ fn there_is_one_source_at_a_time() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: "r.test/{name}" is not the template of an OCI mirror: {name} is not known; there are {hostname}, {namespace} and {type}
- |
 help: write it as in --oci-mirror "registry.example.com/mirror/{namespace}/{type}"
 "#]]);
 }

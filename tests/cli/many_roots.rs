@@ -90,6 +90,7 @@ error[no-matching-version]: no version of hashicorp/null meets all constraints: 
   = the newest version there is: 3.2.4
   = root module: a
 help: relax one of the constraints
+
 error[invalid-configuration]: this bracket is never closed
  --> broken/other.tf:1:8
   |
@@ -151,7 +152,6 @@ error[invalid-argument]: no root module requires hashicorp/nil
 exit code: 2
 ----- stderr -----
 error[no-configuration]: there is no root module in none or below
- |
 help: a root module has a backend, cloud or provider block or a lock file, and no other module calls it; [roots] in provlock.toml can only select among these; for any other directory, use -C DIR without --recursive
 "#]]);
 }

@@ -80,7 +80,6 @@ exit code: 1
 (JSON)
 ----- stderr -----
 error[merge-conflict]: conflict: we lock hashicorp/aws at 5.2.0, they at 5.1.0
- |
 help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock merge --resolve .terraform.lock.hcl
 "#]]);
     assert_eq!(validated(&output.stdout)["errors"][0]["code"], "merge-conflict");
@@ -114,9 +113,11 @@ error[platform-not-available]: registry.opentofu.org/hashicorp/null 3.2.0 has no
  |
  = there are packages for linux_amd64
 help: leave the platform out, or lock another version
+
 error[merge-conflict]: conflict: we lock hashicorp/null at 3.1.0, they at 3.2.0
  |
  = locked at 3.0.0 before
+
 error[merge-conflict]: conflict: they removed hashicorp/old, we changed it (now 2.0.0)
  |
  = locked at 1.0.0 before
@@ -244,6 +245,7 @@ warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; e
   |           ^
   |
   = so the file was merged line by line, as git does without provlock
+
 warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
  --> infra/lock.hcl (ours):5:11
   |
@@ -251,6 +253,7 @@ warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; e
   |           ^
   |
   = so the file was merged line by line, as git does without provlock
+
 warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
  --> infra/lock.hcl (theirs):2:9
   |
@@ -333,7 +336,6 @@ error[lock-file-missing]: there is no lock file missing
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: two files cannot be merged: their common ancestor is missing
- |
 help: provlock merge BASE OURS THEIRS
 "#]]);
 }
@@ -360,7 +362,6 @@ CONFLICT (content): Merge conflict in .terraform.lock.hcl
 Automatic merge failed; fix conflicts and then commit the result.
 ----- stderr -----
 error[merge-conflict]: conflict: we lock hashicorp/aws at 5.1.0, they at 5.2.0
- |
 help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock merge --resolve .terraform.lock.hcl
 "#]]);
 }
@@ -385,7 +386,6 @@ git config diff.provlock.textconv "provlock diff --textconv"
 exit code: 2
 ----- stderr -----
 error[io]: git rev-parse failed: not a git repository (or any of the parent directories): .git
- |
 help: run in a git repository
 "#]]);
 }
@@ -397,7 +397,6 @@ fn setup_outside_of_a_repository_is_refused() {
 exit code: 2
 ----- stderr -----
 error[io]: git rev-parse failed: not a git repository (or any of the parent directories): .git
- |
 help: run in a git repository
 "#]]);
 }

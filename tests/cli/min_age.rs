@@ -58,7 +58,6 @@ fn without_a_version_that_is_old_enough_nothing_is_locked() {
 exit code: 2
 ----- stderr -----
 error[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must be 7 days old
- |
 help: choose it all the same with --min-age 0d
 "#]]);
     assert!(!environment.has_lock_file());
@@ -102,7 +101,6 @@ fn offline_an_age_can_only_be_demanded_where_nothing_is_chosen() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: min-age is in force, and with --offline nobody can be asked when versions were published
- |
 help: choose versions whatever their age with --min-age 0d, or leave --offline out
 Locked 1 of 2 root modules: 0 changed, 1 up to date; 1 failed
 "#]]);

@@ -182,7 +182,6 @@ fn the_url_of_a_mirror_is_https() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: http://mirror.example.com/ is not the URL of a network mirror: it does not start with https
- |
 help: write it as https://HOST/PATH/
 "#]]);
 }
@@ -231,14 +230,12 @@ fn the_secrets_in_the_url_of_a_mirror_are_not_shown() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: http://redacted@mirror.example.com/ is not the URL of a network mirror: it does not start with https
- |
 help: write it as https://HOST/PATH/
 "#]]);
     run("https://user:hunter2@mirror.exa mple.com/", "invalid international domain name").matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: the text that was given is not the URL of a network mirror: invalid international domain name
- |
 help: write it as https://HOST/PATH/
 "#]]);
     run("user:hunter2@mirror.example.com", "user:[redacted] is not the URL of a network mirror");

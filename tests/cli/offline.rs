@@ -53,7 +53,6 @@ provider         locked   allowed   newest   held back by
 hashicorp/null   3.0.0    3.1.0     3.2.0    packages that are not in the cache
 ----- stderr -----
 warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
- |
 help: run the command once without --offline, with the same cache
 1 provider can move within its constraints; 1 held back
 "#]]);
@@ -66,7 +65,6 @@ exit code: 0
 (JSON)
 ----- stderr -----
 warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
- |
 help: run the command once without --offline, with the same cache
   ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 changed)
@@ -91,7 +89,6 @@ fn all_platforms_are_those_that_are_known_of_any_version() {
 exit code: 0
 ----- stderr -----
 warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
- |
 help: run the command once without --offline, with the same cache
   ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 changed)
@@ -116,7 +113,6 @@ fn what_is_missing_stops_the_upgrade_and_changes_nothing() {
 exit code: 2
 ----- stderr -----
 error[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
- |
 help: run the command once without --offline, with the same cache
 "#]]);
     let unseen = environment.provlock(upgrade(&["hashicorp/null@3.2.4"]));
@@ -143,7 +139,6 @@ error[no-matching-version]: there is no version 3.2.4 of hashicorp/null
 exit code: 0
 ----- stderr -----
 warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
- |
 help: run the command once without --offline, with the same cache
   + hashicorp/null   3.0.0   unauthenticated   2 h1, 2 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
@@ -155,7 +150,6 @@ Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
 exit code: 2
 ----- stderr -----
 error[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
- |
 help: run the command once without --offline, with the same cache
 "#]]);
 }
@@ -189,7 +183,6 @@ fn an_age_cannot_be_demanded() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: min-age is in force, and with --offline nobody can be asked when versions were published
- |
 help: choose versions whatever their age with --min-age 0d, or leave --offline out
 "#]]);
     let many = environment.provlock(upgrade(&["--min-age", "7d", "--check", "-r"]));
@@ -201,7 +194,6 @@ help: choose versions whatever their age with --min-age 0d, or leave --offline o
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: min-age is in force, and with --offline nobody can be asked when versions were published
- |
 help: choose versions whatever their age with --min-age 0d, or leave --offline out
 "#]]);
     environment.provlock(upgrade(&["--min-age", "0d", "--check"])).assert_code(1);
@@ -232,8 +224,8 @@ fn a_conflict_is_resolved_with_what_is_known() {
 exit code: 1
 ----- stderr -----
 error[platform-not-known]: registry.opentofu.org/hashicorp/null 3.2.0 for darwin_arm64: the package is not in the cache of hashes
- |
 help: run the command once without --offline, with the same cache
+
 error[merge-conflict]: conflict: we lock hashicorp/null at 3.1.0, they at 3.2.0
  |
  = locked at 3.0.0 before

@@ -84,6 +84,7 @@ error[invalid-argument]: "" is not a namespace; write [HOSTNAME/]NAMESPACE
   |
 3 | allowed-namespaces = [""]
   |                       ^^
+
 error[invalid-argument]: "acme/gamma/" is not a provider: a provider address is [HOSTNAME/]NAMESPACE/TYPE
  --> [ROOT]/project/provlock.toml:2:19
   |
@@ -98,6 +99,7 @@ error[invalid-argument]: "" is not a namespace; write [HOSTNAME/]NAMESPACE
   |
 3 | allowed-namespaces = [""]
   |                       ^^
+
 error[invalid-argument]: "acme/gamma/" is not a provider: a provider address is [HOSTNAME/]NAMESPACE/TYPE
  --> provlock.toml:2:19
   |

@@ -124,7 +124,6 @@ exit code: 0
 ----- stderr -----
 Stored the token for registry.example.com in [ROOT]/home/.config/opentofu/credentials.tfrc.json
 warning[credentials-not-used]: TF_TOKEN_registry_example_com is set, and its token is used for registry.example.com whatever is stored
- |
 help: unset TF_TOKEN_registry_example_com
 "#]]).assert_lacks("s3cr3t");
     let check = environment.provlock(["login", "--check", HOST]);
@@ -147,7 +146,6 @@ The token for block.test comes from [ROOT]/home/.tofurc
 exit code: 2
 ----- stderr -----
 error[invalid-cli-configuration]: the token for block.test is written in [ROOT]/home/.tofurc, which is not changed automatically
- |
 help: edit the block credentials "block.test" in [ROOT]/home/.tofurc
 "#]]);
     login.assert_lacks("s3cr3t");

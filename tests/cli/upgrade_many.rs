@@ -127,6 +127,7 @@ error[invalid-configuration]: this bracket is never closed
   |        ^
   |
   = root module: broken
+
 error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0
  --> never/main.tf:6:17
   |
@@ -379,7 +380,6 @@ fn providers_and_directories_are_told_apart() {
 exit code: 2
 ----- stderr -----
 error[io]: cannot open bench/p1: No such file or directory (os error 2)
- |
 help: after -r come directories; a provider goes before it
 "#]]);
     #[cfg(unix)]

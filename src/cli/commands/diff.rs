@@ -130,13 +130,12 @@ fn locks(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic>) -> diagn
         parsed.diagnostics.into_iter().partition(|diagnostic| diagnostic.severity == Severity::Error);
     warnings.extend(others);
     // The help is about the lock file of a root module, which a side need not be.
-    let without_help = |error| Diagnostic { help: None, ..error };
-    parsed
-        .lock_file
-        .as_ref()
-        .map(LockFile::locks)
-        .cloned()
-        .ok_or_else(|| errors.into_iter().map(without_help).collect())
+    let directory = side.name.parent().filter(|_| side.name.ends_with(LOCK_FILE_NAME) && side.name.is_file());
+    let helped = |error: Diagnostic| match directory {
+        Some(directory) => error.in_directory(directory),
+        None => Diagnostic { help: None, ..error },
+    };
+    parsed.lock_file.as_ref().map(LockFile::locks).cloned().ok_or_else(|| errors.into_iter().map(helped).collect())
 }
 
 /// What the arguments say is to be compared.

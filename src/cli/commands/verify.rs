@@ -174,11 +174,14 @@ fn report(roots: &[VerifiedRoot], errors: &[Diagnostic], paths: &RepositoryPaths
         ui.verbose(&text::checked(root));
     }
     ui.error(errors);
+    if ui.format == OutputFormat::Text && !errors.is_empty() && roots.iter().any(|root| !root.findings.is_empty()) {
+        ui.status("");
+    }
     ui.print(&match ui.format {
         OutputFormat::Json => json::verify(roots, errors, &ui.invocation),
         OutputFormat::Github => github::annotations(roots, errors, paths, &ui.invocation),
         OutputFormat::Sarif => sarif::log(roots, errors, paths, &ui.invocation),
-        _ => text::findings(roots, &ui.invocation, ui.stdout_style),
+        _ => text::findings(roots, ui.least_severity(), &ui.invocation, ui.stdout_style),
     });
     if let Some(summary) = text::summary(roots) {
         ui.status(&summary);

@@ -82,12 +82,14 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
     for note in &notes {
         group = group.element(Level::NOTE.no_name().message(note.as_str()));
     }
-    let mut report = vec![group];
-    if let Some(help) = &help {
-        report.push(Group::with_title(Level::HELP.secondary_title(help.as_str())));
-    }
     let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
-    renderer.render(&report)
+    let Some(help) = &help else { return renderer.render(&[group]) };
+    let help = Group::with_title(Level::HELP.secondary_title(help.as_str()));
+    // Rendered together, the two are connected by a line, which belongs to an excerpt.
+    if diagnostic.labels.is_empty() {
+        return [group, help].map(|group| renderer.render(&[group])).join("\n");
+    }
+    renderer.render(&[group, help])
 }
 
 /// Whether places are shown in one excerpt: there is not too much between them.

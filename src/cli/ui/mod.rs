@@ -6,7 +6,7 @@ use std::borrow::Borrow;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::OnceLock;
 
-use provlock::diagnostic::Diagnostic;
+use provlock::diagnostic::{Diagnostic, Severity};
 
 pub(crate) use progress::Downloads;
 
@@ -93,6 +93,11 @@ impl Ui {
         }
     }
 
+    /// The least severity that is shown.
+    pub(crate) fn least_severity(&self) -> Severity {
+        if self.verbosity == Verbosity::Quiet { Severity::Error } else { Severity::Warning }
+    }
+
     /// Shows what the user should know.
     pub(crate) fn warn(&self, warnings: &[Diagnostic]) {
         if self.verbosity >= Verbosity::Normal {
@@ -100,9 +105,14 @@ impl Ui {
         }
     }
 
-    /// Shows what could not be done, whatever the verbosity.
+    /// Shows what could not be done, whatever the verbosity. Several are set apart by blank lines.
     pub(crate) fn error(&self, errors: &[Diagnostic]) {
-        print_lines(&diagnostics::render_all(errors, &self.invocation, self.stderr_style));
+        let texts = diagnostics::render_all(errors, &self.invocation, self.stderr_style);
+        let is_long = |text: &String| text.contains('\n');
+        let separator = if texts.iter().any(is_long) { "\n\n" } else { "\n" };
+        if !texts.is_empty() {
+            print_lines(&[texts.join(separator)]);
+        }
     }
 
     /// Progress on a terminal, nothing elsewhere: what is waited for until the first download, then bars.

@@ -286,6 +286,27 @@ warning[lock-file-missing]: there is no lock file missing.hcl
 }
 
 #[test]
+fn a_file_with_conflict_markers_is_for_merge() {
+    let environment = two_files();
+    let conflict = "<<<<<<< HEAD\n=======\n>>>>>>> other\n";
+    environment.write("live/.terraform.lock.hcl", conflict);
+    environment.provlock(["diff", "new.hcl", "live"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[conflict-markers]: the lock file holds git conflict markers
+ --> live/.terraform.lock.hcl:1:1
+  |
+1 | <<<<<<< HEAD
+  | ^^^^^^^^^^^^ the first of them
+  |
+  = conflicts in the file: 1
+help: provlock -C live merge .terraform.lock.hcl; to lock anew what is in conflict: provlock -C live merge --resolve .terraform.lock.hcl
+"#]]);
+    environment.write("copy.hcl", conflict);
+    environment.provlock(["diff", "new.hcl", "copy.hcl"]).assert_code(2).assert_lacks("provlock merge");
+}
+
+#[test]
 fn without_git_two_files_have_to_be_named() {
     let environment = TestEnvironment::new();
     let output = environment.provlock(["diff"]);
@@ -293,7 +314,6 @@ fn without_git_two_files_have_to_be_named() {
 exit code: 2
 ----- stderr -----
 error[io]: git rev-parse failed: not a git repository (or any of the parent directories): .git
- |
 help: run in a git repository, or name two files: provlock diff OLD NEW
 "#]]);
 }

@@ -271,7 +271,6 @@ fn only_the_providers_that_are_named_are_locked() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: the configuration does not require acme/gamma
- |
 help: name a provider that required_providers lists
 "#]]);
 }

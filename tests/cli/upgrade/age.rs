@@ -76,7 +76,6 @@ fn the_age_comes_from_the_settings_unless_the_flag_says_otherwise() {
 exit code: 2
 ----- stderr -----
 error[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must be 7 days old
- |
 help: choose it all the same with --min-age 0d
 "#]]);
     environment.provlock(upgrade(&["--min-age", "0d", "acme/gamma@1.1.0"])).assert_code(0);

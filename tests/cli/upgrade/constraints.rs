@@ -128,7 +128,6 @@ fn when_the_lock_file_cannot_be_written_the_configuration_is_restored() {
 exit code: 2
 ----- stderr -----
 error[io]: cannot write .terraform.lock.hcl: No such file or directory (os error 2)
- |
 help: make its directory; a symbolic link must lead into one
 "#]]);
     assert_eq!(environment.read("main.tf"), before);

@@ -90,7 +90,6 @@ fn only_the_providers_that_are_named_move() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: the configuration does not require acme/other
- |
 help: name a provider that required_providers lists
 "#]]);
 }
@@ -301,7 +300,6 @@ acme/gamma            1.0.0     2.0.0-rc.1   a prerelease must be named exactly
 exit code: 2
 ----- stderr -----
 error[version-outside-constraints]: acme/gamma cannot be 2.0.0-rc.1, because a prerelease is only locked when a constraint names exactly it
- |
 help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0-rc.1
 "#]]);
 }

@@ -129,7 +129,6 @@ fn a_lock_file_that_git_cannot_read_is_an_error() {
 exit code: 2
 ----- stderr -----
 error[io]: git cat-file failed: it says "17fc3c3c5a35adcd5825250d40e1b6b0ab9c40fe missing"
- |
 help: look at the repository with git fsck; fetch what is missing
 "#]]);
 }

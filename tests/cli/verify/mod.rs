@@ -136,6 +136,63 @@ help: provlock lock --prune, unless state still holds objects of it
 }
 
 #[test]
+fn quiet_shows_errors_only() {
+    let environment = good();
+    lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[ZH, H1]), entry("example.com/a/b", "1.0.0", "", &[])]);
+    environment.provlock(["verify", "-q"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[no-hashes]: no hash is recorded for example.com/a/b 1.0.0, so any package would be accepted
+  --> .terraform.lock.hcl:13:10
+   |
+13 | provider "example.com/a/b" {
+   |          ^^^^^^^^^^^^^^^^^
+   |
+help: provlock lock -p all
+"#]]);
+    environment.provlock(["verify", "-q", "--allow", "no-hashes"]).matches(str!["exit code: 0"]);
+}
+
+#[test]
+fn what_could_not_be_checked_is_set_apart() {
+    let environment = good();
+    environment.write("a/main.tf", "terraform {\n");
+    environment.write("b/main.tf", "module \"m\" {\n  source = \"./none\"\n}\nprovider \"null\" {}\n");
+    environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 2
+----- stdout -----
+error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the configuration asks for ~> 2.0
+ --> .terraform.lock.hcl:5:13
+  |
+5 |   version = "3.2.4"
+  |             ^^^^^^^
+  |
+ ::: main.tf:5:17
+  |
+5 |       version = "~> 2.0"
+  |                 -------- asked for here
+  |
+help: provlock upgrade hashicorp/null
+
+----- stderr -----
+error[invalid-configuration]: this bracket is never closed
+ --> a/main.tf:1:11
+  |
+1 | terraform {
+  |           ^
+
+error[invalid-configuration]: module "m" is in b/none, which does not exist
+ --> b/main.tf:2:12
+  |
+2 |   source = "./none"
+  |            ^^^^^^^^ called here
+
+1 error in .terraform.lock.hcl
+"#]]);
+}
+
+#[test]
 fn levels_are_for_the_user_to_set() {
     let environment = good();
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[ZH, H1])]);

@@ -73,7 +73,6 @@ fn where_there_is_nothing_to_check_that_is_said() {
 exit code: 2
 ----- stderr -----
 error[no-configuration]: there is no root module in . or below
- |
 help: a root module has a backend, cloud or provider block or a lock file, and no other module calls it; [roots] in provlock.toml can only select among these; for any other directory, use -C DIR without --recursive
 "#]]);
     environment.provlock(["verify", "missing"]).matches(str![[r#"
