@@ -152,6 +152,16 @@ impl ConstraintList {
         lists.into_iter().flat_map(|list| list.0.iter().cloned()).collect()
     }
 
+    /// Whether a single term already excludes `limit` and every version above it.
+    pub fn is_below(&self, limit: &Version) -> bool {
+        self.0.iter().any(|term| match term.operator {
+            Operator::Exact | Operator::LessOrEqual => term.boundary < *limit,
+            Operator::Less => term.boundary <= *limit,
+            Operator::PessimisticPatch | Operator::PessimisticMinor => term.upper_bound() <= *limit,
+            Operator::Greater | Operator::GreaterOrEqual | Operator::NotEqual => false,
+        })
+    }
+
     /// Whether `version` meets every term. A prerelease does so only when a term names exactly it.
     pub fn allows(&self, version: &Version) -> bool {
         let pinned = || self.0.iter().any(|c| c.operator == Operator::Exact && c.boundary == *version);
@@ -217,5 +227,21 @@ impl fmt::Display for ConstraintList {
             write!(f, "{separator}{constraint}")?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upper_bound_is_told_by_a_single_term() {
+        let is_below = |text: &str| text.parse::<ConstraintList>().unwrap().is_below(&Version::new(1, 6, 0));
+        for text in ["< 1.6", "<= 1.5.7", "1.5.7", "~> 1.5.0", "~> 0.14", ">= 1.3, < 1.6.0"] {
+            assert!(is_below(text), "{text}");
+        }
+        for text in ["", "~> 1.5", "< 2", "<= 1.6", "1.6.0", ">= 0.12", "> 1.5", "!= 1.6"] {
+            assert!(!is_below(text), "{text}");
+        }
     }
 }

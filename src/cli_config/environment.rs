@@ -28,6 +28,15 @@ impl Environment {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    /// Whether a program of this name is in a directory of `PATH`.
+    pub fn has_program(&self, name: &str) -> bool {
+        let file = program_name(name);
+        let directories = std::env::split_paths(self.variable("PATH").unwrap_or_default());
+        directories
+            .filter(|directory| !directory.as_os_str().is_empty())
+            .any(|directory| self.current_directory.join(directory).join(&file).is_file())
+    }
+
     fn directory_variable(&self, name: &str) -> Option<PathBuf> {
         self.variable(name).map(PathBuf::from)
     }

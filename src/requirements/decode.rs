@@ -10,7 +10,8 @@ use crate::dialect::Dialect;
 use crate::hcl::Fault;
 
 use super::file::{
-    Call, CallSource, File, Import, ProviderBlock, ProviderReference, RequiredProvider, RequiredProviders, Resource,
+    Backend, Call, CallSource, File, Import, ProviderBlock, ProviderReference, RequiredProvider, RequiredProviders,
+    Resource,
 };
 use super::syntax::{Block, Body, Expression, Items, Name, diagnose};
 
@@ -88,7 +89,10 @@ impl Decoder<'_> {
 
     fn terraform(&mut self, block: &Block<'_>) -> Result<(), Fault> {
         let items = block.body.items()?;
-        self.found.has_backend |= items.has_block("backend") || items.has_block("cloud");
+        self.found.backend = backend(&items).or(self.found.backend);
+        let required = items.argument("required_version").and_then(|version| version.constant_string().ok());
+        let required = required.and_then(|text| text.parse::<ConstraintList>().ok()).unwrap_or_default();
+        self.found.required_version = ConstraintList::merge([&self.found.required_version, &required]);
         self.each(&items, "required_providers", &[], Self::required_providers);
         Ok(())
     }
@@ -127,6 +131,7 @@ impl Decoder<'_> {
         let mut location = self.location(name.span.clone());
         let mut address = None;
         let mut version = None;
+        let mut has_aliases = false;
         for (key, value) in &entries {
             match key.text.as_str() {
                 "source" => {
@@ -139,7 +144,7 @@ impl Decoder<'_> {
                     version = self.version(&name.text, value.constant_string(), value.span());
                     location = self.location(value.span());
                 }
-                "configuration_aliases" => {}
+                "configuration_aliases" => has_aliases = true,
                 other => {
                     let message =
                         format!("the required_providers entry of {} has an unknown argument {other:?}", name.text);
@@ -153,7 +158,8 @@ impl Decoder<'_> {
         }
         let (version, constraints) = version.unzip();
         let constraints = constraints.unwrap_or_default();
-        Some(RequiredProvider { local_name: name.text.clone(), address, location, version, constraints })
+        let local_name = name.text.clone();
+        Some(RequiredProvider { local_name, address, location, version, constraints, has_aliases })
     }
 
     /// `NAME = "~> 1.0"`, the form from before providers had sources.
@@ -161,7 +167,8 @@ impl Decoder<'_> {
         let address = self.implied(&name.text, &name.span)?;
         let (location, constraints) = self.version(&name.text, value.constant_text(), value.span())?;
         let version = Some(location.clone());
-        Some(RequiredProvider { local_name: name.text.clone(), address, location, version, constraints })
+        let local_name = name.text.clone();
+        Some(RequiredProvider { local_name, address, location, version, constraints, has_aliases: false })
     }
 
     fn implied(&mut self, local_name: &str, span: &Range<usize>) -> Option<ProviderAddress> {
@@ -295,6 +302,21 @@ impl Decoder<'_> {
         self.found.calls.push(Call { name: name.text.clone(), source, version, location, arguments });
         Ok(())
     }
+}
+
+/// Where a `terraform` block says that state is kept. What is wrong with the block itself is for the program to report.
+fn backend(items: &Items<'_>) -> Option<Backend> {
+    if items.has_block("backend") {
+        let blocks = items.blocks("backend", &["type"]).unwrap_or_default();
+        let is_local = blocks.last().is_some_and(|block| block.labels[0].text == "local");
+        return Some(if is_local { Backend::Local } else { Backend::Remote });
+    }
+    if !items.has_block("cloud") {
+        return None;
+    }
+    let blocks = items.blocks("cloud", &[]).unwrap_or_default();
+    let names_host = |block: &Block<'_>| block.body.items().is_ok_and(|items| items.argument("hostname").is_some());
+    Some(if blocks.iter().any(names_host) { Backend::Remote } else { Backend::HcpTerraform })
 }
 
 /// The constant defaults of a file's variables, for module sources that depend on them.

@@ -15,9 +15,21 @@ pub(super) struct File {
     pub resources: Vec<Resource>,
     pub imports: Vec<Import>,
     pub calls: Vec<Call>,
-    /// Whether there is a `backend` or `cloud` block.
-    pub has_backend: bool,
+    pub backend: Option<Backend>,
+    /// The versions of the program that it accepts; what is no constraint counts for nothing.
+    pub required_version: ConstraintList,
     pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Where a root module keeps its state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// `backend "local"`: in a file beside the configuration.
+    Local,
+    /// Any other `backend` block, or a `cloud` block that names its host.
+    Remote,
+    /// A `cloud` block without `hostname`: in HCP Terraform, which only Terraform takes for granted.
+    HcpTerraform,
 }
 
 /// A `required_providers` block.
@@ -36,6 +48,8 @@ pub(super) struct RequiredProvider {
     pub location: Location,
     pub version: Option<Location>,
     pub constraints: ConstraintList,
+    /// Whether it has `configuration_aliases`, which only a caller can fill.
+    pub has_aliases: bool,
 }
 
 /// A `provider` block.

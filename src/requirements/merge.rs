@@ -3,9 +3,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
 
-use super::file::{Call, CallSource, File, Import, ProviderBlock, RequiredProvider, Resource};
+use super::file::{Backend, Call, CallSource, File, Import, ProviderBlock, RequiredProvider, Resource};
 
 /// The blocks of all files of a module, by what names them and in the order of the files.
 #[derive(Default)]
@@ -16,8 +17,8 @@ pub(super) struct MergedFiles {
     pub(super) resources: Table<Resource>,
     pub(super) calls: Table<Call>,
     pub(super) imports: Vec<Import>,
-    /// Whether there is a `backend` or `cloud` block.
-    pub(super) has_backend: bool,
+    pub(super) backend: Option<Backend>,
+    pub(super) required_version: ConstraintList,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
@@ -65,7 +66,8 @@ impl MergedFiles {
     /// Merges a file as OpenTofu does in `internal/configs/module_merge.go`: `required_providers` entries are replaced as a whole, other blocks by argument.
     pub(super) fn merge(&mut self, file: File, overriding: bool) {
         self.diagnostics.extend(file.diagnostics);
-        self.has_backend |= file.has_backend;
+        self.backend = file.backend.or(self.backend);
+        self.required_version = ConstraintList::merge([&self.required_version, &file.required_version]);
         for block in file.required {
             match &self.required {
                 Some(first) if !overriding => self.diagnostics.push(

@@ -25,6 +25,7 @@ mod syntax;
 mod tests;
 mod tree;
 
+pub(crate) use file::Backend;
 pub use module::Module;
 pub use module_cache::ModuleCache;
 pub use requirement::{Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};

@@ -12,7 +12,7 @@ use crate::files::join;
 use crate::modules::local::{self, is_local};
 
 use super::decode;
-use super::file::{Call, CallSource, Import, ProviderBlock, ProviderReference, Resource};
+use super::file::{Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, Resource};
 use super::files;
 use super::merge::{MergedFiles, Table, module_name};
 use super::requirement::DeclarationKind;
@@ -21,12 +21,17 @@ use super::syntax;
 
 /// A module directory that was read. What it holds depends on the directory's files and the dialect only.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub struct Module {
     directory: PathBuf,
     /// How many files were read, and whether others belong to the other dialect.
     empty: bool,
     foreign: bool,
-    root_blocks: bool,
+    backend: Option<Backend>,
+    required_version: ConstraintList,
+    configures_providers: bool,
+    /// Whether a file cannot be read that may be one of a root module.
+    may_be_root: bool,
     /// The addresses of the local names in `required_providers`.
     pub(super) local_names: BTreeMap<String, ProviderAddress>,
     pub(super) found: Vec<Found>,
@@ -87,22 +92,28 @@ impl Module {
         read: impl Fn(&str) -> Result<Arc<SourceFile>>,
     ) -> Self {
         let files = files::module_files(names, dialect);
+        let mut may_be_root = !merged.diagnostics.is_empty();
         let mut sources = Vec::new();
         for (names, overriding) in [(&files.primary, false), (&files.overrides, true)] {
             for name in names {
+                let mut is_suspect = true;
                 let file = read(name).and_then(|source| {
                     let file = syntax::read(&source, |items| decode::decode_module_file(&source, items, dialect));
+                    is_suspect = file.is_err() && has_line_of_root(&source.text);
                     sources.push(source);
                     file
                 });
                 match file {
                     Ok(file) => merged.merge(file, overriding),
-                    Err(errors) => merged.diagnostics.extend(errors),
+                    Err(errors) => {
+                        may_be_root |= is_suspect;
+                        merged.diagnostics.extend(errors);
+                    }
                 }
             }
         }
         let empty = files.primary.is_empty() && files.overrides.is_empty();
-        Self { empty, foreign: files.foreign, ..Self::new(directory, merged, &sources, dialect) }
+        Self { empty, foreign: files.foreign, may_be_root, ..Self::new(directory, merged, &sources, dialect) }
     }
 
     fn new(directory: &Path, files: MergedFiles, sources: &[Arc<SourceFile>], dialect: Dialect) -> Self {
@@ -110,7 +121,10 @@ impl Module {
             directory: directory.to_owned(),
             empty: false,
             foreign: false,
-            root_blocks: files.has_backend || !files.providers.blocks.is_empty(),
+            backend: files.backend,
+            required_version: files.required_version.clone(),
+            configures_providers: configures_providers(&files),
+            may_be_root: false,
             local_names: files.required_providers.iter().map(|(name, p)| (name.clone(), p.address.clone())).collect(),
             found: Vec::new(),
             calls: Vec::new(),
@@ -157,9 +171,25 @@ impl Module {
         self.empty && self.foreign
     }
 
-    /// Whether the module has a `backend`, `cloud` or `provider` block, which make it a root module.
-    pub(crate) fn has_root_blocks(&self) -> bool {
-        self.root_blocks
+    /// Where it keeps its state, if it has a `backend` or `cloud` block, as only root modules have.
+    pub(crate) fn backend(&self) -> Option<Backend> {
+        self.backend
+    }
+
+    /// The versions of the program that it accepts.
+    pub(crate) fn required_version(&self) -> &ConstraintList {
+        &self.required_version
+    }
+
+    /// Whether it uses providers that it configures itself, as root modules do: it has a `provider` block together with a
+    /// resource, a data source or a module call, and no `configuration_aliases`, which a caller has to fill.
+    pub(crate) fn configures_providers(&self) -> bool {
+        self.configures_providers
+    }
+
+    /// Whether a file cannot be read that may be one of a root module, as far as its lines tell.
+    pub(crate) fn may_be_root(&self) -> bool {
+        self.may_be_root
     }
 
     /// The directories of the modules that are called from this one by a local path.
@@ -242,6 +272,22 @@ impl Module {
             }
         }
     }
+}
+
+fn configures_providers(files: &MergedFiles) -> bool {
+    let uses_any = !files.resources.blocks.is_empty() || !files.calls.blocks.is_empty();
+    let takes_any = files.required_providers.values().any(|entry| entry.has_aliases);
+    uses_any && !takes_any && !files.providers.blocks.is_empty()
+}
+
+/// Whether a line of a file that cannot be read begins as a block does that makes a root module.
+fn has_line_of_root(text: &str) -> bool {
+    const BLOCKS: [&str; 3] = ["backend", "cloud", "provider"];
+    let begins = |line: &str| {
+        let rest = BLOCKS.iter().find_map(|block| line.strip_prefix(block));
+        rest.is_some_and(|rest| rest.trim_start().starts_with(['"', '{']))
+    };
+    text.lines().any(|line| begins(line.trim_start()))
 }
 
 fn provider_found(address: ProviderAddress, block: ProviderBlock) -> Found {

@@ -75,7 +75,7 @@ impl Workspaces {
     pub fn open(selection: &RootSelection<'_>, options: &LockOptions) -> Result<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let members = parallel::map(selection.roots()?, cores, |path| {
-            let workspace = Workspace::open_as(&path, selection.dialect, selection.environment);
+            let workspace = selection.open(&path);
             let member = workspace.and_then(|workspace| Member::read(workspace, options, selection.modules));
             (path, member)
         });

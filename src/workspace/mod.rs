@@ -3,16 +3,19 @@
 //! A [`Workspace`] is one root module as it is on disk. [`Workspaces`] are many of them, which are locked and upgraded together,
 //! and [`verify_all`] verifies many: what several of them need is asked for once, and one that fails does not stop the others.
 
+mod dialect;
 mod discover;
 mod lock;
 mod many;
 mod merge;
 mod options;
+mod repository;
 mod rewrites;
 mod selection;
 mod unit;
 mod upgrade;
 mod verify;
+mod walk;
 
 use std::path::{Path, PathBuf};
 
@@ -23,9 +26,11 @@ use crate::lockfile::{self, LockFile};
 use crate::requirements::{self, ModuleCache, Requirements, RootModule};
 use crate::settings::Settings;
 
+pub use dialect::DialectReason;
 pub use lock::Locked;
 pub use many::{Member, Supply, Workspaces};
 pub use options::LockOptions;
+pub use repository::Repositories;
 pub use selection::RootSelection;
 use unit::Unit;
 pub use upgrade::UpgradeOptions;
@@ -51,50 +56,7 @@ pub struct Workspace {
     unit: Option<Unit>,
 }
 
-/// What a dialect was decided by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DialectReason {
-    /// The caller named it.
-    Named,
-    /// The settings name it.
-    Settings,
-    /// The lock file names providers of its registry.
-    LockFile,
-    /// There are files that only OpenTofu reads.
-    TofuFiles,
-    /// Nothing; it is the default.
-    Default,
-}
-
 impl Workspace {
-    /// Reads the settings and the lock file of the root module in a directory, and detects its dialect.
-    pub fn open(root: &Path, environment: &Environment) -> Result<Self> {
-        Self::open_as(root, None, environment)
-    }
-
-    /// [`Workspace::open`], where the caller may name the dialect.
-    pub fn open_as(root: &Path, dialect: Option<Dialect>, environment: &Environment) -> Result<Self> {
-        let (absolute, settings) = settings(root, environment)?;
-        let lock_path = join(root, Path::new(lockfile::LOCK_FILE_NAME));
-        let lock_bytes = lockfile::read(&lock_path)?;
-        let detected = || lock_bytes.as_deref().and_then(lockfile::detect_dialect);
-        let (dialect, dialect_reason) = if let Some(dialect) = dialect {
-            (dialect, DialectReason::Named)
-        } else if let Some(dialect) = settings.dialect {
-            (dialect, DialectReason::Settings)
-        } else if let Some(dialect) = detected() {
-            (dialect, DialectReason::LockFile)
-        } else if has_tofu_files(&absolute) {
-            (Dialect::Tofu, DialectReason::TofuFiles)
-        } else {
-            (Dialect::Tofu, DialectReason::Default)
-        };
-        let data_directory = environment.variable("TF_DATA_DIR").unwrap_or(".terraform").into();
-        let unit = Unit::open(root, &absolute, environment);
-        let root = root.to_owned();
-        Ok(Self { root, settings, dialect, dialect_reason, lock_path, lock_bytes, data_directory, unit })
-    }
-
     /// Parses the lock file. Its warnings come along; any error is a failure.
     pub fn lock_file(&self) -> Result<(LockFile, Vec<Diagnostic>)> {
         let Some(bytes) = &self.lock_bytes else {
@@ -160,12 +122,4 @@ fn settings(root: &Path, environment: &Environment) -> Result<(PathBuf, Settings
 /// `root/path`, without a leading `./`.
 fn join(root: &Path, path: &Path) -> PathBuf {
     if root == Path::new(".") { path.to_owned() } else { root.join(path) }
-}
-
-fn has_tofu_files(directory: &Path) -> bool {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().into_string().ok()).any(|name| {
-        let name = name.strip_suffix(".json").unwrap_or(&name);
-        Path::new(name).extension().is_some_and(|extension| extension == "tofu")
-    })
 }

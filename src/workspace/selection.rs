@@ -6,11 +6,14 @@ use std::path::{Path, PathBuf};
 use crate::cli_config::Environment;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::lockfile::LOCK_FILE_NAME;
+use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::requirements::ModuleCache;
 
 use super::Workspace;
-use super::discover::{RootSearch, find_roots};
+use super::dialect::{DialectReason, Surroundings};
+use super::discover::{RootSearch, find_roots, is_root};
+use super::repository::Repositories;
+use super::unit::Unit;
 
 /// What paths are turned into root modules with.
 #[derive(Clone, Copy)]
@@ -25,9 +28,46 @@ pub struct RootSelection<'a> {
     pub environment: &'a Environment,
     /// The modules that were read.
     pub modules: &'a ModuleCache,
+    /// What is known of the repositories that they are in.
+    pub repositories: &'a Repositories,
+}
+
+impl Workspace {
+    /// Reads the settings and the lock file of the root module in a directory, and detects its dialect.
+    pub fn open(root: &Path, environment: &Environment) -> Result<Self> {
+        Self::open_as(root, None, environment)
+    }
+
+    /// [`Workspace::open`], where the caller may name the dialect.
+    pub fn open_as(root: &Path, dialect: Option<Dialect>, environment: &Environment) -> Result<Self> {
+        let (modules, repositories) = (&ModuleCache::default(), &Repositories::default());
+        let selection = RootSelection { paths: &[], recursive: false, dialect, environment, modules, repositories };
+        selection.open(root)
+    }
 }
 
 impl RootSelection<'_> {
+    /// Reads the settings and the lock file of a root module, and detects its dialect.
+    pub fn open(&self, root: &Path) -> Result<Workspace> {
+        let (canonical, settings) = super::settings(root, self.environment)?;
+        let lock_path = super::join(root, Path::new(LOCK_FILE_NAME));
+        let lock_bytes = lockfile::read(&lock_path)?;
+        let (dialect, dialect_reason) = if let Some(dialect) = self.dialect {
+            (dialect, DialectReason::Named)
+        } else if let Some(dialect) = settings.dialect {
+            (dialect, DialectReason::Settings)
+        } else if let Some(dialect) = lock_bytes.as_deref().and_then(lockfile::detect_dialect) {
+            (dialect, DialectReason::LockFile)
+        } else {
+            let Self { environment, modules, repositories, .. } = *self;
+            Surroundings { canonical: &canonical, shown: root, environment, repositories, modules }.dialect()
+        };
+        let data_directory = self.environment.variable("TF_DATA_DIR").unwrap_or(".terraform").into();
+        let unit = Unit::open(root, &canonical, self.environment);
+        let root = root.to_owned();
+        Ok(Workspace { root, settings, dialect, dialect_reason, lock_path, lock_bytes, data_directory, unit })
+    }
+
     /// The root modules that the paths mean, sorted, each once. A directory is a root module; a file stands for the root
     /// module that it is in, or for those that call the module it is in. Without paths it is the current directory.
     pub fn roots(&self) -> Result<Vec<PathBuf>> {
@@ -82,8 +122,7 @@ impl RootSelection<'_> {
     }
 
     fn is_root(&self, directory: &Path) -> bool {
-        directory.join(LOCK_FILE_NAME).exists()
-            || self.modules.module(directory, self.dialect.unwrap_or_default()).has_root_blocks()
+        is_root(&self.modules.module(directory, self.dialect.unwrap_or_default()), directory)
     }
 
     /// The root modules below the current directory that use one of these modules. One whose configuration cannot be read
@@ -92,7 +131,7 @@ impl RootSelection<'_> {
         let canonical: Vec<_> = modules.iter().filter_map(|module| module.canonicalize().ok()).collect();
         let mut roots = self.search(Path::new("."))?;
         roots.retain(|root| {
-            let Ok(workspace) = Workspace::open_as(root, self.dialect, self.environment) else { return true };
+            let Ok(workspace) = self.open(root) else { return true };
             let read = workspace.requirements(false, true, self.modules);
             read.map_or(true, |read| read.modules.iter().any(|module| canonical.contains(&module.canonical)))
         });

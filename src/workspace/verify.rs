@@ -80,7 +80,7 @@ pub fn verify_all(selection: &RootSelection<'_>, options: &VerifyOptions<'_>) ->
     let threads = if options.online.is_some() { ROOTS_ONLINE } else { cores };
     let sources = OnceMap::default();
     Ok(parallel::map(selection.roots()?, threads, |root| {
-        let workspace = Workspace::open_as(&root, selection.dialect, selection.environment)?;
+        let workspace = selection.open(&root)?;
         workspace.verify(options, selection.modules, &sources)
     }))
 }

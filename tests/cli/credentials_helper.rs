@@ -170,7 +170,7 @@ error[credentials-helper]: the credentials helper terraform-credentials-test is 
     lock.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-.: dialect tofu (default)
+.: dialect tofu (the program in PATH)
 warning[credentials-helper]: the credentials helper terraform-credentials-test is not installed
  --> [ROOT]/home/.tofurc:1:20
   |
@@ -209,7 +209,7 @@ fn the_helper_of_the_documentation_works() {
     environment.provlock(LOCK).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-.: dialect tofu (default)
+.: dialect tofu (the program in PATH)
 reading the CLI configuration [ROOT]/home/.tofurc
 error[unauthorized]: cannot get registry.example.com/acme/gamma: https://registry.example.com/v1/providers/acme/gamma/versions was refused (401); no credentials were sent
  --> main.tf:4:16

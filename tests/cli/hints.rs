@@ -15,7 +15,8 @@ fn who_names_no_platform_is_told_of_the_others() {
         output.assert_code(0).stderr.matches(hint).count()
     };
     for root in ["a", "b"] {
-        let configuration = format!("provider \"gamma\" {{}}\n{}", requires("acme/gamma", ""));
+        let configuration =
+            format!("provider \"gamma\" {{}}\nresource \"gamma_thing\" \"a\" {{}}\n{}", requires("acme/gamma", ""));
         environment.write(format!("{root}/main.tf"), configuration);
     }
     assert_eq!(says(&["-C", "a", "lock", "--dry-run"]), 0, "nothing was written");

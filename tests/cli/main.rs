@@ -9,6 +9,7 @@ mod cache;
 #[cfg(unix)]
 mod credentials_helper;
 mod demo;
+mod dialect;
 mod diff;
 mod explain;
 mod help;

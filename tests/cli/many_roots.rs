@@ -5,7 +5,7 @@ use super::lock::{entry, lock_file, requires};
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str, url};
 
-const PROVIDER: &str = "provider \"null\" {}\n";
+const PROVIDER: &str = "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n";
 const LOCK_ALL: [&str; 4] = ["lock", "-p", "linux_amd64", "--recursive"];
 
 /// Three root modules that require the same provider, one with another beside it, and a module that one calls.
@@ -82,9 +82,9 @@ deep/c:
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added)
 error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0
- --> a/main.tf:6:17
+ --> a/main.tf:7:17
   |
-6 |       version = "> 9.0"
+7 |       version = "> 9.0"
   |                 ^^^^^^^ no version meets > 9.0.0
   |
   = the newest version there is: 3.2.4

@@ -95,7 +95,10 @@ fn offline_an_age_can_only_be_demanded_where_nothing_is_chosen() {
     let offline = ["lock", "--offline", "-p", "linux_amd64"];
     environment.provlock(offline).assert_code(0);
 
-    environment.write("new/main.tf", format!("provider \"gamma\" {{}}\n{}", requires("acme/gamma", "")));
+    environment.write(
+        "new/main.tf",
+        format!("provider \"gamma\" {{}}\nresource \"gamma_thing\" \"a\" {{}}\n{}", requires("acme/gamma", "")),
+    );
     let output = environment.provlock(["lock", "--offline", "-p", "linux_amd64", "-r"]);
     output.matches(str![[r#"
 exit code: 2

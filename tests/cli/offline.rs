@@ -273,7 +273,10 @@ For more information, try '--help'.
 fn all_platforms_of_a_version_without_packages_are_not_none() {
     let registry = Registry::start();
     let (environment, null) = project(&registry);
-    environment.write("new/main.tf", format!("provider \"null\" {{}}\n{}", requires("hashicorp/null", "")));
+    environment.write(
+        "new/main.tf",
+        format!("provider \"null\" {{}}\nresource \"null_resource\" \"a\" {{}}\n{}", requires("hashicorp/null", "")),
+    );
     for command in ["lock", "upgrade"] {
         let output = environment.provlock([command, "--offline", "-p", "all", "-r"]);
         output.assert_code(2).assert_stderr_has("in the cache").assert_stderr_has("without --offline");

@@ -66,8 +66,10 @@ fn a_setting_that_cannot_be_understood_is_shown_where_it_stands() {
 fn many_root_modules_complain_of_their_common_settings_once() {
     let environment = TestEnvironment::new();
     for root in ["a", "b"] {
-        environment
-            .write(format!("live/{root}/main.tf"), format!("provider \"gamma\" {{}}\n{}", requires("acme/gamma", "")));
+        environment.write(
+            format!("live/{root}/main.tf"),
+            format!("provider \"gamma\" {{}}\nresource \"gamma_thing\" \"a\" {{}}\n{}", requires("acme/gamma", "")),
+        );
     }
     environment.write("provlock.toml", "[policy]\nmin-age-exempt = [\"acme/gamma/\"]\nallowed-namespaces = [\"\"]\n");
     for arguments in [&["lock", "-r"][..], &["upgrade", "-r", "live"], &["verify", "--recursive", "live"]] {

@@ -7,7 +7,7 @@ use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str, url};
 
-const PROVIDER: &str = "provider \"null\" {}\n";
+const PROVIDER: &str = "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n";
 const UPGRADE_ALL: [&str; 4] = ["upgrade", "-p", "linux_amd64", "--recursive"];
 
 fn upgrade_all<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
@@ -129,9 +129,9 @@ error[invalid-configuration]: this bracket is never closed
   = root module: broken
 
 error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0
- --> never/main.tf:6:17
+ --> never/main.tf:7:17
   |
-6 |       version = "> 9.0"
+7 |       version = "> 9.0"
   |                 ^^^^^^^ no version meets > 9.0.0
   |
   = the newest version there is: 3.2.4
@@ -309,7 +309,7 @@ exit code: 2
 c:
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added)
-  ~ c/main.tf:6   ~> 3.1.0 → ~> 3.2.4
+  ~ c/main.tf:7   ~> 3.1.0 → ~> 3.2.4
 error[version-outside-constraints]: the constraint ~> 1.0 cannot be rewritten for all root modules that share it
  --> modules/m/main.tf:5:18
   |

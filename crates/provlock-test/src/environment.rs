@@ -63,13 +63,15 @@ enum Content {
 }
 
 impl TestEnvironment {
-    /// An empty project, without network: the proxy is a port that nobody listens on.
+    /// An empty project, without network: the proxy is a port that nobody listens on. The only one of the two programs that
+    /// `provlock` finds is a `tofu`, so dialects do not depend on the machine.
     pub fn new() -> Self {
         let root = tempfile::Builder::new().prefix("provlock-test-").tempdir().unwrap();
         let mut environment = Self { root, variables: BTreeMap::new() };
         for folder in ["bin", "home", "temporary", "project"] {
             fs::create_dir(environment.root().join(folder)).unwrap();
         }
+        fs::write(environment.bin().join(program_file("tofu")), "").unwrap();
         let home = environment.home();
         for (variable, folder) in [
             ("XDG_CONFIG_HOME", ".config"),
@@ -181,7 +183,16 @@ impl TestEnvironment {
     /// Prepares a run of `provlock`.
     pub fn command<A: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = A>) -> Invocation {
         let program = std::env::var_os("CARGO_BIN_EXE_provlock").expect("cargo sets it for tests and benchmarks");
-        self.program(program, arguments)
+        self.program(program, arguments).env("PATH", self.search_path())
+    }
+
+    /// `PATH` without the machine's directories that hold one of the two programs.
+    fn search_path(&self) -> OsString {
+        let holds_any =
+            |directory: &Path| ["tofu", "terraform"].iter().any(|name| directory.join(program_file(name)).exists());
+        let path = &self.variables[OsStr::new("PATH")];
+        let directories = std::env::split_paths(path);
+        std::env::join_paths(directories.filter(|path| *path == self.bin() || !holds_any(path))).unwrap()
     }
 
     /// Prepares a run of any program, with the same variables.
@@ -378,6 +389,11 @@ fn collect(base: &Path, directory: &Path, entries: &mut BTreeMap<PathBuf, Entry>
         let entry = Entry { content, modified: metadata.modified().unwrap(), inode: inode(&metadata) };
         entries.insert(path.strip_prefix(base).unwrap().to_owned(), entry);
     }
+}
+
+/// The name of a program's file.
+fn program_file(name: &str) -> String {
+    format!("{name}{}", std::env::consts::EXE_SUFFIX)
 }
 
 // What differs between the systems is below.

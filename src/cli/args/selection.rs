@@ -7,7 +7,7 @@ use provlock::cli_config::Environment;
 use provlock::diagnostic::{Diagnostic, Result};
 use provlock::provider_spec::{ProviderSpec, ProviderSpecError};
 use provlock::requirements::ModuleCache;
-use provlock::workspace::{LockOptions, RootSelection, Workspace, Workspaces};
+use provlock::workspace::{LockOptions, Repositories, RootSelection, Workspace, Workspaces};
 
 use super::global::GlobalArgs;
 use super::platforms::PlatformArgs;
@@ -72,9 +72,9 @@ impl SelectionArgs {
         let Some(paths) = &self.recursive else {
             return Workspaces::one(Workspace::open_as(Path::new("."), global.dialect, environment)?, options);
         };
-        let modules = ModuleCache::default();
+        let (modules, repositories) = (&ModuleCache::default(), &Repositories::default());
         let selection =
-            RootSelection { paths, recursive: true, dialect: global.dialect, environment, modules: &modules };
+            RootSelection { paths, recursive: true, dialect: global.dialect, environment, modules, repositories };
         let directory = options.providers.iter().map(ToString::to_string).find(|name| Path::new(name).is_dir());
         let help = match directory {
             _ if paths.iter().any(|path| !path.exists()) => {

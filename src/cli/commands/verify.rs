@@ -7,7 +7,9 @@ use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
 use provlock::ops::verify::{CODES, Tracking};
 use provlock::requirements::ModuleCache;
-use provlock::workspace::{History, OnlineOptions, RootSelection, VerifiedRoot, VerifyOptions, verify_all};
+use provlock::workspace::{
+    History, OnlineOptions, Repositories, RootSelection, VerifiedRoot, VerifyOptions, verify_all,
+};
 
 use super::messages::{show_configurations, without_repetition};
 use super::outcome::{Outcome, diagnostics};
@@ -91,6 +93,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
         dialect: global.dialect,
         environment: &environment,
         modules: &ModuleCache::default(),
+        repositories: &Repositories::default(),
     };
     let results = verify_all(
         &selection,

@@ -39,6 +39,11 @@ pub(crate) fn reason(reason: DialectReason) -> &'static str {
         DialectReason::Settings => "provlock.toml",
         DialectReason::LockFile => "the lock file",
         DialectReason::TofuFiles => "the .tofu files",
+        DialectReason::OtherLockFiles => "the nearest other lock files",
+        DialectReason::VersionFile => "a version file",
+        DialectReason::Program => "the program in PATH",
+        DialectReason::Automation => "what CI files and makefiles call",
+        DialectReason::Configuration => "the configuration",
         DialectReason::Default => "default",
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{assert_providers, at, errors, options, place, read_files, texts};
 use crate::dialect::Dialect;
-use crate::requirements::{DeclarationKind, ModuleCache, read};
+use crate::requirements::{Backend, DeclarationKind, Module, ModuleCache, read};
 
 #[test]
 fn a_declaration_says_where_it_is() {
@@ -372,17 +372,57 @@ fn a_large_or_unreadable_file_is_an_error() {
 }
 
 #[test]
-fn a_root_module_shows_by_its_blocks() {
-    let is_root = |name: &str, text: &str| {
-        let directory = super::directory(&[(name, text)]);
-        ModuleCache::default().module(directory.path(), Dialect::Tofu).has_root_blocks()
-    };
-    assert!(is_root("a.tf", "terraform {\n  backend \"s3\" {}\n}\n"));
-    assert!(is_root("a.tf", "terraform {\n  cloud {}\n}\n"));
-    assert!(is_root("a.tf.json", r#"{"terraform": {"backend": {"s3": {}}}}"#));
-    assert!(is_root("a.tf", "provider \"a\" {}\n"));
-    assert!(!is_root("a.tf", "terraform {\n  required_providers {}\n}\nresource \"a\" \"b\" {\n  provider = a\n}\n"));
-    assert!(!is_root("a.txt", "provider \"a\" {}\n"));
+fn a_backend_says_where_state_is_kept() {
+    let backend = |name: &str, text: &str| module(name, text).backend();
+    assert_eq!(backend("a.tf", "terraform {\n  backend \"s3\" {}\n}\n"), Some(Backend::Remote));
+    assert_eq!(backend("a.tf", "terraform {\n  backend \"local\" {}\n}\n"), Some(Backend::Local));
+    assert_eq!(backend("a.tf", "terraform {\n  backend {}\n}\n"), Some(Backend::Remote), "wrong, but there");
+    assert_eq!(backend("a.tf", "terraform {\n  cloud {}\n}\n"), Some(Backend::HcpTerraform));
+    assert_eq!(
+        backend("a.tf", "terraform {\n  cloud {\n    hostname = \"a.example\"\n  }\n}\n"),
+        Some(Backend::Remote)
+    );
+    assert_eq!(backend("a.tf.json", r#"{"terraform": {"backend": {"s3": {}}}}"#), Some(Backend::Remote));
+    assert_eq!(backend("a.tf.json", r#"{"terraform": {"cloud": {"organization": "a"}}}"#), Some(Backend::HcpTerraform));
+    assert_eq!(backend("a.tf", "terraform {\n  required_providers {}\n}\n"), None);
+    assert_eq!(backend("a.txt", "terraform {\n  backend \"s3\" {}\n}\n"), None);
+}
+
+#[test]
+fn a_module_configures_the_providers_that_it_uses_or_takes_them_from_its_caller() {
+    let configures = |text: &str| module("a.tf", text).configures_providers();
+    let provider = "provider \"a\" {}\n";
+    for used in ["resource \"a_b\" \"c\" {}\n", "data \"a_b\" \"c\" {}\n", "module \"a\" {\n  source = \"./a\"\n}\n"] {
+        assert!(configures(&[provider, used].concat()), "{used}");
+        assert!(!configures(used), "{used}");
+    }
+    assert!(!configures(provider), "nothing uses it");
+    let aliases = "terraform {\n  required_providers {\n    a = {\n      source = \"x/a\"\n      configuration_aliases = [a.b]\n    }\n  }\n}\n";
+    assert!(!configures(&[aliases, provider, "resource \"a_b\" \"c\" {}\n"].concat()));
+}
+
+#[test]
+fn a_file_that_cannot_be_read_may_be_one_of_a_root_module() {
+    let may_be_root = |text: &str| module("a.tf", text).may_be_root();
+    assert!(may_be_root("provider \"a\" {\n"));
+    assert!(may_be_root("terraform {\n  backend \"s3\" {\n"));
+    assert!(!may_be_root("provider \"a\" {}\n"), "it can be read");
+    for text in ["resource \"{{ a }}\" {", "this is {\n", "provider_name = [\n"] {
+        assert!(!may_be_root(text), "{text}");
+    }
+}
+
+#[test]
+fn the_required_versions_of_all_blocks_count() {
+    let required = |text: &str| module("a.tf", text).required_version().to_string();
+    let text = "terraform {\n  required_version = \">= 1.3\"\n}\nterraform {\n  required_version = \"< 1.6\"\n}\n";
+    assert_eq!(required(text), ">= 1.3.0, < 1.6.0");
+    assert_eq!(required("terraform {\n  required_version = \"new\"\n}\n"), "", "for the program to report");
+}
+
+fn module(name: &str, text: &str) -> std::sync::Arc<Module> {
+    let directory = super::directory(&[(name, text)]);
+    ModuleCache::default().module(directory.path(), Dialect::Tofu)
 }
 
 #[test]
