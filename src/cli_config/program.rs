@@ -20,23 +20,42 @@ pub(crate) struct Finished {
     pub(crate) stderr: Vec<u8>,
 }
 
+/// What a program may take.
+pub(crate) struct Limits<'a> {
+    /// How long it may run.
+    pub(crate) time: Duration,
+    /// Bytes that it may print.
+    pub(crate) stdout: u64,
+    /// Asked now and then whether it has taken too much of something else, and of what.
+    pub(crate) exceeded: &'a dyn Fn() -> Option<String>,
+}
+
+/// How often [`Limits::exceeded`] is asked.
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
+
 /// Starts a program, gives it `stdin` and waits for it; ends it, and what it started, when the time limit has passed.
 ///
 /// An error says what went wrong, as a continuation of the program's name.
-pub(crate) fn run(mut command: Command, stdin: Option<String>, time_limit: Duration) -> Result<Finished, String> {
-    let time_limit = time_limit.min(LONGEST_TIME_LIMIT);
+pub(crate) fn run(command: Command, stdin: Option<String>, time_limit: Duration) -> Result<Finished, String> {
+    run_within(command, stdin, &Limits { time: time_limit, stdout: STDOUT_LIMIT, exceeded: &|| None })
+}
+
+/// [`run`], where the program may take more, or less.
+pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &Limits<'_>) -> Result<Finished, String> {
+    let time_limit = limits.time.min(LONGEST_TIME_LIMIT);
     let deadline = Instant::now() + time_limit;
     command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     process_group::lead(&mut command);
     let mut child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
-    let outcome = converse(&mut child, stdin, deadline);
+    let outcome = converse(&mut child, stdin, deadline, limits);
     if outcome.is_err() {
         process_group::kill(&mut child);
     }
     outcome.map_err(|interruption| match interruption {
         Interruption::TooLong => format!("was ended because it took more than {} seconds", time_limit.as_secs_f32()),
         Interruption::TooMuch => "was ended because it printed too much".to_owned(),
+        Interruption::Exceeded(what) => format!("was ended because {what}"),
         Interruption::Io(error) => format!("cannot be waited for: {error}"),
     })
 }
@@ -51,6 +70,7 @@ pub(crate) fn one_line(bytes: &[u8]) -> String {
 enum Interruption {
     TooLong,
     TooMuch,
+    Exceeded(String),
     Io(std::io::Error),
 }
 
@@ -60,22 +80,33 @@ enum Output {
 }
 
 /// Feeds a program and listens to it until it has ended.
-fn converse(child: &mut Child, stdin: Option<String>, deadline: Instant) -> Result<Finished, Interruption> {
+fn converse(
+    child: &mut Child,
+    stdin: Option<String>,
+    deadline: Instant,
+    limits: &Limits<'_>,
+) -> Result<Finished, Interruption> {
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
         // A program need not read: its exit status says whether it did what it should.
         thread::spawn(move || pipe.write_all(text.as_bytes()));
     }
     let (sender, receiver) = mpsc::channel();
-    listen(child.stdout.take(), STDOUT_LIMIT + 1, Output::Stdout, sender.clone());
+    listen(child.stdout.take(), limits.stdout + 1, Output::Stdout, sender.clone());
     listen(child.stderr.take(), MESSAGE_LIMIT as u64, Output::Stderr, sender);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     loop {
-        match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(Output::Stdout(bytes)) if bytes.len() as u64 > STDOUT_LIMIT => return Err(Interruption::TooMuch),
+        let left = deadline.saturating_duration_since(Instant::now());
+        match receiver.recv_timeout(left.min(WATCH_INTERVAL)) {
+            Ok(Output::Stdout(bytes)) if bytes.len() as u64 > limits.stdout => return Err(Interruption::TooMuch),
             Ok(Output::Stdout(bytes)) => stdout = bytes,
             Ok(Output::Stderr(bytes)) => stderr = bytes,
             Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) => return Err(Interruption::TooLong),
+            Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => return Err(Interruption::TooLong),
+            Err(RecvTimeoutError::Timeout) => {
+                if let Some(what) = (limits.exceeded)() {
+                    return Err(Interruption::Exceeded(what));
+                }
+            }
         }
     }
     loop {

@@ -1,0 +1,183 @@
+//! Packages of modules that were fetched before, kept across runs.
+//!
+//! What was fetched lies in a directory named after its content, which never changes once it has its name. A small file for
+//! each address says which directory that was, and when. So runs that go on at the same time share both.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use tempfile::TempDir;
+
+use crate::files;
+use crate::storage;
+
+const FOLDER: &str = "provlock-modules-v1";
+/// No entry is longer, in bytes.
+const LONGEST_ENTRY: u64 = 64 * 1024;
+
+/// Packages in a directory. One that cannot be used is a cache without packages.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackageCache {
+    folder: PathBuf,
+}
+
+/// A package in the cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Stored {
+    /// The directory with its files.
+    pub(super) top: PathBuf,
+    pub(super) about: About,
+}
+
+/// What is known of a package beside its files.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct About {
+    /// The directory that its address names, where another address led to it; empty for its top.
+    pub(super) directory: String,
+    /// The commit that it was taken from, if it comes from a repository.
+    pub(super) commit: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    /// Seconds since 1970.
+    saved: i64,
+    /// The name of the directory.
+    content: String,
+    #[serde(flatten)]
+    about: About,
+}
+
+impl PackageCache {
+    /// The packages in `directory`, which need not exist.
+    pub fn open(directory: &Path) -> Self {
+        Self { folder: directory.join(FOLDER) }
+    }
+
+    /// Removes all packages. Returns how many bytes that frees.
+    ///
+    /// # Errors
+    /// What the operating system says when something cannot be removed.
+    pub fn clean(&self) -> io::Result<u64> {
+        storage::remove(&self.folder)
+    }
+
+    /// The package of an address, if it was saved no longer ago than `lifetime`; none for whenever.
+    pub(super) fn get(&self, address: &str, lifetime: Option<Duration>) -> Option<Stored> {
+        let entry: Entry = serde_json::from_str(&storage::read(&self.entry(address), LONGEST_ENTRY)?).ok()?;
+        let age = Timestamp::now().as_second().checked_sub(entry.saved)?;
+        let is_current = lifetime.is_none_or(|lifetime| u64::try_from(age).is_ok_and(|age| age < lifetime.as_secs()));
+        let is_name = entry.content.len() == 64 && entry.content.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let top = self.contents().join(&entry.content);
+        (is_current && is_name && top.is_dir()).then_some(Stored { top, about: entry.about })
+    }
+
+    /// A directory in which a package can be put together.
+    pub(super) fn workshop(&self) -> io::Result<TempDir> {
+        let folder = self.folder.join("unfinished");
+        fs::create_dir_all(&folder)?;
+        tempfile::tempdir_in(folder)
+    }
+
+    /// Keeps the package in the directory `package`, which is moved, for an address. `identity` is different for different content.
+    pub(super) fn put(&self, address: &str, identity: &str, about: &About, package: &Path) -> io::Result<Stored> {
+        let content = digest(identity);
+        let top = self.contents().join(&content);
+        fs::create_dir_all(self.contents())?;
+        {
+            let _uninterrupted = files::hold_off_interrupts();
+            // Another run may have been faster; both have the same.
+            if !top.is_dir() && fs::rename(package, &top).is_err() && !top.is_dir() {
+                fs::rename(package, &top)?;
+            }
+        }
+        self.link(address, content, about)?;
+        Ok(Stored { top, about: about.clone() })
+    }
+
+    /// Keeps a package that the cache holds for another address, too.
+    pub(super) fn put_again(&self, address: &str, stored: &Stored) -> io::Result<()> {
+        let content = stored.top.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        self.link(address, content, &stored.about)
+    }
+
+    fn link(&self, address: &str, content: String, about: &About) -> io::Result<()> {
+        let entry = Entry { saved: Timestamp::now().as_second(), content, about: about.clone() };
+        storage::replace(&self.entry(address), &serde_json::to_vec(&entry)?)
+    }
+
+    fn entry(&self, address: &str) -> PathBuf {
+        // The address may hold a password.
+        self.folder.join("addresses").join(digest(address))
+    }
+
+    fn contents(&self) -> PathBuf {
+        self.folder.join("contents")
+    }
+}
+
+/// SHA-256 in hexadecimal digits.
+fn digest(text: &str) -> String {
+    format!("{:x}", Sha256::digest(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(cache: &PackageCache, text: &str) -> (TempDir, PathBuf) {
+        let workshop = cache.workshop().unwrap();
+        let path = workshop.path().join("package");
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("main.tf"), text).unwrap();
+        (workshop, path)
+    }
+
+    #[test]
+    fn a_package_is_found_by_its_address_as_long_as_it_lives() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = PackageCache::open(directory.path());
+        let about = About { directory: "m".to_owned(), commit: Some("c0ffee".to_owned()) };
+        let (_workshop, path) = package(&cache, "one");
+        let stored = cache.put("git::https://u:s3cr3t@h.test/a.git", "1", &about, &path).unwrap();
+        assert_eq!(fs::read(stored.top.join("main.tf")).unwrap(), b"one");
+        assert_eq!(cache.get("git::https://u:s3cr3t@h.test/a.git", None), Some(stored.clone()));
+        assert_eq!(cache.get("git::https://u:s3cr3t@h.test/a.git", Some(Duration::ZERO)), None);
+        assert_eq!(cache.get("git::https://h.test/b.git", None), None);
+        cache.put_again("registry", &stored).unwrap();
+        assert_eq!(cache.get("registry", Some(Duration::from_hours(1))), Some(stored));
+        assert!(cache.clean().unwrap() > 0);
+        assert_eq!(cache.get("registry", None), None);
+    }
+
+    #[test]
+    fn a_second_run_shares_what_the_first_put_there() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = PackageCache::open(directory.path());
+        let (_workshop, path) = package(&cache, "one");
+        let first = cache.put("a", "1", &About::default(), &path).unwrap();
+        let (_workshop, path) = package(&cache, "one");
+        assert_eq!(cache.put("a", "1", &About::default(), &path).unwrap(), first);
+        let (_workshop, path) = package(&cache, "two");
+        let moved = cache.put("a", "2", &About::default(), &path).unwrap();
+        assert_eq!(fs::read(first.top.join("main.tf")).unwrap(), b"one", "as it was, for whoever reads it");
+        assert_eq!(cache.get("a", None), Some(moved));
+    }
+
+    #[test]
+    fn what_is_damaged_or_leads_elsewhere_does_not_count() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = PackageCache::open(directory.path());
+        let (_workshop, path) = package(&cache, "one");
+        cache.put("a", "1", &About::default(), &path).unwrap();
+        for text in [r#"{"saved":"#, r#"{"saved":1,"content":"../../elsewhere","directory":"","commit":null}"#] {
+            storage::replace(&cache.entry("a"), text.as_bytes()).unwrap();
+            assert_eq!(cache.get("a", None), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! What is kept of a package: its directories, configuration files and links, written so that nothing gets outside.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Component, Path, PathBuf};
+
+/// Bytes that an archive may hold, unpacked.
+pub(super) const MOST_BYTES: u64 = 1 << 30;
+/// How many entries a package may have.
+pub(super) const MOST_ENTRIES: usize = 100_000;
+
+/// What a link leads to when it would lead out of the package, so that whoever reads it fails.
+const NOWHERE: &str = "leads-out-of-the-package";
+
+/// What is wrong with a package. The text goes on after the package's name.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Problem {
+    #[error("its entry {0:?} leads out of the package")]
+    Outside(String),
+    #[error("its entry {0:?} is a file or a link, and a directory as well")]
+    Conflict(String),
+    #[error("it holds more than {MOST_ENTRIES} entries")]
+    TooMany,
+    #[error("it holds more than {} MiB", MOST_BYTES >> 20)]
+    TooLarge,
+    #[error("it cannot be read: {0}")]
+    Damaged(String),
+    #[error("it cannot be unpacked: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// Writes what counts of a package into an empty directory.
+///
+/// Links are made at the end and looked at then, so that no file is ever written through one.
+pub(super) struct PackageWriter {
+    top: PathBuf,
+    entries: BTreeMap<String, Kind>,
+    /// Name and target.
+    links: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Directory,
+    Leaf,
+}
+
+/// Whether OpenTofu or Terraform reads a file of this name as configuration.
+pub(crate) fn is_configuration(name: &str) -> bool {
+    [".tf", ".tofu", ".tf.json", ".tofu.json"].iter().any(|extension| name.ends_with(extension))
+}
+
+impl PackageWriter {
+    pub(super) fn new(top: &Path) -> Self {
+        Self { top: top.to_owned(), entries: BTreeMap::new(), links: BTreeMap::new() }
+    }
+
+    /// Notes a directory.
+    pub(super) fn directory(&mut self, name: &str) -> Result<(), Problem> {
+        self.enter(name, Kind::Directory).map(drop)
+    }
+
+    /// Notes a file, and keeps it if it is configuration. The content is read to its end in any case.
+    pub(super) fn file(&mut self, name: &str, content: &mut dyn Read) -> Result<(), Problem> {
+        let name = self.enter(name, Kind::Leaf)?;
+        self.links.remove(&name);
+        if is_configuration(&name) {
+            let path = self.top.join(&name);
+            fs::create_dir_all(path.parent().unwrap_or(&self.top))?;
+            io::copy(content, &mut fs::File::create(path)?).map_err(damaged)?;
+        } else {
+            io::copy(content, &mut io::sink()).map_err(damaged)?;
+        }
+        Ok(())
+    }
+
+    /// Notes a link, whose target is relative to its own directory.
+    pub(super) fn link(&mut self, name: &str, target: &str) -> Result<(), Problem> {
+        let name = self.enter(name, Kind::Leaf)?;
+        self.links.insert(name, target.to_owned());
+        Ok(())
+    }
+
+    /// Makes the directories and the links. A link that leads out of the package, or nowhere, is left out; if it stands for
+    /// a configuration file it stays, and leads nowhere.
+    pub(super) fn finish(self) -> Result<(), Problem> {
+        for (name, _) in self.entries.iter().filter(|(_, kind)| **kind == Kind::Directory) {
+            fs::create_dir_all(self.top.join(name))?;
+        }
+        for (name, target) in &self.links {
+            make_link(target, &self.top.join(name))?;
+        }
+        let top = self.top.canonicalize()?;
+        let leads_inside = |path: &Path| path.canonicalize().is_ok_and(|target| target.starts_with(&top));
+        let paths = self.links.keys().map(|name| self.top.join(name));
+        let outside: Vec<_> = paths.filter(|path| !leads_inside(path)).collect();
+        for path in outside.into_iter().filter(|path| path.is_symlink()) {
+            fs::remove_file(&path)?;
+            if path.to_str().is_some_and(is_configuration) {
+                make_link(NOWHERE, &path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes an entry with the directories that it is in, and returns its clean name.
+    fn enter(&mut self, name: &str, kind: Kind) -> Result<String, Problem> {
+        let is_outside = name.split(['/', '\\']).any(|part| part == "..");
+        // On Windows a part may be more than a name, such as `C:`.
+        let is_name =
+            |part: &str| matches!(Path::new(part).components().next(), Some(Component::Normal(only)) if only == part);
+        if is_outside || !parts(name).all(is_name) {
+            return Err(Problem::Outside(name.to_owned()));
+        }
+        let parts: Vec<_> = parts(name).collect();
+        for length in 1..parts.len() {
+            self.note(parts[..length].join("/"), Kind::Directory)?;
+        }
+        let name = parts.join("/");
+        if name.is_empty() {
+            return if kind == Kind::Directory { Ok(name) } else { Err(Problem::Outside(name)) };
+        }
+        self.note(name.clone(), kind)?;
+        Ok(name)
+    }
+
+    fn note(&mut self, name: String, kind: Kind) -> Result<(), Problem> {
+        match self.entries.get(&name) {
+            Some(known) if *known == kind => return Ok(()),
+            Some(_) => return Err(Problem::Conflict(name)),
+            None => {}
+        }
+        if self.entries.len() == MOST_ENTRIES {
+            return Err(Problem::TooMany);
+        }
+        self.entries.insert(name, kind);
+        Ok(())
+    }
+}
+
+/// The parts of a name; a slash at its start does not count.
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    name.split('/').filter(|part| !matches!(*part, "" | "."))
+}
+
+/// A failure while a file of the package was read or written.
+fn damaged(error: io::Error) -> Problem {
+    match error.kind() {
+        io::ErrorKind::FileTooLarge => Problem::TooLarge,
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::PermissionDenied => {
+            Problem::Io(error)
+        }
+        _ => Problem::Damaged(error.to_string()),
+    }
+}
+
+#[cfg(unix)]
+fn make_link(target: &str, path: &Path) -> io::Result<()> {
+    fs::create_dir_all(path.parent().unwrap_or(path))?;
+    std::os::unix::fs::symlink(target, path)
+}
+
+/// Making a link needs a privilege on Windows, and other systems have none.
+#[cfg(not(unix))]
+fn make_link(_: &str, _: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(fill: impl FnOnce(&mut PackageWriter) -> Result<(), Problem>) -> (tempfile::TempDir, PathBuf) {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().join("package");
+        fs::create_dir(&top).unwrap();
+        let mut writer = PackageWriter::new(&top);
+        fill(&mut writer).unwrap();
+        writer.finish().unwrap();
+        (directory, top)
+    }
+
+    fn problem(fill: impl FnOnce(&mut PackageWriter) -> Result<(), Problem>) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let top = directory.path().join("package");
+        fs::create_dir(&top).unwrap();
+        let problem = fill(&mut PackageWriter::new(&top)).unwrap_err();
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1, "nothing is outside");
+        problem.to_string()
+    }
+
+    #[test]
+    fn only_configuration_is_kept_and_every_directory() {
+        let (_directory, top) = written(|writer| {
+            writer.file("a/main.tf", &mut "x".as_bytes())?;
+            writer.file("/a/./b.tofu.json", &mut "{}".as_bytes())?;
+            writer.file("b/image.png", &mut "x".as_bytes())?;
+            writer.directory("c/")
+        });
+        assert_eq!(fs::read(top.join("a/main.tf")).unwrap(), b"x");
+        assert!(top.join("a/b.tofu.json").exists());
+        assert!(top.join("b").is_dir() && !top.join("b/image.png").exists());
+        assert!(top.join("c").is_dir());
+    }
+
+    #[test]
+    fn no_entry_gets_outside() {
+        for name in ["../main.tf", "a/../../main.tf", "a/../main.tf", "..\\main.tf", "/../main.tf", "."] {
+            let message = problem(|writer| writer.file(name, &mut "x".as_bytes()));
+            assert!(message.ends_with("leads out of the package"), "{name}: {message}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_below_a_link_or_a_file() {
+        let message = problem(|writer| {
+            writer.link("out", "../..")?;
+            writer.file("out/main.tf", &mut "x".as_bytes())
+        });
+        assert_eq!(message, r#"its entry "out" is a file or a link, and a directory as well"#);
+        let message = problem(|writer| {
+            writer.file("a/main.tf", &mut "x".as_bytes())?;
+            writer.link("a", "/etc")
+        });
+        assert_eq!(message, r#"its entry "a" is a file or a link, and a directory as well"#);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_lead_nowhere_but_into_the_package() {
+        let (_directory, top) = written(|writer| {
+            writer.file("real/main.tf", &mut "x".as_bytes())?;
+            writer.link("alias", "real")?;
+            writer.link("deep/alias.tf", "../real/main.tf")?;
+            writer.link("passwd.tf", "/etc/passwd")?;
+            writer.link("etc", "/etc")?;
+            writer.link("up", "..")?;
+            // Each target looks harmless by its text, and together they lead out.
+            writer.link("real/top", "..")?;
+            writer.link("around", "real/top/..")
+        });
+        for inside in ["alias/main.tf", "deep/alias.tf"] {
+            assert_eq!(fs::read(top.join(inside)).unwrap(), b"x", "{inside}");
+        }
+        for outside in ["etc", "up", "around"] {
+            assert!(!top.join(outside).is_symlink(), "{outside}");
+        }
+        assert!(top.join("passwd.tf").is_symlink() && fs::read(top.join("passwd.tf")).is_err());
+    }
+
+    #[test]
+    fn there_is_a_limit_to_entries() {
+        let message = problem(|writer| {
+            (0..=MOST_ENTRIES).try_for_each(|number| writer.file(&format!("f{number}"), &mut io::empty()))
+        });
+        assert_eq!(message, "it holds more than 100000 entries");
+    }
+}

@@ -1,0 +1,420 @@
+//! Packages in git repositories, fetched by the user's own git, which has their credentials, keys and proxies (`getter/get_git.go` of
+//! go-getter).
+//!
+//! Git gets a bare repository without hooks, one commit of history if it can, no submodules, and never a working tree:
+//! configuration files are read from its objects. It is asked for nothing but the protocols that it trusts with addresses that
+//! no user wrote, and never prompts.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use url::Url;
+
+use super::contents::{MOST_BYTES, PackageWriter, Problem, is_configuration};
+use crate::cli_config::program::{self, Finished, Limits, one_line};
+use crate::storage;
+
+/// Bytes that git may print: lists of files, and their content.
+const MOST_OUTPUT: u64 = 256 << 20;
+/// Larger files are fetched only when they are configuration.
+const FILTER: &str = "--filter=blob:limit=64k";
+/// Where the wanted commit is kept.
+const MODULE: &str = "refs/provlock/module";
+/// Variables that tell git of another repository, as they are set in hooks (`git rev-parse --local-env-vars`).
+const FOREIGN_VARIABLES: [&str; 11] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// A repository and what is wanted of it, as the URL of a module source says.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct GitAddress {
+    url: Url,
+    revision: Revision,
+    /// Whether only a shallow clone will do.
+    depth: bool,
+    /// A private key for ssh.
+    ssh_key: Option<Vec<u8>>,
+}
+
+/// Which commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Revision {
+    /// What the repository's HEAD leads to.
+    Head,
+    /// A branch or tag; of two of the same name, the tag.
+    Name(String),
+    /// A full commit id.
+    Commit(String),
+    /// Anything else that git knows how to read, such as `v1.0.0~1` or a short commit id.
+    Expression(String),
+}
+
+/// How git is run.
+pub(super) struct Git<'a> {
+    /// The program.
+    pub(super) program: &'a Path,
+    /// How long it may take for a package.
+    pub(super) time_limit: Duration,
+    /// `GIT_SSH_COMMAND`, if it is set.
+    pub(super) ssh_command: Option<&'a str>,
+}
+
+/// Why there is no package. The text goes on after the package's name.
+pub(super) struct GitError {
+    pub(super) why: String,
+    /// What git said, one line each.
+    pub(super) said: Vec<String>,
+}
+
+type Result<T> = std::result::Result<T, GitError>;
+
+impl GitAddress {
+    /// Reads the URL after `git::`.
+    pub(super) fn parse(text: &str) -> Result<Self> {
+        let mut url = Url::parse(text).map_err(|error| GitError::new(format!("its URL cannot be read: {error}")))?;
+        if !matches!(url.scheme(), "https" | "http" | "ssh" | "git" | "file") || url.cannot_be_a_base() {
+            // Git runs programs for some other protocols.
+            let shown = text.split([' ', '@']).next().unwrap_or_default();
+            let why = format!("git must not be asked for {shown:?}; it may be for https, ssh, http, git and file");
+            return Err(GitError::new(why));
+        }
+        let (mut reference, mut depth, mut ssh_key, mut others) = (String::new(), false, None, Vec::new());
+        for (name, value) in url.query_pairs().into_owned() {
+            match name.as_str() {
+                "ref" if reference.is_empty() => reference = value,
+                "depth" => depth = value.parse().is_ok_and(|depth: u32| depth > 0),
+                "sshkey" => {
+                    let key = BASE64_STANDARD.decode(value.replace(' ', "+"));
+                    ssh_key = Some(key.map_err(|_| GitError::new("its sshkey is not in base64"))?);
+                }
+                "ref" => {}
+                _ => others.push((name, value)),
+            }
+        }
+        url.set_query(None);
+        if !others.is_empty() {
+            url.query_pairs_mut().extend_pairs(others);
+        }
+        Ok(Self { url, revision: Revision::parse(reference)?, depth, ssh_key })
+    }
+
+    /// Whether the address names the same files for ever.
+    pub(super) fn is_immutable(&self) -> bool {
+        matches!(self.revision, Revision::Commit(_))
+    }
+
+    /// The same for all addresses of the repository, however it is asked.
+    pub(super) fn repository(&self) -> &str {
+        self.url.as_str()
+    }
+}
+
+impl Revision {
+    fn parse(text: String) -> Result<Self> {
+        if text.starts_with('-') {
+            return Err(GitError::new(format!(
+                "its ref {text:?} starts with a dash, so that git may take it for an option"
+            )));
+        }
+        let is_hexadecimal = text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_local = ["heads/", "remotes/", "origin/", "refs/heads/", "refs/remotes/"];
+        Ok(if text.is_empty() {
+            Self::Head
+        } else if is_hexadecimal && matches!(text.len(), 40 | 64) {
+            Self::Commit(text)
+        } else if (is_hexadecimal && text.len() >= 4)
+            || text.contains(|c: char| c.is_control() || " ~^:?*[\\".contains(c))
+            || ["..", "@{", "//"].iter().any(|part| text.contains(part))
+            || is_local.iter().any(|start| text.starts_with(start))
+            || text == "@"
+        {
+            Self::Expression(text)
+        } else {
+            Self::Name(text)
+        })
+    }
+}
+
+impl Git<'_> {
+    /// Fetches a package and writes what counts of it into `package`; `workshop` is an empty directory for the repository.
+    /// Returns the commit; none for an empty repository.
+    pub(super) fn fetch(&self, address: &GitAddress, workshop: &Path, package: &Path) -> Result<Option<String>> {
+        let deadline = Instant::now() + self.time_limit;
+        let mut repository = Repository { git: self, address, directory: workshop, deadline, ssh_command: None };
+        repository.initialize()?;
+        let Some(revision) = repository.fetch()? else { return Ok(None) };
+        let files = repository.files(&revision)?;
+        repository.write(&revision, &files, package).map(Some)
+    }
+}
+
+/// A repository that is being fetched.
+struct Repository<'a> {
+    git: &'a Git<'a>,
+    address: &'a GitAddress,
+    directory: &'a Path,
+    deadline: Instant,
+    /// `GIT_SSH_COMMAND` for this repository, unless git knows by itself.
+    ssh_command: Option<String>,
+}
+
+/// What is wanted of a tree.
+struct Files {
+    /// Object ids by path.
+    wanted: BTreeMap<String, Blob>,
+    directories: Vec<String>,
+}
+
+struct Blob {
+    object: String,
+    is_link: bool,
+}
+
+impl Repository<'_> {
+    fn initialize(&mut self) -> Result<()> {
+        let mut command = self.command("init");
+        command.args(["--quiet", "--bare", "--template=", "."]);
+        self.success(command, None)?;
+        if self.address.url.scheme() == "ssh" {
+            self.ssh_command = self.find_ssh_command()?;
+        }
+        Ok(())
+    }
+
+    /// What keeps ssh from asking for anything, and has it use the key of the address.
+    fn find_ssh_command(&self) -> Result<Option<String>> {
+        let key = self.directory.join("ssh-key");
+        let key_option = match &self.address.ssh_key {
+            Some(content) => {
+                write_key(&key, content)?;
+                format!(" -i '{}'", key.display())
+            }
+            None => String::new(),
+        };
+        let mut command = self.command("config");
+        command.args(["--get", "core.sshCommand"]);
+        let configured = one_line(&self.run(command, None)?.stdout);
+        let own = self.git.ssh_command.or(Some(configured.as_str()).filter(|command| !command.is_empty()));
+        Ok(match own {
+            Some(own) if !key_option.is_empty() => Some(format!("{own}{key_option}")),
+            Some(_) => None,
+            None => Some(format!("ssh -oBatchMode=yes{key_option}")),
+        })
+    }
+
+    /// Fetches as little as the server allows. Returns a name for the commit; none if the repository is empty.
+    fn fetch(&self) -> Result<Option<String>> {
+        let wanted = match &self.address.revision {
+            Revision::Head => "HEAD",
+            Revision::Name(name) | Revision::Commit(name) => name,
+            Revision::Expression(text) if self.address.depth => {
+                return Err(GitError::new(format!("depth needs a branch or a tag, and its ref is {text:?}")));
+            }
+            Revision::Expression(_) => return self.fetch_all(FILTER).map(Some),
+        };
+        let refspec = format!("+{wanted}:{MODULE}");
+        let shallow = self.run(self.fetch_command(&["--depth=1", FILTER], &[&refspec]), None)?;
+        if shallow.status.success() {
+            return Ok(Some(MODULE.to_owned()));
+        }
+        let said = String::from_utf8_lossy(&shallow.stderr).into_owned();
+        // Only the text tells that a web server is no more than that.
+        let is_dumb = said.contains("dumb http transport does not support shallow");
+        match &self.address.revision {
+            _ if self.address.depth => Err(self.failure(&shallow)),
+            Revision::Head if said.contains("couldn't find remote ref HEAD") => Ok(None),
+            Revision::Head | Revision::Name(_) if is_dumb => {
+                let whole = self.run(self.fetch_command(&[], &[&refspec]), None)?;
+                if whole.status.success() { Ok(Some(MODULE.to_owned())) } else { Err(self.failure(&whole)) }
+            }
+            // A server need not hand out commits that no branch or tag names.
+            Revision::Commit(_) => self.fetch_all(if is_dumb { "--quiet" } else { FILTER }).map(Some),
+            _ => Err(self.failure(&shallow)),
+        }
+    }
+
+    /// Fetches all commits, and finds the wanted one as git does after a clone.
+    fn fetch_all(&self, option: &str) -> Result<String> {
+        let refspecs = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"];
+        let fetched = self.run(self.fetch_command(&[option], &refspecs), None)?;
+        if !fetched.status.success() {
+            return Err(self.failure(&fetched));
+        }
+        let (Revision::Name(text) | Revision::Commit(text) | Revision::Expression(text)) = &self.address.revision
+        else {
+            return Ok(MODULE.to_owned());
+        };
+        for name in [text.clone(), format!("origin/{text}"), format!("refs/tags/{text}")] {
+            let mut command = self.command("rev-parse");
+            command.args(["--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")]);
+            let found = self.run(command, None)?;
+            if found.status.success() {
+                return Ok(one_line(&found.stdout));
+            }
+        }
+        Err(GitError::new(format!("it has no branch, tag or commit {text:?}")))
+    }
+
+    fn fetch_command(&self, options: &[&str], refspecs: &[&str]) -> Command {
+        let mut command = self.command("fetch");
+        command.args(["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"]);
+        command.args(options).arg("--").arg(self.address.url.as_str()).args(refspecs);
+        command
+    }
+
+    /// What counts of the tree of a commit.
+    fn files(&self, revision: &str) -> Result<Files> {
+        let mut command = self.command("ls-tree");
+        command.args(["-r", "-t", "-z", "--full-tree", revision]);
+        let listed = self.success(command, None)?.stdout;
+        let mut files = Files { wanted: BTreeMap::new(), directories: Vec::new() };
+        for entry in listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
+            let entry = String::from_utf8_lossy(entry);
+            let (words, path) = entry.split_once('\t').ok_or_else(GitError::unreadable)?;
+            let words: Vec<_> = words.split(' ').collect();
+            let [mode, _, object] = words[..] else { return Err(GitError::unreadable()) };
+            let is_link = mode == "120000";
+            match mode {
+                "040000" => files.directories.push(path.to_owned()),
+                "100644" | "100755" | "100664" | "120000" if is_link || is_configuration(path) => {
+                    files.wanted.insert(path.to_owned(), Blob { object: object.to_owned(), is_link });
+                }
+                _ => {}
+            }
+        }
+        Ok(files)
+    }
+
+    /// Writes the files, and returns the commit.
+    fn write(&self, revision: &str, files: &Files, package: &Path) -> Result<String> {
+        let mut command = self.command("cat-file");
+        command.arg("--batch");
+        let objects = files.wanted.values().map(|blob| blob.object.as_str());
+        let mut input = format!("{revision}^{{commit}}\n");
+        input.extend(objects.flat_map(|object| [object, "\n"]));
+        let answer = self.success(command, Some(input))?.stdout;
+        let (commit, _, mut rest) = batch_entry(&answer).ok_or_else(GitError::unreadable)?;
+        let mut writer = PackageWriter::new(package);
+        files.directories.iter().try_for_each(|directory| writer.directory(directory))?;
+        for (path, blob) in &files.wanted {
+            let (object, content, behind) = batch_entry(rest).ok_or_else(GitError::unreadable)?;
+            if object != blob.object {
+                return Err(GitError::unreadable());
+            }
+            rest = behind;
+            if blob.is_link {
+                writer.link(path, &String::from_utf8_lossy(content))?;
+            } else {
+                writer.file(path, &mut &*content)?;
+            }
+        }
+        writer.finish()?;
+        Ok(commit)
+    }
+
+    /// A command of git in the repository, without what the user's own settings could make it run.
+    fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(self.git.program);
+        command.current_dir(self.directory);
+        let no_hooks = format!("core.hooksPath={}", self.directory.join("hooks").display());
+        for setting in [no_hooks.as_str(), "core.fsmonitor=false", "gc.auto=0", "fetch.recurseSubmodules=false"] {
+            command.args(["-c", setting]);
+        }
+        command.arg("--git-dir=.").arg(name);
+        for variable in FOREIGN_VARIABLES {
+            command.env_remove(variable);
+        }
+        command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        let is_file = self.address.url.scheme() == "file";
+        command.env("GIT_PROTOCOL_FROM_USER", if is_file { "1" } else { "0" });
+        if let Some(ssh_command) = &self.ssh_command {
+            command.env("GIT_SSH_COMMAND", ssh_command);
+        }
+        command
+    }
+
+    fn success(&self, command: Command, stdin: Option<String>) -> Result<Finished> {
+        let finished = self.run(command, stdin)?;
+        if finished.status.success() { Ok(finished) } else { Err(self.failure(&finished)) }
+    }
+
+    /// Runs git as long as there is time, and room for what it writes.
+    fn run(&self, command: Command, stdin: Option<String>) -> Result<Finished> {
+        let exceeded = || {
+            let is_large = storage::size_below(self.directory) > MOST_BYTES;
+            is_large.then(|| format!("the repository holds more than {} MiB", MOST_BYTES >> 20))
+        };
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let limits = Limits { time: left, stdout: MOST_OUTPUT, exceeded: &exceeded };
+        program::run_within(command, stdin, &limits).map_err(|why| {
+            let limit = self.git.time_limit.as_secs();
+            let is_late = Instant::now() >= self.deadline;
+            GitError::new(if is_late { format!("git took more than {limit} seconds") } else { format!("git {why}") })
+        })
+    }
+
+    /// What git said, without the password that may be in the URL.
+    fn failure(&self, finished: &Finished) -> GitError {
+        let text = String::from_utf8_lossy(&finished.stderr);
+        let user = self.address.url.as_str().split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
+        let secret = user.map(|(user, _)| user).filter(|_| self.address.url.password().is_some());
+        let text = secret.map_or_else(|| text.to_string(), |secret| text.replace(secret, "redacted"));
+        let lines = text.lines().map(|line| one_line(line.as_bytes())).filter(|line| !line.is_empty());
+        GitError { why: "git could not fetch it".to_owned(), said: lines.take(8).collect() }
+    }
+}
+
+impl GitError {
+    fn new(why: impl Into<String>) -> Self {
+        Self { why: why.into(), said: Vec::new() }
+    }
+
+    fn unreadable() -> Self {
+        Self::new("git gave an answer that cannot be read")
+    }
+}
+
+impl From<Problem> for GitError {
+    fn from(problem: Problem) -> Self {
+        Self::new(problem.to_string())
+    }
+}
+
+/// Reads `OBJECT TYPE SIZE`, a line break, that many bytes and a line break.
+fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
+    let line_end = text.iter().position(|byte| *byte == b'\n')?;
+    let header = std::str::from_utf8(&text[..line_end]).ok()?;
+    let mut words = header.split(' ');
+    let (object, _, size) = (words.next()?, words.next()?, words.next()?.parse::<usize>().ok()?);
+    let (content, rest) = text[line_end + 1..].split_at_checked(size)?;
+    Some((object.to_owned(), content, rest.strip_prefix(b"\n")?))
+}
+
+/// Writes a private key that nobody else can read.
+fn write_key(path: &Path, content: &[u8]) -> Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(path).and_then(|mut file| std::io::Write::write_all(&mut file, content));
+    written.map_err(|error| GitError::new(format!("its sshkey cannot be written for ssh: {error}")))
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;

@@ -1,0 +1,253 @@
+//! Against git itself, with repositories in temporary directories.
+
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use tempfile::TempDir;
+
+use super::*;
+
+/// A repository to fetch from, and a git that knows no other settings than this test's and writes down how it is called.
+struct Fixture {
+    directory: TempDir,
+}
+
+impl Fixture {
+    /// A repository whose first commit is tagged `v1.0.0`, with a second one on `main`.
+    fn new() -> Self {
+        let fixture = Self { directory: tempfile::tempdir().unwrap() };
+        let script = format!(
+            "#!/bin/sh\necho \"$@\" >> '{0}/calls'\nHOME='{0}' GIT_CONFIG_NOSYSTEM=1 exec git \"$@\"\n",
+            fixture.directory.path().display()
+        );
+        fs::write(fixture.program(), script).unwrap();
+        fs::set_permissions(fixture.program(), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::create_dir(fixture.origin()).unwrap();
+        fixture.git(&["init", "--quiet", "--initial-branch=main"]);
+        fixture.git(&["config", "uploadpack.allowFilter", "true"]);
+        fixture.commit(&[("main.tf", "one"), ("modules/a/main.tf", "a"), ("README.md", "read me")]);
+        fixture.git(&["tag", "v1.0.0"]);
+        fixture.commit(&[("main.tf", "two")]);
+        fixture
+    }
+
+    fn program(&self) -> PathBuf {
+        self.directory.path().join("git")
+    }
+
+    fn origin(&self) -> PathBuf {
+        self.directory.path().join("origin")
+    }
+
+    fn git(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new("git");
+        command.current_dir(self.origin()).args(["-c", "user.name=t", "-c", "user.email=t@t.test"]).args(arguments);
+        command.env("HOME", self.directory.path()).env("GIT_CONFIG_NOSYSTEM", "1");
+        for variable in FOREIGN_VARIABLES {
+            command.env_remove(variable);
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    fn commit(&self, files: &[(&str, &str)]) -> String {
+        for (name, content) in files {
+            let path = self.origin().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        self.commit_all()
+    }
+
+    fn commit_all(&self) -> String {
+        self.git(&["add", "--all"]);
+        self.git(&["commit", "--quiet", "--allow-empty", "--message=commit"]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    fn url(&self, query: &str) -> String {
+        format!("file://{}{query}", self.origin().display())
+    }
+
+    fn fetch(&self, url: &str) -> std::result::Result<(Option<String>, PathBuf), String> {
+        self.fetch_within(url, Duration::from_mins(1))
+    }
+
+    fn fetch_within(&self, url: &str, time_limit: Duration) -> std::result::Result<(Option<String>, PathBuf), String> {
+        let program = self.program();
+        let git = Git { program: &program, time_limit, ssh_command: None };
+        let place = tempfile::tempdir_in(self.directory.path()).unwrap().keep();
+        let (workshop, package) = (place.join("workshop"), place.join("package"));
+        fs::create_dir(&workshop).and_then(|()| fs::create_dir(&package)).unwrap();
+        let fetched = GitAddress::parse(url).and_then(|address| git.fetch(&address, &workshop, &package));
+        fetched.map(|commit| (commit, package)).map_err(|error| format!("{}: {}", error.why, error.said.join("; ")))
+    }
+
+    /// What `main.tf` of a fetched package holds.
+    fn main(&self, query: &str) -> String {
+        let (_, package) = self.fetch(&self.url(query)).unwrap();
+        fs::read_to_string(package.join("main.tf")).unwrap()
+    }
+
+    /// How git was called, without the settings.
+    fn calls(&self) -> Vec<String> {
+        let calls = fs::read_to_string(self.directory.path().join("calls")).unwrap_or_default();
+        let name = |line: &str| line.split("--git-dir=. ").nth(1).unwrap().split(' ').next().unwrap().to_owned();
+        calls.lines().map(name).collect()
+    }
+}
+
+#[test]
+fn a_revision_is_whatever_git_can_check_out() {
+    let fixture = Fixture::new();
+    let first = fixture.git(&["rev-parse", "v1.0.0"]);
+    fixture.git(&["tag", "--annotate", "--message=m", "annotated", "v1.0.0"]);
+    fixture.git(&["branch", "feature/x"]);
+    fixture.git(&["branch", "both"]);
+    fixture.git(&["tag", "both", "v1.0.0"]);
+    for (revision, expected) in [
+        ("", "two"),
+        ("?ref=", "two"),
+        ("?ref=v1.0.0", "one"),
+        ("?ref=annotated", "one"),
+        ("?ref=refs/tags/v1.0.0", "one"),
+        ("?ref=main", "two"),
+        ("?ref=feature/x", "two"),
+        ("?ref=feature%2Fx&depth=1", "two"),
+        ("?ref=both", "one"),
+        ("?ref=main~1", "one"),
+        ("?ref=origin/main", "two"),
+        (&format!("?ref={first}"), "one"),
+        (&format!("?ref={}", &first[..9]), "one"),
+    ] {
+        assert_eq!(fixture.main(revision), expected, "{revision}");
+    }
+    for (revision, message) in [
+        ("?ref=v9", "couldn't find remote ref v9"),
+        ("?ref=main~9", "it has no branch, tag or commit \"main~9\""),
+        ("?ref=refs/heads/both", "it has no branch, tag or commit"),
+        ("?ref=main~1&depth=1", "depth needs a branch or a tag"),
+        ("?ref=0123456789012345678901234567890123456789", "it has no branch, tag or commit"),
+    ] {
+        let error = fixture.fetch(&fixture.url(revision)).unwrap_err();
+        assert!(error.contains(message), "{revision}: {error}");
+    }
+}
+
+#[test]
+fn a_package_is_fetched_with_four_calls_and_only_configuration_is_kept() {
+    let fixture = Fixture::new();
+    let (commit, package) = fixture.fetch(&fixture.url("?ref=v1.0.0")).unwrap();
+    assert_eq!(commit.unwrap(), fixture.git(&["rev-parse", "v1.0.0"]));
+    assert_eq!(fixture.calls(), ["init", "fetch", "ls-tree", "cat-file"]);
+    assert_eq!(fs::read(package.join("modules/a/main.tf")).unwrap(), b"a");
+    assert!(!package.join("README.md").exists());
+}
+
+#[test]
+fn a_large_configuration_file_is_fetched_all_the_same() {
+    let fixture = Fixture::new();
+    let large = format!("# {}\n", "x".repeat(100_000));
+    fixture.commit(&[("main.tf", &large), ("image.png", &large)]);
+    assert_eq!(fixture.main(""), large);
+}
+
+#[test]
+fn a_repository_without_commits_is_an_empty_package() {
+    let fixture = Fixture { directory: tempfile::tempdir().unwrap() };
+    let program = Fixture::new();
+    fs::create_dir(fixture.origin()).unwrap();
+    fixture.git(&["init", "--quiet"]);
+    let (commit, package) = program.fetch(&fixture.url("")).unwrap();
+    assert_eq!((commit, fs::read_dir(package).unwrap().count()), (None, 0));
+}
+
+#[test]
+fn git_is_not_led_to_another_repository_and_runs_no_hook() {
+    let fixture = Fixture::new();
+    let hooks = fixture.directory.path().join("hooks");
+    fs::create_dir(&hooks).unwrap();
+    for hook in ["reference-transaction", "post-checkout", "fsmonitor"] {
+        let path = hooks.join(hook);
+        fs::write(&path, format!("#!/bin/sh\ntouch '{}/hook-ran'\n", fixture.directory.path().display())).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let settings = format!("[core]\nhooksPath = {0}\nfsmonitor = {0}/fsmonitor\n", hooks.display());
+    fs::write(fixture.directory.path().join(".gitconfig"), settings).unwrap();
+    assert_eq!(fixture.main("?ref=v1.0.0"), "one");
+    assert!(!fixture.directory.path().join("hook-ran").exists());
+}
+
+#[test]
+fn nothing_is_run_that_an_address_or_a_ref_smuggles_in() {
+    let fixture = Fixture::new();
+    let mark = fixture.directory.path().join("escape");
+    let touch = format!("touch%20{}", mark.display());
+    for url in [
+        format!("ext::sh -c touch% {}", mark.display()),
+        format!("--upload-pack={touch}"),
+        format!("{}--upload-pack={touch}", fixture.url("?ref=")),
+        fixture.url(&format!("?ref=-u{touch}")),
+        format!("ssh://-oProxyCommand={touch}/a.git"),
+        format!("fd::{touch}"),
+        format!("transport::{touch}"),
+        "git@h.test:a.git".to_owned(),
+    ] {
+        fixture.fetch(&url).unwrap_err();
+        assert!(!mark.exists(), "{url}");
+    }
+    // A colon would make it two refs, a star many.
+    for revision in ["v1.0.0:refs/heads/evil", "refs/*", "+main", "^main"] {
+        fixture.fetch(&fixture.url(&format!("?ref={revision}"))).unwrap_err();
+    }
+}
+
+#[test]
+fn links_and_submodules_of_a_repository_lead_nowhere_outside() {
+    let fixture = Fixture::new();
+    for (target, name) in [("modules/a", "alias"), ("/etc", "etc"), ("/etc/passwd", "passwd.tf"), ("../..", "up")] {
+        std::os::unix::fs::symlink(target, fixture.origin().join(name)).unwrap();
+    }
+    fs::write(fixture.origin().join(".gitmodules"), "[submodule \"s\"]\npath = s\nurl = ext::sh\n").unwrap();
+    fixture.git(&["update-index", "--add", "--cacheinfo", "160000,0123456789012345678901234567890123456789,s"]);
+    fixture.commit_all();
+    let (_, package) = fixture.fetch(&fixture.url("")).unwrap();
+    assert_eq!(fs::read(package.join("alias/main.tf")).unwrap(), b"a");
+    assert!(fs::read(package.join("passwd.tf")).is_err());
+    for outside in ["etc", "up"] {
+        assert!(!package.join(outside).is_symlink(), "{outside}");
+    }
+}
+
+#[test]
+fn a_password_in_the_address_is_not_repeated() {
+    let fixture = Fixture::new();
+    let error = fixture.fetch("http://user:s3cr3t@127.0.0.1:1/a.git").unwrap_err();
+    assert!(error.contains("git could not fetch it") && !error.contains("s3cr3t"), "{error}");
+}
+
+/// A server that lists refs without end keeps git busy only as long as it may take.
+#[test]
+fn an_endless_list_of_refs_ends_with_the_time_limit() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/x-git-upload-pack-advertisement\r\n\r\n";
+        let start = "001e# service=git-upload-pack\n0000";
+        let mut written = std::io::Write::write_all(&mut stream, format!("{head}{start}").as_bytes());
+        for number in 0_u64.. {
+            let line = format!("{:040x} refs/heads/{number:016}\n", 1);
+            written = std::io::Write::write_all(&mut stream, format!("{:04x}{line}", line.len() + 4).as_bytes());
+            std::thread::sleep(Duration::from_millis(5));
+            if written.is_err() {
+                break;
+            }
+        }
+        drop(written);
+    });
+    let fixture = Fixture::new();
+    let error = fixture.fetch_within(&format!("http://127.0.0.1:{port}/a.git"), Duration::from_secs(2)).unwrap_err();
+    assert_eq!(error, "git took more than 2 seconds: ");
+}
