@@ -18,8 +18,8 @@ pub(super) fn unary(operator: UnaryOperator, operand: &Value) -> Outcome {
 pub(super) fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Outcome {
     use BinaryOperator::{And, Eq, NotEq, Or};
     match operator {
-        Eq => Ok(Value::Bool(left.known()? == right.known()?)),
-        NotEq => Ok(Value::Bool(left.known()? != right.known()?)),
+        Eq => Ok(Value::Bool(left.comparable()? == right.comparable()?)),
+        NotEq => Ok(Value::Bool(left.comparable()? != right.comparable()?)),
         And => logical(left, right, false),
         Or => logical(left, right, true),
         _ => arithmetic(operator, left.as_number()?, right.as_number()?),
@@ -63,7 +63,7 @@ pub(super) fn index(collection: &Value, index: &Value) -> Outcome {
             Some(item) => Ok(item.clone()),
             None => failure("the index is behind the end of the list"),
         },
-        _ => match collection.as_object()?.get(&*index.as_string()?) {
+        _ => match collection.as_object()?.get(&*index.comparable()?.as_string()?) {
             Some(value) => Ok(value.clone()),
             None => failure("there is no such key"),
         },

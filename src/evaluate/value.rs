@@ -88,6 +88,9 @@ pub(crate) enum Piece {
     Hole(Arc<Unknown>),
     /// The text of one of two branches, of which it is not known which is taken.
     Branch(String, Arc<Unknown>),
+    /// A text that may be a secret. It can be compared; for everything else it is unknown, so that it is neither shown nor sent
+    /// to anybody.
+    Withheld(Arc<str>, Arc<Unknown>),
 }
 
 #[derive(Debug)]
@@ -198,7 +201,7 @@ impl Value {
         match self {
             Self::Unknown(unknown) => Some(unknown),
             Self::Partial(pieces) => pieces.iter().find_map(|piece| match piece {
-                Piece::Hole(unknown) | Piece::Branch(_, unknown) => Some(unknown),
+                Piece::Hole(unknown) | Piece::Branch(_, unknown) | Piece::Withheld(_, unknown) => Some(unknown),
                 Piece::Text(_) => None,
             }),
             _ => None,
@@ -218,6 +221,20 @@ impl Value {
     /// The value, if it is known; its items need not be.
     pub(crate) fn known_itself(&self) -> Outcome<&Self> {
         self.hole().map_or(Ok(self), |unknown| Err(Stop::Needs(Arc::clone(unknown))))
+    }
+
+    /// The value, if it can be compared with others: if it is known, or a text that is withheld.
+    pub(crate) fn comparable(&self) -> Outcome {
+        let text = |piece: &Piece| match piece {
+            Piece::Text(text) => Some(text.clone()),
+            Piece::Withheld(text, _) => Some(text.to_string()),
+            Piece::Hole(_) | Piece::Branch(..) => None,
+        };
+        let texts = match self {
+            Self::Partial(pieces) => pieces.iter().map(text).collect::<Option<String>>(),
+            _ => None,
+        };
+        texts.map_or_else(|| self.known().cloned(), |text| Ok(Self::string(text)))
     }
 
     /// What an error says that the value is.
@@ -301,6 +318,7 @@ impl Piece {
     pub(crate) fn weight(&self) -> usize {
         match self {
             Self::Text(text) | Self::Branch(text, _) => 1 + text.len(),
+            Self::Withheld(text, _) => 1 + text.len(),
             Self::Hole(_) => 1,
         }
     }

@@ -45,7 +45,7 @@ fn assemble(pieces: &[Piece]) -> (String, Vec<Hole<'_>>) {
         let start = text.len();
         match piece {
             Piece::Text(piece) => text.push_str(piece),
-            Piece::Hole(unknown) => {
+            Piece::Hole(unknown) | Piece::Withheld(_, unknown) => {
                 text.push_str(PLACEHOLDER);
                 holes.push((start..text.len(), false, unknown));
             }

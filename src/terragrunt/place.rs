@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::session::{Repository, Session, relative};
-use crate::evaluate::value::{Outcome, Stop, Value, failure, unknown};
+use crate::evaluate::value::{Outcome, Piece, Stop, Value, failure, unknown};
 use crate::files::join;
 
 /// The name of a unit's configuration (`DefaultTerragruntConfigPath`).
@@ -149,7 +149,9 @@ fn exists(repository: &Repository, path: &Path) -> Outcome {
 fn get_env(session: &Session, arguments: &[&str]) -> Outcome {
     match arguments {
         [name] | [name, _] if session.environment.contains_key(*name) => {
-            Ok(Value::string(session.environment[*name].as_str()))
+            let reason = "a variable of the environment is only compared, never shown";
+            let unknown = Stop::Unknown(reason.to_owned()).at(|| None);
+            Value::pieces(vec![Piece::Withheld(session.environment[*name].as_str().into(), unknown)])
         }
         [_, default] => Ok(Value::string(*default)),
         // Whoever runs Terragrunt has it.

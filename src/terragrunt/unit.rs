@@ -48,8 +48,7 @@ pub enum ModuleSource {
         /// The module's directory, which is `copied` or below it.
         module: PathBuf,
     },
-    /// Anything else: Git, a registry (`tfr://`), HTTP, a bucket. Values of the environment may have gone into it, so show
-    /// the user its place instead.
+    /// Anything else: Git, a registry (`tfr://`), HTTP, a bucket. No value of the environment is part of it.
     Remote(String),
 }
 
@@ -177,7 +176,8 @@ fn unit(directory: PathBuf, configuration: &Configuration, repository: &Reposito
 }
 
 fn settle(stop: Stop, location: Option<Location>) -> Unknown {
-    Arc::unwrap_or_clone(stop.at(|| location))
+    let unknown = Arc::unwrap_or_clone(stop.at(|| None));
+    Unknown { location: unknown.location.clone().or(location), ..unknown }
 }
 
 /// What a `source` means. It is relative to the unit, also when an included file sets it.

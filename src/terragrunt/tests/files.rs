@@ -36,7 +36,10 @@ fn find_in_parent_folders_starts_above_the_unit() {
 
 #[test]
 fn get_env_sees_what_it_is_given() {
-    assert_in(&Tree::new(&[]).with_environment("STAGE", "prod"), "get_env(\"STAGE\", \"dev\")", "prod");
+    let prod = || Tree::new(&[]).with_environment("STAGE", "prod");
+    assert_in(&prod(), "get_env(\"STAGE\", \"dev\") == \"prod\" ? \"yes\" : \"no\"", "yes");
+    assert_in(&prod(), "\"eu-${get_env(\"STAGE\")}\" != \"eu-dev\" ? \"yes\" : \"no\"", "yes");
+    assert_in(&prod(), "{ prod = \"yes\", dev = \"no\" }[get_env(\"STAGE\")]", "yes");
     assert_in(&Tree::new(&[]), "get_env(\"STAGE\", \"dev\")", "dev");
     let unknown = evaluate_in(&Tree::new(&[]), "unit", "get_env(\"STAGE\")").unwrap_err();
     assert_eq!(unknown, "the environment variable is not set");

@@ -137,6 +137,9 @@ fn values_are_not_quoted_in_reasons() {
         "regex(get_env(\"TOKEN\"), \"a\")",
         "file(get_env(\"TOKEN\"))",
         "get_env(get_env(\"TOKEN\"))",
+        "get_env(\"TOKEN\")",
+        "upper(get_env(\"TOKEN\"))",
+        "join(\"\", [\"a\", get_env(\"TOKEN\")])",
     ] {
         let unknown = evaluate_in(&tree, "unit", expression).unwrap_err();
         assert!(!unknown.contains("secret"), "{expression}: {unknown}");
