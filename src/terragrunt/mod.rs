@@ -24,6 +24,7 @@ mod unit;
 mod working_directory;
 
 pub use crate::evaluate::value::Unknown;
+pub use place::FILE_NAMES;
 pub use session::Repository;
 pub use stack::{Origin, origin};
 pub use unit::{Action, GeneratedFile, ModuleSource, Unit, is_unit, read, read_or_unknown};

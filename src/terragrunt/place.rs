@@ -12,6 +12,9 @@ pub(super) const CONFIGURATION: &str = "terragrunt.hcl";
 /// The same in JSON, which is looked for first.
 pub(super) const JSON_CONFIGURATION: &str = "terragrunt.hcl.json";
 
+/// The names that the configuration of a unit may have.
+pub const FILE_NAMES: [&str; 2] = [JSON_CONFIGURATION, CONFIGURATION];
+
 /// How many directories `find_in_parent_folders` goes up (`DefaultMaxFoldersToCheck`).
 const MAX_PARENTS: usize = 100;
 
@@ -87,7 +90,7 @@ impl Place {
     fn find_in_parent_folders(&self, repository: &Repository, arguments: &[&str]) -> Outcome {
         let name = arguments.first().copied().unwrap_or_default();
         for directory in self.directory.ancestors().skip(1).take(MAX_PARENTS) {
-            let names: &[&str] = if name.is_empty() { &[JSON_CONFIGURATION, CONFIGURATION] } else { &[name] };
+            let names: &[&str] = if name.is_empty() { &FILE_NAMES } else { &[name] };
             for name in names {
                 let path = join(directory, name);
                 if repository.contains(&path) && repository.resolve(&path).is_ok() {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::configuration;
 use super::contents;
 use super::merge::{Block, Configuration};
-use super::place::{CONFIGURATION, JSON_CONFIGURATION, Place};
+use super::place::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, Place};
 use super::session::{Repository, Session};
 use crate::diagnostic::Location;
 use crate::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
@@ -89,7 +89,7 @@ pub enum Action {
 
 /// Whether a directory is a unit.
 pub fn is_unit(directory: &Path) -> bool {
-    [CONFIGURATION, JSON_CONFIGURATION].iter().any(|name| directory.join(name).is_file())
+    FILE_NAMES.iter().any(|name| directory.join(name).is_file())
 }
 
 /// [`read`], where nothing is known of a unit whose `terragrunt.hcl` is not known.

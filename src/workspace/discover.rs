@@ -7,13 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use globset::{Glob, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkState};
 
+use super::unit::module_of_unit;
 use super::walk;
+use crate::cli_config::Environment;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::parallel;
 use crate::requirements::{Module, ModuleCache};
 use crate::settings::RootFilter;
+use crate::terragrunt;
 
 /// What the names of files of a configuration end with.
 const EXTENSIONS: [&str; 4] = [".tf", ".tofu", ".tf.json", ".tofu.json"];
@@ -28,6 +31,8 @@ pub(super) struct RootSearch<'a> {
     pub(super) base: &'a Path,
     /// Whose files are read; detected from each directory's lock file when not given.
     pub(super) dialect: Option<Dialect>,
+    /// The surroundings.
+    pub(super) environment: &'a Environment,
 }
 
 /// Finds every directory from `search.start` downwards that is a root module:
@@ -36,6 +41,8 @@ pub(super) struct RootSearch<'a> {
 /// - it has a lock file, and no other module of the tree calls it, or
 /// - it configures the providers that it uses ([`Module::configures_providers`]), no other module calls it, and no
 ///   directory between it and `search.start` has a name as those of modules, examples, tests and templates have.
+///
+/// A unit of Terragrunt's is a root module if it has a lock file, and only then; a module that one runs is none.
 ///
 /// These rules were measured on 5,123 root modules of public repositories. What `.gitignore` names is not looked at, nor is
 /// `.terraform`, and symbolic links to directories are not followed.
@@ -52,28 +59,49 @@ pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Resu
     let directories = module_directories(start, &canonical)?;
     let read = |(directory, shown): (PathBuf, PathBuf)| {
         let (module, has_lock_file) = read_module(&directory, &shown, search.dialect, modules);
+        if terragrunt::is_unit(&directory) {
+            let runs = module_of_unit(&directory, search.environment);
+            return Candidate { directory, shown, module, sign: has_lock_file.then_some(Sign::Unit), runs };
+        }
         let sign = sign(&module, has_lock_file, directory.strip_prefix(&canonical).unwrap_or(&directory));
-        (directory, shown, module, sign)
+        Candidate { directory, shown, module, sign, runs: None }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let read = parallel::map(directories.into_iter().collect(), threads, read);
-    let calls: HashSet<_> = read.iter().flat_map(|(_, _, module, _)| calls_to_others(module)).collect();
+    let calls: HashSet<_> = read.iter().flat_map(|candidate| calls_to_others(&candidate.module)).collect();
     let called: HashSet<_> = calls.iter().filter_map(|path| path.canonicalize().ok()).collect();
-    let roots = read.into_iter().filter(|(directory, _, _, sign)| {
+    let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
+    let roots = read.into_iter().filter(|Candidate { directory, sign, .. }| {
         let is_root = match sign {
-            Some(Sign::Certain) => true,
-            Some(Sign::UnlessCalled) => !called.contains(directory),
+            Some(Sign::Unit) => true,
+            Some(Sign::Certain) => !run.contains(directory),
+            Some(Sign::UnlessCalled) => !run.contains(directory) && !called.contains(directory),
             None => false,
         };
         is_root && filter.takes(directory.strip_prefix(search.base).unwrap_or(directory))
     });
-    let mut roots: Vec<_> = roots.map(|(_, shown, ..)| shown).collect();
+    let mut roots: Vec<_> = roots.map(|candidate| candidate.shown).collect();
     roots.sort();
     Ok(roots)
 }
 
+/// A directory that may be a root module.
+struct Candidate {
+    /// Absolute, without symbolic links.
+    directory: PathBuf,
+    /// As the user knows it.
+    shown: PathBuf,
+    module: Arc<Module>,
+    sign: Option<Sign>,
+    /// The directory of the module that it runs, if it is a unit.
+    runs: Option<PathBuf>,
+}
+
 /// How sure it is that a directory is a root module.
 enum Sign {
+    /// It is a unit with a lock file.
+    Unit,
+    /// It is one unless it is the module of a unit.
     Certain,
     /// It is one unless another module calls it.
     UnlessCalled,
@@ -136,7 +164,7 @@ fn calls_to_others(module: &Module) -> impl Iterator<Item = PathBuf> {
     module.local_calls().filter(|called| called != module.directory())
 }
 
-/// The directories that hold files of a configuration or a lock file: the canonical path of each, and how it is shown.
+/// The directories that hold files of a configuration, a unit's configuration or a lock file: the canonical path of each, and how it is shown.
 fn module_directories(start: &Path, canonical: &Path) -> Result<BTreeMap<PathBuf, PathBuf>> {
     let found = Mutex::new((BTreeMap::new(), Diagnostics::default()));
     walk::below(canonical).build_parallel().run(|| {
@@ -168,7 +196,8 @@ fn module_directories(start: &Path, canonical: &Path) -> Result<BTreeMap<PathBuf
 fn is_module_file(entry: &DirEntry) -> bool {
     let Some(name) = entry.file_name().to_str() else { return false };
     let is_file = !entry.file_type().is_some_and(|kind| kind.is_dir());
-    is_file && (name == LOCK_FILE_NAME || EXTENSIONS.iter().any(|extension| name.ends_with(extension)))
+    let is_named = name == LOCK_FILE_NAME || terragrunt::FILE_NAMES.contains(&name);
+    is_file && (is_named || EXTENSIONS.iter().any(|extension| name.ends_with(extension)))
 }
 
 /// `start/below`, without a needless `.`.
@@ -232,7 +261,8 @@ mod tests {
 
     fn found(directory: &Path, filter: &RootFilter) -> Vec<String> {
         let base = directory.canonicalize().unwrap();
-        let search = RootSearch { start: directory, filter, base: &base, dialect: None };
+        let search =
+            RootSearch { start: directory, filter, base: &base, dialect: None, environment: &Environment::default() };
         let roots = find_roots(&search, &ModuleCache::default()).unwrap();
         let below = |root: &PathBuf| root.strip_prefix(directory).unwrap().to_str().unwrap().replace('\\', "/");
         roots.iter().map(below).collect()
@@ -306,6 +336,25 @@ mod tests {
     }
 
     #[test]
+    fn a_unit_is_a_root_beside_its_lock_file_and_its_module_is_none() {
+        let backend = "terraform {\n  backend \"s3\" {}\n}\n";
+        let directory = tree(&[
+            ("live/a/terragrunt.hcl", "terraform {\n  source = \"../../modules//m\"\n}\n"),
+            ("live/a/.terraform.lock.hcl", ""),
+            ("live/b/terragrunt.hcl", "terraform {\n  source = \"../../modules//n\"\n}\n"),
+            ("live/c/terragrunt.hcl", "terraform {\n  source = \"../a\"\n}\n"),
+            ("live/terragrunt.hcl", ""),
+            ("live/main.tf", backend),
+            ("modules/m/main.tf", backend),
+            ("modules/m/.terraform.lock.hcl", ""),
+            ("modules/n/main.tf", backend),
+            ("other/main.tf", backend),
+        ]);
+        fs::create_dir(directory.path().join(".git")).unwrap();
+        assert_eq!(found(directory.path(), &RootFilter::default()), ["live/a", "other"]);
+    }
+
+    #[test]
     fn ignored_and_installed_directories_are_not_looked_at() {
         let directory = tree(&[
             (".gitignore", "/build/\n*.bak/\n"),
@@ -337,7 +386,13 @@ mod tests {
     #[test]
     fn a_start_that_does_not_exist_is_an_error() {
         let missing = tempfile::tempdir().unwrap().path().join("missing");
-        let search = RootSearch { start: &missing, filter: &RootFilter::default(), base: &missing, dialect: None };
+        let search = RootSearch {
+            start: &missing,
+            filter: &RootFilter::default(),
+            base: &missing,
+            dialect: None,
+            environment: &Environment::default(),
+        };
         assert!(find_roots(&search, &ModuleCache::default()).is_err());
     }
 

@@ -118,7 +118,10 @@ impl RootSelection<'_> {
         let (canonical, settings) = super::settings(start, self.environment)?;
         let base = settings.path.as_deref().and_then(Path::parent).unwrap_or(&canonical);
         let dialect = self.dialect.or(settings.dialect);
-        find_roots(&RootSearch { start, filter: &settings.roots, base, dialect }, self.modules)
+        find_roots(
+            &RootSearch { start, filter: &settings.roots, base, dialect, environment: self.environment },
+            self.modules,
+        )
     }
 
     fn is_root(&self, directory: &Path) -> bool {

@@ -109,6 +109,16 @@ impl Unit {
     }
 }
 
+/// The directory of the module that the unit in a directory runs, if that is another one of the same repository. Absolute,
+/// without symbolic links.
+pub(super) fn module_of_unit(absolute: &Path, environment: &Environment) -> Option<PathBuf> {
+    let repository = repository(absolute, absolute, environment)?;
+    match terragrunt::read(absolute, &repository, &environment.variables).ok()?.source {
+        Ok(ModuleSource::Local { module, .. }) => Some(module),
+        _ => None,
+    }
+}
+
 /// The repository that a directory is in; without one what is below the current directory, or the directory alone.
 fn repository(shown: &Path, absolute: &Path, environment: &Environment) -> Option<Repository> {
     let current = environment.current_directory.canonicalize().unwrap_or_default();
