@@ -38,7 +38,7 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             [CompletionResult]::new('cache', 'cache', [CompletionResultType]::ParameterValue, 'Show or empty the cache of package hashes')
             [CompletionResult]::new('verify', 'verify', [CompletionResultType]::ParameterValue, 'Check that the lock file fits its configuration, the policy and what is published')
             [CompletionResult]::new('diff', 'diff', [CompletionResultType]::ParameterValue, 'Compare two lock files, provider by provider')
-            [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Merge lock files, or mend one that holds conflict markers')
+            [CompletionResult]::new('merge', 'merge', [CompletionResultType]::ParameterValue, 'Merge lock files, or repair one that holds conflict markers')
             [CompletionResult]::new('setup', 'setup', [CompletionResultType]::ParameterValue, 'Connect provlock with other programs')
             [CompletionResult]::new('upgrade', 'upgrade', [CompletionResultType]::ParameterValue, 'Move providers to newer versions')
             [CompletionResult]::new('explain', 'explain', [CompletionResultType]::ParameterValue, 'Explain the code of a finding or an error')
@@ -168,7 +168,7 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             break
         }
         'provlock;diff' {
-            [CompletionResult]::new('--git', '--git', [CompletionResultType]::ParameterName, 'Compare a revision with the working tree, or two: REV, OLD..NEW or, from where they parted, OLD...NEW')
+            [CompletionResult]::new('--git', '--git', [CompletionResultType]::ParameterName, 'Compare a revision with the working tree, or two: REV, OLD..NEW or, from their merge base, OLD...NEW')
             [CompletionResult]::new('--textconv', '--textconv', [CompletionResultType]::ParameterName, 'Print FILE with one line per provider, for `git diff`')
             [CompletionResult]::new('--format', '--format', [CompletionResultType]::ParameterName, 'How the result is printed [default: text]')
             [CompletionResult]::new('-C', '-C ', [CompletionResultType]::ParameterName, 'Run as if started in DIR')

@@ -35,7 +35,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand cache 'Show or empty the cache of package hashes'
             cand verify 'Check that the lock file fits its configuration, the policy and what is published'
             cand diff 'Compare two lock files, provider by provider'
-            cand merge 'Merge lock files, or mend one that holds conflict markers'
+            cand merge 'Merge lock files, or repair one that holds conflict markers'
             cand setup 'Connect provlock with other programs'
             cand upgrade 'Move providers to newer versions'
             cand explain 'Explain the code of a finding or an error'
@@ -159,7 +159,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand --help 'Print help (see more with ''--help'')'
         }
         &'provlock;diff'= {
-            cand --git 'Compare a revision with the working tree, or two: REV, OLD..NEW or, from where they parted, OLD...NEW'
+            cand --git 'Compare a revision with the working tree, or two: REV, OLD..NEW or, from their merge base, OLD...NEW'
             cand --textconv 'Print FILE with one line per provider, for `git diff`'
             cand --format 'How the result is printed [default: text]'
             cand -C 'Run as if started in DIR'

@@ -38,7 +38,7 @@ complete -c provlock -n "__fish_provlock_needs_command" -f -a "lock" -d 'Lock ev
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "cache" -d 'Show or empty the cache of package hashes'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "verify" -d 'Check that the lock file fits its configuration, the policy and what is published'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "diff" -d 'Compare two lock files, provider by provider'
-complete -c provlock -n "__fish_provlock_needs_command" -f -a "merge" -d 'Merge lock files, or mend one that holds conflict markers'
+complete -c provlock -n "__fish_provlock_needs_command" -f -a "merge" -d 'Merge lock files, or repair one that holds conflict markers'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "setup" -d 'Connect provlock with other programs'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "upgrade" -d 'Move providers to newer versions'
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "explain" -d 'Explain the code of a finding or an error'
@@ -138,7 +138,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand verify" -l json -d 'Pr
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s v -l verbose -d 'Say more'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c provlock -n "__fish_provlock_using_subcommand diff" -l git -d 'Compare a revision with the working tree, or two: REV, OLD..NEW or, from where they parted, OLD...NEW' -r
+complete -c provlock -n "__fish_provlock_using_subcommand diff" -l git -d 'Compare a revision with the working tree, or two: REV, OLD..NEW or, from their merge base, OLD...NEW' -r
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l textconv -d 'Print FILE with one line per provider, for `git diff`' -r -F
 complete -c provlock -n "__fish_provlock_using_subcommand diff" -l format -d 'How the result is printed [default: text]' -r -f -a "text\t'For people'
 markdown\t'A table for a comment on a pull request'

@@ -25,7 +25,7 @@ pub struct ProviderSelection {
     pub exclude: Vec<ProviderPattern>,
 }
 
-/// Why a text is no pattern.
+/// Why a text is not a pattern.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
     /// Neither two nor three parts.

@@ -8,7 +8,7 @@ use crate::dialect::Dialect;
 use crate::provider_pattern::{PatternError, ProviderPattern};
 use crate::version::{Version, VersionError};
 
-/// A provider, `[[HOSTNAME/]NAMESPACE/]TYPE`, with a version behind an `@` if one is meant.
+/// A provider, `[[HOSTNAME/]NAMESPACE/]TYPE`, with a version after an `@` if one is meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderSpec {
     /// With the host of the default dialect if none is written.
@@ -31,7 +31,7 @@ pub enum ProviderSpecError {
     /// The provider.
     #[error(transparent)]
     Address(#[from] AddressError),
-    /// What is behind the `@`.
+    /// What is after the `@`.
     #[error("{0:?} is not a version: {1}")]
     Version(String, VersionError),
 }

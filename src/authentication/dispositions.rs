@@ -70,7 +70,7 @@ impl HashDispositions {
     }
 
     /// The hashes that may be recorded in a lock file. One over the bytes of an archive needs somebody who lists or reports
-    /// it, because a mirror may have packed the files anew.
+    /// it, because a mirror may have repacked the files.
     pub fn recordable(&self) -> impl Iterator<Item = &Hash> {
         let hashes = self.0.iter().filter(|(hash, known)| {
             known.is_any_of(Known::RECORDABLE)

@@ -17,8 +17,8 @@ pub(crate) struct PackageReport {
 /// Why a package is not the one in the `packages` map.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PackagesError {
-    /// A key of the map is no platform.
-    #[error("the registry reports a package for {0:?}, which is no platform")]
+    /// A key of the map is not a platform.
+    #[error("the registry reports a package for {0:?}, which is not a platform")]
     InvalidPlatform(String),
     /// The requested platform is not in the map.
     #[error("the registry reports packages, but none for {0}")]

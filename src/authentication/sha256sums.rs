@@ -15,7 +15,7 @@ pub struct Sha256Sums {
 /// A line that names a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SumLine {
-    /// `None` when the first field is no SHA-256 sum.
+    /// `None` when the first field is not a SHA-256 sum.
     sum: Option<[u8; 32]>,
     filename: String,
 }
@@ -24,12 +24,12 @@ struct SumLine {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SumsError {
     /// The registry's `shasum` is not 64 hexadecimal digits.
-    #[error("the registry's shasum {0:?} is no SHA-256 sum")]
+    #[error("the registry's shasum {0:?} is not a SHA-256 sum")]
     InvalidShasum(String),
     /// SHA256SUMS has no line for the file.
     #[error("SHA256SUMS has no line for {0:?}")]
     Missing(String),
-    /// The first line for the file starts with something else than a sum.
+    /// The first line for the file starts with something other than a sum.
     #[error("SHA256SUMS has no valid SHA-256 sum for {0:?}")]
     Invalid(String),
     /// SHA256SUMS and the registry disagree.

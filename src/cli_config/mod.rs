@@ -89,7 +89,7 @@ impl fmt::Debug for HelperConfig {
 
 /// Reads the CLI configuration as the dialect's program would; every error in it is reported.
 ///
-/// Reads files below the home directory only as `environment` names it. Unknown blocks are no error: the configuration may
+/// Reads files below the home directory only as `environment` names it. Unknown blocks are not an error: the configuration may
 /// be for a newer version.
 pub fn load(environment: &Environment, dialect: Dialect) -> Result<CliConfig> {
     let mut loader = Loader { environment, dialect, config: CliConfig::default(), seen: Vec::new() };

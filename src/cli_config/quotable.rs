@@ -1,6 +1,6 @@
 //! What an error may quote of a configuration file.
 
-/// Words of the configuration language, which are no secrets.
+/// Words of the configuration language, which are not secret.
 const LANGUAGE: &[&str] = &[
     "access_token",
     "args",

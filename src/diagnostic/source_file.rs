@@ -60,7 +60,7 @@ impl Position {
     /// Bytes between the places whose positions are known.
     const DISTANCE: usize = 1024;
 
-    /// The position behind some bytes of UTF-8, which may begin or end within a character.
+    /// The position after some bytes of UTF-8, which may begin or end within a character.
     fn after(self, bytes: &[u8]) -> Self {
         let line_start = memchr::memrchr(b'\n', bytes).map_or(0, |newline| newline + 1);
         let lines = memchr::memchr_iter(b'\n', &bytes[..line_start]).count();

@@ -45,7 +45,7 @@ pub(crate) fn skip_nested(text: &[u8], at: usize) -> Option<Result<usize, Fault>
     Some(skipper.run(next))
 }
 
-/// The end of the comment that starts at `at`: behind `*/`, or at the newline that ends a line comment. `None` when none
+/// The end of the comment that starts at `at`: after `*/`, or at the newline that ends a line comment. `None` when none
 /// starts there.
 pub(crate) fn skip_comment(text: &[u8], at: usize) -> Option<Result<usize, Fault>> {
     match (text.get(at)?, text.get(at + 1)) {
@@ -229,7 +229,7 @@ impl Skipper<'_> {
         }
     }
 
-    /// Reads on behind a `$` or `%`; `true` when a template was opened.
+    /// Reads on after a `$` or `%`; `true` when a template was opened.
     fn template(&mut self, at: usize) -> Result<(usize, bool), Fault> {
         let sign = self.text[at];
         match (self.text.get(at + 1), self.text.get(at + 2)) {

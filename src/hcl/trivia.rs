@@ -84,7 +84,7 @@ pub(crate) fn comments(text: &str, range: Range<usize>) -> Vec<&str> {
     found
 }
 
-/// Where the line that `position` is on ends: before its line break, behind comments that start on it.
+/// Where the line that `position` is on ends: before its line break, after comments that start on it.
 ///
 /// From `position` on, the line must hold nothing but white space and comments.
 pub(crate) fn line_end(text: &str, position: usize) -> usize {
@@ -93,11 +93,11 @@ pub(crate) fn line_end(text: &str, position: usize) -> usize {
         .map_or(text.len(), |token| token.span.start)
 }
 
-/// Just behind the line break that starts at `position`, if one does.
+/// Just after the line break that starts at `position`, if one does.
 pub(crate) fn skip_line_break(text: &str, position: usize) -> usize {
     let rest = &text[position..];
     match rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')) {
-        Some(behind) => text.len() - behind.len(),
+        Some(after) => text.len() - after.len(),
         None => position,
     }
 }

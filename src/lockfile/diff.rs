@@ -133,7 +133,7 @@ impl ProviderDiff {
     /// How many `zh:` hashes made room for others while the version stayed; none if that did not happen.
     ///
     /// A release has one list of `zh:` hashes, so that none of them may make room for another. An `h1:` may: each platform has
-    /// its own, and whoever locks anew on another one gets another.
+    /// its own, and whoever locks again on another one gets another.
     pub fn zh_replaced(&self) -> Option<usize> {
         let same_version = self.old.as_ref()?.version == self.new.as_ref()?.version;
         let count = |hashes: BTreeSet<&Hash>| hashes.iter().filter(|hash| hash.is_of_archive()).count();

@@ -88,7 +88,7 @@ pub(super) struct TopLevelBlock {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct BlockLayout {
     pub(super) span: Range<usize>,
-    /// Just behind the last label.
+    /// Just after the last label.
     pub(super) label_end: usize,
     pub(super) version: AttributeLayout,
     pub(super) constraints: Option<AttributeLayout>,

@@ -122,7 +122,7 @@ impl Reader {
         let Some((_, first)) = markers.first() else { return false };
         let count = markers.iter().filter(|(kind, _)| *kind == "<<<<<<<").count();
         let help = Help::command(["merge", LOCK_FILE_NAME])
-            .and_text("; to lock anew what is in conflict: ")
+            .and_text("; to lock again what is in conflict: ")
             .and_command(["merge", "--resolve", LOCK_FILE_NAME]);
         let diagnostic = Diagnostic::error(Code::ConflictMarkers, "the lock file holds git conflict markers")
             .at(self.location(first.clone()), "the first of them")

@@ -22,7 +22,7 @@ pub(super) fn recognise(text: &str) -> Option<Vec<WrittenEntry<'_>>> {
     }
 }
 
-/// A place in a text. Every method moves behind what it recognises; those that find something else give `None`.
+/// A place in a text. Every method moves after what it recognises; those that find something else give `None`.
 struct Cursor<'a> {
     text: &'a str,
     position: usize,

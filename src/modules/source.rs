@@ -188,7 +188,7 @@ fn detect(text: &str) -> Result<String> {
     })
 }
 
-/// What the first detector makes of an address that is no URL: getter and URL.
+/// What the first detector makes of an address that is not a URL: getter and URL.
 fn detectors(address: &str) -> Result<(Option<&'static str>, String)> {
     if address.is_empty() {
         return Err(ModuleSourceError::Unknown);

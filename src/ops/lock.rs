@@ -1,4 +1,4 @@
-//! `lock`: every required provider at one version, with hashes for every wanted platform as
+//! `lock`: every required provider at one version, with hashes for every platform that is asked for as
 //! OpenTofu's `internal/command/providers_lock.go` does it.
 
 use std::borrow::Cow;
@@ -53,8 +53,8 @@ impl<'a> LockRequest<'a> {
     pub(crate) fn new_providers(&self) -> Vec<&'a ProviderAddress> {
         let (old, _) = carry_over(self);
         let required = self.requirements.providers.keys();
-        let wanted = required.filter(|address| self.only.is_empty() || self.only.contains(address));
-        wanted.filter(|address| !old.contains_key(address)).collect()
+        let locked = required.filter(|address| self.only.is_empty() || self.only.contains(address));
+        locked.filter(|address| !old.contains_key(address)).collect()
     }
 }
 
@@ -160,7 +160,7 @@ fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candi
         };
         return Err(unknown.iter().map(error).collect());
     }
-    let wanted = required.iter().filter(|(address, _)| request.only.is_empty() || request.only.contains(address));
+    let selected = required.iter().filter(|(address, _)| request.only.is_empty() || request.only.contains(address));
     let is_exempt = |address| request.policy.is_exempt_from_min_age(address, request.dialect);
     let candidate = |(address, requirement)| Candidate {
         minimum_age: request.minimum_age.filter(|_| !is_exempt(address)),
@@ -171,7 +171,7 @@ fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candi
         lock_file: request.lock_file,
         dialect: request.dialect,
     };
-    let candidates: Vec<_> = wanted.map(candidate).collect();
+    let candidates: Vec<_> = selected.map(candidate).collect();
     let errors: Diagnostics = candidates.iter().flat_map(|candidate| not_allowed(candidate, request.policy)).collect();
     errors.into_result(candidates)
 }
@@ -204,7 +204,7 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
     };
     if platforms.is_empty() {
         // Without packages there would be no hashes, and any package would be accepted.
-        let message = format!("there is no platform to lock {address} {version} for");
+        let message = format!("there is not a platform to lock {address} {version} for");
         let error = candidate.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
         return Err(error.help("name the platforms, for example: --platform linux_amd64").into());
     }

@@ -60,7 +60,7 @@ pub(crate) fn lock_all<T: Send + Sync>(
     }
     let fetch = |package: &Package<'_>| {
         let is_needed = package.waiting.iter().any(|root| !roots[*root].has_failed.load(Ordering::Relaxed));
-        let fetched = is_needed.then(|| source.package(&package.wanted(), progress));
+        let fetched = is_needed.then(|| source.package(&package.id(), progress));
         let has_failed = matches!(fetched, Some(Err(_)));
         let _ = package.fetched.set(fetched);
         let complete = package.waiting.iter().filter(|root| roots[**root].arrived(has_failed));
@@ -101,7 +101,7 @@ struct Package<'a> {
     address: &'a ProviderAddress,
     version: &'a Version,
     platform: &'a Platform,
-    /// Where its platform is in the list of those that are wanted.
+    /// Where its platform is in the list of those that are locked.
     place: usize,
     /// The root modules that need it.
     waiting: Vec<usize>,
@@ -146,7 +146,7 @@ impl<'a> Needed<'a> {
 }
 
 impl Package<'_> {
-    fn wanted(&self) -> PackageId {
+    fn id(&self) -> PackageId {
         let (address, version, platform) = (self.address.clone(), self.version.clone(), self.platform.clone());
         PackageId { address, version, platform }
     }
@@ -227,7 +227,7 @@ impl Ahead<'_> {
     fn host(&self) -> &Hostname {
         match self {
             Self::Versions(address) | Self::Release(address, _) => &address.hostname,
-            Self::Package(wanted) => &wanted.address.hostname,
+            Self::Package(package) => &package.address.hostname,
         }
     }
 }
@@ -268,7 +268,7 @@ pub(super) fn ask(ahead: BTreeSet<Ahead<'_>>, source: &Source) {
         match job {
             Ahead::Versions(address) => drop(source.versions(address)),
             Ahead::Release(address, version) => source.prepare_release(address, version),
-            Ahead::Package(wanted) => source.prepare(&wanted),
+            Ahead::Package(package) => source.prepare(&package),
         }
         Vec::new()
     });

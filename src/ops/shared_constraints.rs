@@ -49,23 +49,26 @@ struct Reading {
 /// returned must not be carried out.
 pub(crate) fn agree(plans: &mut [(&Path, &mut UpgradePlan)]) -> Vec<ConstraintConflict> {
     let mut paths = CanonicalPaths::default();
-    let wanted = wanted(plans, &mut paths);
-    if wanted.is_empty() {
+    let required = newest_edits(plans, &mut paths);
+    if required.is_empty() {
         return Vec::new();
     }
     let mut readings: BTreeMap<Position, Vec<Reading>> = BTreeMap::new();
     for (root, (_, plan)) in plans.iter_mut().enumerate() {
-        for reading in adopt(plan, root, &wanted, &mut paths) {
+        for reading in adopt(plan, root, &required, &mut paths) {
             readings.entry(reading.place.clone()).or_default().push(reading);
         }
     }
     let disagreed = readings.iter().filter(|(_, list)| list.iter().any(|reading| reading.excluded.is_some()));
-    disagreed.map(|(place, list)| conflict(&wanted[place], list, plans)).collect()
+    disagreed.map(|(place, list)| conflict(&required[place], list, plans)).collect()
 }
 
 /// For every constraint that is to be rewritten, the edit that counts.
-fn wanted(plans: &[(&Path, &mut UpgradePlan)], paths: &mut CanonicalPaths) -> BTreeMap<Position, RequiredConstraint> {
-    let mut wanted: BTreeMap<Position, RequiredConstraint> = BTreeMap::new();
+fn newest_edits(
+    plans: &[(&Path, &mut UpgradePlan)],
+    paths: &mut CanonicalPaths,
+) -> BTreeMap<Position, RequiredConstraint> {
+    let mut required: BTreeMap<Position, RequiredConstraint> = BTreeMap::new();
     for (root, (_, plan)) in plans.iter().enumerate().filter(|(_, (_, plan))| !plan.edits.is_empty()) {
         let edits: BTreeMap<(&Path, usize), &ConstraintEdit> =
             plan.edits.iter().map(|edit| ((edit.location.path(), edit.location.span.start), edit)).collect();
@@ -74,21 +77,21 @@ fn wanted(plans: &[(&Path, &mut UpgradePlan)], paths: &mut CanonicalPaths) -> BT
             for location in requirement.declarations.iter().filter_map(|declaration| declaration.version.as_ref()) {
                 let Some(edit) = edits.get(&(location.path(), location.span.start + 1)) else { continue };
                 let place = paths.place(location);
-                if wanted.get(&place).is_none_or(|other| other.version < *version) {
+                if required.get(&place).is_none_or(|other| other.version < *version) {
                     let (address, version, edit) = (address.clone(), version.clone(), (*edit).clone());
-                    wanted.insert(place, RequiredConstraint { address, version, edit, root });
+                    required.insert(place, RequiredConstraint { address, version, edit, root });
                 }
             }
         }
     }
-    wanted
+    required
 }
 
 /// Takes over the edits that count into a plan.
 fn adopt(
     plan: &mut UpgradePlan,
     root: usize,
-    wanted: &BTreeMap<Position, RequiredConstraint>,
+    required: &BTreeMap<Position, RequiredConstraint>,
     paths: &mut CanonicalPaths,
 ) -> Vec<Reading> {
     let mut readings = Vec::new();
@@ -99,7 +102,7 @@ fn adopt(
         for declaration in &mut requirement.declarations {
             let Some(location) = &declaration.version else { continue };
             let place = paths.place(location);
-            let Some(RequiredConstraint { edit, .. }) = wanted.get(&place) else { continue };
+            let Some(RequiredConstraint { edit, .. }) = required.get(&place) else { continue };
             // Otherwise the file changed between two readings, which is found when it is to be written.
             if location.file.text != edit.location.file.text {
                 continue;
@@ -122,11 +125,11 @@ fn adopt(
 }
 
 fn conflict(
-    wanted: &RequiredConstraint,
+    required: &RequiredConstraint,
     readings: &[Reading],
     plans: &[(&Path, &mut UpgradePlan)],
 ) -> ConstraintConflict {
-    let RequiredConstraint { address, version, edit, root } = wanted;
+    let RequiredConstraint { address, version, edit, root } = required;
     let name = |root: usize| plans[root].0.display();
     let old = edit.location.file.text.get(edit.location.span.clone()).unwrap_or_default();
     let message = format!("the constraint {old} cannot be rewritten for all root modules that share it");

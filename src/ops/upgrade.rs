@@ -30,7 +30,7 @@ pub(crate) struct UpgradeRequest<'a> {
     pub prereleases: bool,
     /// Whether constraints are rewritten so that the newest version is allowed.
     pub rewrite_constraints: bool,
-    /// Whether a version is chosen only if the source has its packages for all wanted platforms. A source that asks no host
+    /// Whether a version is chosen only if the source has its packages for all platforms that are locked. A source that asks no host
     /// has only some.
     pub only_complete: bool,
 }
@@ -43,7 +43,7 @@ pub struct UpgradePlan {
     pub providers: Vec<PlannedUpgrade>,
     /// The configuration's requirements, with the constraints after the edits.
     pub requirements: Requirements,
-    /// The constraints that are to be written anew.
+    /// The constraints that are to be rewritten.
     pub edits: Vec<ConstraintEdit>,
     /// The versions that were chosen.
     pub versions: BTreeMap<ProviderAddress, Version>,
@@ -142,7 +142,7 @@ pub(crate) fn plan_upgrades(requests: &[UpgradeRequest<'_>], source: &Source) ->
 }
 
 impl UpgradeRequest<'_> {
-    /// Why a version is not to be chosen. What is locked already is not chosen anew, however young it is.
+    /// Why a version is not to be chosen. What is locked already is not chosen again, however young it is.
     fn rejects(
         &self,
         candidate: &Candidate<'_>,
@@ -173,12 +173,12 @@ impl UpgradeRequest<'_> {
         }
         let platforms = |version| source.platforms(address, version).unwrap_or_default();
         let present = platforms(version);
-        let wanted: BTreeSet<Platform> = match self.lock.platforms {
-            PlatformSelection::These(wanted) => wanted.iter().cloned().collect(),
+        let required: BTreeSet<Platform> = match self.lock.platforms {
+            PlatformSelection::These(platforms) => platforms.iter().cloned().collect(),
             PlatformSelection::All if present.is_empty() => return Some("none of its packages is in the cache".into()),
             PlatformSelection::All => available.versions.keys().flat_map(platforms).collect(),
         };
-        let missing: Vec<_> = wanted.difference(&present).map(ToString::to_string).collect();
+        let missing: Vec<_> = required.difference(&present).map(ToString::to_string).collect();
         match &missing[..] {
             [] => None,
             [platform] => Some(format!("its package for {platform} is not in the cache")),
@@ -265,7 +265,7 @@ fn exactly(
     Ok(Chosen { version: version.clone(), rewrite, skipped: None, warnings: Vec::new() })
 }
 
-/// The newest version that the constraints, rewritten if that is wanted, and the demanded age allow.
+/// The newest version that the constraints, rewritten if that is asked for, and the demanded age allow.
 fn newest_allowed(
     candidate: &Candidate<'_>,
     available: &AvailableVersions,

@@ -214,7 +214,7 @@ impl<'a> Tail<'a> {
         self.start + self.bytes.len() as u64
     }
 
-    /// The bytes from an offset on; none if that is behind the end.
+    /// The bytes from an offset on; none if that is after the end.
     fn from(&self, offset: u64) -> Result<&'a [u8], CentralError> {
         let position = offset.checked_sub(self.start).ok_or(CentralError::Earlier(offset))?;
         Ok(usize::try_from(position).ok().and_then(|position| self.bytes.get(position..)).unwrap_or_default())

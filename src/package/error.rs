@@ -86,7 +86,7 @@ pub enum EntryProblem {
     /// The archive, or the entry's data, ends too early.
     #[error("is cut off")]
     Truncated,
-    /// The compressed data is no deflate stream.
+    /// The compressed data is not a deflate stream.
     #[error("holds compressed data that is damaged")]
     Deflate,
     /// The content has another length than the central directory says.

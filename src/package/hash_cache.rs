@@ -1,7 +1,7 @@
 //! The hash cache: what is known of packages that were hashed before.
 //!
 //! A package never changes, because its `zh:` names it. So an entry is never stale, only absent or damaged, and a
-//! damaged one counts as absent and is written anew. Every entry is stored by its `zh:`, and that of a package which a
+//! damaged one counts as absent and is rewritten. Every entry is stored by its `zh:`, and that of a package which a
 //! verified SHA256SUMS lists also by provider, version and platform, for work without a network. A failing cache is a
 //! cache without entries: it never fails a run.
 //!

@@ -92,7 +92,7 @@ impl<R: Read> Source<R> {
         Ok(Some(bytes))
     }
 
-    /// Takes all bytes that were read so far, if they are still there, and goes on behind them.
+    /// Takes all bytes that were read so far, if they are still there, and goes on after them.
     pub(super) fn take_kept(&mut self) -> Option<Vec<u8>> {
         let kept = self.kept.take()?;
         self.unused = 0..0;
@@ -119,7 +119,7 @@ impl<R: Read> Source<R> {
         (self.sha256.finish(), self.read)
     }
 
-    /// Reads behind the unused bytes. Returns how many bytes came; none means the end.
+    /// Reads after the unused bytes. Returns how many bytes came; none means the end.
     fn read_more(&mut self) -> Result<usize, PackageError> {
         let count = loop {
             match self.reader.read(&mut self.buffer[self.unused.end..]) {

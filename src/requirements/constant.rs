@@ -51,7 +51,7 @@ struct Inspection {
     unbounded: Option<&'static str>,
     /// How many variables of any kind it refers to.
     references: usize,
-    /// The names behind `var`.
+    /// The names after `var`.
     variables: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Version constraints written anew, so that they allow a version: only the version inside the string changes.
+//! Version constraints rewritten, so that they allow a version: only the version inside the string changes.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use crate::version::Version;
 
 use super::requirement::{Declaration, Requirement};
 
-/// A constraint list that is to be written anew.
+/// A constraint list that is to be rewritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConstraintEdit {
     /// The text between the quotes.

@@ -236,7 +236,7 @@ impl<'a> Walk<'a> {
                     let (found, errors) = root.resolve_providers(contents.providers, dialect);
                     self.declare(&found, shown, true);
                     self.errors.extend(errors);
-                    // The tested module stands on its own: that it is the root module's caller is no cycle.
+                    // The tested module stands on its own: that it is the root module's caller is not a cycle.
                     self.chain.clear();
                     self.follow(root, &contents.calls, &format!("test.{name}"), true, &[]);
                     self.chain.push(canonical.to_owned());

@@ -63,7 +63,7 @@ pub(super) struct Downloaded {
 /// A reader that tells how many bytes went through it, and ends when nobody wants them any more.
 struct Counted<'a, R> {
     inner: R,
-    wanted: &'a PackageId,
+    package: &'a PackageId,
     progress: ProgressSink<'a>,
     is_wanted: &'a dyn Fn() -> bool,
 }
@@ -90,7 +90,7 @@ impl Downloader {
     /// ends the download.
     pub(super) fn listed_package(
         &self,
-        wanted: &PackageId,
+        package: &PackageId,
         url: &Url,
         zh: &Hash,
         size: Option<u64>,
@@ -99,51 +99,51 @@ impl Downloader {
     ) -> Result<Downloaded> {
         let expected = Some(Expected { zh, by: "SHA256SUMS" });
         let archive = Archive { origin: &SafeUrl::from(url).to_string(), host: host(url), size, expected, is_wanted };
-        self.fetch(wanted, &archive, progress, |hash| self.get(wanted, url, hash))
+        self.fetch(package, &archive, progress, |hash| self.get(package, url, hash))
     }
 
     /// Remembers that a package is the provider's. Only for one that a verified SHA256SUMS lists.
-    pub(super) fn remember(&self, wanted: &PackageId, digest: &PackageDigest) {
+    pub(super) fn remember(&self, package: &PackageId, digest: &PackageDigest) {
         if let Some(cache) = &self.shared.cache {
-            cache.put_by_provider(wanted, digest);
+            cache.put_by_provider(package, digest);
         }
     }
 
     /// The package at `url`, whatever it is.
-    pub(super) fn package(&self, wanted: &PackageId, url: &Url, progress: ProgressSink<'_>) -> Result<Downloaded> {
+    pub(super) fn package(&self, package: &PackageId, url: &Url, progress: ProgressSink<'_>) -> Result<Downloaded> {
         let (origin, host) = (&SafeUrl::from(url).to_string(), host(url));
         let archive = Archive { origin, host, size: None, expected: None, is_wanted: &|| true };
-        self.fetch(wanted, &archive, progress, |hash| self.get(wanted, url, hash))
+        self.fetch(package, &archive, progress, |hash| self.get(package, url, hash))
     }
 
     /// One pass over the archive at `url`. No credentials are sent.
-    fn get(&self, wanted: &PackageId, url: &Url, hash: &mut Hasher<'_>) -> Result<HashOutcome> {
+    fn get(&self, package: &PackageId, url: &Url, hash: &mut Hasher<'_>) -> Result<HashOutcome> {
         let hashed = self.client.download(url, Limits::default().archive_bytes, hash);
-        hashed.map_err(|error| SourceError::request(wanted, error))
+        hashed.map_err(|error| SourceError::request(package, error))
     }
 
     /// What the cache knows of a package.
-    pub(super) fn cached(&self, wanted: &PackageId) -> Option<PackageDigest> {
-        self.shared.cache.as_ref()?.lookup(wanted)
+    pub(super) fn cached(&self, package: &PackageId) -> Option<PackageDigest> {
+        self.shared.cache.as_ref()?.lookup(package)
     }
 
     /// The package in `archive`: from the cache if its hash is known and there, else from `get`, which hands the archive's
     /// body to the function that it is called with.
     pub(super) fn fetch(
         &self,
-        wanted: &PackageId,
+        package: &PackageId,
         archive: &Archive<'_>,
         progress: ProgressSink<'_>,
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<Downloaded> {
         let known = self.shared.cache.as_ref().zip(archive.expected.as_ref());
-        if let Some(digest) = known.and_then(|(cache, expected)| cache.get(expected.zh, &wanted.address.name)) {
-            self.shared.download_queue.learn_size(&wanted.address, digest.size);
+        if let Some(digest) = known.and_then(|(cache, expected)| cache.get(expected.zh, &package.address.name)) {
+            self.shared.download_queue.learn_size(&package.address, digest.size);
             return Ok(Downloaded { digest, transferred: 0 });
         }
-        let digest = self.download(wanted, archive, progress, get)?;
+        let digest = self.download(package, archive, progress, get)?;
         if let Some((cache, _)) = known {
-            cache.put_by_zh(wanted, &digest);
+            cache.put_by_zh(package, &digest);
         }
         Ok(Downloaded { transferred: digest.size, digest })
     }
@@ -151,27 +151,27 @@ impl Downloader {
     /// Downloads and hashes an archive; once more in full if it cannot be hashed as it arrives.
     fn download(
         &self,
-        wanted: &PackageId,
+        package: &PackageId,
         archive: &Archive<'_>,
         progress: ProgressSink<'_>,
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<PackageDigest> {
         let download_queue = &self.shared.download_queue;
         let learn_size =
-            |size: Option<u64>| size.into_iter().for_each(|size| download_queue.learn_size(&wanted.address, size));
+            |size: Option<u64>| size.into_iter().for_each(|size| download_queue.learn_size(&package.address, size));
         learn_size(archive.size);
-        let _permit = download_queue.acquire(archive.host, &wanted.address);
+        let _permit = download_queue.acquire(archive.host, &package.address);
         if !(archive.is_wanted)() {
-            return Err(SourceError::Cancelled(wanted.clone()).into());
+            return Err(SourceError::Cancelled(package.clone()).into());
         }
         let limits = Limits::default();
         let pass = |spooled: bool| {
             get(&mut |body, length| {
                 learn_size(length);
-                progress(wanted, Progress::Started(length));
-                let body = Counted { inner: body, wanted, progress, is_wanted: archive.is_wanted };
+                progress(package, Progress::Started(length));
+                let body = Counted { inner: body, package, progress, is_wanted: archive.is_wanted };
                 let hash = if spooled { hash_zip_spooled } else { hash_zip };
-                hash(body, &wanted.address.name, &limits)
+                hash(body, &package.address.name, &limits)
             })
         };
         let digest = match pass(false)? {
@@ -184,7 +184,7 @@ impl Downloader {
             Err(PackageError::Refused { zh, .. }) => zh.as_ref(),
             Err(_) => None,
         };
-        let (package, origin) = (wanted.clone(), format!("downloaded from {}", archive.origin));
+        let (package, origin) = (package.clone(), format!("downloaded from {}", archive.origin));
         if let (Some(Expected { zh, by, .. }), Some(found)) = (&archive.expected, found)
             && *zh != found
         {
@@ -202,10 +202,10 @@ fn host(url: &Url) -> &str {
 impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if !(self.is_wanted)() {
-            return Err(std::io::Error::other("it is not wanted any more"));
+            return Err(std::io::Error::other("it is not package any more"));
         }
         let count = self.inner.read(buffer)?;
-        (self.progress)(self.wanted, Progress::Received(count as u64));
+        (self.progress)(self.package, Progress::Received(count as u64));
         Ok(count)
     }
 }

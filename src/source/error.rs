@@ -65,15 +65,15 @@ pub enum SourceError {
     },
     /// A request failed.
     Request {
-        /// What was wanted, as in "hashicorp/null 3.2.4".
-        wanted: String,
+        /// What was asked for, as in "hashicorp/null 3.2.4".
+        subject: String,
         /// Why the request failed.
         error: RequestError,
     },
     /// An OCI registry wants another login.
     Unauthorized {
-        /// What was wanted.
-        wanted: String,
+        /// What was asked for.
+        subject: String,
         /// What the registry did.
         problem: String,
         /// Which login was used, or where one was searched for.
@@ -183,8 +183,8 @@ impl SourceError {
     }
 
     /// A request that failed.
-    pub(crate) fn request(wanted: impl fmt::Display, error: RequestError) -> Box<Self> {
-        Box::new(Self::Request { wanted: wanted.to_string(), error })
+    pub(crate) fn request(subject: impl fmt::Display, error: RequestError) -> Box<Self> {
+        Box::new(Self::Request { subject: subject.to_string(), error })
     }
 
     /// A file that could not be read.
@@ -231,9 +231,10 @@ impl From<SourceError> for Diagnostics {
                     format!("{address} {version} speaks plugin protocol {protocols}; only 5 and 6 are supported");
                 Diagnostic::error(Code::UnsupportedProtocol, message)
             }
-            E::Request { wanted, error } => return error.into_diagnostic(&wanted),
-            E::Unauthorized { wanted, problem, notes, help } => {
-                let error = Diagnostic::error(Code::Unauthorized, format!("cannot get {wanted}: {problem}")).help(help);
+            E::Request { subject, error } => return error.into_diagnostic(&subject),
+            E::Unauthorized { subject, problem, notes, help } => {
+                let error =
+                    Diagnostic::error(Code::Unauthorized, format!("cannot get {subject}: {problem}")).help(help);
                 notes.into_iter().fold(error, Diagnostic::note)
             }
             E::InvalidResponse { subject, problem } => {

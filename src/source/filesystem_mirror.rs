@@ -60,27 +60,27 @@ impl FilesystemMirror {
         Ok(available)
     }
 
-    pub(super) fn package(&self, wanted: &PackageId) -> Result<Fetched> {
-        let mut packages = self.packages(&wanted.address)?;
-        packages.retain(|package| package.version == wanted.version);
-        let Some(package) = packages.iter().find(|package| package.platform == wanted.platform) else {
-            let available = packages.into_iter().map(|package| package.platform).collect();
-            return Err(SourceError::PlatformNotAvailable { package: wanted.clone(), available }.into());
+    pub(super) fn package(&self, package: &PackageId) -> Result<Fetched> {
+        let mut packages = self.packages(&package.address)?;
+        packages.retain(|local| local.version == package.version);
+        let Some(local) = packages.iter().find(|local| local.platform == package.platform) else {
+            let available = packages.into_iter().map(|local| local.platform).collect();
+            return Err(SourceError::PlatformNotAvailable { package: package.clone(), available }.into());
         };
         let invalid = |error: PackageError| SourceError::InvalidPackage {
-            package: wanted.clone(),
+            package: package.clone(),
             error: error.into(),
-            origin: format!("read from {}", package.path.display()),
+            origin: format!("read from {}", local.path.display()),
         };
-        let name = &wanted.address.name;
-        let (h1, hashes) = if package.packed {
-            let mut file = std::fs::File::open(&package.path)
-                .map_err(|error| SourceError::io("open the package", &package.path, error))?;
+        let name = &package.address.name;
+        let (h1, hashes) = if local.packed {
+            let mut file = std::fs::File::open(&local.path)
+                .map_err(|error| SourceError::io("open the package", &local.path, error))?;
             let digest = hash_zip_file(&mut file, name, &Limits::default()).map_err(invalid)?;
             let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
             (digest.h1, hashes)
         } else {
-            let h1 = hash_directory(&package.path, name).map_err(invalid)?;
+            let h1 = hash_directory(&local.path, name).map_err(invalid)?;
             (h1.clone(), HashDispositions::computed([h1]))
         };
         Ok(Fetched { h1, hashes, authentication: Authentication::Unauthenticated, warnings: Vec::new(), downloaded: 0 })

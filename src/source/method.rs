@@ -76,24 +76,24 @@ impl Method {
         }
     }
 
-    pub(super) fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
-        self.packages.get_or_compute(wanted.clone(), || {
+    pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
+        self.packages.get_or_compute(package.clone(), || {
             let fetched = match &self.kind {
-                SourceKind::Registry(registry) => registry.package(wanted, progress),
-                SourceKind::FilesystemMirror(mirror) => mirror.package(wanted),
-                SourceKind::NetworkMirror(mirror) => mirror.package(wanted, progress),
-                SourceKind::OciMirror(mirror) => mirror.package(wanted, progress),
-                SourceKind::Offline(offline) => offline.package(wanted),
+                SourceKind::Registry(registry) => registry.package(package, progress),
+                SourceKind::FilesystemMirror(mirror) => mirror.package(package),
+                SourceKind::NetworkMirror(mirror) => mirror.package(package, progress),
+                SourceKind::OciMirror(mirror) => mirror.package(package, progress),
+                SourceKind::Offline(offline) => offline.package(package),
             };
-            progress(wanted, Progress::Finished);
+            progress(package, Progress::Finished);
             fetched.map(Arc::new)
         })
     }
 
-    pub(super) fn prepare(&self, wanted: &PackageId) {
+    pub(super) fn prepare(&self, package: &PackageId) {
         match &self.kind {
-            SourceKind::Registry(registry) => registry.prepare(wanted),
-            SourceKind::NetworkMirror(mirror) => mirror.prepare(wanted),
+            SourceKind::Registry(registry) => registry.prepare(package),
+            SourceKind::NetworkMirror(mirror) => mirror.prepare(package),
             _ => {}
         }
     }

@@ -102,11 +102,11 @@ impl Source {
     }
 
     /// Fetches and authenticates one package, from the first method that has it.
-    pub fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
-        let missing = SourceError::PlatformNotAvailable { package: wanted.clone(), available: BTreeSet::new() };
+    pub fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
+        let missing = SourceError::PlatformNotAvailable { package: package.clone(), available: BTreeSet::new() };
         let mut missing = Box::new(missing);
-        for method in self.methods_with(&wanted.address, &wanted.version)? {
-            match method.package(wanted, progress) {
+        for method in self.methods_with(&package.address, &package.version)? {
+            match method.package(package, progress) {
                 Err(error) if error.is_platform_missing() => missing = error,
                 outcome => return outcome,
             }
@@ -124,17 +124,17 @@ impl Source {
 
     /// Fetches what the source says of a package, so that [`Source::package`] need not wait for it. What goes wrong comes up
     /// there.
-    pub(crate) fn prepare(&self, wanted: &PackageId) {
-        if let Some(method) = self.only_method(&wanted.address) {
-            method.prepare(wanted);
+    pub(crate) fn prepare(&self, package: &PackageId) {
+        if let Some(method) = self.only_method(&package.address) {
+            method.prepare(package);
         }
     }
 
     /// What is published of a version, seen from the package of one platform; none where a mirror, which holds what
     /// somebody copied, supplies it.
-    pub fn published(&self, wanted: &PackageId) -> Result<Option<Published>> {
-        let registry = self.registry_of(&wanted.address, &wanted.version)?;
-        registry.map(|registry| registry.published(wanted)).transpose()
+    pub fn published(&self, package: &PackageId) -> Result<Option<Published>> {
+        let registry = self.registry_of(&package.address, &package.version)?;
+        registry.map(|registry| registry.published(package)).transpose()
     }
 
     /// When the SHA256SUMS of a version changed last, if its server says so; only registries have one.

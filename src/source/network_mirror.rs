@@ -78,7 +78,7 @@ impl NetworkMirror {
             let message = format!("{shown} is not the URL of a network mirror: {problem}");
             Diagnostic::error(Code::InvalidArgument, message).help("write it as https://HOST/PATH/")
         };
-        // A text that is no URL may hold a password anywhere.
+        // A text that is not a URL may hold a password anywhere.
         let mut base = Url::parse(url).map_err(|error| invalid(&"the text that was given", &error.to_string()))?;
         if base.scheme() != "https" {
             return Err(invalid(&SafeUrl::from(base), "it does not start with https").into());
@@ -120,24 +120,26 @@ impl NetworkMirror {
         }
     }
 
-    pub(super) fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
-        let archives = self.archives(&wanted.address, &wanted.version)?;
-        let Some(archive) = archives.by_platform.get(&wanted.platform.to_string()) else {
-            return Err(
-                SourceError::PlatformNotAvailable { package: wanted.clone(), available: archives.platforms() }.into()
-            );
+    pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
+        let archives = self.archives(&package.address, &package.version)?;
+        let Some(archive) = archives.by_platform.get(&package.platform.to_string()) else {
+            return Err(SourceError::PlatformNotAvailable {
+                package: package.clone(),
+                available: archives.platforms(),
+            }
+            .into());
         };
         let url = archives.base.join(&archive.url).map_err(|error| {
-            SourceError::invalid_response(wanted, format!("the mirror sent an invalid URL for the package: {error}"))
+            SourceError::invalid_response(package, format!("the mirror sent an invalid URL for the package: {error}"))
         })?;
-        let package = self.downloader.package(wanted, &url, progress)?;
+        let downloaded = self.downloader.package(package, &url, progress)?;
         let reported = archive.hashes.as_deref().unwrap_or_default();
-        let reported = check_reported(reported, &package.digest).map_err(|problem| SourceError::NotAuthentic {
-            package: wanted.clone(),
+        let reported = check_reported(reported, &downloaded.digest).map_err(|problem| SourceError::NotAuthentic {
+            package: package.clone(),
             problem,
             origin: Some(format!("downloaded from {}", SafeUrl::from(&url))),
         })?;
-        let mut hashes = HashDispositions::computed(package.digest.hashes().map(Clone::clone));
+        let mut hashes = HashDispositions::computed(downloaded.digest.hashes().map(Clone::clone));
         if self.dialect == Dialect::Tofu {
             let of_archive = reported.iter().filter(|hash| hash.is_of_archive()).cloned();
             hashes.add(HashDisposition::ReportedByMirror, of_archive);
@@ -146,7 +148,7 @@ impl NetworkMirror {
             }
         }
         Ok(Fetched {
-            h1: package.digest.h1,
+            h1: downloaded.digest.h1,
             hashes,
             authentication: if reported.is_empty() {
                 Authentication::Unauthenticated
@@ -154,7 +156,7 @@ impl NetworkMirror {
                 Authentication::HashesChecked
             },
             warnings: Vec::new(),
-            downloaded: package.transferred,
+            downloaded: downloaded.transferred,
         })
     }
 
@@ -162,8 +164,8 @@ impl NetworkMirror {
         self.archives(address, version).map(|archives| archives.platforms())
     }
 
-    pub(super) fn prepare(&self, wanted: &PackageId) {
-        drop(self.archives(&wanted.address, &wanted.version));
+    pub(super) fn prepare(&self, package: &PackageId) {
+        drop(self.archives(&package.address, &package.version));
     }
 
     fn archives(&self, address: &ProviderAddress, version: &Version) -> Result<Archives> {

@@ -15,7 +15,7 @@ use crate::version::Version;
 
 /// A source that asks no host.
 ///
-/// The packages in the cache were verified when they got there. Nobody vouches for them anew, so an entry of a lock file that
+/// The packages in the cache were verified when they got there. Nobody vouches for them again, so an entry of a lock file that
 /// contradicts them is refused as ever.
 #[derive(Debug)]
 pub struct Offline {
@@ -62,9 +62,9 @@ impl Offline {
         })
     }
 
-    pub(super) fn package(&self, wanted: &PackageId) -> Result<Fetched> {
-        let Some(digest) = self.cache.as_ref().and_then(|cache| cache.lookup(wanted)) else {
-            let PackageId { address, version, platform } = wanted.clone();
+    pub(super) fn package(&self, package: &PackageId) -> Result<Fetched> {
+        let Some(digest) = self.cache.as_ref().and_then(|cache| cache.lookup(package)) else {
+            let PackageId { address, version, platform } = package.clone();
             return Err(SourceError::NotKnownOffline { address, version, platform: Some(platform) }.into());
         };
         let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));

@@ -126,7 +126,7 @@ impl PublicationDates {
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
         }
-        let url = base.join(path).map_err(|error| format!("{base}{path} is no URL: {error}"))?;
+        let url = base.join(path).map_err(|error| format!("{base}{path} is not a URL: {error}"))?;
         let answer = self.client.get_json::<T>(&url, None, MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata);
         answer.map(|(_, document)| document).map_err(|error| error.to_string())
     }

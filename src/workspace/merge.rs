@@ -1,4 +1,4 @@
-//! Resolving the conflicts of a merge: the providers that both sides changed are locked anew.
+//! Resolving the conflicts of a merge: the providers that both sides changed are locked again.
 
 use super::Workspace;
 use super::many::Member;

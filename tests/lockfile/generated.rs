@@ -162,8 +162,8 @@ impl Hand<'_> {
         let _ = write!(self.text, "provider{}{label}{}{{", self.rng.pick(&["", " "]), self.rng.pick(&["", " ", " "]));
         if provider.constraints.is_empty() && provider.hashes.is_empty() && self.rng.once_in(2) {
             let comment = if self.rng.once_in(3) { self.comment(true) + " " } else { String::new() };
-            let behind = *self.rng.pick(&["", " ", " /* end */ "]);
-            let _ = write!(self.text, " {comment}version = \"{}\"{behind}}}", provider.version);
+            let after = *self.rng.pick(&["", " ", " /* end */ "]);
+            let _ = write!(self.text, " {comment}version = \"{}\"{after}}}", provider.version);
             return self.end_line();
         }
         self.end_line();
@@ -177,8 +177,8 @@ impl Hand<'_> {
         for attribute in attributes {
             self.own_lines(indent);
             let before = *self.rng.pick(&[" ", " ", "     ", "", "\t", " /* gap */ "]);
-            let behind = *self.rng.pick(&[" ", " ", "", "  "]);
-            let _ = write!(self.text, "{indent}{attribute}{before}={behind}");
+            let after = *self.rng.pick(&[" ", " ", "", "  "]);
+            let _ = write!(self.text, "{indent}{attribute}{before}={after}");
             match attribute {
                 "version" => self.text.push_str(&quoted(&provider.version.to_string())),
                 "constraints" => {

@@ -131,11 +131,11 @@ fn comments(text: &str) -> Vec<&str> {
         } else {
             1
         };
-        let (piece, behind) = rest.split_at(length);
+        let (piece, after) = rest.split_at(length);
         if piece.len() > 1 && !piece.starts_with('"') || piece == "#" {
             found.push(piece.trim_end());
         }
-        rest = behind;
+        rest = after;
     }
     found
 }

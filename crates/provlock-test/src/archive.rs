@@ -15,7 +15,7 @@ pub type File = (String, Vec<u8>);
 /// How the archive is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Packing {
-    /// Deflated, with a data descriptor behind every entry, as Go's writer does it.
+    /// Deflated, with a data descriptor after every entry, as Go's writer does it.
     Deflated,
     /// Not compressed and without data descriptors, so that the bytes do not depend on a compressor's version.
     Stored,

@@ -284,7 +284,7 @@ impl Output {
     /// as `[ROOT]`, `[PORT]`, `[SIZE]`, `[TIME]` and `[HASH]`; the pattern `[..]` matches any text within a line.
     /// Of JSON there is only that it is there: look at its values instead.
     ///
-    /// `SNAPSHOTS=overwrite cargo test` writes the snapshots anew, in the source of the tests; look at the difference.
+    /// `SNAPSHOTS=overwrite cargo test` writes the snapshots again, in the source of the tests; look at the difference.
     #[track_caller]
     pub fn matches(&self, snapshot: impl IntoData) -> &Self {
         let mut text = format!("exit code: {}\n", self.code.map_or_else(|| "none".to_owned(), |code| code.to_string()));

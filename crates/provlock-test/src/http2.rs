@@ -29,7 +29,7 @@ pub(crate) fn connection(stream: TcpStream, shared: &Arc<Shared>, tls: Arc<Serve
     })
 }
 
-/// A client that goes away in the middle is no concern of the server.
+/// A client that goes away in the middle is not the server's concern.
 async fn answer(
     request: http::Request<h2::RecvStream>,
     mut sender: SendResponse<Bytes>,

@@ -67,7 +67,7 @@ pub enum Flaw {
     MissingSums,
     /// The signature is over other bytes.
     BadSignature,
-    /// The signature is no OpenPGP data.
+    /// The signature is not OpenPGP data.
     GarbageSignature,
     /// The signature is in ASCII armor.
     ArmoredSignature,

@@ -183,7 +183,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         let Ok(stream) = stream else { continue };
         let shared = Arc::clone(shared);
-        // A client that goes away in the middle is no concern of the server.
+        // A client that goes away in the middle is not the server's concern.
         thread::spawn(move || drop(connection(stream, &shared)));
     }
 }
@@ -217,7 +217,7 @@ fn connection(mut stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
 }
 
 /// Reads the request line and headers of a proxy request, and answers it. The client must wait for the answer before
-/// it sends more, and nothing behind the blank line may be taken from the socket: hence one byte at a time.
+/// it sends more, and nothing after the blank line may be taken from the socket: hence one byte at a time.
 fn accept_tunnel(stream: &mut TcpStream, shared: &Shared) -> io::Result<bool> {
     let mut head = Vec::new();
     let mut byte = [0];

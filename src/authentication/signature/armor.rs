@@ -22,7 +22,7 @@ pub(super) fn decode_public_key(text: &str) -> Result<Vec<u8>, &'static str> {
         return match kind {
             "PGP PUBLIC KEY BLOCK" => decode_body(lines),
             "PGP PRIVATE KEY BLOCK" => Err("it is a private key"),
-            _ => Err("the armored block is no public key"),
+            _ => Err("the armored block is not a public key"),
         };
     }
     Err("there is no armored block")
@@ -50,7 +50,7 @@ fn decode_body<'a>(lines: impl Iterator<Item = &'a str>) -> Result<Vec<u8>, &'st
         }
         digits.push_str(line);
     }
-    STANDARD.decode(digits).map_err(|_| "the armor is no base64")
+    STANDARD.decode(digits).map_err(|_| "the armor is not base64")
 }
 
 #[cfg(test)]
@@ -75,10 +75,10 @@ mod tests {
             ("not an armored key", "there is no armored block"),
             ("-----BEGIN PGP PUBLIC KEY BLOCK-----\nAQID\n", "there is no armored block"),
             ("-----BEGIN PGP PUBLIC KEY BLOCK-----", "there is no armored block"),
-            ("-----BEGIN PGP SIGNATURE-----\n\nAQID\n", "the armored block is no public key"),
+            ("-----BEGIN PGP SIGNATURE-----\n\nAQID\n", "the armored block is not a public key"),
             ("-----BEGIN PGP PRIVATE KEY BLOCK-----\n\nAQID\n", "it is a private key"),
-            ("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAQI\n", "the armor is no base64"),
-            ("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAQID!\n", "the armor is no base64"),
+            ("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAQI\n", "the armor is not base64"),
+            ("-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nAQID!\n", "the armor is not base64"),
         ] {
             assert_eq!(decode_public_key(text), Err(wrong), "{text:?}");
         }

@@ -51,7 +51,7 @@ pub enum SignatureError {
     /// None of the keys issued the signature, or none of those that may sign.
     #[error("none of the reported signing keys made the signature")]
     NoKeyMatches,
-    /// The file is no binary OpenPGP signature.
+    /// The file is not a binary OpenPGP signature.
     #[error("the signature file cannot be read: {0}")]
     MalformedSignature(&'static str),
     /// The signature is not over these bytes.

@@ -9,7 +9,7 @@ use pgp::packet::{Packet, PacketParser, PublicKey, PublicSubkey, SignatureType, 
 use pgp::ser::Serialize;
 use pgp::types::{KeyDetails, KeyVersion, PublicParams, Tag, VerifyingKey};
 
-use super::signed_message::{SignedMessage, Unreadable, signs};
+use super::signature_packet::{SignaturePacket, Unreadable, signs};
 
 /// Go refuses RSA keys with fewer bits since 1.24.
 const FEWEST_RSA_BITS: u16 = 1024;
@@ -18,7 +18,7 @@ const FEWEST_RSA_BITS: u16 = 1024;
 #[derive(Debug)]
 pub(super) struct Entity {
     pub(super) primary: PublicKey,
-    pub(super) revocations: Vec<SignedMessage>,
+    pub(super) revocations: Vec<SignaturePacket>,
     pub(super) identities: Vec<Identity>,
     pub(super) subkeys: Vec<Subkey>,
 }
@@ -27,8 +27,8 @@ pub(super) struct Entity {
 #[derive(Debug)]
 pub(super) struct Identity {
     /// The newest; `None` when there are only revocations.
-    pub(super) self_signature: Option<SignedMessage>,
-    pub(super) revocations: Vec<SignedMessage>,
+    pub(super) self_signature: Option<SignaturePacket>,
+    pub(super) revocations: Vec<SignaturePacket>,
 }
 
 /// A subkey that the primary key claims, and that claims the primary key if it may sign.
@@ -36,8 +36,8 @@ pub(super) struct Identity {
 pub(super) struct Subkey {
     pub(super) key: PublicSubkey,
     /// The newest.
-    pub(super) binding: SignedMessage,
-    pub(super) revocations: Vec<SignedMessage>,
+    pub(super) binding: SignaturePacket,
+    pub(super) revocations: Vec<SignaturePacket>,
 }
 
 /// How many signatures may still be verified: keys come from the network, and verifying takes time.
@@ -50,7 +50,7 @@ enum Part {
     Primary(PublicKey),
     Subkey(PublicSubkey),
     UserId(UserId),
-    Signature(SignedMessage),
+    Signature(SignaturePacket),
     /// Ends a group of signatures.
     Other,
     Malformed,
@@ -95,8 +95,8 @@ fn parse(bytes: &[u8]) -> Result<Vec<Part>, String> {
             Ok(Packet::PublicKey(key)) => parts.push(Part::Primary(key)),
             Ok(Packet::PublicSubkey(key)) => parts.push(Part::Subkey(key)),
             Ok(Packet::UserId(id)) => parts.push(Part::UserId(id)),
-            Ok(Packet::Signature(signature)) => match SignedMessage::read(signature) {
-                Ok(statement) => parts.push(Part::Signature(statement)),
+            Ok(Packet::Signature(signature)) => match SignaturePacket::read(signature) {
+                Ok(signature) => parts.push(Part::Signature(signature)),
                 Err(Unreadable::Unsupported) => {}
                 Err(Unreadable::Malformed(_)) => parts.push(Part::Malformed),
             },
@@ -132,10 +132,10 @@ impl Entity {
             match part {
                 Part::UserId(id) => entity.add_identity(&id, signatures(&mut parts), budget)?,
                 Part::Subkey(key) => entity.add_subkey(key, signatures(&mut parts), budget)?,
-                Part::Signature(statement) if statement.kind == SignatureType::KeyRevocation => {
+                Part::Signature(signature) if signature.kind == SignatureType::KeyRevocation => {
                     budget.spend()?;
-                    statement.packet.verify_key(&entity.primary).map_err(|_| "a revocation of the key is wrong")?;
-                    entity.revocations.push(statement);
+                    signature.packet.verify_key(&entity.primary).map_err(|_| "a revocation of the key is wrong")?;
+                    entity.revocations.push(signature);
                 }
                 Part::Malformed => return Err("the key has a malformed packet".to_owned()),
                 Part::Primary(_) | Part::Signature(_) | Part::Other => {}
@@ -144,23 +144,23 @@ impl Entity {
         if entity.identities.is_empty() { Err("the key has no valid user ID".to_owned()) } else { Ok(entity) }
     }
 
-    fn add_identity(&mut self, id: &UserId, found: Vec<SignedMessage>, budget: &mut Budget) -> Result<(), String> {
+    fn add_identity(&mut self, id: &UserId, found: Vec<SignaturePacket>, budget: &mut Budget) -> Result<(), String> {
         let mut identity = Identity { self_signature: None, revocations: Vec::new() };
-        for statement in found {
-            let is_revocation = statement.kind == SignatureType::CertRevocation;
-            if !is_revocation && !statement.packet.is_certification() {
+        for signature in found {
+            let is_revocation = signature.kind == SignatureType::CertRevocation;
+            if !is_revocation && !signature.packet.is_certification() {
                 return Err("a signature of another type follows a user ID".to_owned());
             }
-            if !statement.is_by(&self.primary) {
+            if !signature.is_by(&self.primary) {
                 continue;
             }
             budget.spend()?;
-            let valid = statement.packet.verify_certification(&self.primary, Tag::UserId, id);
+            let valid = signature.packet.verify_certification(&self.primary, Tag::UserId, id);
             valid.map_err(|_| "a self-signature of the key is wrong")?;
             if is_revocation {
-                identity.revocations.push(statement);
+                identity.revocations.push(signature);
             } else {
-                keep_newest(&mut identity.self_signature, statement);
+                keep_newest(&mut identity.self_signature, signature);
             }
         }
         if identity.self_signature.is_some() || !identity.revocations.is_empty() {
@@ -169,21 +169,26 @@ impl Entity {
         Ok(())
     }
 
-    fn add_subkey(&mut self, key: PublicSubkey, found: Vec<SignedMessage>, budget: &mut Budget) -> Result<(), String> {
+    fn add_subkey(
+        &mut self,
+        key: PublicSubkey,
+        found: Vec<SignaturePacket>,
+        budget: &mut Budget,
+    ) -> Result<(), String> {
         let mut binding = None;
         let mut revocations = Vec::new();
-        for statement in found {
+        for signature in found {
             budget.spend()?;
-            let valid = statement.packet.verify_subkey_binding(&self.primary, &key);
+            let valid = signature.packet.verify_subkey_binding(&self.primary, &key);
             valid.map_err(|_| "a signature that binds a subkey is wrong")?;
-            if statement.kind == SignatureType::SubkeyRevocation {
-                revocations.push(statement);
+            if signature.kind == SignatureType::SubkeyRevocation {
+                revocations.push(signature);
                 continue;
             }
-            if statement.may_sign {
-                self.check_back_signature(&key, &statement, budget)?;
+            if signature.may_sign {
+                self.check_back_signature(&key, &signature, budget)?;
             }
-            keep_newest(&mut binding, statement);
+            keep_newest(&mut binding, signature);
         }
         let binding = binding.ok_or("a subkey has no binding signature")?;
         self.subkeys.push(Subkey { key, binding, revocations });
@@ -194,7 +199,7 @@ impl Entity {
     fn check_back_signature(
         &self,
         key: &PublicSubkey,
-        binding: &SignedMessage,
+        binding: &SignaturePacket,
         budget: &mut Budget,
     ) -> Result<(), String> {
         let back_signature = binding.back_signature.as_ref().ok_or("a signing subkey lacks its cross-signature")?;
@@ -217,10 +222,10 @@ impl Entity {
 impl Identity {
     fn is_preferred_to(&self, other: &Self) -> bool {
         let rank = |identity: &Self| {
-            let statement = identity.self_signature.as_ref();
+            let signature = identity.self_signature.as_ref();
             (
                 std::cmp::Reverse(identity.revocations.len()),
-                statement.map(|statement| (statement.is_primary_user_id, statement.created)),
+                signature.map(|signature| (signature.is_primary_user_id, signature.created)),
             )
         };
         rank(self) > rank(other)
@@ -228,19 +233,19 @@ impl Identity {
 }
 
 /// The signatures that follow at once.
-fn signatures(parts: &mut Peekable<impl Iterator<Item = Part>>) -> Vec<SignedMessage> {
+fn signatures(parts: &mut Peekable<impl Iterator<Item = Part>>) -> Vec<SignaturePacket> {
     let mut found = Vec::new();
     while let Some(part) = parts.next_if(|part| matches!(part, Part::Signature(_))) {
-        if let Part::Signature(statement) = part {
-            found.push(statement);
+        if let Part::Signature(signature) = part {
+            found.push(signature);
         }
     }
     found
 }
 
-fn keep_newest(kept: &mut Option<SignedMessage>, statement: SignedMessage) {
-    if kept.as_ref().is_none_or(|kept| statement.created > kept.created) {
-        *kept = Some(statement);
+fn keep_newest(kept: &mut Option<SignaturePacket>, signature: SignaturePacket) {
+    if kept.as_ref().is_none_or(|kept| signature.created > kept.created) {
+        *kept = Some(signature);
     }
 }
 

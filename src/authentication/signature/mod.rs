@@ -1,7 +1,6 @@
-//! Detached OpenPGP signatures, judged as OpenTofu and Terraform judge them, which
-//! is as <https://github.com/ProtonMail/go-crypto> does.
+//! Detached OpenPGP signatures, judged as OpenTofu and Terraform judge them: as <https://github.com/ProtonMail/go-crypto> does.
 //!
-//! rPGP does the arithmetic, this module the policy. The policy is that of Go's ProtonMail/go-crypto
+//! rPGP does the cryptography, this module applies the policy. The policy is that of Go's ProtonMail/go-crypto
 //! (`openpgp.ReadArmoredKeyRing`, `openpgp.CheckDetachedSignature`), which both programs call once per reported key:
 //! - Every key of an armored block counts, its primary key and its subkeys alike, if the key flags allow it to sign.
 //! - The first signature packet whose issuer is among those keys decides. Packets of unknown version or algorithm, made
@@ -15,7 +14,7 @@
 mod armor;
 mod error;
 mod keyring;
-mod signed_message;
+mod signature_packet;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -24,7 +23,7 @@ use pgp::types::{KeyDetails, VerifyingKey};
 
 pub use self::error::{Expired, ExpiredPart, SignatureError, Validity};
 use self::keyring::{Budget, Entity, Subkey};
-use self::signed_message::{SignedMessage, Unreadable};
+use self::signature_packet::{SignaturePacket, Unreadable};
 use crate::dialect::Dialect;
 
 /// Most bytes of all armored keys together.
@@ -111,12 +110,12 @@ pub(crate) fn verify_detached(
 
 /// A key that may have made a signature.
 #[derive(Clone, Copy)]
-struct Candidate<'a> {
+struct CandidateKey<'a> {
     entity: &'a Entity,
     /// `None` for the primary key.
     subkey: Option<&'a Subkey>,
     /// What the primary key says about itself.
-    self_signature: &'a SignedMessage,
+    self_signature: &'a SignaturePacket,
 }
 
 /// Checks the first signature that one of the entities claims to have made.
@@ -124,7 +123,8 @@ fn check(message: &[u8], file: &[u8], entities: &[Entity], now: u64) -> Result<V
     for packet in PacketParser::new(file) {
         let Some(signature) = read_signature(packet)? else { continue };
         let issuer = signature.issuer.ok_or(SignatureError::MalformedSignature("it does not name its issuer"))?;
-        let candidates: Vec<Candidate> = entities.iter().flat_map(|entity| Candidate::of(entity, issuer)).collect();
+        let candidates: Vec<CandidateKey> =
+            entities.iter().flat_map(|entity| CandidateKey::of(entity, issuer)).collect();
         let Some(first) = candidates.first() else { continue };
         if !signature.is_over_data() {
             return Err(SignatureError::MalformedSignature("it is not a signature over a file"));
@@ -138,20 +138,20 @@ fn check(message: &[u8], file: &[u8], entities: &[Entity], now: u64) -> Result<V
 }
 
 /// A signature packet of the file, `None` for one to pass over.
-fn read_signature(packet: pgp::errors::Result<Packet>) -> Result<Option<SignedMessage>, SignatureError> {
+fn read_signature(packet: pgp::errors::Result<Packet>) -> Result<Option<SignaturePacket>, SignatureError> {
     match packet {
-        Ok(Packet::Signature(signature)) => match SignedMessage::read(signature) {
-            Ok(statement) => Ok(Some(statement)),
+        Ok(Packet::Signature(signature)) => match SignaturePacket::read(signature) {
+            Ok(signature) => Ok(Some(signature)),
             Err(Unreadable::Unsupported) => Ok(None),
             Err(Unreadable::Malformed(reason)) => Err(SignatureError::MalformedSignature(reason)),
         },
-        Ok(_) => Err(SignatureError::MalformedSignature("it holds something else than signatures")),
+        Ok(_) => Err(SignatureError::MalformedSignature("it holds something other than signatures")),
         Err(error) if keyring::is_unsupported(&error) => Ok(None),
-        Err(_) => Err(SignatureError::MalformedSignature("it is no binary OpenPGP signature")),
+        Err(_) => Err(SignatureError::MalformedSignature("it is not a binary OpenPGP signature")),
     }
 }
 
-impl<'a> Candidate<'a> {
+impl<'a> CandidateKey<'a> {
     /// The keys of an entity with this ID that may sign.
     fn of(entity: &'a Entity, issuer: [u8; 8]) -> impl Iterator<Item = Self> {
         let self_signature = entity.primary_identity().and_then(|identity| identity.self_signature.as_ref());
@@ -168,7 +168,7 @@ impl<'a> Candidate<'a> {
     }
 
     /// Whether the key made the signature over the message.
-    fn made(&self, signature: &SignedMessage, message: &[u8]) -> bool {
+    fn made(&self, signature: &SignaturePacket, message: &[u8]) -> bool {
         self.subkey.map_or_else(
             || fits(signature, &self.entity.primary, message),
             |subkey| fits(signature, &subkey.key, message),
@@ -177,21 +177,21 @@ impl<'a> Candidate<'a> {
 
     /// What to think of a signature that the key did make. The order matters: what has merely expired may be accepted
     /// later, so everything else comes first.
-    fn judge(&self, signature: &SignedMessage, now: u64) -> Result<VerifiedSignature, SignatureError> {
-        let mut statements = vec![signature, self.self_signature];
+    fn judge(&self, signature: &SignaturePacket, now: u64) -> Result<VerifiedSignature, SignatureError> {
+        let mut signatures = vec![signature, self.self_signature];
         if let Some(subkey) = self.subkey {
-            statements.push(&subkey.binding);
-            statements.extend(subkey.binding.back_signature.as_deref());
+            signatures.push(&subkey.binding);
+            signatures.extend(subkey.binding.back_signature.as_deref());
         }
-        if statements.iter().any(|statement| statement.has_critical_notation) {
+        if signatures.iter().any(|signature| signature.has_critical_notation) {
             return Err(SignatureError::UnknownCriticalNotation { key_id: self.key_id() });
         }
         if self.is_revoked(now) {
             return Err(SignatureError::RevokedKey { key_id: self.key_id() });
         }
         let expired = self.key_expiry(now).or_else(|| {
-            let statement = statements.iter().find(|statement| statement.is_out_of_date(now))?;
-            self.expired(ExpiredPart::Signature, statement.created, statement.expires(), now)
+            let signature = signatures.iter().find(|signature| signature.is_out_of_date(now))?;
+            self.expired(ExpiredPart::Signature, signature.created, signature.expires(), now)
         });
         Ok(VerifiedSignature {
             key_id: self.key_id(),
@@ -232,7 +232,7 @@ impl<'a> Candidate<'a> {
     }
 }
 
-fn fits(signature: &SignedMessage, key: &impl VerifyingKey, message: &[u8]) -> bool {
+fn fits(signature: &SignaturePacket, key: &impl VerifyingKey, message: &[u8]) -> bool {
     let algorithm = signature.packet.config().map(|config| config.pub_alg);
     algorithm == Some(key.algorithm()) && signature.packet.verify(key, message).is_ok()
 }

@@ -44,7 +44,7 @@ struct WhatArgs {
     /// The lock file after [default: that of the current directory]
     #[arg(value_name = "NEW", display_order = 0, value_hint = ValueHint::FilePath)]
     new: Option<PathBuf>,
-    /// Compare a revision with the working tree, or two: REV, OLD..NEW or, from where they parted, OLD...NEW
+    /// Compare a revision with the working tree, or two: REV, OLD..NEW or, from their merge base, OLD...NEW
     #[arg(long, value_name = "REV", conflicts_with = "old", allow_hyphen_values = true)]
     git: Option<String>,
     /// Compare every lock file in this directory and below that git knows
@@ -210,8 +210,8 @@ impl Revisions {
     fn parse(text: &str) -> Result<Self> {
         if let Some((old, new)) = text.split_once("...") {
             let (old, new) = (Revision::resolve(old)?, Revision::resolve(new)?);
-            let parted = || Diagnostic::error(Code::InvalidArgument, "the two revisions have no common ancestor");
-            let object = git::merge_base(&old.object, &new.object)?.ok_or_else(parted)?;
+            let unrelated = || Diagnostic::error(Code::InvalidArgument, "the two revisions have no common ancestor");
+            let object = git::merge_base(&old.object, &new.object)?.ok_or_else(unrelated)?;
             return Ok(Self { old: Revision { object, ..old }, new: Some(new) });
         }
         if let Some((old, new)) = text.split_once("..") {

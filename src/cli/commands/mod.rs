@@ -49,7 +49,7 @@ pub(crate) enum Command {
     Verify(verify::VerifyArgs),
     /// Compare two lock files, provider by provider
     Diff(diff::DiffArgs),
-    /// Merge lock files, or mend one that holds conflict markers
+    /// Merge lock files, or repair one that holds conflict markers
     Merge(merge::MergeArgs),
     /// Connect provlock with other programs
     #[command(subcommand)]

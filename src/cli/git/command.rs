@@ -1,6 +1,6 @@
 //! Runs git, as a program, for what only git knows.
 //!
-//! Arguments go to git as a list and never through a shell. What a user names reaches git only behind `--end-of-options`
+//! Arguments go to git as a list and never through a shell. What a user names reaches git only after `--end-of-options`
 //! or `--`, and revisions are resolved to object names first. Paths are relative to the directory that git runs in, the current
 //! one unless another is named.
 
@@ -82,7 +82,7 @@ pub(crate) fn contents(directory: &Path, objects: &BTreeMap<&str, &Path>) -> Res
     let mut rest = output.stdout.as_slice();
     let mut contents = BTreeMap::new();
     while !rest.is_empty() {
-        let (object, content, behind) = batch_entry(rest).ok_or_else(|| unreadable(rest))?;
+        let (object, content, after) = batch_entry(rest).ok_or_else(|| unreadable(rest))?;
         if content.len() as u64 > SIZE_LIMIT {
             let path = objects.get(object.as_str()).unwrap_or(&directory).display();
             let limit = SIZE_LIMIT / (1024 * 1024);
@@ -90,7 +90,7 @@ pub(crate) fn contents(directory: &Path, objects: &BTreeMap<&str, &Path>) -> Res
             return Err(Diagnostic::error(Code::Io, message).into());
         }
         contents.insert(object, content.to_owned());
-        rest = behind;
+        rest = after;
     }
     Ok(contents)
 }

@@ -12,7 +12,7 @@ use super::style::{TextStyle, count, printable};
 /// How many errors, and how many warnings, about one file are shown; nobody reads more.
 const MOST_OF_A_FILE: usize = 100;
 
-/// How many bytes before and behind a place are shown of its line at most; terminals show fewer.
+/// How many bytes before and after a place are shown of its line at most; terminals show fewer.
 const FARTHEST: usize = 1000;
 
 /// Renders diagnostics, each without a final newline. Of very many about one file the last ones are only counted.
@@ -106,7 +106,7 @@ fn are_near(a: &Label, b: &Label) -> bool {
 /// The lines that the spans are on, of long ones a part: the renderer reads all that it is given several times.
 fn excerpt(text: &str, spans: impl Iterator<Item = Range<usize>>) -> Range<usize> {
     let (start, end) = spans.fold((text.len(), 0), |(start, end), span| (start.min(span.start), end.max(span.end)));
-    // A place behind the last line break is shown on the line before.
+    // A place after the last line break is shown on the line before.
     let start = if start == text.len() { text.trim_end_matches('\n').len() } else { start };
     let from = text.floor_char_boundary(start.saturating_sub(FARTHEST));
     let to = text.ceil_char_boundary(end.saturating_add(FARTHEST).min(text.len()));

@@ -48,7 +48,7 @@ fn annotation(
     format!("::{kind} {}::{}\n", properties.join(","), data(&printable(&lines.join("\n"))))
 }
 
-/// Escapes the text behind the last `::`.
+/// Escapes the text after the last `::`.
 fn data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }

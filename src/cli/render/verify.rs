@@ -11,7 +11,7 @@ use super::diagnostics;
 use super::help::Invocation;
 use super::style::{TextStyle, count, enumerate};
 
-/// The findings that are at least this severe as text, with a blank line behind each.
+/// The findings that are at least this severe as text, with a blank line after each.
 pub(crate) fn findings(roots: &[VerifiedRoot], least: Severity, invocation: &Invocation, style: TextStyle) -> String {
     let findings = roots.iter().flat_map(|root| &root.findings).filter(|finding| finding.severity >= least);
     let texts = diagnostics::render_all(findings, invocation, style);

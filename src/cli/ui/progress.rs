@@ -33,7 +33,7 @@ impl Downloads {
     }
 
     /// Takes note of what happened to the download of a package.
-    pub(crate) fn note(&self, wanted: &PackageId, progress: Progress) {
+    pub(crate) fn note(&self, package: &PackageId, progress: Progress) {
         if self.bars.is_hidden() {
             return;
         }
@@ -41,26 +41,26 @@ impl Downloads {
         match progress {
             Progress::Started(length) => {
                 self.stop_waiting();
-                let bar = active.entry(wanted.clone()).or_insert_with(|| self.new_bar(wanted, length));
+                let bar = active.entry(package.clone()).or_insert_with(|| self.new_bar(package, length));
                 bar.reset();
                 bar.set_style(style(length));
                 bar.set_length(length.unwrap_or(0));
             }
             Progress::Received(count) => {
-                if let Some(bar) = active.get(wanted) {
+                if let Some(bar) = active.get(package) {
                     bar.inc(count);
                 }
             }
             Progress::Finished => {
-                if let Some(bar) = active.remove(wanted) {
+                if let Some(bar) = active.remove(package) {
                     bar.finish_and_clear();
                 }
             }
         }
     }
 
-    fn new_bar(&self, wanted: &PackageId, length: Option<u64>) -> ProgressBar {
-        let PackageId { address, version, platform } = wanted;
+    fn new_bar(&self, package: &PackageId, length: Option<u64>) -> ProgressBar {
+        let PackageId { address, version, platform } = package;
         // It is not drawn before it has its place among the others.
         let bar = self.bars.add(ProgressBar::new(length.unwrap_or(0)).with_style(style(length)));
         bar.set_message(format!("{}/{} {version} {platform}", address.namespace, address.name));

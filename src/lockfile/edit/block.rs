@@ -49,7 +49,7 @@ struct BlockEdit<'a> {
     /// The indentation of the attributes.
     indent: &'a str,
     splices: Vec<Splice>,
-    /// New attributes, and behind which one they go.
+    /// New attributes, and after which one they go.
     added: Vec<(&'a AttributeLayout, String)>,
 }
 
@@ -71,13 +71,13 @@ impl BlockEdit<'_> {
             }
             Some(attribute) => self.replace(attribute.value.clone(), format!("\"{}\"", new.constraints)),
             None => {
-                let behind = &self.text[gap.end + 1..layout.version.value.start];
-                let behind = if behind.trim().is_empty() { behind } else { " " };
+                let after = &self.text[gap.end + 1..layout.version.value.start];
+                let after = if after.trim().is_empty() { after } else { " " };
                 let before = if found.is_empty() { "" } else { " " };
                 if found == NOT_ALIGNED {
                     self.replace(gap, ALIGNED.to_owned());
                 }
-                let attribute = format!("constraints{before}={behind}\"{}\"", new.constraints);
+                let attribute = format!("constraints{before}={after}\"{}\"", new.constraints);
                 self.added.push((&layout.version, attribute));
             }
         }
@@ -135,8 +135,8 @@ impl BlockEdit<'_> {
         if self.on_one_line && !self.added.is_empty() {
             self.open_up();
         } else {
-            for (behind, attribute) in std::mem::take(&mut self.added) {
-                let end = trivia::line_end(self.text, behind.value.end);
+            for (after, attribute) in std::mem::take(&mut self.added) {
+                let end = trivia::line_end(self.text, after.value.end);
                 self.replace(end..end, format!("{}{}{attribute}", self.line_break, self.indent));
             }
         }
@@ -150,10 +150,10 @@ impl BlockEdit<'_> {
         let new_line = format!("{}{}", self.line_break, self.indent);
         self.replace(before..layout.version.key.start, new_line.clone());
         let closing = layout.span.end - 1;
-        let behind = text[..closing].trim_end_matches([' ', '\t']).len();
+        let after = text[..closing].trim_end_matches([' ', '\t']).len();
         let attributes = std::mem::take(&mut self.added).into_iter().map(|(_, attribute)| attribute);
         let lines: String = attributes.flat_map(|attribute| [new_line.clone(), attribute]).collect();
-        self.replace(behind..closing, format!("{lines}{}", self.line_break));
+        self.replace(after..closing, format!("{lines}{}", self.line_break));
     }
 }
 

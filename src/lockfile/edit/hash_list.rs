@@ -60,7 +60,7 @@ struct Item {
     literal: String,
     before_comma: String,
     comma: bool,
-    /// Comments and white space behind the comma on the same line.
+    /// Comments and white space after the comma on the same line.
     after_comma: String,
 }
 
@@ -182,7 +182,7 @@ impl HashList {
         following.insert_str(0, &text);
     }
 
-    /// Puts the pieces together: a comma behind every hash, and behind the last as it was.
+    /// Puts the pieces together: a comma after every hash, and after the last as it was.
     fn text(self) -> String {
         let mut text = format!("[{}", self.head);
         let mut in_comment = ends_in_line_comment(&self.head);

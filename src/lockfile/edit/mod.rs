@@ -133,7 +133,7 @@ impl FileLayout {
         Self { line_break, sections, rest: text[start..].to_owned() }
     }
 
-    /// Adds the entries that are new: before the first with a greater address, else behind the last.
+    /// Adds the entries that are new: before the first with a greater address, else after the last.
     fn add(&mut self, lock_file: &LockFile, new: &Locks) {
         for (address, provider) in new.iter().filter(|(address, _)| !lock_file.locks.contains_key(address)) {
             let greater = |section: &Section| section.address.as_ref().is_some_and(|other| other > address);
@@ -176,7 +176,7 @@ impl FileLayout {
         self.sections.insert(index, section);
     }
 
-    /// Puts the first entry behind everything that the file holds.
+    /// Puts the first entry after everything that the file holds.
     fn append(&mut self, mut section: Section) {
         section.loose = std::mem::take(&mut self.rest);
         let ends_blank = blank_start(&section.loose, 0, section.loose.len()) < section.loose.len();
@@ -186,7 +186,7 @@ impl FileLayout {
         self.sections.push(section);
     }
 
-    /// Edits the entries that changed and removes those that are no more.
+    /// Edits the entries that changed and removes those that are gone.
     fn change(&mut self, lock_file: &LockFile, new: &Locks) {
         for index in (0..self.sections.len()).rev() {
             let section = &mut self.sections[index];
@@ -222,7 +222,7 @@ impl FileLayout {
 
 /// Where the comments begin that stand directly above a block at `block`, without a blank line between.
 ///
-/// `start` is behind the line of the previous block. The two lines of the file's header belong to no block.
+/// `start` is after the line of the previous block. The two lines of the file's header belong to no block.
 fn attached_start(text: &str, start: usize, block: usize) -> usize {
     let mut attached = start;
     let mut line_is_blank = true;

@@ -53,7 +53,7 @@ fn what_can_be_merged_is() {
             "aws 5.0.0 [] b c",
         ),
         (
-            "hashes of another version are no base",
+            "hashes of another version are not a base",
             "aws 5.0.0 [] a",
             "aws 5.1.0 [] a b",
             "aws 5.1.0 [] c",

@@ -31,12 +31,12 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> Option<Diagnostic> {
     let name = subject.name(&entry.address);
     let (version, recorded) = (&entry.provider.version, &entry.provider.constraints);
-    let wanted = &requirement.constraints;
-    if !wanted.allows(version) {
-        let asks = if wanted.is_empty() {
+    let required = &requirement.constraints;
+    if !required.allows(version) {
+        let asks = if required.is_empty() {
             "a prerelease is only accepted when a constraint names exactly it".to_owned()
         } else {
-            format!("the configuration asks for {wanted}")
+            format!("the configuration asks for {required}")
         };
         let message = format!("{name} is locked at {version}, but {asks}");
         let error = finding(Severity::Error, Code::VersionOutsideConstraints, message, &entry.version, "");
@@ -49,12 +49,12 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
         return Some(error.help(subject.request.command(["upgrade", &name])));
     }
     // Modules that are not there may add terms.
-    if recorded == wanted || subject.request.requirements.is_incomplete {
+    if recorded == required || subject.request.requirements.is_incomplete {
         return None;
     }
     let shown = |text: String| if text.is_empty() { "none".to_owned() } else { format!("{text:?}") };
-    let (recorded, wanted) = (shown(recorded.to_string()), shown(wanted.to_string()));
-    let message = format!("the recorded constraints of {name} are {recorded}, those of the configuration {wanted}");
+    let (recorded, required) = (shown(recorded.to_string()), shown(required.to_string()));
+    let message = format!("the recorded constraints of {name} are {recorded}, those of the configuration {required}");
     let location = entry.constraints.as_ref().unwrap_or(&entry.block);
     let warning = finding(Severity::Warning, Code::ConstraintsDiffer, message, location, "");
     let warning = warning.note(format!("the locked version {version} meets the configuration's all the same"));

@@ -75,8 +75,8 @@ impl Question<'_> {
     }
 
     fn ask_about(&mut self, platforms: &BTreeSet<Platform>) {
-        let wanted = self.asked_for(platforms);
-        let published = match self.published(&wanted, platforms) {
+        let required = self.asked_for(platforms);
+        let published = match self.published(&required, platforms) {
             Ok(published) => published,
             Err(error) => return self.failed(error),
         };
@@ -90,9 +90,9 @@ impl Question<'_> {
             self.check_zh(&published.zh, platforms);
             known.clone_from(&published.h1);
         }
-        let unknown = wanted.iter().filter(|platform| !known.contains_key(platform)).cloned().collect();
+        let unknown = required.iter().filter(|platform| !known.contains_key(platform)).cloned().collect();
         let mut complete = self.fetch(&mut known, unknown);
-        for platform in &wanted {
+        for platform in &required {
             if known.get(platform).is_some_and(|hashes| hashes.is_disjoint(&self.entry.provider.hashes)) {
                 self.verified.findings.push(missing(self.subject, self.entry, platform));
             }
@@ -126,9 +126,9 @@ impl Question<'_> {
     }
 
     /// What is published, seen from a platform that there is.
-    fn published(&self, wanted: &[Platform], platforms: &BTreeSet<Platform>) -> source::Result<Option<Published>> {
-        match wanted.first().or_else(|| platforms.first()) {
-            Some(platform) => self.online.source.published(&self.wanted(platform)),
+    fn published(&self, required: &[Platform], platforms: &BTreeSet<Platform>) -> source::Result<Option<Published>> {
+        match required.first().or_else(|| platforms.first()) {
+            Some(platform) => self.online.source.published(&self.package(platform)),
             None => Ok(None),
         }
     }
@@ -141,7 +141,7 @@ impl Question<'_> {
             return;
         }
         let all = platforms.iter().cloned().collect();
-        let ask = |platform: Platform| self.online.source.published(&self.wanted(&platform));
+        let ask = |platform: Platform| self.online.source.published(&self.package(&platform));
         for answer in parallel::map(all, WAITING_REQUESTS, ask) {
             match answer {
                 Ok(Some(published)) => unexplained.retain(|hash| !published.zh.contains(hash)),
@@ -174,7 +174,7 @@ impl Question<'_> {
     /// Fetches packages and notes their hashes. Says whether all that exist could be fetched.
     fn fetch(&mut self, known: &mut Known, platforms: Vec<Platform>) -> bool {
         let fetch = |platform: Platform| {
-            let fetched = self.online.source.package(&self.wanted(&platform), self.online.progress);
+            let fetched = self.online.source.package(&self.package(&platform), self.online.progress);
             (platform, fetched)
         };
         let mut complete = true;
@@ -216,7 +216,7 @@ impl Question<'_> {
         }
     }
 
-    fn wanted(&self, platform: &Platform) -> PackageId {
+    fn package(&self, platform: &Platform) -> PackageId {
         let entry = self.entry;
         PackageId {
             address: entry.address.clone(),

@@ -150,7 +150,7 @@ fn refuses_what_is_not_the_structure_of_a_body() {
     }
 }
 
-/// A scanner that looks for the end of the line behind each template would take minutes.
+/// A scanner that looks for the end of the line after each template would take minutes.
 #[test]
 fn a_heredoc_may_hold_many_templates_on_one_line() {
     let heredoc = format!("<<E\n{}$${{%\nE", "${}".repeat(2_000_000));

@@ -37,8 +37,8 @@ fn understand(parsed: &Parsed<'_>) -> Option<Challenge> {
     if !parsed.scheme.eq_ignore_ascii_case("bearer") {
         return None;
     }
-    let parameter = |wanted: &str| {
-        let found = parsed.parameters.iter().find(|(name, _)| name.eq_ignore_ascii_case(wanted));
+    let parameter = |name: &str| {
+        let found = parsed.parameters.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
     };
     let (service, scope) = (parameter("service"), parameter("scope"));
@@ -54,7 +54,7 @@ fn parse_field(field: &str) -> Vec<Parsed<'_>> {
         if name.is_empty() {
             return challenges;
         }
-        // A name with "=" behind it is a parameter of the challenge that it follows, any other is the next challenge.
+        // A name with "=" after it is a parameter of the challenge that it follows, any other is the next challenge.
         let Some(value) = after.trim_start().strip_prefix('=') else {
             challenges.push(Parsed { scheme: name, parameters: Vec::new() });
             rest = after;

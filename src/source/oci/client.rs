@@ -146,7 +146,7 @@ impl RepositoryClient<'_> {
                 };
             };
             let list: TagList = serde_json::from_slice(&bytes).map_err(|error| {
-                let why = format!("it is no list of tags (line {}, column {})", error.line(), error.column());
+                let why = format!("it is not a list of tags (line {}, column {})", error.line(), error.column());
                 request_error(&url, RequestErrorKind::InvalidBody(why))
             })?;
             size += bytes.len() as u64;
@@ -225,10 +225,10 @@ impl RepositoryClient<'_> {
         self.url(&format!("blobs/{digest}"))
     }
 
-    /// Why the source has no answer. `wanted` says what was wanted.
-    pub(super) fn source_error(&self, error: RequestError, wanted: impl fmt::Display) -> Box<SourceError> {
+    /// Why the source has no answer. `subject` says what was asked for.
+    pub(super) fn source_error(&self, error: RequestError, subject: impl fmt::Display) -> Box<SourceError> {
         let RequestErrorKind::Unauthorized { status, credentials_sent } = error.kind else {
-            return SourceError::request(wanted, error);
+            return SourceError::request(subject, error);
         };
         let notes = match self.session.login.get() {
             Some(Ok(Some(found))) if credentials_sent => vec![format!("the login comes from {}", found.origin)],
@@ -241,7 +241,7 @@ impl RepositoryClient<'_> {
             }
         };
         SourceError::Unauthorized {
-            wanted: wanted.to_string(),
+            subject: subject.to_string(),
             problem: format!("{} refused access to {} ({status})", self.repository.registry, error.url),
             notes,
             help: login_help(&self.repository),
@@ -352,7 +352,7 @@ fn next_page(response: &Response) -> Attempt<Option<Url>> {
     let fields = response.headers().get_all(LINK).iter().filter_map(|value| value.to_str().ok());
     let Some(reference) = fields.flat_map(|field| field.split(',')).find_map(next_link) else { return Ok(None) };
     let invalid = |why: String| Failure::lasting(RequestErrorKind::InvalidBody(why));
-    let next = response.url().join(reference).map_err(|error| invalid(format!("its link is no URL: {error}")))?;
+    let next = response.url().join(reference).map_err(|error| invalid(format!("its link is not a URL: {error}")))?;
     if next.origin() != response.url().origin() {
         return Err(invalid(format!("the list of tags goes on at another host, {}", SafeUrl::from(next))));
     }

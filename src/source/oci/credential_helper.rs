@@ -39,7 +39,7 @@ pub(super) fn get(program: &Path, server: &str, time_limit: Duration) -> Result<
     if finished.status.success() {
         // What was printed may hold the secret, so no error quotes it.
         let answer = serde_json::from_slice(&finished.stdout);
-        return answer.map(Some).map_err(|_| "printed something that is no credentials object".to_owned());
+        return answer.map(Some).map_err(|_| "printed something that is not a credentials object".to_owned());
     }
     // The protocol has its errors on stdout; the text of this one is fixed by docker-credential-helpers.
     let message = one_line(&finished.stdout);

@@ -54,7 +54,7 @@ impl DockerConfig {
         }
         let content = serde_json::from_slice(&text).map_err(|error| {
             let (line, column) = (error.line(), error.column());
-            format!("{}:{line}:{column}: this is no Docker configuration file", path.display())
+            format!("{}:{line}:{column}: this is not a Docker configuration file", path.display())
         })?;
         Ok(Some(Self { path: path.to_owned(), content }))
     }
@@ -64,7 +64,7 @@ impl DockerConfig {
     pub(super) fn logins(&self) -> impl Iterator<Item = (&str, Result<Login, String>)> {
         self.content.auths.iter().flatten().filter_map(|(key, entry)| {
             let login = entry.login()?.map_err(|()| {
-                format!("the entry for {key:?} in {} is no user and password in base64", self.path.display())
+                format!("the entry for {key:?} in {} is not a user and a password in base64", self.path.display())
             });
             Some((normalized(key), login))
         })

@@ -71,7 +71,7 @@ struct PlatformDescriptor {
     os_version: String,
 }
 
-/// Reads a version's index. Entries that are for something else than a provider's platform are left out, as are those for
+/// Reads a version's index. Entries that are for something other than a provider's platform are left out, as are those for
 /// certain versions of an operating system.
 ///
 /// An error says what the index is or has instead, as a continuation of its name.
@@ -131,7 +131,7 @@ pub(super) fn read_manifest(bytes: &[u8]) -> Result<Reference, String> {
 
 fn read(bytes: &[u8]) -> Result<Document, String> {
     let invalid =
-        |error: serde_json::Error| format!("is no OCI manifest (line {}, column {})", error.line(), error.column());
+        |error: serde_json::Error| format!("is not an OCI manifest (line {}, column {})", error.line(), error.column());
     serde_json::from_slice(bytes).map_err(invalid)
 }
 
@@ -143,7 +143,7 @@ fn quoted(text: &str) -> String {
 
 impl Descriptor {
     fn reference(&self) -> Result<Reference, String> {
-        let refused = |()| format!("names the digest {}, which is no sha256 digest", quoted(&self.digest));
+        let refused = |()| format!("names the digest {}, which is not a sha256 digest", quoted(&self.digest));
         let digest = self.digest.parse().map_err(refused)?;
         Ok(Reference { digest, size: self.size })
     }

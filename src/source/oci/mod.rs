@@ -84,14 +84,14 @@ impl OciMirror {
     }
 
     /// Fetches a package. What its manifest says of it is checked; nobody vouches for it beyond that.
-    pub(super) fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
-        let client = self.client(&wanted.address)?;
-        let target = self.target(wanted)?;
+    pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
+        let client = self.client(&package.address)?;
+        let target = self.target(package)?;
         let manifest = client.manifest_by_digest(&target.digest, manifest::MANIFEST);
-        let manifest = manifest.map_err(|error| client.source_error(error, wanted))?;
+        let manifest = manifest.map_err(|error| client.source_error(error, package))?;
         let layer = manifest::read_manifest(&manifest).map_err(|problem| {
             let problem = format!("{}@{} {problem}", client.repository(), target.digest);
-            SourceError::invalid_response(wanted, problem)
+            SourceError::invalid_response(package, problem)
         })?;
         let origin = format!("{}@{}", client.repository(), layer.digest);
         let expected = Some(Expected { zh: layer.digest.as_zh(), by: "its manifest" });
@@ -102,14 +102,14 @@ impl OciMirror {
             expected,
             is_wanted: &|| true,
         };
-        let package = self.downloader.fetch(wanted, &archive, progress, |hash| {
+        let downloaded = self.downloader.fetch(package, &archive, progress, |hash| {
             let hashed = client.blob(&layer.digest, Limits::default().archive_bytes, hash);
-            hashed.map_err(|error| client.source_error(error, wanted))
+            hashed.map_err(|error| client.source_error(error, package))
         })?;
-        let digest = package.digest;
+        let digest = downloaded.digest;
         if digest.size != layer.size {
             return Err(SourceError::NotAuthentic {
-                package: wanted.clone(),
+                package: package.clone(),
                 problem: format!("the package has {} bytes, but its manifest says {}", digest.size, layer.size),
                 origin: Some(format!("downloaded from {origin}")),
             }
@@ -124,23 +124,23 @@ impl OciMirror {
             hashes,
             authentication: Authentication::Unauthenticated,
             warnings: Vec::new(),
-            downloaded: package.transferred,
+            downloaded: downloaded.transferred,
         })
     }
 
     /// The manifest of a platform: the only one there is.
-    fn target(&self, wanted: &PackageId) -> Result<Reference> {
-        let targets = self.targets(&wanted.address, &wanted.version)?;
-        let mut fitting = targets.iter().filter(|(platform, _)| *platform == wanted.platform);
+    fn target(&self, package: &PackageId) -> Result<Reference> {
+        let targets = self.targets(&package.address, &package.version)?;
+        let mut fitting = targets.iter().filter(|(platform, _)| *platform == package.platform);
         match (fitting.next(), fitting.next()) {
             (Some((_, target)), None) => Ok(target.clone()),
             (None, _) => {
                 let available = targets.iter().map(|(platform, _)| platform.clone()).collect();
-                Err(SourceError::PlatformNotAvailable { package: wanted.clone(), available }.into())
+                Err(SourceError::PlatformNotAvailable { package: package.clone(), available }.into())
             }
             (Some(_), Some(_)) => {
                 let problem = "the index in the OCI registry lists several manifests for this platform";
-                Err(SourceError::invalid_response(wanted, problem))
+                Err(SourceError::invalid_response(package, problem))
             }
         }
     }

@@ -21,13 +21,13 @@ pub struct Repository {
     pub name: String,
 }
 
-/// Why a text is no repository's address.
+/// Why a text is not the address of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RepositoryError {
     /// There is no name, or no registry.
     #[error("a repository is written REGISTRY/NAME")]
     Shape,
-    /// The part before the first slash is no host with an optional port.
+    /// The part before the first slash is not a host with an optional port.
     #[error("the registry before the first slash must be a host with an optional port")]
     Registry,
     /// The name does not have the form that the OCI distribution specification demands.
@@ -139,7 +139,8 @@ impl RepositoryTemplate {
     pub fn resolve(&self, address: &ProviderAddress) -> Result<Repository> {
         self.expand(|variable| variable.of(address))
             .and_then(|text| {
-                text.parse().map_err(|error: RepositoryError| format!("{text:?} is no repository's address: {error}"))
+                text.parse()
+                    .map_err(|error: RepositoryError| format!("{text:?} is not the address of a repository: {error}"))
             })
             .map_err(|problem| {
                 let message =

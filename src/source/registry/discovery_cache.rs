@@ -1,7 +1,7 @@
 //! What hosts answered to service discovery lately, kept across runs.
 //!
 //! Only a service on the host itself is kept, so that nobody who can write to the cache can send a request, or the token
-//! that goes with it, anywhere else. What is kept holds for [`LIFETIME`]; whoever fails with it discovers anew.
+//! that goes with it, anywhere else. What is kept holds for [`LIFETIME`]; whoever fails with it repeats the discovery.
 
 use std::io;
 use std::path::{Path, PathBuf};

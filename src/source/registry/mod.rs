@@ -65,28 +65,28 @@ impl Registry {
         self.protocol.versions(address)
     }
 
-    pub(super) fn package(&self, wanted: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
-        if let Some(digest) = self.remembered(wanted)
-            && let Some(fetched) = self.still_published(wanted, digest)
+    pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
+        if let Some(digest) = self.remembered(package)
+            && let Some(fetched) = self.still_published(package, digest)
         {
             return Ok(fetched);
         }
-        let metadata = &*self.protocol.metadata(wanted)?;
+        let metadata = &*self.protocol.metadata(package)?;
         if self.policy.trust_registry
             && let Some(fetched) = self.reported(metadata)?
         {
             return Ok(fetched);
         }
-        let (signed, package) = self.signed_and_downloaded(metadata, progress)?;
+        let (signed, downloaded) = self.signed_and_downloaded(metadata, progress)?;
         let signed = signed?;
         signed.confirm(metadata)?;
         let reports = metadata.reports(self.policy.dialect)?;
-        let Downloaded { digest, transferred } = package?;
-        packages::check(&reports, &wanted.platform, &metadata.response.shasum, digest.size, &digest.h1)
-            .map_err(|error| SourceError::not_authentic(wanted, error))?;
-        self.downloader.remember(wanted, &digest);
+        let Downloaded { digest, transferred } = downloaded?;
+        packages::check(&reports, &package.platform, &metadata.response.shasum, digest.size, &digest.h1)
+            .map_err(|error| SourceError::not_authentic(package, error))?;
+        self.downloader.remember(package, &digest);
         let hashes = listed(&digest);
-        Ok(Fetched { downloaded: transferred, ..self.fetched(wanted, &signed, &reports, digest.h1, hashes) })
+        Ok(Fetched { downloaded: transferred, ..self.fetched(package, &signed, &reports, digest.h1, hashes) })
     }
 
     /// What is signed about a package, and the package, which has come while that was being asked for.
@@ -134,52 +134,52 @@ impl Registry {
 
     /// A package that need not be asked about, because an earlier run has verified it, and because the SHA256SUMS that
     /// another platform's metadata names will tell whether it is still published.
-    fn remembered(&self, wanted: &PackageId) -> Option<PackageDigest> {
-        if self.policy.trust_registry || !self.releases.is_known(&wanted.address, &wanted.version) {
+    fn remembered(&self, package: &PackageId) -> Option<PackageDigest> {
+        if self.policy.trust_registry || !self.releases.is_known(&package.address, &package.version) {
             return None;
         }
-        let digest = self.downloader.cached(wanted)?;
-        (self.first_platform(wanted) != wanted.platform).then_some(digest)
+        let digest = self.downloader.cached(package)?;
+        (self.first_platform(package) != package.platform).then_some(digest)
     }
 
     /// The platform whose metadata is asked for in any case.
-    fn first_platform(&self, wanted: &PackageId) -> Platform {
-        let PackageId { address, version, platform } = wanted;
+    fn first_platform(&self, package: &PackageId) -> Platform {
+        let PackageId { address, version, platform } = package;
         self.first_platforms.get_or_compute((address.clone(), version.clone()), || platform.clone())
     }
 
     /// A remembered package, if the release that is published now holds it.
-    fn still_published(&self, wanted: &PackageId, digest: PackageDigest) -> Option<Fetched> {
-        let first = PackageId { platform: self.first_platform(wanted), ..wanted.clone() };
+    fn still_published(&self, package: &PackageId, digest: PackageDigest) -> Option<Fetched> {
+        let first = PackageId { platform: self.first_platform(package), ..package.clone() };
         let metadata = self.protocol.metadata(&first).ok()?;
         let signed = self.releases.get(&metadata).ok()?;
         let reports = metadata.reports(self.policy.dialect).ok()?;
-        packages::check(&reports, &wanted.platform, digest.zh.value(), digest.size, &digest.h1).ok()?;
+        packages::check(&reports, &package.platform, digest.zh.value(), digest.size, &digest.h1).ok()?;
         let is_listed = signed.sums.packages().any(|zh| zh == digest.zh);
         let hashes = listed(&digest);
-        is_listed.then(|| self.fetched(wanted, &signed, &reports, digest.h1, hashes))
+        is_listed.then(|| self.fetched(package, &signed, &reports, digest.h1, hashes))
     }
 
     /// A package of a release, with what is known of the package's own hashes.
     fn fetched(
         &self,
-        wanted: &PackageId,
+        package: &PackageId,
         signed: &SignedSums,
         reports: &Reports,
         h1: Hash,
         mut hashes: HashDispositions,
     ) -> Fetched {
         hashes.extend(signed.sums.dispositions());
-        if self.policy.is_default_host(&wanted.address) {
+        if self.policy.is_default_host(&package.address) {
             hashes.add(HashDisposition::ReportedByRegistry, packages::reported(reports));
         }
-        let (authentication, warnings) = (signed.authentication.clone(), signed.warnings(wanted));
+        let (authentication, warnings) = (signed.authentication.clone(), signed.warnings(package));
         Fetched { h1, hashes, authentication, warnings, downloaded: 0 }
     }
 
     /// What the registry says of a version without a package being fetched.
-    pub(super) fn published(&self, wanted: &PackageId) -> Result<Published> {
-        let metadata = self.protocol.metadata(wanted)?;
+    pub(super) fn published(&self, package: &PackageId) -> Result<Published> {
+        let metadata = self.protocol.metadata(package)?;
         let signed = self.releases.get(&metadata)?;
         let zh: BTreeSet<_> = signed.sums.lines().map(|(_, sum)| Hash::zh(&sum)).collect();
         let reports = metadata.reports(self.policy.dialect)?;
@@ -192,12 +192,12 @@ impl Registry {
             is_signed.then(|| Some((platform.parse().ok()?, those(&report, Hash::is_of_files)))).flatten()
         });
         let h1 = h1.filter(|(_, hashes)| !hashes.is_empty()).collect();
-        Ok(Published { h1, zh, authentication: signed.authentication.clone(), warnings: signed.warnings(wanted) })
+        Ok(Published { h1, zh, authentication: signed.authentication.clone(), warnings: signed.warnings(package) })
     }
 
     /// When the SHA256SUMS of a package changed last, if its server says so.
-    pub(super) fn sums_modified(&self, wanted: &PackageId) -> Result<Option<Timestamp>> {
-        let metadata = self.protocol.metadata(wanted)?;
+    pub(super) fn sums_modified(&self, package: &PackageId) -> Result<Option<Timestamp>> {
+        let metadata = self.protocol.metadata(package)?;
         Ok(self.releases.get(&metadata)?.last_modified)
     }
 
@@ -207,9 +207,9 @@ impl Registry {
     }
 
     /// Fetches what is signed about a package.
-    pub(super) fn prepare(&self, wanted: &PackageId) {
-        if self.remembered(wanted).is_none()
-            && let Ok(metadata) = self.protocol.metadata(wanted)
+    pub(super) fn prepare(&self, package: &PackageId) {
+        if self.remembered(package).is_none()
+            && let Ok(metadata) = self.protocol.metadata(package)
         {
             drop(self.releases.get(&metadata));
         }

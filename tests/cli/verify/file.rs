@@ -44,7 +44,7 @@ error[conflict-markers]: the lock file holds git conflict markers
   | ^^^^^^^^^^^^ the first of them
   |
   = conflicts in the file: 1
-help: provlock merge .terraform.lock.hcl; to lock anew what is in conflict: provlock merge --resolve .terraform.lock.hcl
+help: provlock merge .terraform.lock.hcl; to lock again what is in conflict: provlock merge --resolve .terraform.lock.hcl
 
 ----- stderr -----
 1 error in .terraform.lock.hcl
@@ -59,7 +59,7 @@ error[conflict-markers]: the lock file holds git conflict markers
   | ^^^^^^^^^^^^ the first of them
   |
   = conflicts in the file: 1
-help: provlock merge .terraform.lock.hcl; to lock anew what is in conflict: provlock merge --resolve .terraform.lock.hcl
+help: provlock merge .terraform.lock.hcl; to lock again what is in conflict: provlock merge --resolve .terraform.lock.hcl
 "#]]);
     environment.write("live/a/main.tf", "");
     environment.write("live/a/.terraform.lock.hcl", environment.lock_file());
@@ -73,7 +73,7 @@ error[conflict-markers]: the lock file holds git conflict markers
   | ^^^^^^^^^^^^ the first of them
   |
   = conflicts in the file: 1
-help: provlock -C live/a merge .terraform.lock.hcl; to lock anew what is in conflict: provlock -C live/a merge --resolve .terraform.lock.hcl
+help: provlock -C live/a merge .terraform.lock.hcl; to lock again what is in conflict: provlock -C live/a merge --resolve .terraform.lock.hcl
 
 ----- stderr -----
 1 error in live/a/.terraform.lock.hcl
@@ -89,7 +89,7 @@ error[conflict-markers]: the lock file holds git conflict markers
   |
   = conflicts in the file: 1
   = root module: live/a
-help: provlock -C live/a merge .terraform.lock.hcl; to lock anew what is in conflict: provlock -C live/a merge --resolve .terraform.lock.hcl
+help: provlock -C live/a merge .terraform.lock.hcl; to lock again what is in conflict: provlock -C live/a merge --resolve .terraform.lock.hcl
 Locked 0 of 1 root module: 0 changed, 0 up to date; 1 failed
 "#]]);
 }

@@ -20,7 +20,7 @@ fn sarif(environment: &TestEnvironment, arguments: &[&str], code: i32) -> Value 
     output.assert_code(code);
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/testdata/sarif-2.1.0.schema.json");
     let mut schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    // The pattern for languages is no regular expression.
+    // The pattern for languages is not a regular expression.
     for definition in ["run", "toolComponent"] {
         schema["definitions"][definition]["properties"]["language"].as_object_mut().unwrap().remove("pattern");
     }

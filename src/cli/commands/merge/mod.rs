@@ -1,4 +1,4 @@
-//! `merge`: git's merge driver for lock files, and the mending of one that holds conflict markers.
+//! `merge`: git's merge driver for lock files, and the repair of one that holds conflict markers.
 
 mod resolve;
 
@@ -26,7 +26,7 @@ use crate::cli::ui::Ui;
 #[command(after_help = "`provlock setup git` makes git run it.\n\n\
     Exit codes: 0 merged, 1 conflicts are left and marked in the file, 2 could not do it")]
 pub(crate) struct MergeArgs {
-    /// A lock file with conflict markers, which is mended; or the three versions of one, as git's %O %A %B, of which the
+    /// A lock file with conflict markers, which is repaired; or the three versions of one, as git's %O %A %B, of which the
     /// second is overwritten with the result
     #[arg(value_name = "FILE", required = true, num_args = 1..=3, value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
@@ -64,7 +64,7 @@ struct Merge<'a> {
 
 pub(crate) fn run(arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     match arguments.files.as_slice() {
-        [file] => mend(file, arguments, global, ui),
+        [file] => repair(file, arguments, global, ui),
         [base, ours, theirs] => merge_three([base, ours, theirs], arguments, global, ui),
         _ => Err(Diagnostic::error(
             Code::InvalidArgument,
@@ -131,7 +131,7 @@ fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool, ui: &Ui) -> Outcome
     if clean { Outcome::Done } else { Outcome::Found }
 }
 
-fn mend(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+fn repair(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
     let bytes = read(file)?;
     let shown = arguments.path.as_deref().unwrap_or(file);
     let Some(sides) = merge::split_conflicts(shown, &bytes)? else {

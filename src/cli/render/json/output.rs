@@ -164,7 +164,7 @@ impl Output {
 /// The schema of what every command prints.
 #[cfg(test)]
 pub(crate) fn schema() -> schemars::Schema {
-    /// Puts the lines of a comment behind each other.
+    /// Puts the lines of a comment after one another.
     fn join_lines(schema: &mut schemars::Schema) {
         if let Some(serde_json::Value::String(description)) = schema.get_mut("description") {
             *description = description.replace('\n', " ");

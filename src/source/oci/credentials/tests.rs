@@ -114,7 +114,7 @@ fn docker_files_are_read_in_their_order() {
         assert_eq!(user(&logins, repository), expected, "{repository}");
     }
     let searched = logins.searched().join("\n");
-    assert!(searched.contains(".dockercfg:1:11: this is no Docker configuration file"), "{searched}");
+    assert!(searched.contains(".dockercfg:1:11: this is not a Docker configuration file"), "{searched}");
     assert!(!searched.contains("s3cr3t"));
 }
 
@@ -176,7 +176,7 @@ fn a_helper_that_fails_gives_its_own_words() {
     let defaults = OciDefaultCredentials { docker_credentials_helper: Some("sketch".to_owned()), ..Default::default() };
     let logins = logins(Vec::new(), defaults, home.path());
     for (registry, expected) in [
-        ("junk.test", "printed something that is no credentials object"),
+        ("junk.test", "printed something that is not a credentials object"),
         ("failing.test", "says: the keychain is locked; try again"),
         ("silent.test", "gave no error message"),
         ("chatty.test", "was ended because it printed too much"),

@@ -125,12 +125,12 @@ fn null() -> ProviderAddress {
     ProviderAddress::parse("acme/null", Dialect::Tofu).unwrap()
 }
 
-fn wanted(platform: &str) -> PackageId {
+fn package_on(platform: &str) -> PackageId {
     PackageId { address: null(), version: Version::new(1, 0, 0), platform: platform.parse().unwrap() }
 }
 
 fn fetch(mirror: &OciMirror) -> diagnostic::Result<Fetched> {
-    Ok(mirror.package(&wanted("linux_amd64"), &|_, _| ())?)
+    Ok(mirror.package(&package_on("linux_amd64"), &|_, _| ())?)
 }
 
 /// The error, as the user sees it.
@@ -190,7 +190,7 @@ fn a_package_yields_its_hashes() {
     assert_eq!(platforms.iter().map(ToString::to_string).collect::<Vec<_>>(), ["darwin_arm64", "linux_amd64"]);
     let received = Mutex::new(0);
     let package = archive();
-    let fetched = tofu.package(&wanted("linux_amd64"), &|_, progress| match progress {
+    let fetched = tofu.package(&package_on("linux_amd64"), &|_, progress| match progress {
         Progress::Started(length) => assert_eq!(length, Some(package.len() as u64)),
         Progress::Received(count) => *received.lock().unwrap() += count,
         Progress::Finished => {}
@@ -206,7 +206,7 @@ fn a_package_yields_its_hashes() {
 
     let terraform = OciMirror { dialect: Dialect::Terraform, ..mirror(&server) };
     assert!(fetch(&terraform).unwrap().hashes.recordable().eq([&h1]));
-    let error = diagnosed(tofu.package(&wanted("linux_s390x"), &|_, _| ()));
+    let error = diagnosed(tofu.package(&package_on("linux_s390x"), &|_, _| ()));
     assert_eq!(error[0].code, Code::PlatformNotAvailable);
     assert_eq!(error[0].notes, ["there are packages for darwin_arm64, linux_amd64"]);
     assert_eq!(server.requests_for("/v2/m/acme/null/manifests/1.0.0").len(), 2, "once for each mirror");
@@ -250,7 +250,7 @@ fn an_index_that_is_none_of_a_provider_says_what_it_is() {
     let provider_target = "application/vnd.opentofu.provider-target";
     for (document, expected) in [
         ("[]".to_owned(), "media type \"\""),
-        (String::new(), "no OCI manifest"),
+        (String::new(), "is not an OCI manifest"),
         (json!({"mediaType": manifest::INDEX, "manifests": []}).to_string(), "maybe a container image"),
         (index("x/y", json!([])), "of the artifact type \"x/y\""),
         (
@@ -274,7 +274,7 @@ fn an_index_that_is_none_of_a_provider_says_what_it_is() {
         (json!([zip_layer(b"a"), zip_layer(b"b")]), "several layers"),
         (json!([{"mediaType": "archive/zip", "digest": "sha512:00", "size": 1}]), "no sha256 digest"),
         (json!([{"mediaType": "archive/zip", "digest": "sha256:../../x", "size": 1}]), "no sha256 digest"),
-        (json!([{"mediaType": "archive/zip", "digest": digest_of(b""), "size": -1}]), "no OCI manifest"),
+        (json!([{"mediaType": "archive/zip", "digest": digest_of(b""), "size": -1}]), "is not an OCI manifest"),
     ] {
         let error = manifest::read_manifest(target_manifest(&layers).to_string().as_bytes()).unwrap_err();
         assert!(error.contains(expected), "{layers}: {error}");

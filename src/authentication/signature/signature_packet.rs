@@ -1,4 +1,4 @@
-//! What a signature packet states, independent of whether it is true (RFC 9580, sections 5.2.3 and 5.2.3.7).
+//! What a signature packet says, whether or not it is true (RFC 9580, sections 5.2.3 and 5.2.3.7).
 
 use pgp::crypto::hash::HashAlgorithm;
 use pgp::crypto::public_key::PublicKeyAlgorithm;
@@ -6,9 +6,9 @@ use pgp::packet::{RevocationCode, Signature, SignatureType, SignatureVersion, Su
 use pgp::types::{Fingerprint, KeyDetails};
 
 /// A version 4 signature packet with its subpackets digested. Of the hashed subpackets a later one overrides an earlier
-/// one; of the others only the issuer and the embedded signature count, which prove themselves.
+/// one; of the others only the issuer and the embedded signature count, which authenticate themselves.
 #[derive(Clone, Debug)]
-pub(super) struct SignedMessage {
+pub(super) struct SignaturePacket {
     pub(super) packet: Signature,
     pub(super) kind: SignatureType,
     /// Seconds since 1970.
@@ -17,7 +17,7 @@ pub(super) struct SignedMessage {
     pub(super) lifetime: Option<u64>,
     /// For how many seconds after its own creation the key is valid; `None` is for ever.
     pub(super) key_lifetime: Option<u64>,
-    /// Whether the key flags allow to sign data; false if there are no key flags.
+    /// Whether the key flags allow it to sign data; false if there are no key flags.
     pub(super) may_sign: bool,
     pub(super) is_primary_user_id: bool,
     pub(super) revocation_reason: Option<RevocationCode>,
@@ -25,30 +25,30 @@ pub(super) struct SignedMessage {
     pub(super) issuer: Option<[u8; 8]>,
     issuer_fingerprint: Option<[u8; 20]>,
     /// The signature of a subkey over the primary key.
-    pub(super) back_signature: Option<Box<SignedMessage>>,
+    pub(super) back_signature: Option<Box<SignaturePacket>>,
 }
 
-/// Why a signature packet states nothing.
+/// Why a signature packet cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unreadable {
-    /// Its version, algorithms or a critical subpacket are beyond this program: it is as if it were not there.
+    /// This program does not support its version, an algorithm or a critical subpacket: it is ignored.
     Unsupported,
-    /// It is wrong.
+    /// It is not well-formed.
     Malformed(&'static str),
 }
 
-impl SignedMessage {
+impl SignaturePacket {
     /// Digests a signature packet.
     pub(super) fn read(packet: Signature) -> Result<Self, Unreadable> {
         let config = packet.config().ok_or(Unreadable::Unsupported)?.clone();
         if packet.version() != SignatureVersion::V4
             || !signs(config.pub_alg)
             || !is_acceptable(config.hash_alg)
-            || config.hashed_subpackets.iter().any(is_beyond_us)
+            || config.hashed_subpackets.iter().any(is_unsupported)
         {
             return Err(Unreadable::Unsupported);
         }
-        let mut statement = Self {
+        let mut signature = Self {
             packet,
             kind: config.typ,
             created: 0,
@@ -67,15 +67,15 @@ impl SignedMessage {
             return Err(Unreadable::Malformed("a signature without creation time"));
         }
         for part in &config.hashed_subpackets {
-            statement.learn(part);
+            signature.read_hashed(part);
         }
         for part in config.hashed_subpackets.iter().chain(&config.unhashed_subpackets) {
-            statement.learn_self_proving(&part.data)?;
+            signature.read_self_authenticating(&part.data)?;
         }
-        Ok(statement)
+        Ok(signature)
     }
 
-    fn learn(&mut self, part: &Subpacket) {
+    fn read_hashed(&mut self, part: &Subpacket) {
         let seconds = |duration: u32| Some(u64::from(duration)).filter(|&seconds| seconds > 0);
         match &part.data {
             SubpacketData::SignatureCreationTime(time) => self.created = u64::from(time.as_secs()),
@@ -89,7 +89,7 @@ impl SignedMessage {
         }
     }
 
-    fn learn_self_proving(&mut self, data: &SubpacketData) -> Result<(), Unreadable> {
+    fn read_self_authenticating(&mut self, data: &SubpacketData) -> Result<(), Unreadable> {
         match data {
             SubpacketData::IssuerKeyId(id) => {
                 self.issuer = id.as_ref().try_into().ok();
@@ -152,7 +152,7 @@ pub(super) fn signs(algorithm: PublicKeyAlgorithm) -> bool {
     )
 }
 
-/// SHA-1 is good enough for the reference programs; MD5 and RIPEMD-160 are not.
+/// OpenTofu and Terraform accept SHA-1, but not MD5 and RIPEMD-160.
 fn is_acceptable(algorithm: HashAlgorithm) -> bool {
     matches!(
         algorithm,
@@ -166,9 +166,9 @@ fn is_acceptable(algorithm: HashAlgorithm) -> bool {
     )
 }
 
-/// Whether a hashed subpacket forbids to use the signature: a critical one that Go's library does not know, or a
+/// Whether a hashed subpacket means that the signature must not be used: a critical one that Go's library does not know, or a
 /// certification that is not meant for others.
-fn is_beyond_us(part: &Subpacket) -> bool {
+fn is_unsupported(part: &Subpacket) -> bool {
     match part.data {
         SubpacketData::ExportableCertification(exportable) => !exportable,
         SubpacketData::Revocable(_)
@@ -198,8 +198,8 @@ mod tests {
         Signature::v4(header, SignatureType::Binary, PublicKeyAlgorithm::RSA, hash, [0; 2], bytes, hashed, unhashed)
     }
 
-    fn read(hashed: Vec<Subpacket>, unhashed: Vec<Subpacket>) -> Result<SignedMessage, Unreadable> {
-        SignedMessage::read(packet(HashAlgorithm::Sha256, [vec![created()], hashed].concat(), unhashed))
+    fn read(hashed: Vec<Subpacket>, unhashed: Vec<Subpacket>) -> Result<SignaturePacket, Unreadable> {
+        SignaturePacket::read(packet(HashAlgorithm::Sha256, [vec![created()], hashed].concat(), unhashed))
     }
 
     #[test]
@@ -211,17 +211,17 @@ mod tests {
         let flags = Subpacket::regular(SubpacketData::KeyFlags(flags)).unwrap();
         let issuer = Subpacket::regular(SubpacketData::IssuerKeyId(KeyId::from([7; 8]))).unwrap();
 
-        let statement = read(vec![lifetime(1), lifetime(5)], vec![flags.clone(), lifetime(9), issuer]).unwrap();
-        assert_eq!((statement.created, statement.expires()), (1000, Some(1005)));
-        assert!(!statement.may_sign);
-        assert_eq!(statement.issuer, Some([7; 8]));
-        let out_of_date = [999, 1000, 1005, 1006].map(|now| statement.is_out_of_date(now));
+        let signature = read(vec![lifetime(1), lifetime(5)], vec![flags.clone(), lifetime(9), issuer]).unwrap();
+        assert_eq!((signature.created, signature.expires()), (1000, Some(1005)));
+        assert!(!signature.may_sign);
+        assert_eq!(signature.issuer, Some([7; 8]));
+        let out_of_date = [999, 1000, 1005, 1006].map(|now| signature.is_out_of_date(now));
         assert_eq!(out_of_date, [true, false, false, true]);
 
-        let statement = read(vec![lifetime(1), lifetime(0), flags], vec![]).unwrap();
-        assert_eq!(statement.expires(), None, "zero is for ever");
-        assert!(statement.may_sign);
-        assert_eq!(statement.issuer, None);
+        let signature = read(vec![lifetime(1), lifetime(0), flags], vec![]).unwrap();
+        assert_eq!(signature.expires(), None, "zero is for ever");
+        assert!(signature.may_sign);
+        assert_eq!(signature.issuer, None);
     }
 
     #[test]
@@ -244,12 +244,12 @@ mod tests {
     fn what_cannot_be_read_is_unsupported_or_malformed() {
         for hash in [HashAlgorithm::Md5, HashAlgorithm::Ripemd160, HashAlgorithm::Other(77)] {
             assert_eq!(
-                SignedMessage::read(packet(hash, vec![created()], vec![])).unwrap_err(),
+                SignaturePacket::read(packet(hash, vec![created()], vec![])).unwrap_err(),
                 Unreadable::Unsupported
             );
         }
-        assert!(SignedMessage::read(packet(HashAlgorithm::Sha1, vec![created()], vec![])).is_ok());
-        let without_time = SignedMessage::read(packet(HashAlgorithm::Sha256, vec![], vec![created()]));
+        assert!(SignaturePacket::read(packet(HashAlgorithm::Sha1, vec![created()], vec![])).is_ok());
+        let without_time = SignaturePacket::read(packet(HashAlgorithm::Sha256, vec![], vec![created()]));
         assert!(matches!(without_time, Err(Unreadable::Malformed(_))), "{without_time:?}");
         let embedded = packet(HashAlgorithm::Sha256, vec![created()], vec![]);
         let embedded = Subpacket::regular(SubpacketData::EmbeddedSignature(Box::new(embedded))).unwrap();
