@@ -35,6 +35,7 @@ pub use oci::OciMirror;
 pub use offline::Offline;
 pub use progress::{Progress, ProgressSink};
 pub use publication_dates::{DateServices, PublicationDates};
+pub(crate) use registry::Service;
 pub use registry::{Discovery, DiscoveryCache, Registry, RegistryPolicy, ReleaseUrls};
 
 use jiff::Timestamp;

@@ -1,12 +1,14 @@
-//! Service discovery: where a host has its provider registry
+//! Service discovery: where a host has its registries of providers and modules
 //! (<https://opentofu.org/docs/internals/remote-service-discovery/>).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use url::Url;
 
 use super::discovery_cache::DiscoveryCache;
+use super::service::Service;
 use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{Client, Purpose, RequestError, RequestErrorKind};
@@ -14,18 +16,25 @@ use crate::once_map::OnceMap;
 
 /// A service discovery document is small.
 const MAXIMUM_DOCUMENT_BYTES: u64 = 1 << 20;
-/// The name of the provider registry among a host's services.
-const PROVIDERS: &str = "providers.v1";
 
-/// The provider registries of hosts, each found once per run.
+/// The registries of hosts. Each host is asked once per run.
 pub struct Discovery {
     client: Client,
     /// The services of hosts that the user has named.
     hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
     cache: Option<DiscoveryCache>,
-    discovered: OnceMap<Hostname, Result<Url>>,
+    documents: OnceMap<Hostname, std::result::Result<Arc<Document>, RequestError>>,
+    discovered: OnceMap<(Hostname, Service), Result<Url>>,
     /// What earlier runs found.
-    remembered: OnceMap<Hostname, Option<Url>>,
+    remembered: OnceMap<(Hostname, Service), Option<Url>>,
+}
+
+/// What a host answered.
+struct Document {
+    /// Where it came from in the end; relative URLs in it are relative to this.
+    url: Url,
+    /// URLs by the names of services.
+    services: Map<String, Value>,
 }
 
 impl Discovery {
@@ -36,36 +45,36 @@ impl Discovery {
         hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
         cache: Option<DiscoveryCache>,
     ) -> Self {
-        Self { client, hosts, cache, discovered: OnceMap::default(), remembered: OnceMap::default() }
+        let (documents, discovered, remembered) = (OnceMap::default(), OnceMap::default(), OnceMap::default());
+        Self { client, hosts, cache, documents, discovered, remembered }
     }
 
-    /// The base URL of a host's provider registry: as an earlier run found it, or by discovery. Paths are to be joined to it
-    /// as relative URLs.
+    /// The base URL of a host's registry: as an earlier run found it, or by discovery.
     ///
     /// # Errors
     /// When the host offers none, or cannot be asked.
-    pub(super) fn providers(&self, host: &Hostname) -> Result<Url> {
+    pub(crate) fn service(&self, host: &Hostname, service: Service) -> Result<Url> {
         // A host that was asked in this run may have moved since the earlier one.
-        let known = self.discovered.get(host).or_else(|| self.remembered(host).map(Ok));
-        known.unwrap_or_else(|| self.discovered(host))
+        let known = self.discovered.get(&(host.clone(), service)).or_else(|| self.remembered(host, service).map(Ok));
+        known.unwrap_or_else(|| self.discovered(host, service))
     }
 
     /// Another base URL than `failed`, if that was only known from an earlier run and the host has moved since.
-    pub(super) fn moved_providers(&self, host: &Hostname, failed: &Url) -> Option<Url> {
-        self.remembered(host)?;
-        self.discovered(host).ok().filter(|providers| providers != failed)
+    pub(crate) fn moved_service(&self, host: &Hostname, service: Service, failed: &Url) -> Option<Url> {
+        self.remembered(host, service)?;
+        self.discovered(host, service).ok().filter(|url| url != failed)
     }
 
-    fn remembered(&self, host: &Hostname) -> Option<Url> {
+    fn remembered(&self, host: &Hostname, service: Service) -> Option<Url> {
         let cache = self.cache_for(host)?;
-        self.remembered.get_or_compute(host.clone(), || cache.get(host))
+        self.remembered.get_or_compute((host.clone(), service), || cache.get(host, service))
     }
 
-    fn discovered(&self, host: &Hostname) -> Result<Url> {
-        self.discovered.get_or_compute(host.clone(), || {
-            let found = self.discover(host)?;
+    fn discovered(&self, host: &Hostname, service: Service) -> Result<Url> {
+        self.discovered.get_or_compute((host.clone(), service), || {
+            let found = self.discover(host, service)?;
             if let Some(cache) = self.cache_for(host) {
-                cache.put(host, &found);
+                cache.put(host, service, &found);
             }
             Ok(found)
         })
@@ -76,42 +85,52 @@ impl Discovery {
         self.cache.as_ref().filter(|_| !self.hosts.contains_key(host))
     }
 
-    fn discover(&self, host: &Hostname) -> Result<Url> {
-        let what = format!("providers from {host}");
+    fn discover(&self, host: &Hostname, service: Service) -> Result<Url> {
+        let (one, many) = service.content();
+        let what = format!("{many} from {host}");
         let well_known = format!("https://{}/.well-known/terraform.json", host.as_ascii());
         let failed = |why: String| Diagnostic::error(Code::RequestFailed, format!("cannot get {what}: {why}"));
         // The URL standard refuses some names that IDNA allows, such as 1.2.3.4.5.
         let well_known =
             Url::parse(&well_known).map_err(|error| failed(format!("{well_known} is not a URL: {error}")))?;
         let invalid = |why: String| {
-            let kind = RequestErrorKind::InvalidBody(format!("{PROVIDERS}: {why}"));
+            let kind = RequestErrorKind::InvalidBody(format!("{}: {why}", service.name()));
             RequestError { url: (&well_known).into(), kind, credentials_of: Some(host.clone()) }.into_diagnostic(&what)
         };
-        let (base, service) = if let Some(services) = self.hosts.get(host) {
-            (well_known.clone(), services.get(PROVIDERS).cloned())
+        let (base, found) = if let Some(services) = self.hosts.get(host) {
+            (well_known.clone(), services.get(service.name()).cloned())
         } else {
-            match self.client.get_json(&well_known, Some(host), MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata) {
-                Ok((base, services)) => (base, service(&services).map_err(invalid)?),
+            match self.document(host, &well_known) {
+                Ok(document) => (document.url.clone(), document.service(service).map_err(invalid)?),
                 Err(error) if error.kind == RequestErrorKind::NotFound => (well_known.clone(), None),
                 Err(error) => return Err(error.into_diagnostic(&what)),
             }
         };
-        let service = service.ok_or_else(|| failed(format!("{well_known} offers no provider registry")))?;
-        let mut service = base.join(&service).map_err(|error| invalid(error.to_string()))?;
-        if !service.username().is_empty() || service.password().is_some() {
+        let found = found.ok_or_else(|| failed(format!("{well_known} offers no {one} registry")))?;
+        let mut url = base.join(&found).map_err(|error| invalid(error.to_string()))?;
+        if !url.username().is_empty() || url.password().is_some() {
             return Err(invalid("the URL must not hold a user name".to_owned()));
         }
-        service.set_fragment(None);
-        Ok(service)
+        url.set_fragment(None);
+        Ok(url)
+    }
+
+    fn document(&self, host: &Hostname, url: &Url) -> std::result::Result<Arc<Document>, RequestError> {
+        self.documents.get_or_compute(host.clone(), || {
+            let (url, services) = self.client.get_json(url, Some(host), MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata)?;
+            Ok(Arc::new(Document { url, services }))
+        })
     }
 }
 
-/// The URL of the provider registry in a discovery document.
-fn service(services: &Map<String, Value>) -> std::result::Result<Option<String>, String> {
-    match services.get(PROVIDERS) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(url)) => Ok(Some(url.clone())),
-        Some(_) => Err("it is not a string".to_owned()),
+impl Document {
+    /// The URL of a registry; none if the host does not offer it.
+    fn service(&self, service: Service) -> std::result::Result<Option<String>, String> {
+        match self.services.get(service.name()) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(url)) => Ok(Some(url.clone())),
+            Some(_) => Err("it is not a string".to_owned()),
+        }
     }
 }
 
@@ -146,7 +165,7 @@ mod tests {
 
     fn error_for(handler: impl Fn(&Request) -> Response + Send + Sync + 'static) -> String {
         let (_server, discovery, name) = start(handler);
-        discovery.providers(&name).unwrap_err()[0].message.clone()
+        discovery.service(&name, Service::Providers).unwrap_err()[0].message.clone()
     }
 
     #[test]
@@ -156,7 +175,7 @@ mod tests {
             "/moved/here/doc.json" => Response::ok(r#"{"modules.v1": "/m/", "providers.v1": "../providers/#x"}"#),
             _ => Response::new(500, ""),
         });
-        assert_eq!(discovery.providers(&name).unwrap(), server.url("localhost", "/moved/providers/"));
+        assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/moved/providers/"));
     }
 
     #[test]
@@ -177,7 +196,7 @@ mod tests {
             assert!(error.contains(&format!(" gave no usable answer: {expected}")), "{body}: {error}");
         }
         let (server, discovery, name) = start(|_| Response::new(503, "no"));
-        let error = discovery.providers(&name).unwrap_err();
+        let error = discovery.service(&name, Service::Providers).unwrap_err();
         assert!(error[0].message.ends_with("answered with status 503: no"), "{error}");
         assert_eq!(server.requests().len(), 3);
     }
@@ -185,7 +204,7 @@ mod tests {
     #[test]
     fn a_service_without_encryption_is_not_asked() {
         let (_server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "http://127.0.0.1:1/"}"#));
-        let service = discovery.providers(&name).unwrap();
+        let service = discovery.service(&name, Service::Providers).unwrap();
         let error = discovery.client.get(&service, Some(&name), 10, Purpose::Metadata).unwrap_err();
         assert_eq!(error.kind, RequestErrorKind::Insecure);
     }
@@ -195,9 +214,19 @@ mod tests {
         let (server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "/v1/"}"#));
         thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| assert_eq!(discovery.providers(&name).unwrap(), server.url("localhost", "/v1/")));
+                scope.spawn(|| {
+                    assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/v1/"))
+                });
             }
         });
+        assert_eq!(server.requests().len(), 1);
+    }
+
+    #[test]
+    fn both_registries_of_a_host_are_found_by_one_request() {
+        let (server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "/p/", "modules.v1": "/m/"}"#));
+        assert_eq!(discovery.service(&name, Service::Modules).unwrap(), server.url("localhost", "/m/"));
+        assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/p/"));
         assert_eq!(server.requests().len(), 1);
     }
 
@@ -207,13 +236,16 @@ mod tests {
         let cache = DiscoveryCache::open(directory.path());
         let (server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "/v2/"}"#));
         let (old, new) = (server.url("localhost", "/v1/"), server.url("localhost", "/v2/"));
-        cache.put(&name, &old);
+        cache.put(&name, Service::Providers, &old);
         let discovery = Discovery { cache: Some(cache.clone()), ..discovery };
-        assert_eq!(discovery.providers(&name).unwrap(), old);
+        assert_eq!(discovery.service(&name, Service::Providers).unwrap(), old);
         assert!(server.requests().is_empty());
-        assert_eq!(discovery.moved_providers(&name, &old), Some(new.clone()));
-        assert_eq!((discovery.providers(&name).unwrap(), cache.get(&name).unwrap()), (new.clone(), new.clone()));
-        assert_eq!(discovery.moved_providers(&name, &new), None);
+        assert_eq!(discovery.moved_service(&name, Service::Providers, &old), Some(new.clone()));
+        assert_eq!(
+            (discovery.service(&name, Service::Providers).unwrap(), cache.get(&name, Service::Providers).unwrap()),
+            (new.clone(), new.clone())
+        );
+        assert_eq!(discovery.moved_service(&name, Service::Providers, &new), None);
         assert_eq!(server.requests().len(), 1);
     }
 
@@ -223,10 +255,10 @@ mod tests {
         let with = |services: &[(&str, &str)]| {
             let services = services.iter().map(|(name, url)| ((*name).to_owned(), (*url).to_owned())).collect();
             let hosts = BTreeMap::from([(host("h.test"), services)]);
-            Discovery::new(discovery.client.clone(), hosts, None).providers(&host("h.test"))
+            Discovery::new(discovery.client.clone(), hosts, None).service(&host("h.test"), Service::Providers)
         };
-        assert_eq!(with(&[(PROVIDERS, "http://127.0.0.1:1/p/")]).unwrap().as_str(), "http://127.0.0.1:1/p/");
-        assert_eq!(with(&[(PROVIDERS, "/p/")]).unwrap().as_str(), "https://h.test/p/");
+        assert_eq!(with(&[("providers.v1", "http://127.0.0.1:1/p/")]).unwrap().as_str(), "http://127.0.0.1:1/p/");
+        assert_eq!(with(&[("providers.v1", "/p/")]).unwrap().as_str(), "https://h.test/p/");
         let error = with(&[("modules.v1", "/m/")]).unwrap_err();
         assert!(error[0].message.ends_with("offers no provider registry"), "{error}");
         assert!(server.requests().is_empty());
@@ -235,7 +267,7 @@ mod tests {
     #[test]
     fn a_name_that_cannot_be_in_a_url_is_an_error() {
         let (_server, discovery, _) = start(|_| Response::ok(""));
-        let error = discovery.providers(&host("1.2.3.4.5")).unwrap_err();
+        let error = discovery.service(&host("1.2.3.4.5"), Service::Providers).unwrap_err();
         assert!(error[0].message.contains("https://1.2.3.4.5/.well-known/terraform.json is not a URL"), "{error}");
     }
 }

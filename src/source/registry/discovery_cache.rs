@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::service::Service;
 use crate::address::Hostname;
 use crate::storage;
 
@@ -29,7 +30,7 @@ pub struct DiscoveryCache {
 struct Stored {
     /// Seconds since 1970.
     saved: i64,
-    providers: String,
+    url: String,
 }
 
 impl DiscoveryCache {
@@ -46,26 +47,26 @@ impl DiscoveryCache {
         storage::remove(&self.folder)
     }
 
-    /// The base URL of a host's `providers.v1` service.
-    pub(super) fn get(&self, host: &Hostname) -> Option<Url> {
-        let stored: Stored = serde_json::from_str(&storage::read(&self.path(host), LONGEST_ENTRY)?).ok()?;
+    /// The base URL of a host's registry.
+    pub(super) fn get(&self, host: &Hostname, service: Service) -> Option<Url> {
+        let stored: Stored = serde_json::from_str(&storage::read(&self.path(host, service), LONGEST_ENTRY)?).ok()?;
         let age = Timestamp::now().as_second().checked_sub(stored.saved)?;
         let is_current = u64::try_from(age).is_ok_and(|age| age < LIFETIME.as_secs());
-        let providers = Url::parse(&stored.providers).ok()?;
-        (is_current && is_on(&providers, host)).then_some(providers)
+        let url = Url::parse(&stored.url).ok()?;
+        (is_current && is_on(&url, host)).then_some(url)
     }
 
     /// Keeps an answer, if that is allowed and possible.
-    pub(super) fn put(&self, host: &Hostname, providers: &Url) {
-        let stored = Stored { saved: Timestamp::now().as_second(), providers: providers.to_string() };
-        if let (true, Ok(text)) = (is_on(providers, host), serde_json::to_string(&stored)) {
+    pub(super) fn put(&self, host: &Hostname, service: Service, url: &Url) {
+        let stored = Stored { saved: Timestamp::now().as_second(), url: url.to_string() };
+        if let (true, Ok(text)) = (is_on(url, host), serde_json::to_string(&stored)) {
             // A cache that cannot be written is no reason to stop.
-            let _ = storage::replace(&self.path(host), text.as_bytes());
+            let _ = storage::replace(&self.path(host, service), text.as_bytes());
         }
     }
 
-    fn path(&self, host: &Hostname) -> PathBuf {
-        self.folder.join(storage::file_name(host.as_ascii()))
+    fn path(&self, host: &Hostname, service: Service) -> PathBuf {
+        self.folder.join(service.name()).join(storage::file_name(host.as_ascii()))
     }
 }
 
@@ -91,15 +92,16 @@ mod tests {
         for elsewhere in
             ["https://registry.example.com/v1/", "http://registry.example.com:8443/v1/", "https://other.test:8443/"]
         {
-            cache.put(&host, &url(elsewhere));
-            assert_eq!(cache.get(&host), None, "{elsewhere}");
+            cache.put(&host, Service::Providers, &url(elsewhere));
+            assert_eq!(cache.get(&host, Service::Providers), None, "{elsewhere}");
         }
         let here = url("https://registry.example.com:8443/v1/");
-        cache.put(&host, &here);
-        assert_eq!(cache.get(&host), Some(here));
-        assert_eq!(cache.get(&Hostname::known("registry.example.com")), None);
+        cache.put(&host, Service::Providers, &here);
+        assert_eq!(cache.get(&host, Service::Providers), Some(here));
+        assert_eq!(cache.get(&host, Service::Modules), None);
+        assert_eq!(cache.get(&Hostname::known("registry.example.com"), Service::Providers), None);
         assert!(cache.clean().unwrap() > 0);
-        assert_eq!(cache.get(&host), None);
+        assert_eq!(cache.get(&host, Service::Providers), None);
     }
 
     #[test]
@@ -109,11 +111,11 @@ mod tests {
         let host = Hostname::known("a.test");
         let now = Timestamp::now().as_second();
         for (saved, counts) in [(now - 60, true), (now - 3600, false), (now + 60, false), (i64::MIN, false)] {
-            let text = serde_json::to_string(&Stored { saved, providers: "https://a.test/v1/".to_owned() }).unwrap();
-            storage::replace(&cache.path(&host), text.as_bytes()).unwrap();
-            assert_eq!(cache.get(&host).is_some(), counts, "{saved}");
+            let text = serde_json::to_string(&Stored { saved, url: "https://a.test/v1/".to_owned() }).unwrap();
+            storage::replace(&cache.path(&host, Service::Providers), text.as_bytes()).unwrap();
+            assert_eq!(cache.get(&host, Service::Providers).is_some(), counts, "{saved}");
         }
-        storage::replace(&cache.path(&host), b"{\"saved\":").unwrap();
-        assert_eq!(cache.get(&host), None);
+        storage::replace(&cache.path(&host, Service::Providers), b"{\"saved\":").unwrap();
+        assert_eq!(cache.get(&host, Service::Providers), None);
     }
 }

@@ -5,6 +5,7 @@ mod discovery;
 mod discovery_cache;
 mod protocol;
 mod release_urls;
+mod service;
 mod signed;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,6 +17,7 @@ pub use discovery_cache::DiscoveryCache;
 use jiff::Timestamp;
 
 pub use release_urls::ReleaseUrls;
+pub(crate) use service::Service;
 pub use signed::RegistryPolicy;
 
 use super::available::AvailableVersions;

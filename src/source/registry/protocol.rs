@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use url::Url;
 
 use super::discovery::Discovery;
+use super::service::Service;
 use crate::address::ProviderAddress;
 use crate::authentication::{PackageReport, SigningKey};
 use crate::dialect::Dialect;
@@ -100,11 +101,11 @@ impl Protocol {
     ) -> Result<(String, Answer<T>)> {
         let host = &address.hostname;
         let get = |url: &Url| self.client.get_json::<T>(url, Some(host), limit, Purpose::Metadata);
-        let service = self.discovery.providers(host).map_err(SourceError::Unreachable)?;
+        let service = self.discovery.service(host, Service::Providers).map_err(SourceError::Unreachable)?;
         let url = endpoint(&service, address, path)?;
         let answer = get(&url);
         if answer.is_err()
-            && let Some(moved) = self.discovery.moved_providers(host, &service)
+            && let Some(moved) = self.discovery.moved_service(host, Service::Providers, &service)
         {
             let url = endpoint(&moved, address, path)?;
             return Ok((SafeUrl::from(&url).to_string(), get(&url)));
