@@ -3,6 +3,7 @@
 //! The evaluator of hcl-rs knows no unknown values, no functions that depend on where they are called, and no bounds.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use hcl_edit::expr::{Array, Expression, ForExpr, FuncCall, Object, ObjectKey, Traversal, TraversalOperator};
@@ -13,7 +14,7 @@ use super::allowance::Allowance;
 use super::functions;
 use super::operators;
 use super::value::{Outcome, Piece, Stop, Unknown, Value, exact, failure, unknown};
-use crate::diagnostic::{Location, SourceFile};
+use crate::diagnostic::Location;
 
 /// The functions that depend on where they are called; none for a name that is not one of them.
 pub(crate) type Functions<'a> = dyn Fn(&str, &[Value]) -> Option<Outcome> + 'a;
@@ -25,7 +26,8 @@ pub(crate) type Either = fn(Vec<Piece>, &[Piece], &Arc<Unknown>) -> Vec<Piece>;
 #[derive(Clone, Copy)]
 pub(crate) struct Evaluator<'a> {
     pub allowance: &'a Allowance,
-    pub file: &'a Arc<SourceFile>,
+    /// The place in its file of a part of the text that was parsed.
+    pub place: &'a dyn Fn(Range<usize>) -> Location,
     pub variables: &'a BTreeMap<String, Value>,
     pub functions: &'a Functions<'a>,
     pub either: Either,
@@ -55,7 +57,7 @@ impl Evaluator<'_> {
     }
 
     fn value(&self, expression: &Expression, scope: Around) -> Value {
-        let place = || expression.span().map(|span| Location::new(self.file, span));
+        let place = || expression.span().map(self.place);
         let value = self.allowance.nested(|| self.outcome(expression, scope));
         value.unwrap_or_else(|stop| Value::Unknown(stop.at(place)))
     }

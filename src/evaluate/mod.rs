@@ -7,4 +7,5 @@ pub(crate) mod allowance;
 pub(crate) mod expression;
 mod functions;
 mod operators;
+pub(crate) mod references;
 pub(crate) mod value;

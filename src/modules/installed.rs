@@ -13,7 +13,8 @@ use crate::dialect::Dialect;
 use crate::files;
 use crate::version::Version;
 
-use super::local::is_local;
+use super::registry;
+use super::source::ModuleSource;
 
 /// The largest manifest that is read, in bytes.
 const SIZE_LIMIT: u64 = 32 << 20;
@@ -44,44 +45,15 @@ struct ManifestFile {
     modules: Vec<Installed>,
 }
 
-/// What can be told of a module source without knowing every notation of a repository.
-#[derive(PartialEq, Eq)]
-enum Origin {
-    Local,
-    /// Host, namespace, name, system and the directory within the package.
-    Registry(String),
-    Other,
-}
-
-impl Origin {
-    fn of(source: &str, dialect: Dialect) -> Self {
-        if is_local(source) {
-            return Self::Local;
-        }
-        let address = source.split("//").next().unwrap_or_default();
-        let parts: Vec<_> = address.split('/').collect();
-        let plain = |part: &&str| part.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'));
-        match &parts[..] {
-            [namespace, name, system] if [namespace, name, system].into_iter().all(plain) => {
-                Self::Registry(format!("{}/{source}", dialect.default_host_name()))
-            }
-            [host, rest @ ..] if rest.len() == 3 && host.contains('.') && rest.iter().all(plain) => {
-                Self::Registry(source.to_owned())
-            }
-            _ => Self::Other,
-        }
-    }
-}
-
 impl Installed {
-    /// Whether this is what a call with this source and version asks for, as far as can be told: the call may have changed
-    /// since the installation.
-    pub(crate) fn meets(&self, source: &str, version: Option<&ConstraintList>, dialect: Dialect) -> bool {
-        let allowed = match (version, self.version.parse::<Version>()) {
-            (Some(constraints), Ok(version)) => constraints.allows(&version),
-            _ => true,
+    /// Whether this is what a call with this source and these constraints asks for, which may have changed since the
+    /// installation.
+    pub(crate) fn meets(&self, source: &ModuleSource, constraints: &ConstraintList, dialect: Dialect) -> bool {
+        let allowed = match self.version.parse::<Version>() {
+            Ok(version) => constraints.is_empty() || registry::allows(constraints, &version),
+            Err(_) => constraints.is_empty(),
         };
-        allowed && Origin::of(source, dialect) == Origin::of(&self.source, dialect)
+        allowed && ModuleSource::parse(&self.source, dialect).as_ref() == Ok(source)
     }
 
     /// The source and version that are installed.

@@ -3,10 +3,14 @@
 
 mod cache;
 mod contents;
+#[expect(dead_code, reason = "nothing fetches modules yet")]
+pub(crate) mod fetched;
 mod git;
 pub(crate) mod installed;
 pub(crate) mod local;
 mod package_fetcher;
+#[expect(dead_code, reason = "nothing fetches modules yet")]
+pub(crate) mod registry;
 pub mod source;
 pub(crate) mod submodule;
 

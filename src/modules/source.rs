@@ -133,6 +133,11 @@ impl RemoteSource {
         Ok(Self { package, directory })
     }
 
+    /// Whether the package is a directory or an archive of this machine.
+    pub(crate) fn is_on_this_machine(&self) -> bool {
+        self.getter().0 == "file"
+    }
+
     /// The name of how the package is fetched, and the URL: `git` and `https://example.com/network.git`. Without a name, the
     /// scheme of the URL is it.
     pub fn getter(&self) -> (&str, &str) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use reqwest::blocking::{RequestBuilder, Response};
-use reqwest::header::{HeaderValue, LAST_MODIFIED};
+use reqwest::header::{HeaderMap, HeaderValue, LAST_MODIFIED};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Method};
 use serde::de::DeserializeOwned;
@@ -52,6 +52,8 @@ pub struct Document {
     pub bytes: Vec<u8>,
     /// When it changed last, if the server says so.
     pub last_modified: Option<Timestamp>,
+    /// What the server says beside it.
+    pub headers: HeaderMap,
 }
 
 /// What a request is for, which decides how often and how long it is tried.
@@ -104,7 +106,8 @@ impl Client {
         self.exchange(url, credentials_of, purpose, Some(time_limit), |response| {
             let url = response.url().clone();
             let last_modified = http_date(response.headers(), &LAST_MODIFIED);
-            Ok(Document { url, bytes: read_whole(response, limit)?, last_modified })
+            let headers = response.headers().clone();
+            Ok(Document { url, bytes: read_whole(response, limit)?, last_modified, headers })
         })
     }
 

@@ -292,13 +292,14 @@ impl Decoder<'_> {
             None => CallSource::Missing,
             Some(value) => match value.constant_template() {
                 Ok(source) => CallSource::Constant(source),
-                Err(_) => CallSource::Expression(value.deferred()?.map(Box::new)),
+                Err(_) => CallSource::Expression(value.deferred(self.file)),
             },
         };
-        let version = items.argument("version").and_then(|version| version.constant_string().ok()?.parse().ok());
+        let version = items.argument("version").map(|version| version.deferred(self.file));
         let span = value.map_or_else(|| name.span.clone(), |value| value.span());
         let location = self.location(span);
-        let arguments = items.arguments().into_iter().map(|(name, _)| name.text).collect();
+        let arguments =
+            items.arguments().into_iter().map(|(name, value)| (name.text, value.deferred(self.file))).collect();
         self.found.calls.push(Call { name: name.text.clone(), source, version, location, arguments });
         Ok(())
     }
@@ -317,17 +318,6 @@ fn backend(items: &Items<'_>) -> Option<Backend> {
     let blocks = items.blocks("cloud", &[]).unwrap_or_default();
     let names_host = |block: &Block<'_>| block.body.items().is_ok_and(|items| items.argument("hostname").is_some());
     Some(if blocks.iter().any(names_host) { Backend::Remote } else { Backend::HcpTerraform })
-}
-
-/// The constant defaults of a file's variables, for module sources that depend on them.
-pub(super) fn variable_defaults(items: &Items<'_>) -> Vec<(String, hcl::Value)> {
-    /// The longest text of one, in bytes; it is copied for each source that refers to it.
-    const LONGEST: usize = 4096;
-    let blocks = items.blocks("variable", &["name"]).unwrap_or_default();
-    let default = |block: &Block<'_>| {
-        block.body.items().ok()?.argument("default").filter(|value| value.span().len() <= LONGEST)?.constant().ok()
-    };
-    blocks.iter().filter_map(|block| Some((block.labels[0].text.clone(), default(block)?))).collect()
 }
 
 /// Whether a module may call a provider by this name: it is like the last part of an address, in lower case.

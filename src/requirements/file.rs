@@ -5,7 +5,7 @@ use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Diagnostic, Location};
 
-use super::constant::Deferred;
+use super::written::Written;
 
 /// What one file holds that matters.
 #[derive(Debug, Default)]
@@ -94,12 +94,12 @@ pub(super) struct ProviderReference {
 pub(super) struct Call {
     pub name: String,
     pub source: CallSource,
-    /// The versions that it accepts of a registry's module, if that is a constant.
-    pub version: Option<ConstraintList>,
+    /// The versions that it accepts of a registry's module.
+    pub version: Option<Written>,
     /// The value of `source`, else the block's label.
     pub location: Location,
-    /// The names of the arguments, among them the variables that the call sets.
-    pub arguments: Vec<String>,
+    /// The arguments by name, among them the variables that the call sets. Of two, the last counts.
+    pub arguments: Vec<(String, Written)>,
 }
 
 /// Where a called module is.
@@ -107,8 +107,8 @@ pub(super) struct Call {
 pub(super) enum CallSource {
     /// A module address.
     Constant(String),
-    /// Something that depends on variables; none if it is not evaluated even when they are known.
-    Expression(Option<Box<Deferred>>),
+    /// Something that depends on variables.
+    Expression(Written),
     /// Nothing, as an override file may have it.
     Missing,
 }

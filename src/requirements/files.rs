@@ -88,11 +88,11 @@ fn visible<'a>(
     })
 }
 
-/// Reads a file of text. Bytes that are not UTF-8, as old comments hold them, become U+FFFD.
-pub(super) fn read_source(path: &Path) -> Result<Arc<SourceFile>> {
-    let bytes = files::read(path, MAX_FILE_SIZE).map_err(|error| Diagnostic::io("read", path, &error))?;
+/// Reads a file of text, which the user knows as `shown`. Bytes that are not UTF-8, as old comments hold them, become U+FFFD.
+pub(super) fn read_source(path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
+    let bytes = files::read(path, MAX_FILE_SIZE).map_err(|error| Diagnostic::io("read", shown, &error))?;
     let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Ok(SourceFile::new(path, text))
+    Ok(SourceFile::new(shown, text))
 }
 
 /// The error for a directory that holds nothing to read.

@@ -23,8 +23,8 @@ struct Missing {
 
 /// Why a module is missing.
 pub(super) enum Reason {
-    /// No program has installed it. With its source, if that is known.
-    NotInstalled(Option<String>),
+    /// No program has installed it, and it was not fetched. With its source.
+    NotInstalled(String),
     /// The call has changed since this was installed.
     Changed(String),
     /// It is in this git submodule, which is not checked out.
@@ -82,10 +82,7 @@ impl Missing {
     fn message(&self) -> String {
         let key = &self.key;
         match &self.reason {
-            Reason::NotInstalled(Some(source)) => format!("module \"{key}\" from {source:?} is not installed"),
-            Reason::NotInstalled(None) => {
-                format!("module \"{key}\" is not installed, and its source depends on more than defaults of variables")
-            }
+            Reason::NotInstalled(source) => format!("module \"{key}\" from {source:?} is not installed"),
             Reason::Changed(installed) => format!("module \"{key}\" has changed since {installed} was installed"),
             Reason::Submodule(path) => {
                 format!("module \"{key}\" is in the git submodule {}, which is not checked out", path.display())

@@ -9,6 +9,8 @@
 //! by hcl-edit. A block that does not matter is skipped in one pass over its bytes, so nothing in it can stop a lock but a
 //! string or bracket that never ends.
 
+mod called;
+mod caller;
 mod constant;
 mod decode;
 mod file;
@@ -17,13 +19,18 @@ mod merge;
 mod missing;
 mod module;
 mod module_cache;
+mod names;
+mod place;
 mod requirement;
 pub mod rewrite;
 mod root;
+mod scope;
 mod syntax;
 #[cfg(test)]
 mod tests;
 mod tree;
+mod variables;
+mod written;
 
 pub(crate) use file::Backend;
 pub use module::Module;
@@ -32,3 +39,4 @@ pub use requirement::{Declaration, DeclarationKind, ModuleDirectory, Requirement
 pub use root::{RootFiles, RootModule};
 pub(crate) use tree::read_with_cache;
 pub use tree::{Options, read};
+pub use variables::InputVariables;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
@@ -15,6 +15,7 @@ use super::decode;
 use super::file::{Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, Resource};
 use super::files;
 use super::merge::{MergedFiles, Table, module_name};
+use super::names::Names;
 use super::requirement::DeclarationKind;
 use super::root::RootFiles;
 use super::syntax;
@@ -36,8 +37,9 @@ pub struct Module {
     pub(super) local_names: BTreeMap<String, ProviderAddress>,
     pub(super) found: Vec<Found>,
     pub(super) calls: Vec<Call>,
-    /// The constant defaults of variables; only there if a call's source is not a constant.
-    pub(super) defaults: BTreeMap<String, hcl::Value>,
+    files: Vec<Arc<SourceFile>>,
+    /// Read when they are first needed.
+    names: OnceLock<Names>,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
@@ -52,14 +54,18 @@ pub(super) struct Found {
 }
 
 impl Module {
-    /// Reads the files of a directory. What is wrong with them is found in [`Module::diagnostics`].
-    pub fn read(directory: &Path, dialect: Dialect) -> Self {
+    /// Reads the files of a directory, which the user knows as `shown`. What is wrong with them is found in
+    /// [`Module::diagnostics`].
+    pub fn read(directory: &Path, shown: &Path, dialect: Dialect) -> Self {
         let mut merged = MergedFiles::default();
         let names = files::file_names(directory).unwrap_or_else(|error| {
-            merged.diagnostics.push(Diagnostic::io("read the directory", directory, &error));
+            merged.diagnostics.push(Diagnostic::io("read the directory", shown, &error));
             Vec::new()
         });
-        Self::merge(directory, &names, merged, dialect, |name| files::read_source(&join(directory, name)))
+        Self::merge(shown, &names, merged, dialect, |name| {
+            let shown = if shown == directory { join(shown, name) } else { shown.join(name) };
+            files::read_source(&directory.join(name), &shown)
+        })
     }
 
     /// Reads the files of a root module that come from several places. The places of what is generated are those of the
@@ -113,10 +119,10 @@ impl Module {
             }
         }
         let empty = files.primary.is_empty() && files.overrides.is_empty();
-        Self { empty, foreign: files.foreign, may_be_root, ..Self::new(directory, merged, &sources, dialect) }
+        Self { empty, foreign: files.foreign, may_be_root, ..Self::new(directory, merged, sources, dialect) }
     }
 
-    fn new(directory: &Path, files: MergedFiles, sources: &[Arc<SourceFile>], dialect: Dialect) -> Self {
+    fn new(directory: &Path, files: MergedFiles, sources: Vec<Arc<SourceFile>>, dialect: Dialect) -> Self {
         let mut module = Self {
             directory: directory.to_owned(),
             empty: false,
@@ -128,7 +134,8 @@ impl Module {
             local_names: files.required_providers.iter().map(|(name, p)| (name.clone(), p.address.clone())).collect(),
             found: Vec::new(),
             calls: Vec::new(),
-            defaults: BTreeMap::new(),
+            files: sources,
+            names: OnceLock::new(),
             diagnostics: files.diagnostics,
         };
         for call in files.calls.blocks {
@@ -139,10 +146,6 @@ impl Module {
                 ),
                 _ => module.calls.push(call),
             }
-        }
-        if module.calls.iter().any(|call| matches!(call.source, CallSource::Expression(_))) {
-            let defaults = sources.iter().filter_map(|file| syntax::read(file, decode::variable_defaults).ok());
-            module.defaults = defaults.flatten().collect();
         }
         module.found.extend(files.required_providers.into_values().map(|entry| Found {
             address: entry.address,
@@ -198,6 +201,11 @@ impl Module {
             CallSource::Constant(source) if is_local(source) => Some(local::directory(&self.directory, source)),
             _ => None,
         })
+    }
+
+    /// The variables and locals that the module declares.
+    pub(super) fn names(&self) -> &Names {
+        self.names.get_or_init(|| Names::read(&self.files))
     }
 
     /// What is wrong with the module's own files.

@@ -9,21 +9,26 @@ use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Result};
 use crate::dialect::Dialect;
+use crate::evaluate::allowance::Allowance;
 use crate::files::join;
-use crate::modules::installed::{Installed, Manifest};
+use crate::modules::fetched::ModuleRequest;
+use crate::modules::installed::Manifest;
 use crate::modules::local::{self, is_local};
-use crate::modules::submodule;
+use crate::modules::{ModuleSource, submodule};
 
-use super::constant::Deferred;
+use super::caller::Caller;
 use super::decode;
-use super::file::{Call, CallSource};
+use super::file::Call;
 use super::files;
 use super::missing::{MissingModules, Reason};
 use super::module::{Found, Module};
 use super::module_cache::ModuleCache;
+use super::place::Place;
 use super::requirement::{Declaration, ModuleDirectory, Requirement, Requirements};
 use super::root::{RootFiles, RootModule};
+use super::scope::{Scope, UserValues, Values};
 use super::syntax;
+use super::variables::InputVariables;
 
 /// How deeply modules may call one another.
 const MAX_DEPTH: usize = 100;
@@ -43,6 +48,17 @@ pub struct Options {
     pub allow_missing_modules: bool,
     /// `.terraform` or what `TF_DATA_DIR` says; relative to the root module, or absolute.
     pub data_directory: PathBuf,
+    /// The values that the user gives to the root module's variables.
+    pub variables: InputVariables,
+}
+
+/// What became of reading a configuration.
+pub(crate) struct Reading {
+    /// What it requires.
+    pub requirements: Result<Requirements>,
+    /// The modules that would have to be fetched to know all of it.
+    #[expect(dead_code, reason = "nothing fetches modules yet")]
+    pub wanted: HashSet<ModuleRequest>,
 }
 
 /// Reads the configuration whose root module is the directory `root`, given as the user knows it, for example `.`; all
@@ -59,22 +75,32 @@ pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
 /// # Errors
 /// Those of [`read`].
 pub(crate) fn read_with_cache(root: RootModule<'_>, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
-    let mut walk = Walk::new(root.directory(), options, cache);
+    read_known(root, options, cache).requirements
+}
+
+/// [`read_with_cache`], which also says what is missing.
+pub(crate) fn read_known(root: RootModule<'_>, options: &Options, cache: &ModuleCache) -> Reading {
+    let (values, allowance) = (UserValues::new(root.directory(), &options.variables), Allowance::default());
+    let mut walk = Walk::new(root.directory(), options, cache, &values, &allowance);
     match root {
         RootModule::Directory(_) => walk.root(),
         RootModule::Files(files) => walk.files(files),
     }
     walk.report_missing();
-    if walk.errors.is_empty() { Ok(walk.finish()) } else { Err(walk.errors) }
+    let wanted = std::mem::take(&mut walk.wanted);
+    let requirements = if walk.errors.is_empty() { Ok(walk.finish()) } else { Err(walk.errors) };
+    Reading { requirements, wanted }
 }
 
-struct Walk<'a> {
+pub(super) struct Walk<'a> {
     /// The root module's directory, or where its lock file is.
-    root: &'a Path,
-    options: &'a Options,
-    cache: &'a ModuleCache,
+    pub(super) root: &'a Path,
+    pub(super) options: &'a Options,
+    pub(super) cache: &'a ModuleCache,
+    values: &'a UserValues<'a>,
+    allowance: &'a Allowance,
     /// Read when it is first needed.
-    manifest: Option<Manifest>,
+    pub(super) manifest: Option<Manifest>,
     /// The canonical directories of the modules that are being read, each called by the one before.
     chain: Vec<PathBuf>,
     /// Directories whose declarations and errors were taken.
@@ -84,28 +110,30 @@ struct Walk<'a> {
     calls: usize,
     declarations: Vec<(ProviderAddress, Declaration)>,
     modules: Vec<ModuleDirectory>,
-    missing: MissingModules,
+    pub(super) missing: MissingModules,
+    /// The missing modules that can be fetched.
+    pub(super) wanted: HashSet<ModuleRequest>,
     /// Whether modules are called that no place is known for.
-    is_incomplete: bool,
-    warnings: Vec<Diagnostic>,
-    errors: Diagnostics,
+    pub(super) is_incomplete: bool,
+    pub(super) warnings: Vec<Diagnostic>,
+    pub(super) errors: Diagnostics,
 }
 
 /// A module that is about to be read.
 struct Visit<'a> {
-    /// As the user knows it.
-    directory: PathBuf,
+    place: Place,
     /// The names of the calls that lead to it.
     key: String,
-    /// Whether only local calls lead to it.
-    local: bool,
     call: &'a Call,
+    caller: &'a Caller<'a>,
+    /// The call with which the way to it leaves the user's own modules.
+    entry: Option<&'a Location>,
 }
 
 impl Visit<'_> {
     fn error(&self, what: &str) -> Diagnostic {
-        let message = format!("module \"{}\" is in {}, {what}", self.key, self.directory.display());
-        Diagnostic::error(Code::InvalidConfiguration, message).at(self.call.location.clone(), "called here")
+        let message = format!("module \"{}\" is in {}, {what}", self.key, self.place.shown().display());
+        self.caller.error(Code::InvalidConfiguration, message, self.call)
     }
 }
 
@@ -120,11 +148,19 @@ enum Reach {
 }
 
 impl<'a> Walk<'a> {
-    fn new(root: &'a Path, options: &'a Options, cache: &'a ModuleCache) -> Self {
+    fn new(
+        root: &'a Path,
+        options: &'a Options,
+        cache: &'a ModuleCache,
+        values: &'a UserValues<'a>,
+        allowance: &'a Allowance,
+    ) -> Self {
         Self {
             root,
             options,
             cache,
+            values,
+            allowance,
             manifest: None,
             chain: Vec::new(),
             taken: HashSet::new(),
@@ -133,6 +169,7 @@ impl<'a> Walk<'a> {
             declarations: Vec::new(),
             modules: Vec::new(),
             missing: MissingModules::default(),
+            wanted: HashSet::new(),
             is_incomplete: false,
             warnings: Vec::new(),
             errors: Diagnostics::default(),
@@ -146,7 +183,7 @@ impl<'a> Walk<'a> {
             Ok(canonical) => canonical,
             Err(error) => return self.errors.push(Diagnostic::io("read the directory", self.root, &error)),
         };
-        let module = self.cache.canonical_module(&canonical, &shown, dialect);
+        let module = self.cache.canonical_module(&canonical, &shown, &shown, dialect);
         if module.is_empty() && module.diagnostics.is_empty() {
             return self.errors.push(files::no_configuration(self.root, dialect));
         }
@@ -158,8 +195,8 @@ impl<'a> Walk<'a> {
             self.warnings.push(warning);
         }
         self.chain.push(canonical.clone());
-        self.take(&canonical, &module, true);
-        self.follow(&module, &module.calls, "", true, &[]);
+        self.take(&canonical, &module, None);
+        self.follow_root(&module, &module.calls, &shown, "");
         if self.options.tests {
             self.tests(&module, &shown, &canonical);
         }
@@ -185,7 +222,7 @@ impl<'a> Walk<'a> {
                     .is_none_or(|source| !is_local(source) || local::directory(&root.directory, source).is_dir())
         });
         self.is_incomplete |= root.is_partial || !lost.is_empty();
-        self.follow(&module, &calls, "", true, &[]);
+        self.follow_root(&module, &calls, root.module(), "");
         if self.options.tests {
             let canonical = |path: &PathBuf| Some((path.canonicalize().ok()?, path.clone()));
             let directories = [&root.directory].into_iter().chain(&root.module).filter_map(canonical);
@@ -196,11 +233,16 @@ impl<'a> Walk<'a> {
     }
 
     /// Takes what the module itself requires, once for each directory.
-    fn take(&mut self, canonical: &Path, module: &Module, local: bool) {
+    fn take(&mut self, canonical: &Path, module: &Module, entry: Option<&Location>) {
         if !self.taken.insert(canonical.to_owned()) {
             return;
         }
-        self.errors.extend(module.diagnostics.iter().cloned());
+        let located = |error: Diagnostic| match entry {
+            Some(entry) => error.at(entry.clone(), "called from here"),
+            None => error,
+        };
+        self.errors.extend(module.diagnostics.iter().cloned().map(located));
+        let local = entry.is_none();
         let shown = module.directory().to_owned();
         self.declare(&module.found, &shown, local);
         self.modules.push(ModuleDirectory { path: shown, canonical: canonical.to_owned(), local });
@@ -228,7 +270,7 @@ impl<'a> Walk<'a> {
             Err(error) => return self.errors.push(Diagnostic::io("read the test files of", shown, &error)),
         };
         for (path, name) in files {
-            let contents = files::read_source(&path)
+            let contents = files::read_source(&path, &path)
                 .and_then(|source| syntax::read(&source, |items| decode::decode_test_file(&source, items, dialect)));
             match contents {
                 Ok(contents) => {
@@ -238,7 +280,7 @@ impl<'a> Walk<'a> {
                     self.errors.extend(errors);
                     // The tested module stands on its own: that it is the root module's caller is not a cycle.
                     self.chain.clear();
-                    self.follow(root, &contents.calls, &format!("test.{name}"), true, &[]);
+                    self.follow_root(root, &contents.calls, shown, &format!("test.{name}"));
                     self.chain.push(canonical.to_owned());
                 }
                 Err(errors) => self.errors.extend(errors),
@@ -246,75 +288,48 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Follows a module's calls. `arguments` are the names that the module's own caller sets.
-    fn follow(&mut self, module: &Module, calls: &[Call], key: &str, local: bool, arguments: &[String]) -> Reach {
+    /// Follows calls of the root module or of its tests.
+    fn follow_root(&mut self, module: &Module, calls: &[Call], directory: &Path, key: &str) {
+        let scope = Scope::new(module, Values::User(self.values), self.options.dialect, self.allowance);
+        let place = &Place::Directory(directory.to_owned());
+        self.follow(&Caller { place, key, entry: None, scope: &scope }, calls);
+    }
+
+    /// Follows calls of a module.
+    fn follow(&mut self, caller: &Caller<'_>, calls: &[Call]) -> Reach {
         let mut reach = Reach::Same;
         for call in calls {
-            let key = if key.is_empty() { call.name.clone() } else { format!("{key}.{}", call.name) };
-            if self.call(module, call, key, local, arguments) == Reach::ByCaller {
+            if self.call(caller, call) == Reach::ByCaller {
                 reach = Reach::ByCaller;
             }
         }
         reach
     }
 
-    fn call(&mut self, module: &Module, call: &Call, key: String, local: bool, arguments: &[String]) -> Reach {
-        let source = match &call.source {
-            CallSource::Constant(source) => source.clone(),
-            CallSource::Missing => return Reach::Same,
-            CallSource::Expression(expression) => {
-                let Some(source) = self.evaluate(expression.as_deref(), &key, module, arguments) else {
-                    self.missing.add(call, &key, Reason::NotInstalled(None));
-                    return Reach::ByCaller;
-                };
-                source
+    fn call(&mut self, caller: &Caller<'_>, call: &Call) -> Reach {
+        let key = caller.key_of(call);
+        let is_constant = call.constant_source().is_some();
+        let reach_of_source = if is_constant { Reach::Same } else { Reach::ByCaller };
+        let Some(source) = self.source(caller, call, &key) else { return reach_of_source };
+        let Some(constraints) = self.constraints(caller, call, &source, &key) else { return reach_of_source };
+        let ModuleSource::Local(path) = source else {
+            if let Some(place) = self.elsewhere(caller, call, source, constraints, &key) {
+                let entry = Some(caller.entry.unwrap_or(&call.location));
+                self.visit(&Visit { place, key, call, caller, entry });
             }
+            return Reach::ByCaller;
         };
-        if is_local(&source) {
-            let reach =
-                self.visit(&Visit { directory: local::directory(module.directory(), &source), key, local, call });
-            return if call.constant_source().is_some() { reach } else { Reach::ByCaller };
-        }
-        match self.installed(&key).cloned() {
-            Some(installed) if !installed.meets(&source, call.version.as_ref(), self.options.dialect) => {
-                self.missing.add(call, &key, Reason::Changed(installed.describe()));
-            }
-            Some(installed) => {
-                let directory = join(self.root, installed.dir);
-                self.visit(&Visit { directory, key, local: false, call });
-            }
-            None => self.missing.add(call, &key, Reason::NotInstalled(Some(source))),
-        }
-        Reach::ByCaller
-    }
-
-    /// The source of a module that depends on variables: as it was installed, else by the variables' defaults.
-    fn evaluate(
-        &mut self,
-        expression: Option<&Deferred>,
-        key: &str,
-        module: &Module,
-        arguments: &[String],
-    ) -> Option<String> {
-        if let Some(installed) = self.installed(key) {
-            return Some(installed.source.clone());
-        }
-        let known = |name: &str| module.defaults.get(name).filter(|_| arguments.iter().all(|set| set != name));
-        match expression?.evaluate(known) {
-            Some(hcl::Value::String(source)) => Some(source),
-            _ => None,
-        }
-    }
-
-    fn installed(&mut self, key: &str) -> Option<&Installed> {
-        let manifest = self.manifest.get_or_insert_with(|| {
-            let path = self.options.data_directory.join("modules").join("modules.json");
-            Manifest::read(&join(self.root, path)).unwrap_or_else(|error| {
-                self.errors.extend(error);
-                Manifest::default()
-            })
-        });
-        manifest.modules.get(key)
+        let Some(place) = caller.place.local(&path) else {
+            let message = format!(
+                "module \"{}\" in {} calls {path:?}, which leads out of its package",
+                caller.key,
+                caller.place.shown().display()
+            );
+            self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
+            return reach_of_source;
+        };
+        let reach = self.visit(&Visit { place, key, call, caller, entry: caller.entry });
+        if is_constant { reach } else { Reach::ByCaller }
     }
 
     /// Reports the modules whose requirements cannot be known until they are there.
@@ -329,7 +344,8 @@ impl<'a> Walk<'a> {
 
     /// Reads a called module and all that it calls.
     fn visit(&mut self, visit: &Visit<'_>) -> Reach {
-        let canonical = match visit.directory.canonicalize() {
+        let directory = visit.place.path();
+        let canonical = match directory.canonicalize() {
             Ok(canonical) => canonical,
             Err(error) => {
                 self.unreadable(visit, &error);
@@ -348,14 +364,19 @@ impl<'a> Walk<'a> {
             self.too_many(visit);
             return Reach::Same;
         }
-        let module: Arc<Module> = self.cache.canonical_module(&canonical, &visit.directory, self.options.dialect);
-        if module.is_empty() && module.diagnostics.is_empty() {
+        let dialect = self.options.dialect;
+        let module: Arc<Module> = self.cache.canonical_module(&canonical, &directory, &visit.place.shown(), dialect);
+        let may_be_empty = matches!(visit.place, Place::Package(_));
+        if module.is_empty() && module.diagnostics.is_empty() && !may_be_empty {
             self.without_configuration(visit, "which holds no configuration");
             return Reach::Same;
         }
-        self.take(&canonical, &module, visit.local);
+        self.take(&canonical, &module, visit.entry);
         self.chain.push(canonical.clone());
-        let reach = self.follow(&module, &module.calls, &visit.key, visit.local, &visit.call.arguments);
+        let values = Values::Call(visit.call, visit.caller.scope);
+        let scope = Scope::new(&module, values, dialect, self.allowance);
+        let caller = Caller { place: &visit.place, key: &visit.key, entry: visit.entry, scope: &scope };
+        let reach = self.follow(&caller, &module.calls);
         self.chain.pop();
         if reach == Reach::Same {
             self.finished.insert(canonical);
@@ -367,12 +388,14 @@ impl<'a> Walk<'a> {
         if error.kind() != io::ErrorKind::NotFound {
             return self.errors.push(visit.error(&format!("which cannot be read: {error}")));
         }
-        let is_elsewhere = matches!(&visit.call.source, CallSource::Constant(source) if !is_local(source));
-        if is_elsewhere || self.is_in_data_directory(&visit.directory) {
-            let source = visit.call.constant_source().map(str::to_owned);
-            return self.missing.add(visit.call, &visit.key, Reason::NotInstalled(source));
+        match &visit.place {
+            Place::Directory(directory) if self.is_in_data_directory(directory) => {
+                let source =
+                    visit.call.constant_source().map_or_else(|| directory.display().to_string(), str::to_owned);
+                self.missing.add(visit.call, &visit.key, Reason::NotInstalled(source));
+            }
+            _ => self.without_configuration(visit, "which does not exist"),
         }
-        self.without_configuration(visit, "which does not exist");
     }
 
     /// Whether a local module is one that a program installs.
@@ -383,7 +406,7 @@ impl<'a> Walk<'a> {
 
     /// Reports that there is nothing to read where a module should be.
     fn without_configuration(&mut self, visit: &Visit<'_>, what: &str) {
-        match submodule::not_checked_out(&visit.directory) {
+        match submodule::not_checked_out(&visit.place.path()) {
             Some(submodule) => self.missing.add(visit.call, &visit.key, Reason::Submodule(submodule)),
             None => self.errors.push(visit.error(what)),
         }
@@ -391,11 +414,13 @@ impl<'a> Walk<'a> {
 
     fn cycle(&mut self, visit: &Visit<'_>, length: usize) {
         let message = match length {
-            1 => format!("the module in {} calls itself", visit.directory.display()),
-            _ => format!("{length} modules call one another in a circle, which ends at {}", visit.directory.display()),
+            1 => format!("the module in {} calls itself", visit.place.shown().display()),
+            _ => format!(
+                "{length} modules call one another in a circle, which ends at {}",
+                visit.place.shown().display()
+            ),
         };
-        let location: Location = visit.call.location.clone();
-        self.errors.push(Diagnostic::error(Code::ModuleCycle, message).at(location, "called here"));
+        self.errors.push(visit.caller.error(Code::ModuleCycle, message, visit.call));
     }
 
     /// Reports once that the tree of calls is too large to be meant.

@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hcl_edit::Span;
-use hcl_edit::expr::{Expression, Traversal, TraversalOperator};
 use hcl_edit::structure::{Attribute, Block as HclBlock, Body};
-use hcl_edit::visit::{self, Visit};
 
 use super::contents::either;
 use super::merge::{Block, Configuration, Members, Strategy, merge};
@@ -15,6 +13,7 @@ use super::place::{CONFIGURATION, Place};
 use super::session::Session;
 use crate::diagnostic::{Location, SourceFile};
 use crate::evaluate::expression::{Evaluator, Functions};
+use crate::evaluate::references::References;
 use crate::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
 use crate::files::join;
 
@@ -126,7 +125,8 @@ fn with_evaluator<T>(
         "templatefile" => Some(templatefile(session, place, arguments)),
         _ => place.call(session, name, arguments),
     };
-    step(&Evaluator { allowance: &session.allowance, file, variables, functions, either })
+    let place = &|span| Location::new(file, span);
+    step(&Evaluator { allowance: &session.allowance, place, variables, functions, either })
 }
 
 /// `read_terragrunt_config(path[, default])`: another configuration, read as its own.
@@ -159,7 +159,8 @@ fn templatefile(session: &Session, place: &Place, arguments: &[Value]) -> Outcom
         "templatefile" => Some(failure("a template cannot call it")),
         _ => place.call(session, name, arguments),
     };
-    Evaluator { allowance: &session.allowance, file: &file, variables: variables.as_object()?, functions, either }
+    let place = &|span| Location::new(&file, span);
+    Evaluator { allowance: &session.allowance, place, variables: variables.as_object()?, functions, either }
         .render(&template)
 }
 
@@ -262,7 +263,9 @@ fn locals(session: &Session, parsed: &Parsed, place: &Place, variables: &mut BTr
         variables.insert("local".to_owned(), Value::object(values.clone())?);
         session.allowance.spend(open.len())?;
         session.allowance.spend_on(variables["local"].weight())?;
-        let is_ready = |references: &References| references.names.iter().all(|name| !open.contains_key(name.as_str()));
+        let is_ready = |references: &References| {
+            references.names.iter().all(|(root, name)| root != "local" || !open.contains_key(name.as_str()))
+        };
         let ready: Vec<&str> =
             open.iter().filter(|(_, (_, references))| is_ready(references)).map(|(name, _)| *name).collect();
         if ready.is_empty() {
@@ -283,32 +286,6 @@ fn locals(session: &Session, parsed: &Parsed, place: &Place, variables: &mut BTr
     }
     variables.insert("local".to_owned(), Value::object(values)?);
     Ok(())
-}
-
-/// The locals that an expression refers to.
-#[derive(Default)]
-struct References {
-    names: Vec<String>,
-}
-
-impl References {
-    fn of(expression: &Expression) -> Self {
-        let mut references = Self::default();
-        references.visit_expr(expression);
-        references
-    }
-}
-
-impl Visit for References {
-    fn visit_traversal(&mut self, traversal: &Traversal) {
-        let is_local = matches!(&traversal.expr, Expression::Variable(name) if name.as_str() == "local");
-        match traversal.operators.first().map(hcl_edit::Decorated::value) {
-            Some(TraversalOperator::GetAttr(name)) if is_local => self.names.push(name.to_string()),
-            Some(TraversalOperator::Index(Expression::String(name))) if is_local => self.names.push(name.to_string()),
-            _ => {}
-        }
-        visit::visit_traversal(self, traversal);
-    }
 }
 
 /// The blocks and attributes of a file that are merged with those of others.

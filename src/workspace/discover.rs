@@ -156,7 +156,7 @@ fn read_module(canonical: &Path, shown: &Path, dialect: Option<Dialect>, modules
             Err(_) => (true, None),
         },
     };
-    (modules.canonical_module(canonical, shown, detected.unwrap_or_default()), has_lock_file)
+    (modules.canonical_module(canonical, shown, shown, detected.unwrap_or_default()), has_lock_file)
 }
 
 /// The directories that a module calls, but not its own.

@@ -23,7 +23,7 @@ use crate::cli_config::Environment;
 use crate::diagnostic::{Diagnostic, Result, Severity};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LockFile};
-use crate::requirements::{self, ModuleCache, Requirements, RootModule};
+use crate::requirements::{self, InputVariables, ModuleCache, Requirements, RootModule};
 use crate::settings::Settings;
 
 pub use dialect::DialectReason;
@@ -82,6 +82,7 @@ impl Workspace {
             tests: !ignore_tests,
             allow_missing_modules,
             data_directory: self.data_directory.clone(),
+            variables: InputVariables::default(),
         };
         match &self.unit {
             Some(unit) => unit.requirements(&options, modules),

@@ -3,7 +3,7 @@ use std::fs;
 use super::*;
 use crate::diagnostic::HelpPart;
 use crate::dialect::Dialect;
-use crate::requirements::{self, Options, rewrite};
+use crate::requirements::{self, InputVariables, Options, rewrite};
 
 const GAMMA: &str = "acme/gamma";
 
@@ -31,8 +31,13 @@ impl Tree {
     /// reached.
     fn plan(&self, root: &str, dialect: Dialect, version: &str) -> (PathBuf, UpgradePlan) {
         let root = self.0.path().join(root);
-        let options =
-            Options { dialect, tests: true, allow_missing_modules: false, data_directory: PathBuf::from(".terraform") };
+        let options = Options {
+            dialect,
+            tests: true,
+            allow_missing_modules: false,
+            data_directory: PathBuf::from(".terraform"),
+            variables: InputVariables::default(),
+        };
         let mut requirements = requirements::read(&root, &options).unwrap();
         let address = ProviderAddress::parse(GAMMA, dialect).unwrap();
         let version: Version = version.parse().unwrap();

@@ -1,16 +1,19 @@
 //! The values of arguments.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use hcl_edit::Span;
 use hcl_edit::expr::{Expression as EditExpression, ObjectKey};
 use hcl_edit::template::StringTemplate;
 
+use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::Fault;
 use crate::hcl::json::{self, Kind};
 use crate::hcl::scan::skip_nested;
 
-use crate::requirements::constant::{self, Deferred};
+use crate::requirements::constant;
+use crate::requirements::written::Written;
 
 /// A name with its place, including quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,7 +97,7 @@ impl<'a> Expression<'a> {
     }
 
     /// The text of a native value; the string of a JSON one.
-    fn written(&self) -> &'a str {
+    pub(in crate::requirements) fn written(&self) -> &'a str {
         match self {
             Self::Native { text, span } => &text[span.clone()],
             Self::Json(json::Value { kind: Kind::String(string), .. }) => string,
@@ -133,15 +136,9 @@ impl<'a> Expression<'a> {
         }
     }
 
-    /// The value as an expression to be evaluated later, where JSON strings are templates; none if it never is.
-    pub(in crate::requirements) fn deferred(&self) -> Result<Option<Deferred>, Fault> {
-        match self {
-            Self::Native { span, .. } => Ok(Deferred::new(parse(self.written(), span)?)),
-            Self::Json(json::Value { kind: Kind::String(string), span }) => {
-                Ok(parse_template(string, span).ok().and_then(Deferred::new))
-            }
-            Self::Json(_) => Ok(None),
-        }
+    /// The value as it is written, to be evaluated later.
+    pub(in crate::requirements) fn deferred(&self, file: &Arc<SourceFile>) -> Written {
+        Written { location: Location::new(file, self.span()), is_json: matches!(self, Self::Json(_)) }
     }
 
     /// The entries of an object, or `None` if the value is none. Names may be constant expressions.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{Options, Requirements, read};
+use super::{InputVariables, Options, Requirements, read};
 use crate::diagnostic::{Diagnostic, Location};
 use crate::dialect::Dialect;
 
@@ -17,6 +17,7 @@ mod modules;
 mod native;
 mod rewrite;
 mod syntaxes;
+mod variables;
 
 /// A directory with these files, that is gone when dropped.
 fn directory(files: &[(&str, &str)]) -> TempDir {
@@ -34,7 +35,13 @@ fn write(directory: &Path, path: &str, bytes: &[u8]) {
 }
 
 fn options(dialect: Dialect) -> Options {
-    Options { dialect, tests: true, allow_missing_modules: false, data_directory: PathBuf::from(".terraform") }
+    Options {
+        dialect,
+        tests: true,
+        allow_missing_modules: false,
+        data_directory: PathBuf::from(".terraform"),
+        variables: InputVariables::default(),
+    }
 }
 
 fn read_files(files: &[(&str, &str)]) -> Result<Requirements> {

@@ -206,7 +206,7 @@ fn a_local_module_must_be_there() {
     assert!(found[0].ends_with("which holds no configuration [main.tf:2:12: called here]"), "{found:?}");
     let found = errors(&[("main.tf", "module \"m\" {}\nmodule \"n\" {\n  source = 1\n}\n")]);
     assert!(found[0].starts_with("module \"m\" has no source [main.tf:1:8"), "{found:?}");
-    assert!(found[1].starts_with("module \"n\" is not installed"), "{found:?}");
+    assert!(found[1].starts_with("the source \"1\" of module \"n\" cannot be used"), "{found:?}");
 }
 
 #[test]
@@ -223,7 +223,11 @@ fn a_source_may_depend_on_defaults_of_variables() {
     assert_providers(&[("main.tf.json", json), m], &[("hashicorp/x", "")]);
 
     let unknown = "variable \"s\" {}\nmodule \"m\" {\n  source = var.s\n}\n";
-    assert!(errors(&[("main.tf", unknown), m])[0].contains("its source depends on more than defaults"));
+    assert_eq!(
+        errors(&[("main.tf", unknown), m]),
+        ["the source of module \"m\" is not known: the variable \"s\" has no value \
+            [main.tf:3:12: called here; main.tf:1:10: because of this]"]
+    );
     let manifest = r#"{"Modules":[{"Key":"m","Source":"./m","Dir":"m"}]}"#;
     assert_providers(&[("main.tf", unknown), m, (MANIFEST, manifest)], &[("hashicorp/x", "")]);
 
@@ -231,11 +235,16 @@ fn a_source_may_depend_on_defaults_of_variables() {
     let child = "variable \"s\" {\n  default = \"../m\"\n}\nmodule \"m\" {\n  source = var.s\n}\n";
     let call = |argument: &str| format!("module \"c\" {{\n  source = \"./c\"\n{argument}}}\n");
     assert_providers(&[("main.tf", &call("")), ("c/main.tf", child), m], &[("hashicorp/x", "")]);
-    let set = errors(&[("main.tf", &call("  s = \"../n\"\n")), ("c/main.tf", child), m]);
-    assert!(set[0].contains("module \"c.m\" is not installed"), "{set:?}");
-    let both = call("") + &call("  s = \"../n\"\n").replace("\"c\"", "\"d\"");
+    assert_providers(
+        &[("main.tf", &call("  s = \"../n\"\n")), ("c/main.tf", child), m, ("n/main.tf", "provider \"y\" {}\n")],
+        &[("hashicorp/y", "")],
+    );
+    let both = call("") + &call("  s = aws_vpc.main.id\n").replace("\"c\"", "\"d\"");
     let second = errors(&[("main.tf", &both), ("c/main.tf", child), m]);
-    assert!(second[0].contains("module \"d.m\" is not installed"), "{second:?}");
+    assert!(
+        second[0].starts_with("the source of module \"d.m\" is not known: aws_vpc is not known before a plan"),
+        "{second:?}"
+    );
 }
 
 #[test]

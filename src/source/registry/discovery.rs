@@ -215,7 +215,7 @@ mod tests {
         thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/v1/"))
+                    assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/v1/"));
                 });
             }
         });

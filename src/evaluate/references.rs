@@ -1,0 +1,46 @@
+//! Which names an expression refers to.
+
+use hcl_edit::Decorated;
+use hcl_edit::expr::{Expression, Traversal, TraversalOperator};
+use hcl_edit::visit::{self, Visit};
+
+/// The references of an expression, such as `local.region`: the first two names of each; the second is empty where there is
+/// none.
+#[derive(Debug, Default)]
+pub(crate) struct References {
+    pub names: Vec<(String, String)>,
+}
+
+impl References {
+    pub(crate) fn of(expression: &Expression) -> Self {
+        let mut references = Self::default();
+        references.visit_expr(expression);
+        references
+    }
+}
+
+impl Visit for References {
+    fn visit_expr(&mut self, expression: &Expression) {
+        if let Expression::Variable(root) = expression {
+            self.names.push((root.to_string(), String::new()));
+        }
+        visit::visit_expr(self, expression);
+    }
+
+    fn visit_traversal(&mut self, traversal: &Traversal) {
+        let name = match traversal.operators.first().map(Decorated::value) {
+            Some(TraversalOperator::GetAttr(name)) => Some(name.to_string()),
+            Some(TraversalOperator::Index(Expression::String(name))) => Some(name.to_string()),
+            _ => None,
+        };
+        match (&traversal.expr, name) {
+            (Expression::Variable(root), Some(name)) => {
+                self.names.push((root.to_string(), name));
+                for operator in &traversal.operators {
+                    self.visit_traversal_operator(operator);
+                }
+            }
+            _ => visit::visit_traversal(self, traversal),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Registries of modules: which versions there are, and where the package of a version is
+//! (<https://opentofu.org/docs/internals/module-registry-protocol/>; OpenTofu's `internal/registry/client.go`).
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use url::Url;
+
+use super::source::{RegistryModule, RemoteSource};
+use crate::address::Hostname;
+use crate::constraint::{ConstraintList, Operator};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::dialect::Dialect;
+use crate::net::{Client, Document, Purpose, SafeUrl};
+use crate::once_map::OnceMap;
+use crate::source::{Discovery, Service};
+use crate::version::Version;
+
+/// A list of versions is not larger than this.
+const MAXIMUM_VERSIONS_BYTES: u64 = 32 << 20;
+/// Where a package is, is said in a header or in a short document.
+const MAXIMUM_LOCATION_BYTES: u64 = 1 << 20;
+/// The header that says where a package is.
+const LOCATION: &str = "x-terraform-get";
+
+/// The registries that module addresses name. Each is asked once per run about each module.
+pub(crate) struct ModuleRegistry {
+    client: Client,
+    discovery: Arc<Discovery>,
+    dialect: Dialect,
+    versions: OnceMap<RegistryModule, Result<Arc<Vec<Version>>>>,
+    locations: OnceMap<(RegistryModule, Version), Result<Location>>,
+}
+
+/// Where the package of a version is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Location {
+    /// Where a module source leads.
+    Source(RemoteSource),
+    /// An archive that is fetched as it is, and unpacked whatever its name (`use_registry_credentials`).
+    Archive {
+        /// The archive.
+        url: Url,
+        /// The host whose token is sent along.
+        credentials_of: Option<Hostname>,
+    },
+}
+
+#[derive(Deserialize)]
+struct VersionsResponse {
+    #[serde(default)]
+    modules: Vec<ModuleEntry>,
+}
+
+#[derive(Deserialize)]
+struct ModuleEntry {
+    #[serde(default)]
+    versions: Vec<VersionEntry>,
+}
+
+#[derive(Deserialize)]
+struct VersionEntry {
+    version: String,
+}
+
+#[derive(Deserialize)]
+struct LocationResponse {
+    location: Option<String>,
+    use_registry_credentials: Option<bool>,
+}
+
+impl ModuleRegistry {
+    /// Registries that `discovery` finds and that are asked through `client`.
+    pub(crate) fn new(client: Client, discovery: Arc<Discovery>, dialect: Dialect) -> Self {
+        Self { client, discovery, dialect, versions: OnceMap::default(), locations: OnceMap::default() }
+    }
+
+    /// The version of a module that the programs select: the newest that meets the constraints.
+    pub(crate) fn select(&self, module: &RegistryModule, constraints: &ConstraintList) -> Result<Version> {
+        let versions = self.versions.get_or_compute(module.clone(), || self.list(module).map(Arc::new))?;
+        newest(versions.iter(), constraints).cloned().ok_or_else(|| {
+            let releases = versions.iter().filter(|version| !version.is_prerelease()).max();
+            let message = match (versions.iter().max(), releases) {
+                (None, _) => format!("{module} has no versions"),
+                (Some(newest), None) => format!("{module} has prereleases only; the newest is {newest}"),
+                (_, Some(newest)) => {
+                    format!("no version of {module} meets \"{constraints}\"; the newest is {newest}")
+                }
+            };
+            let error = Diagnostic::error(Code::NoMatchingVersion, message);
+            error
+                .help("a prerelease is selected only where the whole constraint names it, as in \"1.2.0-beta1\"")
+                .into()
+        })
+    }
+
+    fn list(&self, module: &RegistryModule) -> Result<Vec<Version>> {
+        let what = format!("the versions of {module}");
+        let url = self.endpoint(module, "versions")?;
+        let answer = self.client.get_json::<VersionsResponse>(
+            &url,
+            Some(&module.host),
+            MAXIMUM_VERSIONS_BYTES,
+            Purpose::Metadata,
+        );
+        let (_, response) = answer.map_err(|error| error.into_diagnostic(&what))?;
+        let Some(entry) = response.modules.into_iter().next() else {
+            let message = format!("cannot get {what}: {} names no module", SafeUrl::from(&url));
+            return Err(Diagnostic::error(Code::RequestFailed, message).into());
+        };
+        // As the programs do, versions that cannot be read are passed over.
+        Ok(entry.versions.iter().filter_map(|entry| version(&entry.version)).collect())
+    }
+
+    /// Where the package of a version is.
+    pub(crate) fn location(&self, module: &RegistryModule, version: &Version) -> Result<Location> {
+        let key = (module.clone(), version.clone());
+        self.locations.get_or_compute(key, || self.ask_location(module, version))
+    }
+
+    fn ask_location(&self, module: &RegistryModule, version: &Version) -> Result<Location> {
+        let what = format!("{module} {version}");
+        let url = self.endpoint(module, &format!("{version}/download"))?;
+        let answer = self.client.get(&url, Some(&module.host), MAXIMUM_LOCATION_BYTES, Purpose::Metadata);
+        let document = answer.map_err(|error| error.into_diagnostic(&what))?;
+        let invalid = |why: &str| {
+            let message = format!("cannot get {what}: {} {why}", SafeUrl::from(&url));
+            Diagnostic::error(Code::RequestFailed, message)
+        };
+        let Some((location, credentials)) = self.read_location(&document) else {
+            return Err(invalid("does not say where the package is").into());
+        };
+        if let Some(with_credentials) = credentials {
+            let url = url.join(&location).map_err(|_| invalid("names a package at what is not a URL"))?;
+            return self.archive(module, url, with_credentials);
+        }
+        let is_relative = ["/", "./", "../"].iter().any(|prefix| location.starts_with(prefix));
+        let absolute = if is_relative {
+            url.join(&location).map_err(|_| invalid("names a package at what is not a URL"))?.to_string()
+        } else {
+            location
+        };
+        let source = RemoteSource::detect(&absolute, "");
+        let source = source.map_err(|error| invalid(&format!("names a package where none can be: {error}")))?;
+        if source.is_on_this_machine() {
+            return Err(invalid("names a package on this machine").into());
+        }
+        Ok(Location::Source(source))
+    }
+
+    /// The location in an answer, and what `use_registry_credentials` says. Terraform looks at the header only.
+    fn read_location(&self, document: &Document) -> Option<(String, Option<bool>)> {
+        let header = document.headers.get(LOCATION).and_then(|value| value.to_str().ok());
+        let header = || header.filter(|text| !text.is_empty()).map(|text| (text.to_owned(), None));
+        if self.dialect == Dialect::Terraform {
+            return header();
+        }
+        let response = serde_json::from_slice::<LocationResponse>(&document.bytes).ok();
+        let named = response.and_then(|response| {
+            let location = response.location.filter(|text| !text.is_empty())?;
+            Some((location, response.use_registry_credentials))
+        });
+        named.or_else(header)
+    }
+
+    /// An archive that the registry wants to be fetched as it is. A registry's token goes to hosts of the registry only.
+    fn archive(&self, module: &RegistryModule, url: Url, with_credentials: bool) -> Result<Location> {
+        let host = &module.host;
+        if !with_credentials {
+            return Ok(Location::Archive { url, credentials_of: None });
+        }
+        let service = self.discovery.service(host, Service::Modules)?;
+        let own = Url::parse(&format!("https://{}/", host.as_ascii()));
+        let is_own = own.is_ok_and(|own| own.origin() == url.origin()) || service.origin() == url.origin();
+        if !is_own {
+            let shown = SafeUrl::from(&url);
+            let message =
+                format!("{host} wants its token to be sent to another host, for the package of {module} at {shown}");
+            return Err(Diagnostic::error(Code::RequestFailed, message).into());
+        }
+        Ok(Location::Archive { url, credentials_of: Some(host.clone()) })
+    }
+
+    /// The URL of one of a module's endpoints.
+    fn endpoint(&self, module: &RegistryModule, path: &str) -> Result<Url> {
+        let mut service = self.discovery.service(&module.host, Service::Modules)?;
+        if !service.path().ends_with('/') {
+            service.set_path(&format!("{}/", service.path()));
+        }
+        let RegistryModule { namespace, name, system, .. } = module;
+        service.join(&format!("{namespace}/{name}/{system}/{path}")).map_err(|error| {
+            let message = format!("the registry of modules at {} has no usable URL: {error}", module.host);
+            Diagnostic::error(Code::RequestFailed, message).into()
+        })
+    }
+}
+
+/// The newest version that meets the constraints. A prerelease does so only where the only term names exactly it.
+pub(crate) fn newest<'a>(
+    versions: impl Iterator<Item = &'a Version>,
+    constraints: &ConstraintList,
+) -> Option<&'a Version> {
+    versions.filter(|version| allows(constraints, version)).max()
+}
+
+/// Whether a version of a module meets constraints (OpenTofu's `internal/initwd/module_install.go`).
+pub(crate) fn allows(constraints: &ConstraintList, version: &Version) -> bool {
+    let is_named = || matches!(constraints.terms(), [term] if term.operator == Operator::Exact);
+    constraints.allows(version) && (!version.is_prerelease() || is_named())
+}
+
+/// The only version that meets the constraints, if they name one.
+pub(crate) fn pinned(constraints: &ConstraintList) -> Option<&Version> {
+    match constraints.terms() {
+        [term] if term.operator == Operator::Exact => Some(&term.boundary),
+        _ => None,
+    }
+}
+
+/// A version as registries list it: with or without a `v`, and of one to three numbers.
+fn version(text: &str) -> Option<Version> {
+    let numbers = text.strip_prefix('v').unwrap_or(text);
+    Version::parse_partial(numbers).ok().map(|(version, _)| version)
+}

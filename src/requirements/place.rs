@@ -1,0 +1,41 @@
+//! Where a module's files are.
+
+use std::path::PathBuf;
+
+use crate::modules::fetched::FetchedModule;
+use crate::modules::local;
+
+/// Where a module's files are.
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    /// A directory, as the user knows it.
+    Directory(PathBuf),
+    /// A directory in a package that was fetched.
+    Package(FetchedModule),
+}
+
+impl Place {
+    /// Where the files are.
+    pub(super) fn path(&self) -> PathBuf {
+        match self {
+            Self::Directory(path) => path.clone(),
+            Self::Package(module) => module.path(),
+        }
+    }
+
+    /// What the user knows the directory as.
+    pub(super) fn shown(&self) -> PathBuf {
+        match self {
+            Self::Directory(path) => path.clone(),
+            Self::Package(module) => module.shown(),
+        }
+    }
+
+    /// The place that a local source leads to; none if that is out of the package.
+    pub(super) fn local(&self, source: &str) -> Option<Self> {
+        match self {
+            Self::Directory(path) => Some(Self::Directory(local::directory(path, source))),
+            Self::Package(module) => module.local(source).map(Self::Package),
+        }
+    }
+}
