@@ -74,13 +74,11 @@ impl Module {
         let names: Vec<_> = root.files.keys().cloned().collect();
         let read = |name: &str| Ok(Arc::clone(&root.files[name]));
         let mut module = Self::merge(root.module(), &names, MergedFiles::default(), dialect, read);
-        for found in &mut module.found {
-            // What is generated cannot be rewritten where it stands.
-            found.version.take_if(|version| root.origin(version).is_some());
-        }
         let labels = module.diagnostics.iter_mut().flat_map(|diagnostic| &mut diagnostic.labels);
         let places = labels.map(|label| &mut label.location);
-        let places = places.chain(module.found.iter_mut().map(|found| &mut found.location));
+        let found =
+            module.found.iter_mut().flat_map(|found| [&mut found.location].into_iter().chain(&mut found.version));
+        let places = places.chain(found);
         for place in places.chain(module.calls.iter_mut().map(|call| &mut call.location)) {
             if let Some(origin) = root.origin(place) {
                 place.clone_from(origin);

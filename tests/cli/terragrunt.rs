@@ -371,6 +371,36 @@ help: terragrunt init -lockfile=readonly checks the whole
 }
 
 #[test]
+fn a_generated_constraint_is_shown_and_not_rewritten() {
+    let providers = Providers::publish();
+    providers.registry.publish("hashicorp/random", "4.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&providers.registry);
+    environment.write("terragrunt.hcl", generate("versions", &requires("hashicorp/random", "~> 3.0")));
+    environment.write_lock_file(Providers::lock_file(&[(&providers.random, "~> 3.0")]));
+    let before = environment.snapshot();
+    environment.provlock(["upgrade", "--dry-run"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider           locked   allowed   newest   held back by
+hashicorp/random   3.7.2              4.0.0    terragrunt.hcl:1  ~> 3.0
+----- stderr -----
+0 providers can move within their constraints; 1 held back
+"#]]);
+    environment.provlock(["upgrade", "--constraints", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[version-outside-constraints]: the constraint ~> 3.0 cannot be made to allow 4.0.0: it is not a plain string
+ --> terragrunt.hcl:1:1
+  |
+1 | generate "versions" {
+  | ^^^^^^^^
+Up to date: 1 provider for linux_amd64
+1 provider held back from the newest version; see: provlock upgrade --dry-run
+"#]]);
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
 fn a_cache_that_hides_the_new_lock_file_is_named() {
     let providers = Providers::publish();
     let environment = TestEnvironment::with_registry(&providers.registry);

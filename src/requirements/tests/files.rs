@@ -57,7 +57,7 @@ fn places_in_a_generated_file_are_those_of_what_generates_it() {
     let main = root(directory.path(), &[("generated.tf", &required("null", "~> 3.0"))]);
     let requirements = read_root(&main).unwrap();
     let [declaration] = &requirements.providers.values().next().unwrap().declarations[..] else { panic!() };
-    assert_eq!((&declaration.location, &declaration.version), (&origin(), &None));
+    assert_eq!((&declaration.location, &declaration.version), (&origin(), &Some(origin())));
     let broken = root(directory.path(), &[("generated.tf", "module \"a\" {}\n")]);
     assert_eq!(texts(&read_root(&broken).unwrap_err()), ["module \"a\" has no source [unit.hcl:1:1: ]"]);
 }
