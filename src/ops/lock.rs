@@ -187,7 +187,7 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
     let address = candidate.address;
     let available = candidate.available(source)?;
     let Selected { version, skipped } = candidate.select(&available, source)?;
-    let listed = available.versions.get(&version).map(|offer| &offer.platforms).filter(|listed| !listed.is_empty());
+    let listed = available.versions.get(&version).map(|release| &release.platforms).filter(|listed| !listed.is_empty());
     let platforms = match request.platforms {
         PlatformSelection::These(platforms) => {
             let mut kept = covered(&candidate, &version, request);
@@ -204,7 +204,7 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
     };
     if platforms.is_empty() {
         // Without packages there would be no hashes, and any package would be accepted.
-        let message = format!("there is not a platform to lock {address} {version} for");
+        let message = format!("there is no platform to lock {address} {version} for");
         let error = candidate.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
         return Err(error.help("name the platforms, for example: --platform linux_amd64").into());
     }

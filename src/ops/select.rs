@@ -83,7 +83,7 @@ impl Candidate<'_> {
     /// Fails for a version whose plugin protocols are not supported.
     pub(crate) fn supported(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
         match available.versions.get(version) {
-            Some(offer) if !offer.is_supported() => Err(self.unsupported(version, offer, available)),
+            Some(release) if !release.is_supported() => Err(self.unsupported(version, release, available)),
             _ => Ok(()),
         }
     }
@@ -193,13 +193,13 @@ impl Candidate<'_> {
         })
     }
 
-    fn unsupported(&self, version: &Version, offer: &AvailableVersion, available: &AvailableVersions) -> Diagnostics {
+    fn unsupported(&self, version: &Version, release: &AvailableVersion, available: &AvailableVersions) -> Diagnostics {
         let error = SourceError::UnsupportedProtocol {
             address: self.address.clone(),
             version: version.clone(),
-            protocols: offer.protocols.clone(),
+            protocols: release.protocols.clone(),
         };
-        let supported = |(_, offer): &(&Version, &AvailableVersion)| offer.is_supported();
+        let supported = |(_, release): &(&Version, &AvailableVersion)| release.is_supported();
         let older = available.versions.range(..version.clone()).rev().find(supported);
         let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));
         let help = match nearest {

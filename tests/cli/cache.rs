@@ -149,7 +149,7 @@ fn a_package_arrives_while_its_signature_is_checked_and_is_dropped_if_that_is_wr
     environment.provlock(LOCK).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[signature-invalid]: cannot authenticate registry.opentofu.org/hashicorp/null 3.2.4: the signature does not fit SHA256SUMS, signing key 558D46FBE8647CB4
+error[signature-invalid]: cannot authenticate registry.opentofu.org/hashicorp/null 3.2.4: the signature does not match SHA256SUMS, signing key 558D46FBE8647CB4
  |
  = checksums: https://registry.opentofu.org/files/registry.opentofu.org/hashicorp/null/3.2.4/terraform-provider-null_3.2.4_SHA256SUMS
  = signature: https://registry.opentofu.org/files/registry.opentofu.org/hashicorp/null/3.2.4/terraform-provider-null_3.2.4_SHA256SUMS.sig

@@ -126,7 +126,7 @@ fn a_version_that_is_taken_over_is_not_chosen_anew() {
     environment.provlock(LOCK).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null                         3.0.0   signed, key ID 558D46FBE8647CB4   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
+  + hashicorp/null                         3.0.0   signed, key ID 558D46FBE8647CB4   version carried over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
   = registry.terraform.io/hashicorp/null   3.0.0                                     not required by the configuration; --prune removes it
 Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
 "#]]);

@@ -199,7 +199,7 @@ fn all_platforms_of_a_version_that_has_none_are_an_error() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[platform-not-available]: there is not a platform to lock registry.opentofu.org/hashicorp/null 3.2.4 for
+error[platform-not-available]: there is no platform to lock registry.opentofu.org/hashicorp/null 3.2.4 for
  --> main.tf:4:16
   |
 4 |       source = "hashicorp/null"

@@ -169,7 +169,7 @@ warning[constraints-differ]: the recorded constraints of hashicorp/random are "~
 15 |   constraints = "~> 2.0"
    |                 ^^^^^^^^
    |
-   = the locked version 3.7.2 meets the configuration's all the same
+   = the locked version 3.7.2 meets those of the configuration anyway
 help: provlock -C live/prod/app lock
 
 warning[provider-not-required]: hashicorp/tls is locked, but the configuration does not require it

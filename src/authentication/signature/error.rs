@@ -55,7 +55,7 @@ pub enum SignatureError {
     #[error("the signature file cannot be read: {0}")]
     MalformedSignature(&'static str),
     /// The signature is not over these bytes.
-    #[error("the signature does not fit SHA256SUMS, signing key {key_id}")]
+    #[error("the signature does not match SHA256SUMS, signing key {key_id}")]
     BadSignature {
         /// The primary key's ID.
         key_id: String,

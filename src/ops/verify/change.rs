@@ -52,7 +52,7 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
     {
         let message = format!("{previous} has become {}", change.address);
         let warning = finding(Severity::Warning, Code::HostChanged, message, &entry.block, "");
-        findings.push(warning.help("make sure that the new host is meant; its packages are others"));
+        findings.push(warning.help("make sure that the new host is intended; its packages are different ones"));
     }
     findings
 }

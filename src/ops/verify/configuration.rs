@@ -57,7 +57,7 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
     let message = format!("the recorded constraints of {name} are {recorded}, those of the configuration {required}");
     let location = entry.constraints.as_ref().unwrap_or(&entry.block);
     let warning = finding(Severity::Warning, Code::ConstraintsDiffer, message, location, "");
-    let warning = warning.note(format!("the locked version {version} meets the configuration's all the same"));
+    let warning = warning.note(format!("the locked version {version} meets those of the configuration anyway"));
     Some(warning.help(subject.request.command(["lock"])))
 }
 

@@ -38,7 +38,7 @@ pub(super) fn hashes(subject: &Subject<'_>) -> Vec<Diagnostic> {
     for entry in subject.entries() {
         for (hash, location) in &entry.hashes {
             if !hash.is_known() {
-                let message = format!("nothing is known of the scheme of the hash {hash}");
+                let message = format!("this program does not know the scheme of the hash {hash}");
                 let warning = finding(Severity::Warning, Code::UnknownHashScheme, message, location, "");
                 findings.push(warning.help("remove the hash unless a newer program has recorded it"));
             } else if !hash.is_well_formed() {
@@ -72,9 +72,9 @@ fn order(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
             None
         };
         if let Some(label) = label {
-            let message = format!("the hashes of {} are not sorted, each once", subject.name(&entry.address));
+            let message = format!("the hashes of {} are not sorted, or not unique", subject.name(&entry.address));
             let warning = finding(Severity::Warning, Code::UnsortedHashes, message, location, label);
-            return Some(warning.help("sort the lines of the list, and remove those that are there twice"));
+            return Some(warning.help("sort the lines of the list, and remove duplicates"));
         }
         greatest = Some(hash);
     }

@@ -36,7 +36,7 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     let online = subject.request.command(["verify", "--online", "-p", &wanted]);
     let unknown = |platforms: &str, wanted: &str| {
         let message =
-            format!("no way to tell offline whether {release} is covered for {platforms}: {hashes}, {wanted} wanted");
+            format!("cannot tell offline whether {release} is covered for {platforms}: {hashes}, {wanted} required");
         finding(Severity::Warning, Code::PlatformNotKnown, message, &entry.block, "").help(online.clone())
     };
     if subject.request.platforms == Some(&PlatformSelection::All) {

@@ -166,7 +166,7 @@ impl OciLogins {
         let failed = |program: &str, why: &str, server: &str| {
             let message =
                 format!("cannot get the credentials for {registry}: the Docker credential helper {program} {why}");
-            let help = format!("see what it does by itself: echo {server} | {program} get");
+            let help = format!("run it by hand: echo {server} | {program} get");
             Diagnostic::error(Code::CredentialsHelper, message).note(format!("named in {origin}")).help(help)
         };
         let servers = server_names(registry);

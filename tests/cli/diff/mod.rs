@@ -245,7 +245,7 @@ exit code: 0
 ----- stderr -----
 warning[lock-file-missing]: there is no lock file missing.hcl
  |
- = it counts as an empty one
+ = it is treated as an empty one
 "#]]);
 }
 
@@ -280,7 +280,7 @@ new.hcl
 ----- stderr -----
 warning[lock-file-missing]: there is no lock file missing.hcl
  |
- = it counts as an empty one
+ = it is treated as an empty one
 "#]]);
     environment.provlock(["diff", "missing.hcl", "missing-too.hcl"]).assert_code(2);
 }

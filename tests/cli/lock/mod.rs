@@ -380,7 +380,7 @@ fn an_entry_of_terraforms_registry_gives_its_version_to_that_of_tofu() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null                         3.1.0   signed, key ID 558D46FBE8647CB4   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
+  + hashicorp/null                         3.1.0   signed, key ID 558D46FBE8647CB4   version carried over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
   = registry.terraform.io/hashicorp/null   3.1.0                                     not required by the configuration; --prune removes it
 Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
 "#]]);

@@ -110,13 +110,13 @@ error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the c
   |
 help: provlock upgrade hashicorp/null
 
-warning[unsorted-hashes]: the hashes of hashicorp/null are not sorted, each once
+warning[unsorted-hashes]: the hashes of hashicorp/null are not sorted, or not unique
  --> .terraform.lock.hcl:9:5
   |
 9 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ belongs further up
   |
-help: sort the lines of the list, and remove those that are there twice
+help: sort the lines of the list, and remove duplicates
 
 warning[provider-not-required]: example.com/a/b is locked, but the configuration does not require it
   --> .terraform.lock.hcl:13:10

@@ -33,8 +33,8 @@ fn nothing_is_said_about_platforms_that_nobody_asks_for() {
 fn platform_not_known() {
     let environment = good();
     assert_eq!(found(&environment, &["-p", "linux_amd64,darwin_arm64"]), ["warning platform-not-known"]);
-    let expected = "no way to tell offline whether hashicorp/null 3.2.4 is covered for darwin_arm64, linux_amd64: \
-                    1 h1 is recorded, 2 platforms are wanted\n";
+    let expected = "cannot tell offline whether hashicorp/null 3.2.4 is covered for darwin_arm64, linux_amd64: \
+                    1 h1 is recorded, 2 platforms are required\n";
     assert_eq!(messages(&environment, &["-p", "linux_amd64,darwin_arm64"]), expected);
     assert_eq!(found(&environment, &["-p", "all"]), ["warning platform-not-known"]);
 }
@@ -46,7 +46,7 @@ fn help_can_be_run_as_it_is_printed() {
     environment.provlock(platforms).matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[platform-not-known]: no way to tell offline whether hashicorp/null 3.2.4 is covered for darwin_arm64, linux_amd64: 1 h1 is recorded, 2 platforms are wanted
+warning[platform-not-known]: cannot tell offline whether hashicorp/null 3.2.4 is covered for darwin_arm64, linux_amd64: 1 h1 is recorded, 2 platforms are required
  --> .terraform.lock.hcl:4:10
   |
 4 | provider "registry.opentofu.org/hashicorp/null" {

@@ -112,7 +112,7 @@ fn on_demand_each_root_tells_what_was_checked() {
     output.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[platform-not-known]: no way to tell offline whether hashicorp/null 3.2.4 is covered for darwin_arm64, linux_amd64: 1 h1 is recorded, 2 platforms are wanted
+warning[platform-not-known]: cannot tell offline whether hashicorp/null 3.2.4 is covered for darwin_arm64, linux_amd64: 1 h1 is recorded, 2 platforms are required
  --> live/a/.terraform.lock.hcl:4:10
   |
 4 | provider "registry.opentofu.org/hashicorp/null" {
