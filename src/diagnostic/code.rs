@@ -86,6 +86,8 @@ codes! {
     UnsignedProvider = "unsigned-provider",
     /// A directory of plugins is committed beside the configuration.
     BundledPlugins = "bundled-plugins",
+    /// Git tracks files of `.terraform`.
+    TrackedDataDirectory = "tracked-data-directory",
     /// An address looks like that of a well-known provider.
     Lookalike = "look-alike",
     /// Hashes were replaced while the version stayed.
@@ -94,6 +96,12 @@ codes! {
     Downgrade = "downgrade",
     /// A provider moved to another host.
     HostChanged = "host-changed",
+    /// A change adds hashes that nothing known on this machine confirms.
+    HashNotChecked = "hash-not-checked",
+    /// A change edits, adds or removes a settings file.
+    PolicyChanged = "policy-changed",
+    /// A change removes the lock file of a root module.
+    RootRemoved = "root-removed",
     /// A version is younger than the policy allows.
     TooYoung = "too-young",
     /// A flag, argument or setting cannot be understood.

@@ -135,10 +135,23 @@ impl ProviderDiff {
     /// A release has one list of `zh:` hashes, so that none of them may make room for another. An `h1:` may: each platform has
     /// its own, and whoever locks again on another one gets another.
     pub fn zh_replaced(&self) -> Option<usize> {
-        let same_version = self.old.as_ref()?.version == self.new.as_ref()?.version;
+        let [removed, added] = self.zh_moved()?;
+        (removed > 0 && added > 0).then_some(removed)
+    }
+
+    /// How many `zh:` hashes came to those that were there, all of which are still there, while the version stayed; none if
+    /// that did not happen.
+    pub fn zh_added(&self) -> Option<usize> {
+        let [removed, added] = self.zh_moved()?;
+        let had_some = self.old.as_ref()?.hashes.iter().any(Hash::is_of_archive);
+        (had_some && removed == 0 && added > 0).then_some(added)
+    }
+
+    /// How many `zh:` hashes went and came while the version stayed.
+    fn zh_moved(&self) -> Option<[usize; 2]> {
         let count = |hashes: BTreeSet<&Hash>| hashes.iter().filter(|hash| hash.is_of_archive()).count();
-        let removed = count(self.hashes_removed());
-        (same_version && removed > 0 && count(self.hashes_added()) > 0).then_some(removed)
+        let same_version = self.old.as_ref()?.version == self.new.as_ref()?.version;
+        same_version.then(|| [count(self.hashes_removed()), count(self.hashes_added())])
     }
 }
 

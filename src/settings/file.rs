@@ -1,7 +1,6 @@
 //! The notation of `provlock.toml`.
 
 use std::collections::BTreeMap;
-use std::io::{Error, ErrorKind};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,15 +10,11 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use toml::Spanned;
 
-use super::{FILE_NAME, PlatformSelection, Policy, RootFilter, Settings, TrustRule, parse_duration, parse_glob};
+use super::{PlatformSelection, Policy, RootFilter, Rules, Settings, TrustRule, parse_duration, parse_glob};
 use crate::address::{AddressError, Hostname};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile};
-use crate::files;
 use crate::provider_pattern::PatternError;
 use crate::provider_spec::{ProviderPatternSpec, ProviderSpec};
-
-/// The largest settings file that is read, in bytes; nobody writes a larger one.
-const SIZE_LIMIT: u64 = 1 << 20;
 
 const PLATFORMS: &str = "\"all\" or a list of platforms, for example [\"linux_amd64\", \"darwin_arm64\"]";
 
@@ -64,28 +59,6 @@ struct PolicyTable {
 }
 
 impl Settings {
-    /// Finds and reads the settings of a root module: the nearest `provlock.toml`, from `root` upwards to the directory
-    /// that holds `.git`, or to the file system's root.
-    ///
-    /// `root` must be absolute; `shown` turns a path into the one that diagnostics show.
-    pub fn find(root: &Path, shown: impl Fn(&Path) -> PathBuf) -> Result<Self> {
-        for directory in root.ancestors() {
-            let path = directory.join(FILE_NAME);
-            let text = files::read(&path, SIZE_LIMIT).and_then(|bytes| {
-                String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text"))
-            });
-            match text {
-                Ok(text) => return Self::parse(&SourceFile::new(shown(&path), text), path),
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                Err(error) => return Err(Diagnostic::io("read", &shown(&path), &error).into()),
-            }
-            if directory.join(".git").exists() {
-                break;
-            }
-        }
-        Ok(Self::default())
-    }
-
     /// Reads the text of a settings file. Unknown keys and values of the wrong kind are errors at their position.
     pub fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Self> {
         parse(source, path)
@@ -101,19 +74,22 @@ fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Settings> {
     let settings = Settings {
         dialect: dialect.and_then(|text| reader.one(&text, str::parse)),
         platforms: platforms.and_then(|platforms| reader.platforms(&platforms)),
-        roots: RootFilter {
+        roots: vec![RootFilter {
+            base: path.parent().map(Path::to_owned).unwrap_or_default(),
             include: reader.all(&roots.include, parse_glob),
             exclude: reader.all(&roots.exclude, parse_glob),
-        },
+        }],
         policy: Policy {
-            allowed_hosts: policy.allowed_hosts.map(|hosts| reader.all(&hosts, Hostname::parse)),
-            allowed_namespaces: policy.allowed_namespaces.map(|list| reader.all(&list, namespace)),
-            require_signed: policy.require_signed,
-            min_age: policy.min_age.and_then(|text| reader.one(&text, parse_duration)),
-            min_age_exempt: reader.all(&policy.min_age_exempt, exempt),
-            trust: trust.iter().filter_map(|(providers, keys)| reader.trust_rule(providers, keys)).collect(),
+            rules: vec![Rules {
+                allowed_hosts: policy.allowed_hosts.map(|hosts| reader.all(&hosts, Hostname::parse)),
+                allowed_namespaces: policy.allowed_namespaces.map(|list| reader.all(&list, namespace)),
+                require_signed: policy.require_signed,
+                min_age: policy.min_age.and_then(|text| reader.one(&text, parse_duration)),
+                min_age_exempt: reader.all(&policy.min_age_exempt, exempt),
+                trust: trust.iter().filter_map(|(providers, keys)| reader.trust_rule(providers, keys)).collect(),
+            }],
         },
-        path: Some(path),
+        paths: vec![path],
     };
     reader.errors.into_result(settings)
 }

@@ -2,6 +2,7 @@
 
 mod file;
 mod policy;
+mod search;
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -12,22 +13,24 @@ use globset::{Glob, GlobBuilder};
 use crate::dialect::Dialect;
 use crate::platform::{Platform, PlatformError};
 
-pub use policy::{Policy, TrustRule};
+pub use policy::{Policy, Rules, TrustRule};
+pub use search::SettingsFiles;
+pub(crate) use search::on_disk;
 
 /// Name of the settings file.
-pub(crate) const FILE_NAME: &str = "provlock.toml";
+pub const FILE_NAME: &str = "provlock.toml";
 
-/// What a project's settings file says; everything is optional.
+/// What a project's settings files say; everything is optional.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// The file that was read; `None` when there is none.
-    pub path: Option<PathBuf>,
+    /// The files that were read, the nearest first.
+    pub paths: Vec<PathBuf>,
     /// Whose rules apply.
     pub dialect: Option<Dialect>,
     /// The platforms to lock.
     pub platforms: Option<PlatformSelection>,
-    /// Which of the root modules that there are `--recursive` takes.
-    pub roots: RootFilter,
+    /// Which of the root modules that there are `--recursive` takes: those that each of these takes.
+    pub roots: Vec<RootFilter>,
     /// What the project allows.
     pub policy: Policy,
 }
@@ -41,9 +44,11 @@ pub enum PlatformSelection {
     These(Vec<Platform>),
 }
 
-/// Globs over directories, relative to the settings file.
+/// Globs over directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RootFilter {
+    /// The directory that the globs are relative to: that of the settings file, absolute.
+    pub base: PathBuf,
     /// Only directories that one of these matches; empty means all.
     pub include: Vec<Glob>,
     /// Not the directories that one of these matches.

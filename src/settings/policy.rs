@@ -8,9 +8,17 @@ use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::dialect::Dialect;
 use crate::provider_spec::{ProviderPatternSpec, ProviderSpec};
 
-/// What a project allows; the default allows everything.
+/// What a project allows: what each of its settings files allows, so that one more file can only forbid. The default allows
+/// everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
+    /// What the files say, the nearest first.
+    pub rules: Vec<Rules>,
+}
+
+/// What one settings file allows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rules {
     /// Hosts that providers may come from.
     pub allowed_hosts: Option<Vec<Hostname>>,
     /// Namespaces, with their host, that providers may come from.
@@ -37,19 +45,57 @@ pub struct TrustRule {
 }
 
 impl Policy {
-    /// Whether a provider's versions may be younger than `min_age`.
+    /// How old a version must be to be chosen.
+    pub fn min_age(&self) -> Option<Duration> {
+        self.rules.iter().filter_map(|rules| rules.min_age).max()
+    }
+
+    /// Whether a provider's versions may be younger than the minimum age: a file says so, and each that sets an age does.
     pub(crate) fn is_exempt_from_min_age(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
-        self.min_age_exempt.iter().any(|provider| provider.resolve(dialect) == *address)
+        let exempts = |rules: &Rules| rules.min_age_exempt.iter().any(|provider| provider.resolve(dialect) == *address);
+        self.rules.iter().any(exempts) && self.rules.iter().all(|rules| rules.min_age.is_none() || exempts(rules))
     }
 
     /// Whether the policy names a provider's namespace, so that it is meant as it is written.
     pub(crate) fn names(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
-        let is_it = |namespace: &ProviderPatternSpec| namespace.resolve(dialect).matches(address);
-        self.allowed_namespaces.as_ref().is_some_and(|namespaces| namespaces.iter().any(is_it))
+        self.rules.iter().any(|rules| rules.names(address, dialect))
     }
 
     /// Why the policy does not allow a provider, whatever its version.
     pub(crate) fn against_address(&self, address: &ProviderAddress, dialect: Dialect) -> Vec<Diagnostic> {
+        self.each(|rules| rules.against_address(address, dialect))
+    }
+
+    /// Why the policy does not allow a release that was authenticated as `found` says. `release` is its name and version.
+    pub(crate) fn against_signature(
+        &self,
+        address: &ProviderAddress,
+        dialect: Dialect,
+        release: &str,
+        found: &Authentication,
+    ) -> Vec<Diagnostic> {
+        self.each(|rules| rules.against_signature(address, dialect, release, found))
+    }
+
+    /// What the files say, each thing once.
+    fn each(&self, errors: impl Fn(&Rules) -> Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let mut all = Vec::new();
+        for error in self.rules.iter().flat_map(errors) {
+            if !all.contains(&error) {
+                all.push(error);
+            }
+        }
+        all
+    }
+}
+
+impl Rules {
+    fn names(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
+        let is_it = |namespace: &ProviderPatternSpec| namespace.resolve(dialect).matches(address);
+        self.allowed_namespaces.as_ref().is_some_and(|namespaces| namespaces.iter().any(is_it))
+    }
+
+    fn against_address(&self, address: &ProviderAddress, dialect: Dialect) -> Vec<Diagnostic> {
         let name = address.short(dialect);
         let mut errors = Vec::new();
         if self.allowed_hosts.as_ref().is_some_and(|hosts| !hosts.contains(&address.hostname)) {
@@ -67,8 +113,7 @@ impl Policy {
         errors
     }
 
-    /// Why the policy does not allow a release that was authenticated as `found` says. `release` is its name and version.
-    pub(crate) fn against_signature(
+    fn against_signature(
         &self,
         address: &ProviderAddress,
         dialect: Dialect,

@@ -1,6 +1,7 @@
 use std::path::Path;
 
 use super::*;
+use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Result, SourceFile};
 
 fn parse(text: &str) -> Result<Settings> {
@@ -33,14 +34,15 @@ min-age-exempt = ["hashicorp/aws"]
     )
     .unwrap();
     assert_eq!(settings.dialect, Some(Dialect::Terraform));
+    let [rules] = &settings.policy.rules[..] else { panic!("{settings:?}") };
     let platforms = PlatformSelection::These(["darwin_arm64", "linux_amd64"].map(|text| text.parse().unwrap()).into());
     assert_eq!(settings.platforms, Some(platforms));
-    assert_eq!(settings.roots.include, [parse_glob("infra/**").unwrap()]);
-    assert_eq!(settings.policy.allowed_hosts.unwrap()[0].as_ascii(), "registry.opentofu.org");
-    assert_eq!(settings.policy.min_age_exempt, ["hashicorp/aws".parse().unwrap()]);
-    assert_eq!(settings.policy.min_age, Some(Duration::from_secs(7 * 86_400)));
-    assert!(settings.policy.require_signed);
-    let trust = &settings.policy.trust[0];
+    assert_eq!(settings.roots[0].include, [parse_glob("infra/**").unwrap()]);
+    assert_eq!(rules.allowed_hosts.as_ref().unwrap()[0].as_ascii(), "registry.opentofu.org");
+    assert_eq!(rules.min_age_exempt, ["hashicorp/aws".parse().unwrap()]);
+    assert_eq!(rules.min_age, Some(Duration::from_secs(7 * 86_400)));
+    assert!(rules.require_signed);
+    let trust = &rules.trust[0];
     assert_eq!(
         (&trust.providers, trust.location.line_column()),
         (&"registry.example.com/acme/*".parse().unwrap(), (14, 1))
@@ -86,16 +88,57 @@ fn a_wrong_value_is_an_error_at_its_position() {
 }
 
 #[test]
-fn the_nearest_file_up_to_the_repository_is_found() {
+fn the_files_up_to_the_repository_add_up() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("repository/infra/live");
-    std::fs::create_dir_all(root.join("../../.git")).unwrap();
+    std::fs::create_dir_all(&root).unwrap();
+    std::fs::create_dir_all(directory.path().join("repository/.git")).unwrap();
     std::fs::write(directory.path().join(FILE_NAME), "dialect = \"terraform\"").unwrap();
-    let find = || Settings::find(&root, Path::to_path_buf).unwrap();
-    assert_eq!(find().path, None, "a file above the repository does not count");
-    let path = directory.path().join("repository").join(FILE_NAME);
-    std::fs::write(&path, "dialect = \"tofu\"").unwrap();
-    assert_eq!((find().path, find().dialect), (Some(path), Some(Dialect::Tofu)));
+    let find = || Settings::find(&root, SettingsFiles::OnDisk, Path::to_path_buf).unwrap();
+    assert_eq!(find(), Settings::default(), "a file above the repository does not count");
+    let above = directory.path().join("repository").join(FILE_NAME);
+    std::fs::write(&above, "dialect = \"tofu\"\nplatforms = \"all\"\n[policy]\nmin-age = \"7d\"").unwrap();
+    assert_eq!((&find().paths[..], find().dialect), (&[above.clone()][..], Some(Dialect::Tofu)));
+    std::fs::write(root.join(FILE_NAME), "dialect = \"terraform\"\n[policy]\nmin-age = \"1d\"").unwrap();
+    let both = find();
+    assert_eq!((both.dialect, both.platforms), (Some(Dialect::Terraform), Some(PlatformSelection::All)));
+    assert_eq!(both.policy.min_age(), parse_duration("7d").ok());
+    let bases: Vec<_> = both.roots.iter().map(|filter| filter.base.as_path()).collect();
+    assert_eq!(bases, [&root, above.parent().unwrap()]);
+    assert_eq!(both.paths, [root.join(FILE_NAME), above]);
+}
+
+#[test]
+fn a_nearer_file_only_tightens_the_policy() {
+    let rules = |text: &str| parse(text).unwrap().policy.rules.remove(0);
+    let above = rules(
+        r#"
+[policy]
+allowed-hosts = ["a.test"]
+allowed-namespaces = ["a.test/x"]
+min-age = "7d"
+min-age-exempt = ["a.test/x/free"]
+"#,
+    );
+    let nearer = rules(
+        r#"
+[policy]
+allowed-hosts = ["a.test", "b.test"]
+allowed-namespaces = ["a.test/x", "a.test/y", "b.test/x"]
+min-age-exempt = ["a.test/x/p"]
+"#,
+    );
+    let policy = Policy { rules: vec![nearer, above] };
+    let judged = |address: &str| {
+        let address = ProviderAddress::parse(address, Dialect::Tofu).unwrap();
+        let errors = policy.against_address(&address, Dialect::Tofu);
+        let codes: Vec<_> = errors.iter().map(|error| error.code).collect();
+        (codes, policy.is_exempt_from_min_age(&address, Dialect::Tofu))
+    };
+    assert_eq!(judged("a.test/x/p"), (vec![], false));
+    assert_eq!(judged("a.test/x/free"), (vec![], true));
+    assert_eq!(judged("a.test/y/p").0, [Code::NamespaceNotAllowed]);
+    assert_eq!(judged("b.test/x/p").0, [Code::HostNotAllowed, Code::NamespaceNotAllowed]);
 }
 
 #[test]
@@ -103,7 +146,7 @@ fn what_cannot_be_a_settings_file_is_not_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(FILE_NAME);
     let complaint = || {
-        let error = Settings::find(directory.path(), Path::to_owned).unwrap_err();
+        let error = Settings::find(directory.path(), SettingsFiles::OnDisk, Path::to_owned).unwrap_err();
         assert_eq!(error[0].code, Code::Io);
         error[0].message.split_once("provlock.toml: ").unwrap().1.to_owned()
     };

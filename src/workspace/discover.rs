@@ -26,9 +26,7 @@ pub(super) struct RootSearch<'a> {
     /// The directory to start from, as the user knows it.
     pub(super) start: &'a Path,
     /// Which directories count.
-    pub(super) filter: &'a RootFilter,
-    /// The directory that the filter's globs are relative to: that of the settings file. Absolute, without symlinks.
-    pub(super) base: &'a Path,
+    pub(super) filter: &'a Filter,
     /// Whose files are read; detected from each directory's lock file when not given.
     pub(super) dialect: Option<Dialect>,
     /// The surroundings.
@@ -55,7 +53,6 @@ pub(super) struct RootSearch<'a> {
 pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Result<Vec<PathBuf>> {
     let start = search.start;
     let canonical = start.canonicalize().map_err(|error| Diagnostic::io("open", start, &error))?;
-    let filter = Filter::new(search.filter)?;
     let directories = module_directories(start, &canonical)?;
     let read = |(directory, shown): (PathBuf, PathBuf)| {
         let (module, has_lock_file) = read_module(&directory, &shown, search.dialect, modules);
@@ -78,7 +75,7 @@ pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Resu
             Some(Sign::UnlessCalled) => !run.contains(directory) && !called.contains(directory),
             None => false,
         };
-        is_root && filter.takes(directory.strip_prefix(search.base).unwrap_or(directory))
+        is_root && search.filter.takes(directory)
     });
     let mut roots: Vec<_> = roots.map(|candidate| candidate.shown).collect();
     roots.sort();
@@ -201,7 +198,7 @@ fn is_module_file(entry: &DirEntry) -> bool {
 }
 
 /// `start/below`, without a needless `.`.
-fn joined(start: &Path, below: &Path) -> PathBuf {
+pub(super) fn joined(start: &Path, below: &Path) -> PathBuf {
     match (start == Path::new("."), below.as_os_str().is_empty()) {
         (_, true) => start.to_owned(),
         (true, false) => below.to_owned(),
@@ -209,20 +206,35 @@ fn joined(start: &Path, below: &Path) -> PathBuf {
     }
 }
 
-/// The compiled globs of `[roots]`.
-struct Filter {
+/// The compiled globs of `[roots]` in all settings files.
+pub(super) struct Filter(Vec<FileFilter>);
+
+/// The globs of one settings file.
+struct FileFilter {
+    base: PathBuf,
     include: Option<GlobSet>,
     exclude: GlobSet,
 }
 
 impl Filter {
-    fn new(filter: &RootFilter) -> Result<Self> {
-        let include = (!filter.include.is_empty()).then(|| globs(&filter.include)).transpose()?;
-        Ok(Self { include, exclude: globs(&filter.exclude)? })
+    pub(super) fn new(filters: &[RootFilter]) -> Result<Self> {
+        let compile = |filter: &RootFilter| {
+            let include = (!filter.include.is_empty()).then(|| globs(&filter.include)).transpose()?;
+            Ok(FileFilter { base: filter.base.clone(), include, exclude: globs(&filter.exclude)? })
+        };
+        filters.iter().map(compile).collect::<Result<_>>().map(Self)
     }
 
-    /// Whether a directory counts. `infra/**` means `infra` itself, too, and the directory of the settings file is `.`.
-    fn takes(&self, path: &Path) -> bool {
+    /// Whether a directory counts; its path is absolute and without symlinks.
+    pub(super) fn takes(&self, directory: &Path) -> bool {
+        self.0.iter().all(|filter| filter.takes(directory))
+    }
+}
+
+impl FileFilter {
+    /// `infra/**` means `infra` itself, too, and the directory of the settings file is `.`.
+    fn takes(&self, directory: &Path) -> bool {
+        let path = directory.strip_prefix(&self.base).unwrap_or(directory);
         let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
         let matched = |globs: &GlobSet| globs.is_match(path) || globs.is_match(path.join(""));
         self.include.as_ref().is_none_or(matched) && !matched(&self.exclude)
@@ -261,8 +273,9 @@ mod tests {
 
     fn found(directory: &Path, filter: &RootFilter) -> Vec<String> {
         let base = directory.canonicalize().unwrap();
+        let filter = Filter::new(&[RootFilter { base, ..filter.clone() }]).unwrap();
         let search =
-            RootSearch { start: directory, filter, base: &base, dialect: None, environment: &Environment::default() };
+            RootSearch { start: directory, filter: &filter, dialect: None, environment: &Environment::default() };
         let roots = find_roots(&search, &ModuleCache::default()).unwrap();
         let below = |root: &PathBuf| root.strip_prefix(directory).unwrap().to_str().unwrap().replace('\\', "/");
         roots.iter().map(below).collect()
@@ -377,22 +390,19 @@ mod tests {
             ("other/main.tf", ROOT),
         ]);
         let globs = |list: &[&str]| list.iter().map(|text| parse_glob(text).unwrap()).collect();
-        let filter = RootFilter { include: globs(&["infra/**"]), exclude: globs(&["**/examples/**"]) };
+        let filter =
+            RootFilter { include: globs(&["infra/**"]), exclude: globs(&["**/examples/**"]), ..RootFilter::default() };
         assert_eq!(found(directory.path(), &filter), ["infra", "infra/a"]);
-        let filter = RootFilter { include: globs(&["*"]), exclude: Vec::new() };
+        let filter = RootFilter { include: globs(&["*"]), ..RootFilter::default() };
         assert_eq!(found(directory.path(), &filter), ["infra", "other"]);
     }
 
     #[test]
     fn a_start_that_does_not_exist_is_an_error() {
         let missing = tempfile::tempdir().unwrap().path().join("missing");
-        let search = RootSearch {
-            start: &missing,
-            filter: &RootFilter::default(),
-            base: &missing,
-            dialect: None,
-            environment: &Environment::default(),
-        };
+        let filter = Filter::new(&[]).unwrap();
+        let search =
+            RootSearch { start: &missing, filter: &filter, dialect: None, environment: &Environment::default() };
         assert!(find_roots(&search, &ModuleCache::default()).is_err());
     }
 

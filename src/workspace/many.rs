@@ -245,7 +245,7 @@ impl Member {
 
     /// The age that the options demand, else the settings; none when none is demanded.
     fn minimum_age(&self, options: &LockOptions) -> Option<std::time::Duration> {
-        options.min_age.or(self.workspace.settings.policy.min_age).filter(|age| !age.is_zero())
+        options.min_age.or(self.workspace.settings.policy.min_age()).filter(|age| !age.is_zero())
     }
 }
 

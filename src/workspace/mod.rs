@@ -3,6 +3,7 @@
 //! A [`Workspace`] is one root module as it is on disk. [`Workspaces`] are many of them, which are locked and upgraded together,
 //! and [`verify_all`] verifies many: what several of them need is asked for once, and one that fails does not stop the others.
 
+mod change;
 mod dialect;
 mod discover;
 mod lock;
@@ -24,8 +25,9 @@ use crate::diagnostic::{Diagnostic, Result, Severity};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LockFile};
 use crate::requirements::{self, InputVariables, ModuleCache, Requirements, RootModule};
-use crate::settings::Settings;
+use crate::settings::{Settings, SettingsFiles};
 
+pub use change::Change;
 pub use dialect::DialectReason;
 pub use lock::Locked;
 pub use many::{Member, Supply, Workspaces};
@@ -34,7 +36,7 @@ pub use repository::Repositories;
 pub use selection::RootSelection;
 use unit::Unit;
 pub use upgrade::UpgradeOptions;
-pub use verify::{History, OnlineOptions, VerifiedRoot, VerifyOptions, verify_all};
+pub use verify::{OnlineOptions, Tracked, VerifiedRoot, VerifyOptions, verify_all};
 
 /// A root module as it is on disk.
 pub struct Workspace {
@@ -107,7 +109,7 @@ impl Workspace {
 }
 
 /// The absolute path of a directory, and the settings that hold there.
-fn settings(root: &Path, environment: &Environment) -> Result<(PathBuf, Settings)> {
+fn settings(root: &Path, files: SettingsFiles<'_>, environment: &Environment) -> Result<(PathBuf, Settings)> {
     let absolute = environment.current_directory.join(root);
     let absolute = absolute.canonicalize().map_err(|error| Diagnostic::io("open", root, &error))?;
     let current = environment.current_directory.canonicalize().ok();
@@ -116,7 +118,7 @@ fn settings(root: &Path, environment: &Environment) -> Result<(PathBuf, Settings
         (Err(_), Some(current)) => path.strip_prefix(current).unwrap_or(path).to_owned(),
         (Err(_), None) => path.to_owned(),
     };
-    let settings = Settings::find(&absolute, shown)?;
+    let settings = Settings::find(&absolute, files, shown)?;
     Ok((absolute, settings))
 }
 

@@ -1,5 +1,6 @@
 //! From paths to root modules.
 
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
@@ -8,10 +9,12 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::requirements::ModuleCache;
+use crate::settings::{Settings, SettingsFiles};
 
 use super::Workspace;
+use super::change::Change;
 use super::dialect::{DialectReason, Surroundings};
-use super::discover::{RootSearch, find_roots, is_root};
+use super::discover::{Filter, RootSearch, find_roots, is_root, joined};
 use super::repository::Repositories;
 use super::unit::Unit;
 
@@ -30,6 +33,8 @@ pub struct RootSelection<'a> {
     pub modules: &'a ModuleCache,
     /// What is known of the repositories that they are in.
     pub repositories: &'a Repositories,
+    /// The change that is judged, if one is.
+    pub change: Option<&'a Change>,
 }
 
 impl Workspace {
@@ -41,7 +46,8 @@ impl Workspace {
     /// [`Workspace::open`], where the caller may name the dialect.
     pub fn open_as(root: &Path, dialect: Option<Dialect>, environment: &Environment) -> Result<Self> {
         let (modules, repositories) = (&ModuleCache::default(), &Repositories::default());
-        let selection = RootSelection { paths: &[], recursive: false, dialect, environment, modules, repositories };
+        let selection =
+            RootSelection { paths: &[], recursive: false, dialect, environment, modules, repositories, change: None };
         selection.open(root)
     }
 }
@@ -49,7 +55,7 @@ impl Workspace {
 impl RootSelection<'_> {
     /// Reads the settings and the lock file of a root module, and detects its dialect.
     pub fn open(&self, root: &Path) -> Result<Workspace> {
-        let (canonical, settings) = super::settings(root, self.environment)?;
+        let (canonical, settings) = self.settings(root)?;
         let lock_path = super::join(root, Path::new(LOCK_FILE_NAME));
         let lock_bytes = lockfile::read(&lock_path)?;
         let (dialect, dialect_reason) = if let Some(dialect) = self.dialect {
@@ -71,11 +77,9 @@ impl RootSelection<'_> {
     /// The root modules that the paths mean, sorted, each once. A directory is a root module; a file stands for the root
     /// module that it is in, or for those that call the module it is in. Without paths it is the current directory.
     pub fn roots(&self) -> Result<Vec<PathBuf>> {
-        let current = [PathBuf::from(".")];
-        let paths = if self.paths.is_empty() { &current } else { self.paths };
         let mut roots = Vec::new();
         let mut modules = Vec::new();
-        for path in paths {
+        for path in self.paths().iter() {
             if path.is_dir() {
                 let directory = normal(path);
                 if self.recursive {
@@ -102,6 +106,11 @@ impl RootSelection<'_> {
         Ok(roots)
     }
 
+    /// The paths; without any the current directory is meant.
+    fn paths(&self) -> Cow<'_, [PathBuf]> {
+        if self.paths.is_empty() { Cow::Owned(vec![PathBuf::from(".")]) } else { Cow::Borrowed(self.paths) }
+    }
+
     fn below(&self, directory: &Path) -> Result<Vec<PathBuf>> {
         let roots = self.search(directory)?;
         if roots.is_empty() {
@@ -115,13 +124,32 @@ impl RootSelection<'_> {
     }
 
     fn search(&self, start: &Path) -> Result<Vec<PathBuf>> {
-        let (canonical, settings) = super::settings(start, self.environment)?;
-        let base = settings.path.as_deref().and_then(Path::parent).unwrap_or(&canonical);
+        let (canonical, settings) = self.settings(start)?;
         let dialect = self.dialect.or(settings.dialect);
-        find_roots(
-            &RootSearch { start, filter: &settings.roots, base, dialect, environment: self.environment },
-            self.modules,
-        )
+        let filter = Filter::new(&settings.roots)?;
+        let search = RootSearch { start, filter: &filter, dialect, environment: self.environment };
+        let mut roots = find_roots(&search, self.modules)?;
+        if let Some(change) = self.change {
+            let below = |directory: &Path| joined(start, directory.strip_prefix(&canonical).unwrap_or(directory));
+            roots.extend(change.locked_directories(&canonical, &filter).map(below));
+        }
+        Ok(roots)
+    }
+
+    /// What the change removes from below the directories that stand for all root modules in them.
+    pub(super) fn removed(&self, change: &Change) -> Result<Vec<Diagnostic>> {
+        let mut removed = Vec::new();
+        for start in self.paths().iter().filter(|path| self.recursive && path.is_dir()) {
+            let (canonical, settings) = self.settings(start)?;
+            removed.extend(change.removed(&canonical, &Filter::new(&settings.roots)?, self.environment));
+        }
+        Ok(removed)
+    }
+
+    /// The absolute path of a directory, and the settings that hold there.
+    fn settings(&self, directory: &Path) -> Result<(PathBuf, Settings)> {
+        let files = self.change.map_or(SettingsFiles::OnDisk, Change::settings_files);
+        super::settings(directory, files, self.environment)
     }
 
     fn is_root(&self, directory: &Path) -> bool {

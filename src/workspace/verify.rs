@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{DialectReason, RootSelection, Workspace};
+use super::{Change, DialectReason, RootSelection, Workspace};
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::dialect::Dialect;
 use crate::once_map::OnceMap;
@@ -28,18 +28,18 @@ pub struct VerifyOptions<'a> {
     pub check_installed: bool,
     /// Hashes of packages that are known already.
     pub cache: Option<HashCache>,
-    /// Asks version control about the lock file of a root module.
-    pub history: &'a (dyn Fn(&Path) -> Result<History> + Sync),
+    /// Asks version control about a root module.
+    pub tracked: &'a (dyn Fn(&Path) -> Tracked + Sync),
     /// How to ask what is published, if that is to be asked.
     pub online: Option<OnlineOptions<'a>>,
 }
 
-/// What version control knows of a lock file.
-pub struct History {
-    /// Whether it is tracked.
-    pub tracking: Tracking,
-    /// What it was, if the change since then is to be judged.
-    pub base: Option<Vec<u8>>,
+/// What version control knows of the files of a root module.
+pub struct Tracked {
+    /// Whether the lock file is tracked.
+    pub lock_file: Tracking,
+    /// The files below `.terraform` that are tracked, as the user knows them.
+    pub data_files: Vec<PathBuf>,
 }
 
 /// How to ask what is published.
@@ -79,38 +79,64 @@ pub fn verify_all(selection: &RootSelection<'_>, options: &VerifyOptions<'_>) ->
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if options.online.is_some() { ROOTS_ONLINE } else { cores };
     let sources = OnceMap::default();
-    Ok(parallel::map(selection.roots()?, threads, |root| {
+    let mut roots = parallel::map(selection.roots()?, threads, |root| {
         let workspace = selection.open(&root)?;
-        workspace.verify(options, selection.modules, &sources)
-    }))
+        workspace.verify(options, selection, &sources)
+    });
+    if let Some(change) = selection.change {
+        judge(change, selection, &mut roots)?;
+    }
+    Ok(roots)
+}
+
+/// Adds what there is to say of a change as a whole to the findings in the first root module that it concerns.
+fn judge(change: &Change, selection: &RootSelection<'_>, roots: &mut [Result<VerifiedRoot>]) -> Result<()> {
+    let mut roots: Vec<_> = roots.iter_mut().filter_map(|root| root.as_mut().ok()).collect();
+    for (directory, finding) in change.changed_settings(selection.environment) {
+        let is_below = |root: &VerifiedRoot| root.path.canonicalize().is_ok_and(|root| root.starts_with(directory));
+        if let Some(root) = roots.iter_mut().find(|root| is_below(root)) {
+            root.findings.push(finding);
+        }
+    }
+    let removed = selection.removed(change)?;
+    if let Some(root) = roots.first_mut() {
+        root.findings.splice(0..0, removed);
+    }
+    Ok(())
 }
 
 /// One source for each dialect, made when a root module needs it.
 type Sources = OnceMap<Dialect, Result<Arc<Source>>>;
 
 impl Workspace {
-    /// Verifies the lock file. `modules` keeps the modules that are read, since several root modules may share them.
-    fn verify(self, options: &VerifyOptions<'_>, modules: &ModuleCache, sources: &Sources) -> Result<VerifiedRoot> {
+    /// Verifies the lock file.
+    fn verify(
+        self,
+        options: &VerifyOptions<'_>,
+        selection: &RootSelection<'_>,
+        sources: &Sources,
+    ) -> Result<VerifiedRoot> {
         let source = |OnlineOptions { connections, .. }: OnlineOptions<'_>| {
             sources.get_or_compute(self.dialect, || connections.source(self.dialect).map(Arc::new))
         };
         let source = options.online.map(source).transpose()?;
         let online = source.as_deref().zip(options.online);
         let platforms = options.platforms.clone().or_else(|| self.settings.platforms.clone());
-        let history = (options.history)(&self.root)?;
+        let tracked = (options.tracked)(&self.root);
         let Verified { findings, errors, entries } = verify::verify(&VerifyRequest {
             root: &self.root,
             dialect: self.dialect,
             lock_path: &self.lock_path,
             lock_bytes: self.lock_bytes.as_deref(),
-            requirements: &self.known_requirements(options.ignore_tests, modules)?,
+            requirements: &self.known_requirements(options.ignore_tests, selection.modules)?,
             platforms: platforms.as_ref(),
             policy: &self.settings.policy,
             cache: options.cache.as_ref(),
             installed: &self.root.join(&self.data_directory).join("providers"),
             check_installed: options.check_installed,
-            tracking: history.tracking,
-            base: history.base.as_deref(),
+            tracking: tracked.lock_file,
+            tracked_data: &tracked.data_files,
+            base: selection.change.map(|change| change.lock_file_before(&self.root)),
             online: online.map(|(source, OnlineOptions { progress, .. })| Online { source, progress }),
         });
         let Self { root: path, lock_path, dialect, dialect_reason, .. } = self;

@@ -73,8 +73,15 @@ impl SelectionArgs {
             return Workspaces::one(Workspace::open_as(Path::new("."), global.dialect, environment)?, options);
         };
         let (modules, repositories) = (&ModuleCache::default(), &Repositories::default());
-        let selection =
-            RootSelection { paths, recursive: true, dialect: global.dialect, environment, modules, repositories };
+        let selection = RootSelection {
+            paths,
+            recursive: true,
+            dialect: global.dialect,
+            environment,
+            modules,
+            repositories,
+            change: None,
+        };
         let directory = options.providers.iter().map(ToString::to_string).find(|name| Path::new(name).is_dir());
         let help = match directory {
             _ if paths.iter().any(|path| !path.exists()) => {

@@ -8,11 +8,11 @@ use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
 use provlock::ops::verify::{CODES, Tracking};
 use provlock::requirements::ModuleCache;
 use provlock::workspace::{
-    History, OnlineOptions, Repositories, RootSelection, VerifiedRoot, VerifyOptions, verify_all,
+    Change, OnlineOptions, Repositories, RootSelection, Tracked, VerifiedRoot, VerifyOptions, verify_all,
 };
 
 use super::messages::{show_configurations, without_repetition};
-use super::outcome::{Outcome, diagnostics};
+use super::outcome::Outcome;
 use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, OutputFormat, PlatformArgs};
 use crate::cli::environment::environment;
 use crate::cli::git::Repository;
@@ -83,7 +83,7 @@ fn code(text: &str) -> std::result::Result<Code, String> {
 pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let environment = environment();
     let repository = Repository::around(&environment.current_directory);
-    let base = base(arguments.what.base.as_deref(), repository.as_ref())?;
+    let change = change(arguments.what.base.as_deref(), repository.as_ref())?;
     let connections = arguments.source.connections(&environment, None);
     let downloads = ui.progress(None);
     let progress = |package: &_, progress| downloads.note(package, progress);
@@ -94,6 +94,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
         environment: &environment,
         modules: &ModuleCache::default(),
         repositories: &Repositories::default(),
+        change: change.as_ref(),
     };
     let results = verify_all(
         &selection,
@@ -102,7 +103,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
             ignore_tests: arguments.what.no_tests,
             check_installed: arguments.what.installed,
             cache: arguments.source.cache(&environment),
-            history: &|root| history(root, base.as_deref(), repository.as_ref()),
+            tracked: &|root| tracked(root, repository.as_ref()),
             online: arguments.what.online.then_some(OnlineOptions { connections: &connections, progress: &progress }),
         },
     )?;
@@ -117,21 +118,21 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     })
 }
 
-/// The commit that `--base` names.
-fn base(revision: Option<&str>, repository: Option<&Repository>) -> Result<Option<String>> {
+/// The change since the commit that `--base` names.
+fn change(revision: Option<&str>, repository: Option<&Repository>) -> anyhow::Result<Option<Change>> {
     let Some(revision) = revision else { return Ok(None) };
-    let commit = repository.and_then(|repository| repository.commit(revision));
+    let commit = repository.and_then(|repository| Some((repository, repository.commit(revision)?)));
     let unknown =
         || Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: git knows no such commit here"));
     let help = "fetch it first; a shallow clone has only the last commit";
-    commit.map(Some).ok_or_else(|| unknown().help(help).into())
+    let (repository, commit) = commit.ok_or_else(|| unknown().help(help))?;
+    repository.change_since(&commit).map(Some)
 }
 
-/// What git knows of the lock file of a root module.
-fn history(root: &Path, base: Option<&str>, repository: Option<&Repository>) -> Result<History> {
-    let Some(repository) = repository else { return Ok(History { tracking: Tracking::Unknown, base: None }) };
-    let base = base.map(|commit| repository.lock_file_in(commit, root)).transpose().map_err(diagnostics)?.flatten();
-    Ok(History { tracking: repository.tracking(root), base })
+/// What git knows of the files of a root module.
+fn tracked(root: &Path, repository: Option<&Repository>) -> Tracked {
+    let Some(repository) = repository else { return Tracked { lock_file: Tracking::Unknown, data_files: Vec::new() } };
+    Tracked { lock_file: repository.tracking(root), data_files: repository.data_files(root) }
 }
 
 fn repository_paths<'a>(environment: &'a Environment, repository: Option<&'a Repository>) -> RepositoryPaths<'a> {

@@ -60,11 +60,11 @@ pub(crate) fn files_in(directory: &Path, object: &str, path: Option<&Path>, name
     Ok(listed.split(|byte| *byte == 0).filter_map(blob).collect())
 }
 
-/// The files called `name` in the current directory and below, tracked or new, but not ignored.
-pub(crate) fn files_in_working_tree(name: &str) -> Result<BTreeSet<PathBuf>> {
+/// The files called `name` in a directory and below, tracked or new, but not ignored.
+pub(crate) fn files_in_working_tree(directory: &Path, name: &str) -> Result<BTreeSet<PathBuf>> {
     let pattern = format!(":(glob)**/{name}");
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", &pattern];
-    let listed = successful("ls-files", arguments)?;
+    let listed = successful_in(directory, "ls-files", arguments)?;
     Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(native_path).collect())
 }
 

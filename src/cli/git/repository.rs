@@ -1,6 +1,6 @@
 //! What git knows of lock files. Without git or a repository nothing is known, which is an error only for `--base`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -8,18 +8,23 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use anyhow::Result;
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::ops::verify::Tracking;
+use provlock::settings;
+use provlock::workspace::Change;
 
-use super::command::{Running, contents, files_in, native_path, top};
+use super::command::{Running, contents, files_in, files_in_working_tree, native_path, top};
+
+/// The directory in which the programs keep modules and packages.
+const DATA_DIRECTORY: &str = ".terraform";
 
 /// A repository, with its lock files as soon as git has listed them.
 pub(crate) struct Repository {
     /// The top of the work tree, without symlinks.
     top: PathBuf,
-    /// The process that lists the tracked lock files while other work is done.
+    /// The process that lists the tracked lock files, and files below `.terraform`, while other work is done.
     listing: Mutex<Option<Running>>,
-    tracked: OnceLock<Option<HashSet<PathBuf>>>,
+    tracked: OnceLock<Option<BTreeSet<PathBuf>>>,
     /// Lock files that are neither tracked nor ignored.
-    others: OnceLock<Option<HashSet<PathBuf>>>,
+    others: OnceLock<Option<BTreeSet<PathBuf>>>,
 }
 
 impl Repository {
@@ -27,7 +32,7 @@ impl Repository {
     pub(crate) fn around(directory: &Path) -> Option<Self> {
         let directory = directory.canonicalize().ok()?;
         let top = top(&directory)?.to_owned();
-        let listing = list(&top, &["--cached"]).ok()?;
+        let listing = list(&top, &["--cached"], &[LOCK_FILE_NAME, ".terraform/**"]).ok()?;
         let listing = Mutex::new(Some(listing));
         Some(Self { top, listing, tracked: OnceLock::new(), others: OnceLock::new() })
     }
@@ -40,16 +45,13 @@ impl Repository {
     /// What git knows of the lock file of a root module.
     pub(crate) fn tracking(&self, root: &Path) -> Tracking {
         let Some(path) = self.path_of(root) else { return Tracking::Unknown };
-        let tracked = self.tracked.get_or_init(|| {
-            let listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner).take();
-            paths(listing?)
-        });
-        match tracked {
+        match self.tracked() {
             None => Tracking::Unknown,
             Some(tracked) if tracked.contains(&path) => Tracking::Tracked,
             Some(_) if !self.holds(root) => Tracking::Unknown,
             Some(_) => {
-                let list_others = || paths(list(&self.top, &["--others", "--exclude-standard"]).ok()?);
+                let list_others =
+                    || paths(list(&self.top, &["--others", "--exclude-standard"], &[LOCK_FILE_NAME]).ok()?);
                 match self.others.get_or_init(list_others) {
                     None => Tracking::Unknown,
                     Some(others) if others.contains(&path) => Tracking::Untracked,
@@ -66,12 +68,46 @@ impl Repository {
         Some(String::from_utf8(name).ok()?.trim().to_owned())
     }
 
-    /// The lock file of a root module as it was in a commit; none if it was not there.
-    pub(crate) fn lock_file_in(&self, commit: &str, root: &Path) -> Result<Option<Vec<u8>>> {
-        let Some(path) = self.path_of(root) else { return Ok(None) };
-        let blobs = files_in(&self.top, commit, Some(&path), OsStr::new(LOCK_FILE_NAME))?;
+    /// The files below `.terraform` of a root module that git tracks, as the user knows them.
+    pub(crate) fn data_files(&self, root: &Path) -> Vec<PathBuf> {
+        let directory = self.path_of(root).map(|path| path.with_file_name(DATA_DIRECTORY));
+        let Some((directory, tracked)) = directory.zip(self.tracked()) else { return Vec::new() };
+        let below = tracked.range(directory.clone()..).map_while(|path| path.strip_prefix(&directory).ok());
+        let root = root.strip_prefix(".").unwrap_or(root);
+        below.map(|path| root.join(DATA_DIRECTORY).join(path)).collect()
+    }
+
+    /// What has changed since a commit, as far as a change may be judged by it.
+    pub(crate) fn change_since(&self, commit: &str) -> Result<Change> {
+        let now = |name| {
+            let paths = files_in_working_tree(&self.top, name)?;
+            Ok::<_, anyhow::Error>(paths.into_iter().map(|path| self.top.join(path)).collect())
+        };
+        Ok(Change {
+            top: self.top.clone(),
+            settings: self.committed(commit, settings::FILE_NAME)?,
+            lock_files: self.committed(commit, LOCK_FILE_NAME)?,
+            settings_now: now(settings::FILE_NAME)?,
+            lock_files_now: now(LOCK_FILE_NAME)?,
+        })
+    }
+
+    /// The files with this name in a commit, by their path on disk.
+    fn committed(&self, commit: &str, name: &str) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
+        let blobs = files_in(&self.top, commit, None, OsStr::new(name))?;
         let objects = blobs.iter().map(|(path, object)| (object.as_str(), path.as_path())).collect();
-        Ok(contents(&self.top, &objects)?.into_values().next())
+        let contents = contents(&self.top, &objects)?;
+        let with_content = |(path, object)| Some((self.top.join(path), contents.get(&object)?.clone()));
+        Ok(blobs.into_iter().filter_map(with_content).collect())
+    }
+
+    /// The tracked files, of those that were listed.
+    fn tracked(&self) -> Option<&BTreeSet<PathBuf>> {
+        let tracked = self.tracked.get_or_init(|| {
+            let listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner).take();
+            paths(listing?)
+        });
+        tracked.as_ref()
     }
 
     /// The path of a root module's lock file in the repository.
@@ -91,13 +127,13 @@ impl Repository {
     }
 }
 
-/// Makes git list lock files, each ended by a NUL.
-fn list(top: &Path, which: &[&str]) -> std::io::Result<Running> {
-    let pattern = format!(":(top,glob)**/{LOCK_FILE_NAME}");
-    Running::start(top, ["ls-files", "-z", "--full-name"].iter().chain(which).chain(&["--", &pattern]))
+/// Makes git list files that fit one of the patterns in any directory, each ended by a NUL.
+fn list(top: &Path, which: &[&str], patterns: &[&str]) -> std::io::Result<Running> {
+    let arguments = ["ls-files", "-z", "--full-name"].iter().chain(which).chain(&["--"]).map(ToString::to_string);
+    Running::start(top, arguments.chain(patterns.iter().map(|pattern| format!(":(top,glob)**/{pattern}"))))
 }
 
-fn paths(listing: Running) -> Option<HashSet<PathBuf>> {
+fn paths(listing: Running) -> Option<BTreeSet<PathBuf>> {
     let listed = listing.finish(b"").ok()?.success()?;
     Some(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(native_path).collect())
 }

@@ -2,9 +2,9 @@
 
 use super::subject::{Subject, finding};
 use crate::address::ProviderAddress;
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Location, Severity};
 use crate::hash::Hash;
-use crate::lockfile::{self, Change, Direction, Locks, ProviderDiff};
+use crate::lockfile::{self, Change, Direction, Entry, Locks, ProviderDiff};
 
 /// Compares the lock file with what it was before. If that cannot be read, nothing can be said of the change, which is said.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
@@ -37,9 +37,20 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
         let message = format!("{which} of {name} {} {verb} replaced, and its version stayed", entry.provider.version);
         let new = change.hashes_added();
         let is_it = |hash: &Hash| new.contains(hash) && (change.hashes_replaced() || hash.is_of_archive());
-        let location = entry.hashes.iter().find(|(hash, _)| is_it(hash)).map_or(&entry.block, |(_, place)| place);
+        let location = first_of(entry, is_it);
         let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
         findings.push(error.help(subject.request.command(["verify", "--online"])));
+    }
+    if let Some(number) = change.zh_added() {
+        let (hashes, verb) = if number == 1 { ("hash", "was") } else { ("hashes", "were") };
+        let version = &entry.provider.version;
+        let message = format!("{number} zh {hashes} {verb} added to those of {name} {version}, and its version stayed");
+        let location = first_of(entry, |hash| hash.is_of_archive() && change.hashes_added().contains(hash));
+        let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
+        findings.push(error.help(subject.request.command(["verify", "--online"])));
+    }
+    if findings.is_empty() {
+        findings.extend(not_checked(subject, entry, change));
     }
     let downgrade = change.version_move().is_some_and(|step| step.direction == Direction::Downgrade);
     if let Some(old) = change.old.as_ref().filter(|_| downgrade) {
@@ -55,6 +66,31 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
         findings.push(warning.help("make sure that the new host is intended; its packages are different ones"));
     }
     findings
+}
+
+/// Added hashes that no package whose hashes are known confirms, unless all are to be compared with what is published.
+fn not_checked(subject: &Subject<'_>, entry: &Entry, change: &ProviderDiff) -> Option<Diagnostic> {
+    let (address, version) = (&entry.address, &entry.provider.version);
+    let cached = subject.request.cache.map(|cache| cache.packages_of(address, version)).unwrap_or_default();
+    let is_confirmed = |hash: &Hash| cached.iter().any(|(_, digest)| digest.hashes().contains(&hash));
+    let mut added = change.hashes_added();
+    added.retain(|hash| hash.is_known() && !is_confirmed(hash));
+    if added.is_empty() || subject.request.online.is_some() {
+        return None;
+    }
+    let release = subject.release(entry);
+    let message = match added.len() {
+        1 => format!("a hash of {release} was added, and nothing known on this machine confirms it"),
+        count => format!("{count} hashes of {release} were added, and nothing known on this machine confirms them"),
+    };
+    let location = first_of(entry, |hash| added.contains(hash));
+    let warning = finding(Severity::Warning, Code::HashNotChecked, message, location, "");
+    Some(warning.help(subject.request.command(["verify", "--online"])))
+}
+
+/// Where the first such hash of an entry is.
+fn first_of(entry: &Entry, is_it: impl Fn(&Hash) -> bool) -> &Location {
+    entry.hashes.iter().find(|(hash, _)| is_it(hash)).map_or(&entry.block, |(_, place)| place)
 }
 
 /// Whether a provider that is no longer locked has the same name on another host.

@@ -55,10 +55,14 @@ pub const CODES: &[Code] = &[
     Code::NamespaceNotAllowed,
     Code::UnsignedProvider,
     Code::BundledPlugins,
+    Code::TrackedDataDirectory,
     Code::Lookalike,
     Code::HashesReplaced,
     Code::Downgrade,
     Code::HostChanged,
+    Code::HashNotChecked,
+    Code::PolicyChanged,
+    Code::RootRemoved,
 ];
 
 /// Verifies the lock file of one root module. Nothing is written, and nothing is asked but `request.online`.
@@ -66,6 +70,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     let mut verified = Verified::default();
     let findings = &mut verified.findings;
     findings.extend(policy::bundled_plugins(request));
+    findings.extend(policy::tracked_data(request));
     let lock_file = match request.lock_bytes {
         None => {
             findings.extend(file::missing(request));

@@ -9,6 +9,8 @@ use crate::source::FilesystemMirror;
 
 /// A directory beside the configuration that the programs take for a mirror.
 const BUNDLED: &str = "terraform.d/plugins";
+/// The directory of installed modules and packages, which does not belong into a repository.
+const DATA_DIRECTORY: &str = ".terraform";
 
 /// Packages beside the configuration, which the programs install instead of the registry's. Only what they find counts: since
 /// Terraform 0.13 they read no flat directory of programs.
@@ -24,6 +26,19 @@ pub(super) fn bundled_plugins(request: &VerifyRequest<'_>) -> Option<Diagnostic>
     let message = format!("{directory} holds packages of {first}{more}, which are installed instead of the registry's");
     let help = format!("remove {directory}, or name a mirror in the CLI configuration");
     Some(Diagnostic::error(Code::BundledPlugins, message).help(help))
+}
+
+/// Files in git below the data directory, which the programs take for what they have installed themselves.
+pub(super) fn tracked_data(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
+    let first = request.tracked_data.first()?.display();
+    let directory = request.root.join(DATA_DIRECTORY);
+    let directory = directory.strip_prefix(".").unwrap_or(&directory).display();
+    let count = match request.tracked_data.len() {
+        1 => format!("git tracks {first}, a file that init takes for one that it has installed"),
+        count => format!("git tracks {count} files such as {first}, which init takes for those that it has installed"),
+    };
+    let help = format!("git rm -r --cached {directory}, and add .terraform/ to .gitignore");
+    Some(Diagnostic::error(Code::TrackedDataDirectory, count).help(help))
 }
 
 /// What the policy and common sense say about the addresses in the lock file.

@@ -1,6 +1,6 @@
 //! What is verified, and what comes of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, CommandLine, Diagnostic, Location, Severity};
@@ -36,7 +36,9 @@ pub(crate) struct VerifyRequest<'a> {
     pub check_installed: bool,
     /// What git knows of the lock file.
     pub tracking: Tracking,
-    /// The lock file as it was, if the change is to be judged.
+    /// Files below `.terraform` that git tracks.
+    pub tracked_data: &'a [PathBuf],
+    /// The lock file as it was, empty if there was none; none if no change is judged.
     pub base: Option<&'a [u8]>,
     /// Where to ask what is published, if that is to be asked.
     pub online: Option<Online<'a>>,

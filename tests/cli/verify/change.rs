@@ -32,9 +32,9 @@ fn hashes_replaced() {
     assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"]);
     assert_eq!(found(&environment, &[]), NOTHING, "not asked for");
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, OTHER_H1, ZH])]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "a hash was added");
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning hash-not-checked"], "a hash was added");
     lock(&environment, &[entry(NULL, "3.2.5", "~> 3.0", &[OTHER_H1])]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "the version is another");
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning hash-not-checked"], "the version is another");
 }
 
 #[test]
@@ -67,7 +67,7 @@ exit code: 0
   ! hashicorp/null   3.2.4   1 zh replaced under the same version; zh 1 added, 1 removed
 "#]]);
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[OTHER_H1, ZH, one])]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "an h1 is of one platform");
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning hash-not-checked"], "an h1 is of one platform");
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH])]);
     assert_eq!(found(&environment, &["--base", "HEAD"]), NOTHING, "a zh is gone");
 }
@@ -76,7 +76,7 @@ exit code: 0
 fn downgrade() {
     let environment = committed();
     lock(&environment, &[entry(NULL, "3.2.3", "~> 3.0", &[OTHER_H1])]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning downgrade"]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning downgrade", "warning hash-not-checked"]);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn host_changed() {
     let environment = committed();
     environment.write("main.tf", requires("registry.example.com/hashicorp/null", "~> 3.0"));
     lock(&environment, &[entry("registry.example.com/hashicorp/null", "3.2.4", "~> 3.0", &[OTHER_H1])]);
-    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning host-changed"]);
+    assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning host-changed", "warning hash-not-checked"]);
 }
 
 #[test]
@@ -92,7 +92,10 @@ fn a_root_that_is_new_has_no_change_to_judge() {
     let environment = committed();
     environment.write("new/main.tf", requires("hashicorp/null", "~> 3.0"));
     environment.write("new/.terraform.lock.hcl", environment.lock_file());
-    assert_eq!(found(&environment, &["--base", "HEAD", "new"]), ["warning untracked-lock-file"]);
+    assert_eq!(
+        found(&environment, &["--base", "HEAD", "new"]),
+        ["warning untracked-lock-file", "warning hash-not-checked"]
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod change;
 mod configuration;
 mod file;
 mod formats;
+mod gate;
 mod guide;
 mod online;
 mod platforms;
@@ -156,7 +157,7 @@ help: provlock lock -p all
 #[test]
 fn what_could_not_be_checked_is_set_apart() {
     let environment = good();
-    environment.write("a/main.tf", "terraform {\n");
+    environment.write("a/main.tf", "provider \"null\" {\n");
     environment.write("b/main.tf", "module \"m\" {\n  source = \"./none\"\n}\nprovider \"null\" {}\n");
     environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
     environment.provlock(["verify", "-r"]).matches(str![[r#"
@@ -177,10 +178,10 @@ help: provlock upgrade hashicorp/null
 
 ----- stderr -----
 error[invalid-configuration]: this bracket is never closed
- --> a/main.tf:1:11
+ --> a/main.tf:1:17
   |
-1 | terraform {
-  |           ^
+1 | provider "null" {
+  |                 ^
 
 error[invalid-configuration]: module "m" is in b/none, which does not exist
  --> b/main.tf:2:12

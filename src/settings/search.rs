@@ -1,0 +1,84 @@
+//! Finding the settings files of a root module.
+
+use std::collections::BTreeMap;
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use super::{FILE_NAME, Settings};
+use crate::diagnostic::{Diagnostic, Result, SourceFile};
+use crate::files;
+
+/// The largest settings file that is read, in bytes; nobody writes a larger one.
+const SIZE_LIMIT: u64 = 1 << 20;
+
+/// Where settings files are read.
+#[derive(Clone, Copy, Debug)]
+pub enum SettingsFiles<'a> {
+    /// On disk.
+    OnDisk,
+    /// As a commit holds them.
+    Committed {
+        /// The top of the repository, absolute and without symlinks.
+        top: &'a Path,
+        /// The files by their path on disk, which starts with the top.
+        files: &'a BTreeMap<PathBuf, Vec<u8>>,
+    },
+}
+
+impl SettingsFiles<'_> {
+    /// What a file holds; none if there is no such file.
+    fn read(&self, path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+        match self {
+            Self::OnDisk => on_disk(path),
+            Self::Committed { files, .. } => Ok(files.get(path).cloned()),
+        }
+    }
+
+    /// Whether no file above this directory counts.
+    fn is_top(&self, directory: &Path) -> bool {
+        match self {
+            Self::OnDisk => directory.join(".git").exists(),
+            Self::Committed { top, .. } => directory == *top,
+        }
+    }
+}
+
+impl Settings {
+    /// Finds and reads the settings of a root module: each `provlock.toml` from `root` upwards to the directory that holds
+    /// `.git`, or to the file system's root. Of what only one can say the nearest counts.
+    ///
+    /// `root` must be absolute; `shown` turns a path into the one that diagnostics show.
+    pub fn find(root: &Path, files: SettingsFiles<'_>, shown: impl Fn(&Path) -> PathBuf) -> Result<Self> {
+        let mut settings = Self::default();
+        for directory in root.ancestors() {
+            let path = directory.join(FILE_NAME);
+            let not_text = |_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text");
+            let text = files.read(&path).and_then(|bytes| bytes.map(String::from_utf8).transpose().map_err(not_text));
+            let text = text.map_err(|error| Diagnostic::io("read", &shown(&path), &error))?;
+            if let Some(text) = text {
+                settings = settings.below(Self::parse(&SourceFile::new(shown(&path), text), path)?);
+            }
+            if files.is_top(directory) {
+                break;
+            }
+        }
+        Ok(settings)
+    }
+
+    /// These settings with those of a file further up.
+    fn below(mut self, above: Self) -> Self {
+        self.paths.extend(above.paths);
+        self.roots.extend(above.roots);
+        self.policy.rules.extend(above.policy.rules);
+        Self { dialect: self.dialect.or(above.dialect), platforms: self.platforms.or(above.platforms), ..self }
+    }
+}
+
+/// What a file on disk holds; none if there is no such file.
+pub(crate) fn on_disk(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    match files::read(path, SIZE_LIMIT) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,450 @@
+//! A change that nobody has approved cannot switch the gate off: attempts to get an entry past `verify -r --base`.
+
+use std::fs;
+
+use super::{H1, NULL, ZH, entry};
+use crate::json_output::validated;
+use crate::lock::{lock_file, requires};
+use crate::repository::Repository;
+
+const EVIL: &str = "registry.opentofu.org/evil/null";
+const OTHER_ZH: &str = "zh:1111111111111111111111111111111111111111111111111111111111111111";
+const OTHER_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+const SETTINGS: &str = "[policy]\nallowed-namespaces = [\"hashicorp\"]\n[roots]\nexclude = [\"**/examples/**\"]\n";
+/// What the policy does not allow.
+const FORBIDDEN: &str = "namespace-not-allowed";
+
+/// A repository with two root modules and a policy, on a branch for the change.
+struct Gate(Repository);
+
+impl Gate {
+    fn new() -> Self {
+        let gate = Self(Repository::new());
+        gate.write("provlock.toml", SETTINGS);
+        gate.root("live", NULL, &[H1, ZH]);
+        gate.root("other", NULL, &[H1, ZH]);
+        gate.write("examples/a/main.tf", "");
+        gate.write("examples/a/.terraform.lock.hcl", lock_file(&[entry(EVIL, "1.0.0", "", &[H1])]));
+        gate.0.git(["add", "--all"]);
+        gate.0.git(["commit", "--quiet", "--message=base"]);
+        gate.0.git(["checkout", "--quiet", "-b", "change"]);
+        gate
+    }
+
+    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        self.0.environment.write(path, text);
+    }
+
+    /// Writes a root module that locks this provider only.
+    fn root(&self, directory: &str, provider: &str, hashes: &[&str]) {
+        self.write(&format!("{directory}/main.tf"), requires(provider.split_once('/').unwrap().1, ""));
+        let entry = entry(provider, "3.2.4", "", hashes);
+        self.write(&format!("{directory}/.terraform.lock.hcl"), lock_file(&[entry]));
+    }
+
+    fn evil(&self, directory: &str) {
+        self.root(directory, EVIL, &[H1, ZH]);
+    }
+
+    fn rename(&self, from: &str, to: &str) {
+        let project = self.0.environment.project();
+        fs::create_dir_all(project.join(to).parent().unwrap()).unwrap();
+        fs::rename(project.join(from), project.join(to)).unwrap();
+    }
+
+    fn remove(&self, path: &str) {
+        fs::remove_file(self.0.environment.project().join(path)).unwrap();
+    }
+
+    #[cfg(unix)]
+    fn link(&self, target: &str, path: &str) {
+        std::os::unix::fs::symlink(target, self.0.environment.project().join(path)).unwrap();
+    }
+
+    /// The codes of what is found in the change once everything in it is committed.
+    fn judge(&self, arguments: &[&str]) -> Vec<String> {
+        self.0.git(["add", "--all", "--force"]);
+        self.0.git(["commit", "--quiet", "--allow-empty", "--message=change"]);
+        let base = ["verify", "--json", "--base", "main"];
+        let output = self.0.environment.provlock(base.iter().chain(arguments));
+        let report = validated(&output.stdout);
+        let findings = report["roots"].as_array().unwrap().iter().flat_map(|root| root["findings"].as_array().unwrap());
+        let errors = report["errors"].as_array().unwrap();
+        findings.chain(errors).map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
+    }
+
+    /// Starts another attempt.
+    fn reset(&self) {
+        self.0.git(["reset", "--quiet", "--hard", "main"]);
+        self.0.git(["clean", "--quiet", "-ffdx"]);
+    }
+}
+
+/// An attempt, and a code of what is found.
+type Attempt = (&'static str, fn(&Gate), &'static str);
+
+#[track_caller]
+fn all_are_caught(attempts: &[Attempt]) {
+    let gate = Gate::new();
+    assert_eq!(gate.judge(&["-r"]), [] as [&str; 0], "nothing has changed");
+    for (name, attempt, code) in attempts {
+        attempt(&gate);
+        let found = gate.judge(&["-r"]);
+        assert!(found.iter().any(|found| found == code), "{name}: {found:?}");
+        gate.reset();
+    }
+}
+
+#[test]
+fn an_entry_that_the_policy_forbids_is_found_wherever_it_is() {
+    all_are_caught(&[
+        ("in a root module", |gate| gate.evil("live"), FORBIDDEN),
+        ("in a new root module", |gate| gate.evil("new"), FORBIDDEN),
+        ("in a hidden directory", |gate| gate.evil(".hidden"), FORBIDDEN),
+        ("in a vendored directory", |gate| gate.evil("node_modules/a"), FORBIDDEN),
+        ("in an excluded directory", |gate| gate.evil("examples/b"), FORBIDDEN),
+        ("among modules", |gate| gate.evil("modules/b"), FORBIDDEN),
+        ("below .terraform", |gate| gate.evil("live/.terraform/modules/a"), FORBIDDEN),
+        ("below .terragrunt-cache", |gate| gate.evil(".terragrunt-cache/a"), FORBIDDEN),
+        (
+            "without a configuration",
+            |gate| {
+                gate.evil("live");
+                gate.remove("live/main.tf");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "beside a configuration that is broken",
+            |gate| {
+                gate.evil("live");
+                gate.write("live/main.tf", "terraform {");
+            },
+            "invalid-configuration",
+        ),
+        (
+            "beside another program's configuration",
+            |gate| {
+                gate.evil("live");
+                gate.rename("live/main.tf", "live/main.tofu");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "beside a terragrunt.hcl",
+            |gate| {
+                gate.evil("live");
+                gate.write("live/terragrunt.hcl", "terraform {\n  source = \"../other\"\n}\n");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "with other line breaks",
+            |gate| {
+                gate.evil("live");
+                let path = "live/.terraform.lock.hcl";
+                gate.write(path, format!("\u{feff}{}", gate.0.environment.read(path).replace('\n', "\r\n")));
+            },
+            FORBIDDEN,
+        ),
+        (
+            "after a rename",
+            |gate| {
+                gate.rename("live", "Live");
+                gate.evil("Live");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "after a rename to a name that looks the same",
+            |gate| {
+                gate.rename("live", "l\u{456}ve");
+                gate.evil("l\u{456}ve");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "in another repository in this one",
+            |gate| {
+                gate.evil("sub");
+                gate.0.git(["init", "--quiet", "sub"]);
+                gate.0.git(["-C", "sub", "add", "--all"]);
+                gate.0.git(["-C", "sub", "commit", "--quiet", "--message=evil"]);
+            },
+            FORBIDDEN,
+        ),
+    ]);
+}
+
+#[test]
+fn a_change_cannot_hide_a_root_module() {
+    all_are_caught(&[
+        (
+            "a new module calls it",
+            |gate| {
+                gate.evil("live");
+                gate.write("caller/main.tf", "module \"m\" {\n  source = \"../live\"\n}\n");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "a module in it calls it",
+            |gate| {
+                gate.evil("live");
+                gate.write("live/caller/main.tf", "module \"m\" {\n  source = \"../\"\n}\n");
+            },
+            FORBIDDEN,
+        ),
+        (
+            ".gitignore names it",
+            |gate| {
+                gate.evil("live");
+                gate.write(".gitignore", "live/\n");
+            },
+            FORBIDDEN,
+        ),
+        (
+            ".gitignore in it names everything",
+            |gate| {
+                gate.evil("live");
+                gate.write("live/.gitignore", "*\n");
+            },
+            FORBIDDEN,
+        ),
+        (
+            ".ignore names it",
+            |gate| {
+                gate.evil("live");
+                gate.write(".ignore", "live\n");
+            },
+            FORBIDDEN,
+        ),
+        (
+            ".gitattributes says that the file is not to be looked at",
+            |gate| {
+                gate.evil("live");
+                gate.write(".gitattributes", "*.hcl binary export-ignore -diff\n");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "it is deleted",
+            |gate| {
+                gate.remove("live/main.tf");
+                gate.remove("live/.terraform.lock.hcl");
+            },
+            "root-removed",
+        ),
+        (
+            "its lock file is no longer tracked",
+            |gate| {
+                gate.write(".gitignore", "/live/.terraform.lock.hcl\n");
+                gate.remove("live/.terraform.lock.hcl");
+            },
+            "root-removed",
+        ),
+        (
+            "a file has its name",
+            |gate| {
+                fs::remove_dir_all(gate.0.environment.project().join("live")).unwrap();
+                gate.write("live", "");
+            },
+            "root-removed",
+        ),
+        (
+            "git has what init takes for installed",
+            |gate| {
+                gate.write("live/.terraform/modules/modules.json", "{\"Modules\":[]}");
+            },
+            "tracked-data-directory",
+        ),
+    ]);
+}
+
+#[test]
+fn a_change_cannot_change_the_policy_that_it_is_judged_by() {
+    all_are_caught(&[
+        (
+            "an empty file that is nearer",
+            |gate| {
+                gate.evil("live");
+                gate.write("live/provlock.toml", "");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "a nearer file that allows it",
+            |gate| {
+                gate.evil("live");
+                gate.write("live/provlock.toml", "[policy]\nallowed-namespaces = [\"evil\"]\n");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "a nearer file that cannot be read",
+            |gate| {
+                gate.evil("live");
+                gate.write("live/provlock.toml", "[");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "an edit that allows it",
+            |gate| {
+                gate.evil("live");
+                gate.write("provlock.toml", SETTINGS.replace("\"hashicorp\"", "\"hashicorp\", \"evil\""));
+            },
+            FORBIDDEN,
+        ),
+        (
+            "an edit for another dialect",
+            |gate| {
+                gate.evil("live");
+                gate.write("provlock.toml", "dialect = \"terraform\"\n");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "an edit that excludes it",
+            |gate| {
+                gate.evil("live");
+                gate.write("provlock.toml", "[roots]\nexclude = [\"live\"]\n");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "an edit that includes others",
+            |gate| {
+                gate.evil("live");
+                gate.write("provlock.toml", "[roots]\ninclude = [\"other\"]\n");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "no policy any more",
+            |gate| {
+                gate.evil("live");
+                gate.remove("provlock.toml");
+            },
+            FORBIDDEN,
+        ),
+        ("an edit is seen", |gate| gate.write("provlock.toml", "[roots]\n"), "policy-changed"),
+        ("a new file is seen", |gate| gate.write("live/provlock.toml", ""), "policy-changed"),
+        ("that it is gone is seen", |gate| gate.remove("provlock.toml"), "policy-changed"),
+    ]);
+}
+
+#[test]
+#[cfg(unix)]
+fn symbolic_links_hide_nothing() {
+    all_are_caught(&[
+        (
+            "a root module that is a link to a directory that is skipped",
+            |gate| {
+                gate.rename("live", ".terraform/live");
+                gate.link(".terraform/live", "live");
+                gate.evil(".terraform/live");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "that its place is a link is seen",
+            |gate| {
+                gate.rename("live", "elsewhere");
+                gate.link("elsewhere", "live");
+            },
+            "root-removed",
+        ),
+        (
+            "a lock file that is a link",
+            |gate| {
+                gate.evil("live");
+                gate.rename("live/.terraform.lock.hcl", "live/a.txt");
+                gate.link("a.txt", "live/.terraform.lock.hcl");
+            },
+            FORBIDDEN,
+        ),
+        (
+            "a settings file that is a link",
+            |gate| {
+                gate.evil("live");
+                gate.remove("provlock.toml");
+                gate.write("empty", "");
+                gate.link("empty", "provlock.toml");
+            },
+            FORBIDDEN,
+        ),
+    ]);
+}
+
+#[test]
+fn hashes_that_a_change_adds_are_judged() {
+    all_are_caught(&[
+        ("a zh for another", |gate| gate.root("live", NULL, &[H1, OTHER_ZH]), "hashes-replaced"),
+        ("one more zh", |gate| gate.root("live", NULL, &[H1, ZH, OTHER_ZH]), "hashes-replaced"),
+        ("one more h1", |gate| gate.root("live", NULL, &[H1, OTHER_H1, ZH]), "hash-not-checked"),
+        (
+            "one more h1 after a rename",
+            |gate| {
+                gate.rename("live", "moved");
+                gate.root("moved", NULL, &[H1, OTHER_H1, ZH]);
+            },
+            "hash-not-checked",
+        ),
+        ("in a new root module", |gate| gate.root("new", NULL, &[OTHER_H1]), "hash-not-checked"),
+    ]);
+}
+
+#[test]
+fn what_the_change_is_judged_by_is_said() {
+    let gate = Gate::new();
+    gate.evil("live");
+    gate.write("provlock.toml", "");
+    gate.write("other/.terraform/terraform.tfstate", "");
+    gate.write("new/main.tf", "provider \"null\" {}\n");
+    gate.0.git(["rm", "--quiet", "-r", "examples"]);
+    gate.judge(&["-r"]);
+    gate.0.provlock(["verify", "-r", "--base", "main"]).matches(provlock_test::str![[r#"
+exit code: 1
+----- stdout -----
+error[namespace-not-allowed]: the policy does not allow evil/null: its namespace is registry.opentofu.org/evil
+ --> live/.terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/evil/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: use another provider, or add "registry.opentofu.org/evil" to allowed-namespaces in provlock.toml
+
+warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing known on this machine confirms them
+ --> live/.terraform.lock.hcl:7:5
+  |
+7 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: provlock -C live verify --online
+
+warning[policy-changed]: provlock.toml has changed; this change is judged without that
+ --> provlock.toml:1:1
+  |
+1 |
+  | ^
+  |
+help: look at what it allows from the next change on
+
+error[tracked-data-directory]: git tracks other/.terraform/terraform.tfstate, a file that init takes for one that it has installed
+help: git rm -r --cached other/.terraform, and add .terraform/ to .gitignore
+
+----- stderr -----
+2 errors and 2 warnings in 2 of 2 root modules
+"#]]);
+}
+
+#[test]
+fn without_recursion_only_the_root_modules_that_are_named_count() {
+    let gate = Gate::new();
+    gate.evil("live");
+    gate.write("provlock.toml", "");
+    assert_eq!(gate.judge(&["other"]), ["policy-changed"]);
+    let found = gate.judge(&["live"]);
+    assert!(found.iter().any(|found| found == FORBIDDEN), "{found:?}");
+}
