@@ -7,6 +7,7 @@ mod credentials;
 mod document;
 mod environment;
 mod installation;
+mod netrc;
 mod network;
 mod oci;
 pub(crate) mod program;
@@ -25,6 +26,7 @@ pub use crate::net::{Token, token_variable};
 pub use credentials::{Credentials, CredentialsOrigin, Forgotten};
 pub use environment::Environment;
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
+pub(crate) use netrc::Netrc;
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin};
 
 use self::document::{Body, ConfigFile, Located, invalid};

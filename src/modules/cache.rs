@@ -29,15 +29,17 @@ pub struct PackageCache {
 /// A package in the cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stored {
-    /// The directory with its files.
-    pub(super) top: PathBuf,
+    /// The directory with all that was fetched.
+    pub(super) content: PathBuf,
     pub(super) about: About,
 }
 
 /// What is known of a package beside its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct About {
-    /// The directory that its address names, where another address led to it; empty for its top.
+    /// The part of what was fetched that belongs to it; empty for all.
+    pub(super) top: String,
+    /// The directory in it that its address leads to; empty for its top.
     pub(super) directory: String,
     /// The commit that it was taken from, if it comes from a repository.
     pub(super) commit: Option<String>,
@@ -73,8 +75,8 @@ impl PackageCache {
         let age = Timestamp::now().as_second().checked_sub(entry.saved)?;
         let is_current = lifetime.is_none_or(|lifetime| u64::try_from(age).is_ok_and(|age| age < lifetime.as_secs()));
         let is_name = entry.content.len() == 64 && entry.content.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let top = self.contents().join(&entry.content);
-        (is_current && is_name && top.is_dir()).then_some(Stored { top, about: entry.about })
+        let content = self.contents().join(&entry.content);
+        (is_current && is_name && content.is_dir()).then_some(Stored { content, about: entry.about })
     }
 
     /// A directory in which a package can be put together.
@@ -86,28 +88,24 @@ impl PackageCache {
 
     /// Keeps the package in the directory `package`, which is moved, for an address. `identity` is different for different content.
     pub(super) fn put(&self, address: &str, identity: &str, about: &About, package: &Path) -> io::Result<Stored> {
-        let content = digest(identity);
-        let top = self.contents().join(&content);
+        let content = self.contents().join(digest(identity));
         fs::create_dir_all(self.contents())?;
         {
             let _uninterrupted = files::hold_off_interrupts();
             // Another run may have been faster; both have the same.
-            if !top.is_dir() && fs::rename(package, &top).is_err() && !top.is_dir() {
-                fs::rename(package, &top)?;
+            if !content.is_dir() && fs::rename(package, &content).is_err() && !content.is_dir() {
+                fs::rename(package, &content)?;
             }
         }
-        self.link(address, content, about)?;
-        Ok(Stored { top, about: about.clone() })
+        let stored = Stored { content, about: about.clone() };
+        self.put_again(address, &stored)?;
+        Ok(stored)
     }
 
     /// Keeps a package that the cache holds for another address, too.
     pub(super) fn put_again(&self, address: &str, stored: &Stored) -> io::Result<()> {
-        let content = stored.top.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        self.link(address, content, &stored.about)
-    }
-
-    fn link(&self, address: &str, content: String, about: &About) -> io::Result<()> {
-        let entry = Entry { saved: Timestamp::now().as_second(), content, about: about.clone() };
+        let content = stored.content.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let entry = Entry { saved: Timestamp::now().as_second(), content, about: stored.about.clone() };
         storage::replace(&self.entry(address), &serde_json::to_vec(&entry)?)
     }
 
@@ -142,10 +140,10 @@ mod tests {
     fn a_package_is_found_by_its_address_as_long_as_it_lives() {
         let directory = tempfile::tempdir().unwrap();
         let cache = PackageCache::open(directory.path());
-        let about = About { directory: "m".to_owned(), commit: Some("c0ffee".to_owned()) };
+        let about = About { top: String::new(), directory: "m".to_owned(), commit: Some("c0ffee".to_owned()) };
         let (_workshop, path) = package(&cache, "one");
         let stored = cache.put("git::https://u:s3cr3t@h.test/a.git", "1", &about, &path).unwrap();
-        assert_eq!(fs::read(stored.top.join("main.tf")).unwrap(), b"one");
+        assert_eq!(fs::read(stored.content.join("main.tf")).unwrap(), b"one");
         assert_eq!(cache.get("git::https://u:s3cr3t@h.test/a.git", None), Some(stored.clone()));
         assert_eq!(cache.get("git::https://u:s3cr3t@h.test/a.git", Some(Duration::ZERO)), None);
         assert_eq!(cache.get("git::https://h.test/b.git", None), None);
@@ -165,7 +163,7 @@ mod tests {
         assert_eq!(cache.put("a", "1", &About::default(), &path).unwrap(), first);
         let (_workshop, path) = package(&cache, "two");
         let moved = cache.put("a", "2", &About::default(), &path).unwrap();
-        assert_eq!(fs::read(first.top.join("main.tf")).unwrap(), b"one", "as it was, for whoever reads it");
+        assert_eq!(fs::read(first.content.join("main.tf")).unwrap(), b"one", "as it was, for whoever reads it");
         assert_eq!(cache.get("a", None), Some(moved));
     }
 
@@ -175,7 +173,8 @@ mod tests {
         let cache = PackageCache::open(directory.path());
         let (_workshop, path) = package(&cache, "one");
         cache.put("a", "1", &About::default(), &path).unwrap();
-        for text in [r#"{"saved":"#, r#"{"saved":1,"content":"../../elsewhere","directory":"","commit":null}"#] {
+        for text in [r#"{"saved":"#, r#"{"saved":1,"content":"../../elsewhere","top":"","directory":"","commit":null}"#]
+        {
             storage::replace(&cache.entry("a"), text.as_bytes()).unwrap();
             assert_eq!(cache.get("a", None), None, "{text}");
         }

@@ -24,6 +24,8 @@ pub(super) enum Problem {
     TooMany,
     #[error("it holds more than {} MiB", MOST_BYTES >> 20)]
     TooLarge,
+    #[error("it holds nothing")]
+    Empty,
     #[error("it cannot be read: {0}")]
     Damaged(String),
     #[error("it cannot be unpacked: {0}")]
@@ -68,9 +70,9 @@ impl PackageWriter {
         if is_configuration(&name) {
             let path = self.top.join(&name);
             fs::create_dir_all(path.parent().unwrap_or(&self.top))?;
-            io::copy(content, &mut fs::File::create(path)?).map_err(damaged)?;
+            io::copy(content, &mut fs::File::create(path)?).map_err(Problem::of_reading)?;
         } else {
-            io::copy(content, &mut io::sink()).map_err(damaged)?;
+            io::copy(content, &mut io::sink()).map_err(Problem::of_reading)?;
         }
         Ok(())
     }
@@ -80,6 +82,12 @@ impl PackageWriter {
         let name = self.enter(name, Kind::Leaf)?;
         self.links.insert(name, target.to_owned());
         Ok(())
+    }
+
+    /// Notes a link whose target is relative to the package's top, as hard links in archives are.
+    pub(super) fn link_from_top(&mut self, name: &str, target: &str) -> Result<(), Problem> {
+        let up = "../".repeat(parts(name).count().saturating_sub(1));
+        self.link(name, &format!("{up}{}", target.trim_start_matches('/')))
     }
 
     /// Makes the directories and the links. A link that leads out of the package, or nowhere, is left out; if it stands for
@@ -144,14 +152,16 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split('/').filter(|part| !matches!(*part, "" | "."))
 }
 
-/// A failure while a file of the package was read or written.
-fn damaged(error: io::Error) -> Problem {
-    match error.kind() {
-        io::ErrorKind::FileTooLarge => Problem::TooLarge,
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::PermissionDenied => {
-            Problem::Io(error)
+impl Problem {
+    /// A failure while something of the package was read or written.
+    pub(super) fn of_reading(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::FileTooLarge => Self::TooLarge,
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::PermissionDenied => {
+                Self::Io(error)
+            }
+            _ => Self::Damaged(error.to_string()),
         }
-        _ => Problem::Damaged(error.to_string()),
     }
 }
 
@@ -233,6 +243,7 @@ mod tests {
             writer.file("real/main.tf", &mut "x".as_bytes())?;
             writer.link("alias", "real")?;
             writer.link("deep/alias.tf", "../real/main.tf")?;
+            writer.link_from_top("deep/hard.tf", "/real/main.tf")?;
             writer.link("passwd.tf", "/etc/passwd")?;
             writer.link("etc", "/etc")?;
             writer.link("up", "..")?;
@@ -240,7 +251,7 @@ mod tests {
             writer.link("real/top", "..")?;
             writer.link("around", "real/top/..")
         });
-        for inside in ["alias/main.tf", "deep/alias.tf"] {
+        for inside in ["alias/main.tf", "deep/alias.tf", "deep/hard.tf"] {
             assert_eq!(fs::read(top.join(inside)).unwrap(), b"x", "{inside}");
         }
         for outside in ["etc", "up", "around"] {

@@ -1,19 +1,28 @@
 //! Fetches packages of modules, each once a run, and remembers them.
 
-use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::fs::{self, File};
+use std::io::{self, Read as _, Seek as _};
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use sha2::Sha256;
 use tempfile::TempDir;
+use url::Url;
 
+use super::archive::{self, Format};
 use super::cache::{About, PackageCache, Stored};
-use super::contents::is_configuration;
+use super::checksum::hexadecimal;
+use super::contents::{MOST_BYTES, Problem};
 use super::git::{Git, GitAddress, GitError};
+use super::http::{self, Answer, HttpAddress, HttpError};
+use super::package::{Package, PackageOrigin, Wildcards};
+use super::registry::Location;
 use super::source::{RegistryModule, RemoteSource};
-use crate::cli_config::Environment;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::cli_config::{Environment, Netrc};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::dialect::Dialect;
+use crate::net::{Client, Credentials, RequestErrorKind};
 use crate::once_map::OnceMap;
 use crate::version::Version;
 
@@ -21,58 +30,38 @@ use crate::version::Version;
 const LIFETIME: Duration = Duration::from_hours(1);
 /// How long git may take for a package, unless `PROVLOCK_GIT_TIMEOUT` says otherwise.
 const GIT_TIME_LIMIT: Duration = Duration::from_mins(5);
+/// How often a server may say that a package is elsewhere.
+const MOST_HOPS: usize = 10;
 
 /// Fetches packages, to be shared by the threads of a run.
 pub struct PackageFetcher {
+    client: Client,
     environment: Environment,
+    dialect: Dialect,
     cache: Option<PackageCache>,
+    netrc: OnceLock<Netrc>,
     /// Where packages are kept during the run when there is no cache.
     scratch: OnceLock<std::result::Result<(TempDir, PackageCache), String>>,
     packages: OnceMap<String, Result<Arc<Package>>>,
     registry_packages: OnceMap<(RegistryModule, Version), Result<Arc<Package>>>,
 }
 
-/// A fetched package: the configuration files in it, without anything else.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Package {
-    /// The directory with its files. Nothing outside belongs to the package.
-    pub top: PathBuf,
-    /// The directory that its address leads to: `top`, or one below it.
-    pub directory: PathBuf,
-    /// Where it came from.
-    pub origin: PackageOrigin,
-    /// The commit that it was taken from, if it comes from a repository.
-    pub commit: Option<String>,
-    /// Its address, without secrets.
-    pub address: String,
-}
-
-/// Where a package came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PackageOrigin {
-    /// It was fetched in this run.
-    Network,
-    /// An earlier run fetched it.
-    Cache,
-    /// A directory of this machine, where it is read.
-    Directory,
-}
-
-/// Whether `*` in the directory of a source stands for other text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wildcards {
-    /// It stands for one directory, as in a package's own address.
-    Expanded,
-    /// It stands for itself, as in a registry address.
-    Literal,
+/// A package while it is put together, in a directory that is removed at the end.
+struct Workshop<'a> {
+    cache: &'a PackageCache,
+    directory: TempDir,
 }
 
 impl PackageFetcher {
-    /// Packages are kept below `cache_directory`; without it, as long as the fetcher lives.
-    pub fn new(environment: &Environment, cache_directory: Option<&Path>) -> Self {
+    /// Packages are kept below `cache_directory`; without it, as long as the fetcher lives. `client` sends the tokens of
+    /// registries to nobody but those.
+    pub fn new(client: Client, environment: &Environment, dialect: Dialect, cache_directory: Option<&Path>) -> Self {
         Self {
+            client,
             environment: environment.clone(),
+            dialect,
             cache: cache_directory.map(PackageCache::open),
+            netrc: OnceLock::new(),
             scratch: OnceLock::new(),
             packages: OnceMap::default(),
             registry_packages: OnceMap::default(),
@@ -84,13 +73,16 @@ impl PackageFetcher {
     /// # Errors
     /// When it cannot be fetched or is not fit to be read.
     pub fn fetch(&self, source: &RemoteSource) -> Result<Arc<Package>> {
-        self.packages.get_or_compute(source.package.clone(), || self.cached_or_fetched(source).map(Arc::new))
+        self.packages.get_or_compute(source.package.clone(), || {
+            let (stored, origin) = self.obtain(source, 0)?;
+            Ok(Arc::new(Package::stored(stored, origin, source.without_directory())))
+        })
     }
 
     /// The package of an address if an earlier run fetched it, however long ago. Nobody is asked.
     pub fn cached(&self, source: &RemoteSource) -> Option<Package> {
         let stored = self.cache.as_ref()?.get(&source.package, None)?;
-        Some(Package::stored(stored, PackageOrigin::Cache, address_of(source)))
+        Some(Package::stored(stored, PackageOrigin::Cache, source.without_directory()))
     }
 
     /// The package of a version of a registry module. If no earlier run fetched it, `locate` says where it is.
@@ -101,46 +93,58 @@ impl PackageFetcher {
         &self,
         module: &RegistryModule,
         version: &Version,
-        locate: impl FnOnce() -> Result<RemoteSource>,
+        locate: impl FnOnce() -> Result<Location>,
     ) -> Result<Arc<Package>> {
         self.registry_packages.get_or_compute((module.clone(), version.clone()), || {
             if let Some(package) = self.cached_version(module, version) {
                 return Ok(Arc::new(package));
             }
-            let source = locate()?;
-            let package = self.fetch(&source)?;
-            let directory = package.directory(&source.directory, Wildcards::Literal)?;
-            if let Some(cache) = &self.cache
-                && let Ok(relative) = directory.strip_prefix(&package.top)
-            {
-                let about =
-                    About { directory: relative.to_string_lossy().into_owned(), commit: package.commit.clone() };
-                // A cache that cannot be written is no reason to stop.
-                let _ = cache.put_again(&version_address(module, version), &Stored { top: package.top.clone(), about });
-            }
-            Ok(Arc::new(Package { directory, ..Package::clone(&package) }))
+            let address = format!("{module} {version}");
+            let key = version_key(module, version);
+            let (stored, origin) = match locate()? {
+                Location::Archive { url, credentials_of } => {
+                    let credentials = credentials_of.as_ref().map_or(Credentials::None, Credentials::TokenOf);
+                    let workshop = self.workshop().map_err(|error| no_place(&address, &error))?;
+                    let file = http::download(&self.client, &url, credentials, workshop.directory.path());
+                    let file = file.map_err(|error| http_failed(&address, error))?;
+                    (workshop.unpack(file, None, &address, &key)?, PackageOrigin::Network)
+                }
+                Location::Source(source) => {
+                    let package = self.fetch(&source)?;
+                    let directory = package.directory(&source.directory, Wildcards::Literal)?;
+                    let stored = package.stored_at(&directory);
+                    if let Some(cache) = &self.cache {
+                        // A cache that cannot be written is no reason to stop.
+                        let _ = cache.put_again(&key, &stored);
+                    }
+                    (stored, package.origin)
+                }
+            };
+            Ok(Arc::new(Package::stored(stored, origin, address)))
         })
     }
 
     /// The package of a version of a registry module if an earlier run fetched it. Nobody is asked.
     pub fn cached_version(&self, module: &RegistryModule, version: &Version) -> Option<Package> {
-        let stored = self.cache.as_ref()?.get(&version_address(module, version), None)?;
+        let stored = self.cache.as_ref()?.get(&version_key(module, version), None)?;
         Some(Package::stored(stored, PackageOrigin::Cache, format!("{module} {version}")))
     }
 
-    fn cached_or_fetched(&self, source: &RemoteSource) -> Result<Package> {
-        let address = address_of(source);
+    /// Gets a package after so many hops from server to server.
+    fn obtain(&self, source: &RemoteSource, hops: usize) -> Result<(Stored, PackageOrigin)> {
+        let address = source.without_directory();
         match source.getter() {
             ("git", url) => self.git(source, url).map_err(|error| git_failed(&address, error)),
+            ("http" | "https", url) => self.http(source, url, hops),
+            ("file", url) => self.file(url, &address),
             (getter, _) => Err(unsupported(&address, getter).into()),
         }
     }
 
-    fn git(&self, source: &RemoteSource, url: &str) -> std::result::Result<Package, GitError> {
+    fn git(&self, source: &RemoteSource, url: &str) -> std::result::Result<(Stored, PackageOrigin), GitError> {
         let address = GitAddress::parse(url)?;
-        let shown = address_of(source);
-        if let Some(package) = self.remembered(source, (!address.is_immutable()).then_some(LIFETIME)) {
-            return Ok(package);
+        if let Some(stored) = self.remembered(source, address.is_immutable()) {
+            return Ok((stored, PackageOrigin::Cache));
         }
         let seconds = self.environment.variable("PROVLOCK_GIT_TIMEOUT").and_then(|value| value.trim().parse().ok());
         let git = Git {
@@ -148,109 +152,122 @@ impl PackageFetcher {
             time_limit: seconds.filter(|seconds| *seconds > 0).map_or(GIT_TIME_LIMIT, Duration::from_secs),
             ssh_command: self.environment.variable("GIT_SSH_COMMAND"),
         };
-        let cache = self.storage()?;
-        let workshop = cache.workshop()?;
-        let (repository, package) = (workshop.path().join("repository"), workshop.path().join("package"));
-        fs::create_dir(&repository).and_then(|()| fs::create_dir(&package))?;
+        let workshop = self.workshop()?;
+        let (repository, package) = (workshop.new_directory("repository")?, workshop.new_directory("package")?);
         let commit = git.fetch(&address, &repository, &package)?;
         let identity = format!("{} {}", address.repository(), commit.as_deref().unwrap_or("empty"));
-        let about = About { directory: String::new(), commit };
-        let stored = cache.put(&source.package, &identity, &about, &package)?;
-        Ok(Package::stored(stored, PackageOrigin::Network, shown))
+        let about = About { commit, ..About::default() };
+        Ok((workshop.cache.put(&source.package, &identity, &about, &package)?, PackageOrigin::Network))
     }
 
-    /// A package of an earlier run that is not older than `lifetime`.
-    fn remembered(&self, source: &RemoteSource, lifetime: Option<Duration>) -> Option<Package> {
-        let stored = self.cache.as_ref()?.get(&source.package, lifetime)?;
-        Some(Package::stored(stored, PackageOrigin::Cache, address_of(source)))
-    }
-
-    /// Where packages are put: the cache, or a directory that is removed at the end.
-    fn storage(&self) -> io::Result<&PackageCache> {
-        if let Some(cache) = &self.cache {
-            return Ok(cache);
+    fn http(&self, source: &RemoteSource, url: &str, hops: usize) -> Result<(Stored, PackageOrigin)> {
+        let shown = source.without_directory();
+        let failed = |error| http_failed(&shown, error);
+        let netrc = self.netrc.get_or_init(|| Netrc::read(&self.environment));
+        let address = HttpAddress::parse(url, self.dialect, netrc).map_err(failed)?;
+        if let Some(stored) = self.remembered(source, address.is_immutable()) {
+            return Ok((stored, PackageOrigin::Cache));
         }
-        let scratch = self.scratch.get_or_init(|| {
-            let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
-            let cache = PackageCache::open(directory.path());
-            Ok((directory, cache))
-        });
-        scratch.as_ref().map(|(_, cache)| cache).map_err(|why| io::Error::other(why.clone()))
-    }
-}
-
-impl Package {
-    fn stored(stored: Stored, origin: PackageOrigin, address: String) -> Self {
-        let directory = stored.top.join(&stored.about.directory);
-        Self { top: stored.top, directory, origin, commit: stored.about.commit, address }
-    }
-
-    /// A directory of the package, relative to where its address leads.
-    ///
-    /// # Errors
-    /// When there is no such directory, several, or it is not in the package, and when it holds a configuration file that is not.
-    pub fn directory(&self, directory: &str, wildcards: Wildcards) -> Result<PathBuf> {
-        let failed =
-            |why: String| Diagnostic::error(Code::InvalidPackage, format!("the module package {} {why}", self.address));
-        let found = match wildcards {
-            Wildcards::Expanded if directory.contains(['*', '?', '[']) => {
-                let mut matches = matching(&self.directory, directory);
-                match (matches.pop(), matches.pop()) {
-                    (Some(only), None) => only,
-                    (None, _) => return Err(failed(format!("has no directory that {directory:?} stands for")).into()),
-                    _ => return Err(failed(format!("has several directories that {directory:?} stands for")).into()),
-                }
+        let workshop = self.workshop().map_err(|error| no_place(&shown, &error))?;
+        let next = match address.fetch(&self.client, netrc, workshop.directory.path()).map_err(failed)? {
+            Answer::Archive(file, format) => {
+                return Ok((workshop.unpack(file, Some(format), &shown, &source.package)?, PackageOrigin::Network));
             }
-            _ => self.directory.join(directory),
+            Answer::Elsewhere(next) => next,
         };
-        let missing = || failed(format!("has no directory {directory:?}"));
-        let (Ok(top), Ok(canonical)) = (self.top.canonicalize(), found.canonicalize()) else {
-            return Err(missing().into());
+        if hops == MOST_HOPS {
+            return Err(failed(HttpError::Other(format!("more than {MOST_HOPS} servers say that it is elsewhere"))));
+        }
+        let (stored, origin) = self.obtain(&next, hops + 1)?;
+        let package = Package::stored(stored, origin, next.without_directory());
+        let directory = package.directory(&next.directory, Wildcards::Expanded)?;
+        let stored = package.stored_at(&directory).below_directory();
+        workshop.cache.put_again(&source.package, &stored).map_err(|error| no_place(&shown, &error))?;
+        Ok((stored, origin))
+    }
+
+    /// A directory, which is read where it is, or an archive.
+    fn file(&self, url: &str, address: &str) -> Result<(Stored, PackageOrigin)> {
+        let problem = |why: String| failed(address, Code::InvalidConfiguration, &why);
+        let path = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
+        let path = path.ok_or_else(|| problem("its URL is none of a file".to_owned()))?;
+        if path.is_dir() {
+            return Ok((Stored { content: path, about: About::default() }, PackageOrigin::Directory));
+        }
+        let format = path.to_str().and_then(|path| Format::of_path(path, self.dialect));
+        let format = format.ok_or_else(|| problem("it is neither a directory nor an archive".to_owned()))?;
+        let file = File::open(&path).map_err(|error| Diagnostic::io("read", &path, &error))?;
+        let workshop = self.workshop().map_err(|error| no_place(address, &error))?;
+        Ok((workshop.unpack(file, Some(format), address, url)?, PackageOrigin::Directory))
+    }
+
+    /// A package of an earlier run that cannot have changed, or hardly.
+    fn remembered(&self, source: &RemoteSource, is_immutable: bool) -> Option<Stored> {
+        self.cache.as_ref()?.get(&source.package, (!is_immutable).then_some(LIFETIME))
+    }
+
+    fn workshop(&self) -> io::Result<Workshop<'_>> {
+        let cache = if let Some(cache) = &self.cache {
+            cache
+        } else {
+            let scratch = self.scratch.get_or_init(|| {
+                let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
+                let cache = PackageCache::open(directory.path());
+                Ok((directory, cache))
+            });
+            &scratch.as_ref().map_err(|why| io::Error::other(why.clone()))?.1
         };
-        if !canonical.starts_with(&top) {
-            return Err(failed(format!("does not hold {directory:?}: that leads out of it")).into());
-        }
-        let entries = fs::read_dir(&canonical).map_err(|_| missing())?;
-        for entry in entries.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            let is_outside = |path: PathBuf| !path.canonicalize().is_ok_and(|target| target.starts_with(&top));
-            if is_configuration(&name) && entry.path().is_symlink() && is_outside(entry.path()) {
-                return Err(failed(format!("holds {name}, which is a link that leads out of it, or nowhere")).into());
-            }
-        }
-        Ok(found)
+        Ok(Workshop { cache, directory: cache.workshop()? })
     }
 }
 
-/// The directories below `top` that a pattern stands for, where `*` and `?` stand for no slash.
-fn matching(top: &Path, pattern: &str) -> Vec<PathBuf> {
-    let mut found = vec![top.to_owned()];
-    for part in pattern.split('/').filter(|part| !part.is_empty()) {
-        let matcher =
-            globset::GlobBuilder::new(part).literal_separator(true).build().map(|glob| glob.compile_matcher());
-        let Ok(matcher) = matcher else { return Vec::new() };
-        let children = found.iter().filter_map(|directory| fs::read_dir(directory).ok());
-        let children = children.flat_map(|entries| entries.flatten().map(|entry| entry.path()));
-        found = children
-            .filter(|path| path.is_dir() && path.file_name().is_some_and(|name| matcher.is_match(name)))
-            .collect();
+impl Workshop<'_> {
+    fn new_directory(&self, name: &str) -> io::Result<std::path::PathBuf> {
+        let path = self.directory.path().join(name);
+        fs::create_dir(&path)?;
+        Ok(path)
     }
-    found
+
+    /// Unpacks an archive and keeps the package under `key`; without a format, by what the archive shows.
+    fn unpack(&self, mut archive: File, format: Option<Format>, address: &str, key: &str) -> Result<Stored> {
+        let result = (|| {
+            let format = match format {
+                Some(format) => Some(format),
+                None => Format::of_content(&beginning(&mut archive)?),
+            };
+            let format = format.ok_or_else(|| Problem::Damaged("it is no archive".to_owned()))?;
+            let identity = format!("{format:?} {}", hexadecimal::<Sha256>(&mut archive)?);
+            let package = self.new_directory("package")?;
+            archive::unpack(archive, format, MOST_BYTES, &package)?;
+            Ok(self.cache.put(key, &identity, &About::default(), &package)?)
+        })();
+        result.map_err(|problem: Problem| failed(address, Code::InvalidPackage, &problem.to_string()).into())
+    }
 }
 
-/// The address of a package without its directory, as it is shown.
-fn address_of(source: &RemoteSource) -> String {
-    RemoteSource { directory: String::new(), ..source.clone() }.to_string()
+/// The first bytes of a file, which is left at its start.
+fn beginning(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    file.take(8).read_to_end(&mut start)?;
+    file.rewind()?;
+    Ok(start)
 }
 
-/// The address under which a version of a registry module is kept. No package has it for its own, since those are URLs.
-fn version_address(module: &RegistryModule, version: &Version) -> String {
+/// The key under which a version of a registry module is kept. No address is like it, since addresses are URLs.
+fn version_key(module: &RegistryModule, version: &Version) -> String {
     format!("{}/{}/{}/{} {version}", module.host.as_ascii(), module.namespace, module.name, module.system)
 }
 
-fn git_failed(address: &str, error: GitError) -> crate::diagnostic::Diagnostics {
-    let message = format!("cannot get the module package {address}: {}", error.why);
-    let diagnostic = Diagnostic::error(Code::RequestFailed, message);
+fn failed(address: &str, code: Code, why: &str) -> Diagnostic {
+    Diagnostic::error(code, format!("cannot get the module package {address}: {why}"))
+}
+
+fn no_place(address: &str, error: &io::Error) -> Diagnostic {
+    failed(address, Code::Io, &format!("there is no place to put it: {error}"))
+}
+
+fn git_failed(address: &str, error: GitError) -> Diagnostics {
+    let diagnostic = failed(address, Code::RequestFailed, &error.why);
     if error.said.is_empty() {
         return diagnostic.into();
     }
@@ -260,10 +277,28 @@ fn git_failed(address: &str, error: GitError) -> crate::diagnostic::Diagnostics 
         .into()
 }
 
+fn http_failed(address: &str, error: HttpError) -> Diagnostics {
+    match error {
+        HttpError::Other(why) => failed(address, Code::InvalidPackage, &why).into(),
+        HttpError::Request(error) => {
+            let wants_login =
+                matches!(error.kind, RequestErrorKind::Unauthorized { .. }) && error.credentials_of.is_none();
+            let host = error.url.host_str().unwrap_or_default().to_owned();
+            let diagnostics = error.into_diagnostic(&format!("the module package {address}"));
+            if !wants_login {
+                return diagnostics;
+            }
+            let help = format!(
+                "put user and password for {host} into ~/.netrc; tokens of registries are not sent to archives"
+            );
+            diagnostics.map(|diagnostic| diagnostic.help(help.clone()))
+        }
+    }
+}
+
 fn unsupported(address: &str, getter: &str) -> Diagnostic {
-    let message =
-        format!("cannot get the module package {address}: {getter:?} is no way to get packages that is known here");
-    let diagnostic = Diagnostic::error(Code::InvalidConfiguration, message);
+    let why = format!("{getter:?} is no known way to get a package");
+    let diagnostic = failed(address, Code::InvalidConfiguration, &why);
     match getter {
         "s3" | "gcs" | "hg" => diagnostic.help("install it with tofu get or terraform get; it is read from there then"),
         _ => diagnostic.help("use git::, https:// or the address of a module in a registry"),
@@ -275,3 +310,6 @@ impl From<io::Error> for GitError {
         Self { why: format!("there is no place to put it: {error}"), said: Vec::new() }
     }
 }
+
+#[cfg(test)]
+mod tests;

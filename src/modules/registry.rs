@@ -34,7 +34,7 @@ pub(crate) struct ModuleRegistry {
 
 /// Where the package of a version is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Location {
+pub enum Location {
     /// Where a module source leads.
     Source(RemoteSource),
     /// An archive that is fetched as it is, and unpacked whatever its name (`use_registry_credentials`).

@@ -133,9 +133,22 @@ impl RemoteSource {
         Ok(Self { package, directory })
     }
 
-    /// Whether the package is a directory or an archive of this machine.
+    /// The address without its directory, as it is shown.
+    pub(crate) fn without_directory(&self) -> String {
+        Self { directory: String::new(), ..self.clone() }.to_string()
+    }
+
+    /// Reads the address of a package that must be in its full form; none if it is not.
+    pub(crate) fn parse_full(text: &str) -> Option<Self> {
+        let (package, directory) = split_directory(text);
+        let source = Self { package, directory };
+        (is_url(source.getter().1) && !source.directory.starts_with("../")).then_some(source)
+    }
+
+    /// Whether the package is on this machine, for which only the user's own configuration may ask.
     pub(crate) fn is_on_this_machine(&self) -> bool {
-        self.getter().0 == "file"
+        let (getter, url) = self.getter();
+        getter.eq_ignore_ascii_case("file") || url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
     }
 
     /// The name of how the package is fetched, and the URL: `git` and `https://example.com/network.git`. Without a name, the

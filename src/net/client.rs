@@ -65,6 +65,17 @@ pub enum Purpose {
     Download,
 }
 
+/// What a request proves its right with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Credentials<'a> {
+    /// Nothing.
+    None,
+    /// The token of a host, if it has one.
+    TokenOf(&'a Hostname),
+    /// A user name and a password, as [`Token::basic`] makes them.
+    Basic(&'a Token),
+}
+
 impl Client {
     /// A client for a run. `authorize` says which token a host gets, and is asked before each request that may carry one.
     ///
@@ -103,7 +114,8 @@ impl Client {
             Purpose::Metadata => self.time_limit(),
             Purpose::Download => DOWNLOAD_TIMEOUT.max(self.time_limit()),
         };
-        self.exchange(url, credentials_of, purpose, Some(time_limit), |response| {
+        let credentials = credentials_of.map_or(Credentials::None, Credentials::TokenOf);
+        self.exchange(url, credentials, purpose, Some(time_limit), |response| {
             let url = response.url().clone();
             let last_modified = http_date(response.headers(), &LAST_MODIFIED);
             let headers = response.headers().clone();
@@ -139,7 +151,19 @@ impl Client {
         limit: u64,
         mut consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> std::result::Result<T, RequestError> {
-        self.exchange(url, None, Purpose::Download, None, |response| read_with(response, limit, &mut consume))
+        let receive = |response| read_with(response, limit, &mut consume);
+        self.exchange(url, Credentials::None, Purpose::Download, None, receive)
+    }
+
+    /// Hands over the response to a request that may take as long as data arrives. A failure of `receive` counts as one of the
+    /// request.
+    pub(crate) fn fetch<T>(
+        &self,
+        url: &Url,
+        credentials: Credentials<'_>,
+        receive: impl FnMut(Response) -> std::result::Result<T, Failure>,
+    ) -> std::result::Result<T, RequestError> {
+        self.exchange(url, credentials, Purpose::Download, None, receive)
     }
 
     /// Sends a request until it succeeds, or cannot, and hands the response over. A failure of `receive` counts as one of the
@@ -147,22 +171,29 @@ impl Client {
     fn exchange<T>(
         &self,
         url: &Url,
-        credentials_of: Option<&Hostname>,
+        credentials: Credentials<'_>,
         purpose: Purpose,
         time_limit: Option<Duration>,
         mut receive: impl FnMut(Response) -> std::result::Result<T, Failure>,
     ) -> std::result::Result<T, RequestError> {
+        let credentials_of = match credentials {
+            Credentials::TokenOf(host) => Some(host),
+            Credentials::None | Credentials::Basic(_) => None,
+        };
         let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials_of.cloned() };
         let request = Request { url, header: None, time_limit, plain_http: PlainHttp::Configured };
         if !redirect::is_allowed(url, request.plain_http, &self.shared.settings) {
             return Err(fail(RequestErrorKind::Insecure));
         }
-        let host = credentials_of.filter(|_| url.scheme() == "https" || is_loopback(url));
-        let token = match host {
-            Some(host) => self.token(host).map_err(|error| fail(RequestErrorKind::Credentials(error)))?,
-            None => None,
+        let (scheme, token) = match credentials {
+            _ if url.scheme() != "https" && !is_loopback(url) => ("", None),
+            Credentials::None => ("", None),
+            Credentials::TokenOf(host) => {
+                ("Bearer", self.token(host).map_err(|error| fail(RequestErrorKind::Credentials(error)))?)
+            }
+            Credentials::Basic(token) => ("Basic", Some(token.clone())),
         };
-        self.repeat(purpose, || receive(self.send_for_success(&request, token.as_ref())?)).map_err(fail)
+        self.repeat(purpose, || receive(self.send_for_success(&request, scheme, token.as_ref())?)).map_err(fail)
     }
 
     /// The token for a host, which can be sent.
@@ -177,8 +208,13 @@ impl Client {
     }
 
     /// One attempt; a response is one of success.
-    fn send_for_success(&self, request: &Request<'_>, token: Option<&Token>) -> std::result::Result<Response, Failure> {
-        let authorization = token.and_then(|token| token.authorization("Bearer"));
+    fn send_for_success(
+        &self,
+        request: &Request<'_>,
+        scheme: &str,
+        token: Option<&Token>,
+    ) -> std::result::Result<Response, Failure> {
+        let authorization = token.and_then(|token| token.authorization(scheme));
         let response = self.send(request, authorization.as_ref())?;
         let status = response.status();
         if status.is_success() {

@@ -16,6 +16,7 @@ mod tests;
 mod token;
 
 pub(crate) use body::{read_whole, read_with};
+pub(crate) use client::Credentials;
 pub use client::{Client, Document, Purpose};
 pub use error::{RequestError, RequestErrorKind};
 pub(crate) use proxy::is_loopback;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use reqwest::header::HeaderValue;
 
 use crate::address::Hostname;
@@ -14,6 +16,11 @@ impl Token {
     /// Wraps a secret, exactly as it is; `None` if it is empty.
     pub fn new(text: &str) -> Option<Self> {
         (!text.is_empty()).then(|| Self(text.to_owned()))
+    }
+
+    /// A user name and a password (RFC 7617, section 2).
+    pub(crate) fn basic(user: &str, password: &str) -> Self {
+        Self(BASE64_STANDARD.encode(format!("{user}:{password}")))
     }
 
     /// The secret itself: for the request or the program that it is meant for, and nothing else.

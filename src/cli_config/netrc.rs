@@ -1,0 +1,108 @@
+//! Logins for hosts in `.netrc` (<https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html>), as go-getter uses
+//! them for archives (`netrc.go`).
+
+use std::path::PathBuf;
+
+use super::Environment;
+use crate::files;
+
+/// The largest file that is read, in bytes.
+const SIZE_LIMIT: u64 = 1 << 20;
+
+/// The logins of a user. `Debug` is not there, since it would show passwords.
+#[derive(Clone, Default)]
+pub(crate) struct Netrc(Vec<Machine>);
+
+#[derive(Clone, Default)]
+struct Machine {
+    /// None for the one that stands for all others.
+    host: Option<String>,
+    login: String,
+    password: String,
+}
+
+impl Netrc {
+    /// Reads the file that `NETRC` names, or the one in the home directory. One that cannot be read has no logins.
+    pub(crate) fn read(environment: &Environment) -> Self {
+        let name = if cfg!(windows) { "_netrc" } else { ".netrc" };
+        let named = environment.variable("NETRC").map(PathBuf::from);
+        let path = named.or_else(|| environment.home.as_ref().map(|home| home.join(name)));
+        let bytes = path.and_then(|path| files::read(&environment.current_directory.join(path), SIZE_LIMIT).ok());
+        bytes.map_or_else(Self::default, |bytes| Self::parse(&String::from_utf8_lossy(&bytes)))
+    }
+
+    fn parse(text: &str) -> Self {
+        let mut machines: Vec<Machine> = Vec::new();
+        let mut rest = text;
+        while let Some(word) = next_word(&mut rest) {
+            let last = machines.last_mut();
+            match word {
+                "machine" => machines.push(Machine {
+                    host: Some(next_word(&mut rest).unwrap_or_default().to_owned()),
+                    ..Machine::default()
+                }),
+                "default" => machines.push(Machine::default()),
+                "login" | "password" | "account" => {
+                    let value = next_word(&mut rest).unwrap_or_default().to_owned();
+                    match (word, last) {
+                        ("login", Some(machine)) => machine.login = value,
+                        ("password", Some(machine)) => machine.password = value,
+                        _ => {}
+                    }
+                }
+                // A macro ends at an empty line.
+                "macdef" => rest = rest.find("\n\n").map_or("", |end| &rest[end..]),
+                _ if word.starts_with('#') => rest = rest.find('\n').map_or("", |end| &rest[end..]),
+                _ => {}
+            }
+        }
+        Self(machines)
+    }
+
+    /// User and password for a host, written as in a URL, with its port if there is one.
+    pub(crate) fn login(&self, host: &str) -> Option<(&str, &str)> {
+        let named = self.0.iter().find(|machine| machine.host.as_deref() == Some(host));
+        let machine = named.or_else(|| self.0.iter().find(|machine| machine.host.is_none()))?;
+        Some((&machine.login, &machine.password))
+    }
+}
+
+fn next_word<'a>(rest: &mut &'a str) -> Option<&'a str> {
+    let text = rest.trim_start();
+    let (word, behind) = text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()));
+    *rest = behind;
+    (!word.is_empty()).then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_has_its_login_or_the_default_one() {
+        let text = "# mine: machine a.test\nmachine a.test login alice password w0nder\nmachine b.test:8443\n  login bob\n  \
+                    password b account x\nmacdef init\nmachine evil.test login x\n\ndefault login anonymous password me";
+        let netrc = Netrc::parse(text);
+        assert_eq!(netrc.login("a.test"), Some(("alice", "w0nder")));
+        assert_eq!(netrc.login("b.test:8443"), Some(("bob", "b")));
+        for other in ["b.test", "evil.test", "init"] {
+            assert_eq!(netrc.login(other), Some(("anonymous", "me")), "{other}");
+        }
+        assert_eq!(Netrc::parse("machine a.test login").login("b.test"), None);
+    }
+
+    #[test]
+    fn a_variable_names_the_file() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join(".netrc"), "machine a.test login home password x").unwrap();
+        std::fs::write(directory.path().join("other"), "machine a.test login other password x").unwrap();
+        let mut environment = Environment { home: Some(directory.path().to_owned()), ..Environment::default() };
+        let user =
+            |environment: &Environment| Netrc::read(environment).login("a.test").map(|(user, _)| user.to_owned());
+        assert_eq!(user(&environment).as_deref(), Some("home"));
+        environment.variables.insert("NETRC".to_owned(), directory.path().join("other").display().to_string());
+        assert_eq!(user(&environment).as_deref(), Some("other"));
+        environment.variables.insert("NETRC".to_owned(), directory.path().join("absent").display().to_string());
+        assert_eq!(user(&environment), None);
+    }
+}

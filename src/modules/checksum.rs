@@ -1,0 +1,165 @@
+//! `checksum=` in the address of an archive (`checksum.go` of go-getter).
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Seek as _};
+
+use md5::Md5;
+use sha1::Sha1;
+use sha2::digest::Digest;
+use sha2::{Sha256, Sha512};
+use url::Url;
+
+/// What an archive must have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Checksum {
+    /// This digest.
+    Digest(ExpectedDigest),
+    /// The digest that a file of checksums lists for it.
+    Listed(Url),
+}
+
+/// A digest in hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ExpectedDigest {
+    algorithm: Algorithm,
+    digits: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Algorithm {
+    Md5,
+    Sha1,
+    Sha256,
+    Sha512,
+}
+
+impl Checksum {
+    /// Reads `[md5|sha1|sha256|sha512:]HEX` or `file:URL`.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        match text.strip_prefix("file:") {
+            Some(url) => match Url::parse(url) {
+                Ok(url) if matches!(url.scheme(), "https" | "http") => Ok(Self::Listed(url)),
+                _ => Err("its checksum is to be in a file that has no https URL".to_owned()),
+            },
+            None => ExpectedDigest::parse(text).map(Self::Digest).ok_or_else(|| "its checksum is none".to_owned()),
+        }
+    }
+}
+
+impl ExpectedDigest {
+    fn parse(text: &str) -> Option<Self> {
+        let (name, digits) = text.split_once(':').map_or((None, text), |(name, digits)| (Some(name), digits));
+        let algorithm = match digits.len() {
+            32 => Algorithm::Md5,
+            40 => Algorithm::Sha1,
+            64 => Algorithm::Sha256,
+            128 => Algorithm::Sha512,
+            _ => return None,
+        };
+        let fits = name.is_none_or(|name| name == algorithm.name()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        fits.then(|| Self { algorithm, digits: digits.to_ascii_lowercase() })
+    }
+
+    /// The digest that a file of checksums lists for a file: lines as `sha256sum` writes them, or its BSD counterpart, or the digest alone.
+    pub(super) fn find(list: &str, name: &str) -> Option<Self> {
+        let is_named = |path: &str| path.trim_start_matches('*').rsplit('/').next() == Some(name);
+        list.lines().map(str::trim).find_map(|line| {
+            if let Some((file, digits)) = line.split_once(") = ") {
+                let (_, file) = file.split_once(" (")?;
+                return is_named(file).then(|| Self::parse(digits)).flatten();
+            }
+            let (digits, file) = line.split_once(char::is_whitespace).unwrap_or((line, name));
+            is_named(file.trim_start()).then(|| Self::parse(digits)).flatten()
+        })
+    }
+
+    /// Whether a file has the digest; else why not.
+    pub(super) fn check(&self, file: &mut File) -> Result<(), String> {
+        let digits = match self.algorithm {
+            Algorithm::Md5 => hexadecimal::<Md5>(file),
+            Algorithm::Sha1 => hexadecimal::<Sha1>(file),
+            Algorithm::Sha256 => hexadecimal::<Sha256>(file),
+            Algorithm::Sha512 => hexadecimal::<Sha512>(file),
+        };
+        match digits {
+            Ok(digits) if digits == self.digits => Ok(()),
+            Ok(digits) => {
+                let name = self.algorithm.name();
+                Err(format!("its {name} checksum is {digits}, not {}", self.digits))
+            }
+            Err(error) => Err(format!("its checksum cannot be computed: {error}")),
+        }
+    }
+}
+
+impl Algorithm {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Md5 => "md5",
+            Self::Sha1 => "sha1",
+            Self::Sha256 => "sha256",
+            Self::Sha512 => "sha512",
+        }
+    }
+}
+
+/// The digest of a file, which is read from its start and left there.
+pub(super) fn hexadecimal<D: Digest + io::Write>(file: &mut File) -> io::Result<String> {
+    let mut digest = D::new();
+    file.rewind()?;
+    io::copy(file, &mut digest)?;
+    file.rewind()?;
+    Ok(digest.finalize().iter().fold(String::new(), |mut digits, byte| {
+        // Writing to a string cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+        digits
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    const EMPTY: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+    #[test]
+    fn a_checksum_has_the_algorithm_of_its_name_or_length() {
+        let mut file = tempfile::tempfile().unwrap();
+        let check = |text: &str, file: &mut File| match Checksum::parse(text) {
+            Ok(Checksum::Digest(digest)) => digest.check(file),
+            other => Err(format!("{other:?}")),
+        };
+        for text in [
+            EMPTY,
+            &format!("sha256:{}", EMPTY.to_uppercase()),
+            "d41d8cd98f00b204e9800998ecf8427e",
+            "sha1:da39a3ee5e6b4b0d3255bfef95601890afd80709",
+        ] {
+            assert_eq!(check(text, &mut file), Ok(()), "{text}");
+        }
+        for text in ["", "md5:", &EMPTY[1..], &format!("md5:{EMPTY}"), &format!("sha3:{EMPTY}"), &"x".repeat(64)] {
+            Checksum::parse(text).unwrap_err();
+        }
+        file.write_all(b"x").unwrap();
+        let error = check(EMPTY, &mut file).unwrap_err();
+        assert!(error.starts_with("its sha256 checksum is 2d711642b726b04401627ca9fbac32f5"), "{error}");
+    }
+
+    #[test]
+    fn a_list_of_checksums_names_the_file() {
+        let other = "0".repeat(64);
+        for list in [
+            EMPTY.to_owned(),
+            format!("# sums\n{other}  other.zip\n{EMPTY}  m.zip\n"),
+            format!("{EMPTY} *./dist/m.zip"),
+            format!("SHA256 (other.zip) = {other}\nSHA256 (m.zip) = {EMPTY}\n"),
+        ] {
+            assert_eq!(ExpectedDigest::find(&list, "m.zip"), ExpectedDigest::parse(EMPTY), "{list}");
+        }
+        assert_eq!(ExpectedDigest::find(&format!("{EMPTY}  other.zip"), "m.zip"), None);
+        assert!(Checksum::parse("file:./sums").is_err() && Checksum::parse("file:file:///etc/passwd").is_err());
+    }
+}

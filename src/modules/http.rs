@@ -1,0 +1,273 @@
+//! Packages on web servers: archives, and pages that say where a package is (`get_http.go` of go-getter;
+//! <https://opentofu.org/docs/language/modules/sources/#http-urls>).
+
+use std::fs::File;
+use std::io::{self, Seek as _};
+use std::path::Path;
+
+use url::Url;
+
+use super::archive::Format;
+use super::checksum::{Checksum, ExpectedDigest};
+use super::contents::MOST_BYTES;
+use super::source::RemoteSource;
+use crate::cli_config::Netrc;
+use crate::dialect::Dialect;
+use crate::net::{Client, Credentials, RequestError, SafeUrl, Token, read_whole, read_with};
+
+/// A page that says where a package is, or a list of checksums, is not larger, in bytes.
+const LARGEST_PAGE: u64 = 1 << 20;
+/// The header that says where a package is.
+const LOCATION: &str = "x-terraform-get";
+
+/// A package on a web server.
+pub(super) struct HttpAddress {
+    /// Without a login, and without what is not for the server.
+    url: Url,
+    login: Option<Token>,
+    format: Option<Format>,
+    checksum: Option<Checksum>,
+}
+
+/// What a web server has for an address.
+pub(super) enum Answer {
+    Archive(File, Format),
+    /// The package is there.
+    Elsewhere(RemoteSource),
+}
+
+/// Why there is no package.
+pub(super) enum HttpError {
+    Request(RequestError),
+    /// The text goes on after the package's name.
+    Other(String),
+}
+
+type Result<T> = std::result::Result<T, HttpError>;
+
+impl HttpAddress {
+    pub(super) fn parse(text: &str, dialect: Dialect, netrc: &Netrc) -> Result<Self> {
+        let mut url = Url::parse(text).map_err(|error| HttpError::Other(format!("its URL cannot be read: {error}")))?;
+        let parameter =
+            |wanted: &str| url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned());
+        let (archive, checksum) = (parameter("archive"), parameter("checksum"));
+        let format = match archive.as_deref() {
+            None | Some("") => Format::of_path(url.path(), dialect),
+            Some(name) => Format::named(name, dialect),
+        };
+        let checksum = checksum.filter(|text| !text.is_empty());
+        let checksum = checksum.map(|text| Checksum::parse(&text)).transpose().map_err(HttpError::Other)?;
+        if checksum.is_some() && format.is_none() {
+            return Err(HttpError::Other("it has a checksum, which only an archive can have".to_owned()));
+        }
+        let is_for_server = |part: &&str| !matches!(part.split('=').next(), Some("archive" | "checksum"));
+        let query = url.query().map(|query| query.split('&').filter(is_for_server).collect::<Vec<_>>().join("&"));
+        url.set_query(query.as_deref().filter(|query| !query.is_empty()));
+        let login = login(&mut url, netrc);
+        Ok(Self { url, login, format, checksum })
+    }
+
+    /// Whether the address names the same files for ever.
+    pub(super) fn is_immutable(&self) -> bool {
+        matches!(self.checksum, Some(Checksum::Digest(_)))
+    }
+
+    /// Asks the server. `workshop` is a directory for the archive.
+    pub(super) fn fetch(&self, client: &Client, netrc: &Netrc, workshop: &Path) -> Result<Answer> {
+        let credentials = self.login.as_ref().map_or(Credentials::None, Credentials::Basic);
+        let Some(format) = self.format else { return self.ask_location(client, credentials) };
+        let mut file = download(client, &self.url, credentials, workshop)?;
+        let expected = match &self.checksum {
+            None => None,
+            Some(Checksum::Digest(expected)) => Some(expected.clone()),
+            Some(Checksum::Listed(url)) => Some(self.listed(client, netrc, url)?),
+        };
+        if let Some(expected) = expected {
+            expected.check(&mut file).map_err(HttpError::Other)?;
+        }
+        Ok(Answer::Archive(file, format))
+    }
+
+    /// Where the server says that the package is: in a header, or in a `meta` element of a page.
+    fn ask_location(&self, client: &Client, credentials: Credentials<'_>) -> Result<Answer> {
+        let mut url = self.url.clone();
+        url.query_pairs_mut().append_pair("terraform-get", "1");
+        let location = client.fetch(&url, credentials, |response| {
+            let header = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
+            match header.filter(|text| !text.is_empty()) {
+                Some(location) => Ok(Some(location)),
+                None => Ok(meta_location(&String::from_utf8_lossy(&read_whole(response, LARGEST_PAGE)?))),
+            }
+        });
+        let shown = SafeUrl::from(&self.url);
+        let location = location?.ok_or_else(|| {
+            HttpError::Other(format!("{shown} is no archive by its name, and does not say where the package is"))
+        })?;
+        match RemoteSource::parse_full(&location) {
+            Some(source) if !source.is_on_this_machine() => Ok(Answer::Elsewhere(source)),
+            Some(_) => Err(HttpError::Other(format!("{shown} leads to this machine"))),
+            None => Err(HttpError::Other(format!("{shown} leads to what is no full address of a package"))),
+        }
+    }
+
+    /// The digest that a list at a URL has for the archive.
+    fn listed(&self, client: &Client, netrc: &Netrc, url: &Url) -> Result<ExpectedDigest> {
+        let mut url = url.clone();
+        let login = login(&mut url, netrc);
+        let credentials = login.as_ref().map_or(Credentials::None, Credentials::Basic);
+        let list = client.fetch(&url, credentials, |response| read_whole(response, LARGEST_PAGE))?;
+        let name = self.url.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
+        ExpectedDigest::find(&String::from_utf8_lossy(&list), name)
+            .ok_or_else(|| HttpError::Other(format!("{} lists no checksum for {name}", SafeUrl::from(&url))))
+    }
+}
+
+/// Downloads an archive to a file in `workshop` that has no name there.
+pub(super) fn download(client: &Client, url: &Url, credentials: Credentials<'_>, workshop: &Path) -> Result<File> {
+    let written = client.fetch(url, credentials, |response| {
+        read_with(response, MOST_BYTES, |body, _| {
+            let mut file = tempfile::tempfile_in(workshop)?;
+            io::copy(body, &mut file)?;
+            file.rewind()?;
+            Ok(file)
+        })
+    });
+    written?.map_err(|error: io::Error| HttpError::Other(format!("there is no place to put it: {error}")))
+}
+
+/// Takes the login out of a URL, or finds one for its host.
+fn login(url: &mut Url, netrc: &Netrc) -> Option<Token> {
+    let own = (percent_decoded(url.username()), percent_decoded(url.password().unwrap_or_default()));
+    // Only a URL that cannot have a user name refuses this, and such a URL has none.
+    let _ = url.set_username("");
+    let _ = url.set_password(None);
+    if !own.0.is_empty() {
+        return Some(Token::basic(&own.0, &own.1));
+    }
+    let host = url.host_str()?;
+    let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+    netrc.login(&host).map(|(user, password)| Token::basic(user, password))
+}
+
+/// `%41` is `A` (RFC 3986, section 2.1).
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let digits = behind.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(decoded.unwrap_or(*first));
+        rest = if decoded.is_some() { &behind[2..] } else { behind };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// The content of `<meta name="terraform-get" content="…">` in the head of a page.
+fn meta_location(page: &str) -> Option<String> {
+    let mut rest = page;
+    while let Some((_, behind)) = rest.split_once('<') {
+        if let Some(comment) = behind.strip_prefix("!--") {
+            rest = comment.split_once("-->")?.1;
+            continue;
+        }
+        let (tag, behind) = split_tag(behind)?;
+        rest = behind;
+        let (name, attributes) = tag.split_at(tag.find(|c: char| c.is_whitespace() || c == '>').unwrap_or(tag.len()));
+        if ["body", "/head"].iter().any(|end| name.eq_ignore_ascii_case(end)) {
+            return None;
+        }
+        if name.eq_ignore_ascii_case("meta")
+            && attribute(attributes, "name").as_deref() == Some("terraform-get")
+            && let Some(content) = attribute(attributes, "content").filter(|content| !content.is_empty())
+        {
+            return Some(content);
+        }
+    }
+    None
+}
+
+/// A tag up to its `>`, which may be in quotes before, and what follows.
+fn split_tag(text: &str) -> Option<(&str, &str)> {
+    let mut quote = None;
+    let end = text.find(|c| {
+        match quote {
+            Some(open) if c == open => quote = None,
+            None if matches!(c, '"' | '\'') => quote = Some(c),
+            _ => {}
+        }
+        quote.is_none() && c == '>'
+    })?;
+    Some((&text[..end], &text[end + 1..]))
+}
+
+/// The value of an attribute of a tag, between quotes.
+fn attribute(attributes: &str, wanted: &str) -> Option<String> {
+    let mut rest = attributes;
+    loop {
+        let (name, behind) = rest.split_once('=')?;
+        let behind = behind.trim_start();
+        let quote = behind.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        let (value, following) = behind[1..].split_once(quote)?;
+        if name.trim().eq_ignore_ascii_case(wanted) {
+            let entities = [("&quot;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
+            return Some(entities.iter().fold(value.to_owned(), |text, (entity, c)| text.replace(entity, c)));
+        }
+        rest = following;
+    }
+}
+
+impl From<RequestError> for HttpError {
+    fn from(error: RequestError) -> Self {
+        Self::Request(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_says_where_the_package_is_in_its_head_only() {
+        let meta = r#"<meta name="terraform-get" content="https://h.test/m.zip?a=1&amp;b=2">"#;
+        let found = Some("https://h.test/m.zip?a=1&b=2".to_owned());
+        for (page, expected) in [
+            (format!("<!doctype html><html><head>{meta}</head></html>"), &found),
+            (format!("<HTML><HEAD><title>a > b</title><!-- </head> -->{meta}"), &found),
+            (
+                r"<head><META content='https://h.test/m.zip?a=1&amp;b=2' NAME = 'terraform-get'/></head>".to_owned(),
+                &found,
+            ),
+            (format!("<head></head><body>{meta}</body>"), &None),
+            (format!("<body>{meta}"), &None),
+            (format!("<head><!-- {meta} --></head>"), &None),
+            (r#"<head><meta name="other" content="x"><meta name="terraform-get""#.to_owned(), &None),
+            (String::new(), &None),
+        ] {
+            assert_eq!(&meta_location(&page), expected, "{page}");
+        }
+    }
+
+    #[test]
+    fn an_address_says_what_it_leads_to() {
+        let parse = |text: &str| HttpAddress::parse(text, Dialect::Tofu, &Netrc::default()).ok();
+        let sum = "0".repeat(64);
+        for (text, url, format) in [
+            ("https://h.test/a.b/m.tar.gz?x=%2F", "https://h.test/a.b/m.tar.gz?x=%2F", Some(Format::TarGzip)),
+            ("https://h.test/m?archive=zip", "https://h.test/m", Some(Format::Zip)),
+            ("https://h.test/m.zip?archive=false&y=1", "https://h.test/m.zip?y=1", None),
+            ("https://h.test/m.zip?archive=tgz", "https://h.test/m.zip", Some(Format::TarGzip)),
+            ("https://h.test/m-1.0.0.zip", "https://h.test/m-1.0.0.zip", Some(Format::Zip)),
+            ("https://h.test/m.tbz2", "https://h.test/m.tbz2", None),
+            ("https://h.test/m.tar", "https://h.test/m.tar", None),
+            (&format!("https://h.test/m.zip?checksum={sum}"), "https://h.test/m.zip", Some(Format::Zip)),
+            ("https://u:p%20w@h.test/m.zip", "https://h.test/m.zip", Some(Format::Zip)),
+        ] {
+            let address = parse(text).unwrap();
+            assert_eq!((address.url.as_str(), address.format), (url, format), "{text}");
+            assert_eq!(address.login.is_some(), text.contains('@'));
+            assert_eq!(address.is_immutable(), text.contains("checksum"));
+        }
+        assert!(parse(&format!("https://h.test/m?checksum={sum}")).is_none());
+        assert_eq!(percent_decoded("p%20w%zz%C3%BC%"), "p w%zzü%");
+    }
+}

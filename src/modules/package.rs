@@ -1,0 +1,177 @@
+//! A package that was fetched, and the directories in it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use globset::GlobBuilder;
+
+use super::cache::{About, Stored};
+use super::contents::is_configuration;
+use crate::diagnostic::{Code, Diagnostic, Result};
+
+/// A fetched package: the configuration files in it, without anything else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// The directory with its files. Nothing outside belongs to the package.
+    pub top: PathBuf,
+    /// The directory that its address leads to: `top`, or one below it.
+    pub directory: PathBuf,
+    /// Where it came from.
+    pub origin: PackageOrigin,
+    /// The commit that it was taken from, if it comes from a repository.
+    pub commit: Option<String>,
+    /// Its address, without secrets, or the registry module and version that it is.
+    pub address: String,
+    content: PathBuf,
+}
+
+/// Where a package came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PackageOrigin {
+    /// It was fetched in this run.
+    Network,
+    /// An earlier run fetched it.
+    Cache,
+    /// A directory or an archive of this machine.
+    Directory,
+}
+
+/// Whether `*` in the directory of a source stands for other text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wildcards {
+    /// It does, and one directory must be meant, as in the address of a package.
+    Expanded,
+    /// It stands for itself, as in the address of a registry module.
+    Literal,
+}
+
+impl Package {
+    pub(super) fn stored(Stored { content, about }: Stored, origin: PackageOrigin, address: String) -> Self {
+        let top = content.join(&about.top);
+        Self { directory: top.join(&about.directory), top, origin, commit: about.commit, address, content }
+    }
+
+    /// The same package with another directory that its address leads to.
+    pub(super) fn stored_at(&self, directory: &Path) -> Stored {
+        let relative =
+            |path: &Path, base| path.strip_prefix(base).unwrap_or(Path::new("")).to_string_lossy().into_owned();
+        let (top, directory) = (relative(&self.top, &self.content), relative(directory, &self.top));
+        Stored { content: self.content.clone(), about: About { top, directory, commit: self.commit.clone() } }
+    }
+
+    /// A directory of the package, relative to where its address leads.
+    ///
+    /// # Errors
+    /// When there is no such directory, several, or it is not in the package, and when it holds a configuration file that is not.
+    pub fn directory(&self, directory: &str, wildcards: Wildcards) -> Result<PathBuf> {
+        let failed = |why: String| -> Diagnostic {
+            Diagnostic::error(Code::InvalidPackage, format!("the module package {} {why}", self.address))
+        };
+        let found = match wildcards {
+            Wildcards::Expanded if directory.contains(['*', '?', '[']) => {
+                let mut matches = matching(&self.directory, directory);
+                match (matches.pop(), matches.pop()) {
+                    (Some(only), None) => only,
+                    (None, _) => return Err(failed(format!("has no directory that {directory:?} stands for")).into()),
+                    _ => return Err(failed(format!("has several directories that {directory:?} stands for")).into()),
+                }
+            }
+            _ if directory.is_empty() => self.directory.clone(),
+            _ => self.directory.join(directory.trim_start_matches('/')),
+        };
+        let missing = || failed(format!("has no directory {directory:?}"));
+        let (Ok(top), Ok(canonical)) = (self.top.canonicalize(), found.canonicalize()) else {
+            return Err(missing().into());
+        };
+        if !canonical.starts_with(&top) {
+            return Err(failed(format!("does not hold {directory:?}, which leads out of it")).into());
+        }
+        let leads_outside =
+            |path: &Path| path.is_symlink() && !path.canonicalize().is_ok_and(|to| to.starts_with(&top));
+        for entry in fs::read_dir(&canonical).map_err(|_| missing())?.flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if is_configuration(&name) && leads_outside(&entry.path()) {
+                return Err(failed(format!("holds {name}, which is a link that leads out of it, or nowhere")).into());
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Stored {
+    /// The same with nothing but the directory that its address leads to.
+    pub(super) fn below_directory(mut self) -> Self {
+        let top = Path::new(&self.about.top).join(&self.about.directory);
+        self.about = About { top: top.to_string_lossy().into_owned(), directory: String::new(), ..self.about };
+        self
+    }
+}
+
+/// The directories below `top` that a pattern stands for.
+fn matching(top: &Path, pattern: &str) -> Vec<PathBuf> {
+    let mut found = vec![top.to_owned()];
+    for part in pattern.split('/').filter(|part| !part.is_empty()) {
+        let Ok(glob) = GlobBuilder::new(part).literal_separator(true).build() else { return Vec::new() };
+        let matcher = glob.compile_matcher();
+        let is_match = |path: &PathBuf| path.is_dir() && path.file_name().is_some_and(|name| matcher.is_match(name));
+        let children = found.iter().filter_map(|directory| fs::read_dir(directory).ok());
+        found = children.flat_map(|entries| entries.flatten().map(|entry| entry.path())).filter(is_match).collect();
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(directories: &[&str]) -> (tempfile::TempDir, Package) {
+        let place = tempfile::tempdir().unwrap();
+        let content = place.path().join("content");
+        for directory in directories {
+            fs::create_dir_all(content.join(directory)).unwrap();
+        }
+        let package = Package::stored(
+            Stored { content, about: About::default() },
+            PackageOrigin::Cache,
+            "https://h.test/m.zip".to_owned(),
+        );
+        (place, package)
+    }
+
+    #[test]
+    fn a_directory_is_in_the_package() {
+        let (_place, package) = package(&["modules/a", "modules/b", "x*"]);
+        let directory = |name, wildcards| {
+            package.directory(name, wildcards).map(|path| path.strip_prefix(&package.top).unwrap().to_owned())
+        };
+        assert_eq!(directory("", Wildcards::Literal), Ok(PathBuf::new()));
+        assert_eq!(directory("modules/a", Wildcards::Literal), Ok("modules/a".into()));
+        assert_eq!(directory("mod*/[a]", Wildcards::Expanded), Ok("modules/a".into()));
+        assert_eq!(directory("x*", Wildcards::Literal), Ok("x*".into()));
+        for (name, wildcards, message) in [
+            ("absent", Wildcards::Literal, r#"has no directory "absent""#),
+            ("..", Wildcards::Literal, r#"does not hold "..", which leads out of it"#),
+            ("modules/../../..", Wildcards::Expanded, r#"does not hold "modules/../../..", which leads out of it"#),
+            ("modules/*", Wildcards::Expanded, r#"has several directories that "modules/*" stands for"#),
+            ("modules/*", Wildcards::Literal, r#"has no directory "modules/*""#),
+            ("c*", Wildcards::Expanded, r#"has no directory that "c*" stands for"#),
+        ] {
+            let error = directory(name, wildcards).unwrap_err().to_string();
+            assert_eq!(error, format!("the module package https://h.test/m.zip {message}"));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_out_of_the_package_are_named() {
+        let (place, package) = package(&["modules"]);
+        fs::create_dir(place.path().join("outside")).unwrap();
+        std::os::unix::fs::symlink("../outside", package.top.join("out")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", package.top.join("modules/passwd.tf")).unwrap();
+        package.directory("", Wildcards::Literal).unwrap();
+        for (name, message) in [("out", "which leads out of it"), ("modules", "holds passwd.tf, which is a link")] {
+            let error = package.directory(name, Wildcards::Literal).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Against a web server of this machine.
+
+use std::fs;
+use std::io::Write as _;
+
+use provlock_test::{Request, Response, Server};
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use super::*;
+use crate::modules::ModuleSource;
+use crate::net::{NetSettings, Token};
+
+fn zip(files: &[(&str, &str)]) -> Vec<u8> {
+    let mut writer = ZipWriter::new(io::Cursor::new(Vec::new()));
+    for (name, content) in files {
+        writer.start_file(*name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(content.as_bytes()).unwrap();
+    }
+    writer.finish().unwrap().into_inner()
+}
+
+fn module() -> Vec<u8> {
+    zip(&[("main.tf", "one"), ("modules/a/main.tf", "a")])
+}
+
+/// A fetcher that may ask this machine over plain HTTP, and has a token for `127.0.0.1`.
+fn fetcher(environment: &Environment, cache: Option<&Path>) -> PackageFetcher {
+    let plain_http_hosts = ["127.0.0.1", "localhost"].map(str::to_owned).into();
+    let settings =
+        NetSettings { retries: 0, download_retries: 0, use_proxies: false, plain_http_hosts, ..NetSettings::default() };
+    let client = Client::new(settings, |host| Ok(Token::new("t0ken").filter(|_| host.host() == "127.0.0.1"))).unwrap();
+    PackageFetcher::new(client, environment, Dialect::Tofu, cache)
+}
+
+fn source(text: &str) -> RemoteSource {
+    match ModuleSource::parse(text, Dialect::Tofu) {
+        Ok(ModuleSource::Remote(source)) => source,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What `main.tf` in the directory of a source holds.
+fn main(fetcher: &PackageFetcher, text: &str) -> std::result::Result<String, String> {
+    let source = source(text);
+    let directory =
+        fetcher.fetch(&source).and_then(|package| package.directory(&source.directory, Wildcards::Expanded));
+    directory.map(|path| fs::read_to_string(path.join("main.tf")).unwrap()).map_err(|error| error.to_string())
+}
+
+fn at(server: &Server, path: &str) -> String {
+    server.url("127.0.0.1", path).to_string()
+}
+
+#[test]
+fn a_package_is_fetched_once_and_again_after_an_hour_unless_it_cannot_change() {
+    let server = Server::http(|_| Response::ok(module()));
+    let cache = tempfile::tempdir().unwrap();
+    let environment = Environment::default();
+    let floating = at(&server, "/m.zip");
+    let first = fetcher(&environment, Some(cache.path()));
+    assert_eq!(main(&first, &floating).unwrap(), "one");
+    assert_eq!(main(&first, &format!("{floating}//modules/a")).unwrap(), "a");
+    assert_eq!(server.requests().len(), 1, "once a run");
+    let second = fetcher(&environment, Some(cache.path()));
+    assert_eq!(second.fetch(&source(&floating)).unwrap().origin, PackageOrigin::Cache);
+    assert_eq!(server.requests().len(), 1, "within the hour");
+
+    let digest = format!("{:x}", <Sha256 as sha2::Digest>::digest(module()));
+    let pinned = format!("{floating}?checksum=sha256:{digest}");
+    assert_eq!(main(&second, &pinned).unwrap(), "one");
+    age_cache(cache.path());
+    let third = fetcher(&environment, Some(cache.path()));
+    main(&third, &pinned).unwrap();
+    assert_eq!(server.requests().len(), 2, "for ever");
+    assert!(third.cached(&source(&floating)).is_some(), "whoever may ask nobody takes it as it is");
+    main(&third, &floating).unwrap();
+    assert_eq!(server.requests().len(), 3, "after an hour");
+}
+
+/// Lets everything in a cache be two hours older.
+fn age_cache(directory: &Path) {
+    for entry in fs::read_dir(directory.join("provlock-modules-v1/addresses")).unwrap().flatten() {
+        let mut value: serde_json::Value = serde_json::from_slice(&fs::read(entry.path()).unwrap()).unwrap();
+        value["saved"] = (value["saved"].as_i64().unwrap() - 7200).into();
+        fs::write(entry.path(), value.to_string()).unwrap();
+    }
+}
+
+#[test]
+fn without_a_cache_a_package_lives_as_long_as_the_fetcher() {
+    let server = Server::http(|_| Response::ok(module()));
+    let fetcher = fetcher(&Environment::default(), None);
+    let package = fetcher.fetch(&source(&at(&server, "/m.zip"))).unwrap();
+    assert!(package.top.join("main.tf").exists());
+    drop(fetcher);
+    assert!(!package.top.exists());
+}
+
+#[test]
+fn a_server_may_say_where_the_package_is() {
+    let server = Server::http(|request: &Request| match request.path() {
+        "/m.zip" => Response::ok(module()),
+        "/header" if request.target.contains("terraform-get=1") => {
+            Response::ok("").header("X-Terraform-Get", format!("http://{}/m.zip//modules/*", request.host))
+        }
+        "/meta" => Response::ok(format!(
+            "<html><head><meta name='terraform-get' content='http://{}/m.zip'></head></html>",
+            request.host
+        )),
+        "/loop" => Response::ok("").header("X-Terraform-Get", format!("http://{}/loop", request.host)),
+        "/relative" => Response::ok("").header("X-Terraform-Get", "./m.zip"),
+        "/short" => Response::ok("").header("X-Terraform-Get", "github.com/a/b"),
+        "/file" => Response::ok("").header("X-Terraform-Get", "file:///etc"),
+        "/gitfile" => Response::ok("").header("X-Terraform-Get", "git::file:///etc"),
+        _ => Response::ok("<html></html>"),
+    });
+    let fetcher = fetcher(&Environment::default(), None);
+    assert_eq!(main(&fetcher, &at(&server, "/meta")).unwrap(), "one");
+    assert_eq!(main(&fetcher, &at(&server, "/header")).unwrap(), "a");
+    for (path, message) in [
+        ("/header//../..", "leads out of the module's package"),
+        ("/header//..", "leads out of it"),
+        ("/loop", "more than 10 servers say that it is elsewhere"),
+        ("/relative", "leads to what is no full address"),
+        ("/short", "leads to what is no full address"),
+        ("/file", "leads to this machine"),
+        ("/gitfile", "leads to this machine"),
+        ("/none", "is no archive by its name, and does not say where the package is"),
+    ] {
+        let text = format!("{}{path}", at(&server, "/").trim_end_matches('/'));
+        let error = match ModuleSource::parse(&text, Dialect::Tofu) {
+            Ok(_) => main(&fetcher, &text).unwrap_err(),
+            Err(error) => error.to_string(),
+        };
+        assert!(error.contains(message), "{path}: {error}");
+    }
+}
+
+#[test]
+fn a_login_stays_with_its_host_and_no_token_goes_to_an_archive() {
+    let server = Server::http(|request: &Request| match request.path() {
+        "/moved.zip" => Response::redirect(format!("http://{}/m.zip", request.host.replace("127.0.0.1", "localhost"))),
+        "/private.zip" if request.authorization().is_none() => Response::new(401, "who are you"),
+        _ => Response::ok(module()),
+    });
+    let home = tempfile::tempdir().unwrap();
+    let host = server.url("127.0.0.1", "/").port().map(|port| format!("127.0.0.1:{port}")).unwrap();
+    let without = fetcher(&Environment::default(), None);
+    main(&without, &at(&server, "/m.zip")).unwrap();
+    assert_eq!(server.requests()[0].authorization(), None, "though there is a token for this host");
+    let error = main(&without, &at(&server, "/private.zip")).unwrap_err();
+    assert!(error.contains("/private.zip was refused (401)"), "{error}");
+
+    fs::write(home.path().join(".netrc"), format!("machine {host} login alice password w0nder")).unwrap();
+    let environment = Environment { home: Some(home.path().to_owned()), ..Environment::default() };
+    let with = fetcher(&environment, None);
+    let before = server.requests().len();
+    main(&with, &at(&server, "/private.zip")).unwrap();
+    main(&with, &at(&server, "/moved.zip")).unwrap();
+    main(&with, &at(&server, "/other.zip").replace("://", "://bob:p%20w@")).unwrap();
+    let logins: Vec<_> =
+        server.requests()[before..].iter().map(|request| (request.path().to_owned(), request.basic())).collect();
+    let login = |text: &str| Some(text.to_owned());
+    let expected = [
+        ("/private.zip".to_owned(), login("alice:w0nder")),
+        ("/moved.zip".to_owned(), login("alice:w0nder")),
+        ("/m.zip".to_owned(), None),
+        ("/other.zip".to_owned(), login("bob:p w")),
+    ];
+    assert_eq!(logins, expected);
+}
+
+#[test]
+fn a_wrong_checksum_is_refused_and_nothing_kept() {
+    let sums = format!("{}  m.zip\n", "0".repeat(64));
+    let server = Server::http(move |request: &Request| match request.path() {
+        "/SUMS" => Response::ok(sums.clone()),
+        _ => Response::ok(module()),
+    });
+    let cache = tempfile::tempdir().unwrap();
+    let fetcher = fetcher(&Environment::default(), Some(cache.path()));
+    for checksum in ["0".repeat(32), format!("file:{}", at(&server, "/SUMS"))] {
+        let address = source(&format!("{}?checksum={checksum}", at(&server, "/m.zip")));
+        let error = fetcher.fetch(&address).unwrap_err().to_string();
+        assert!(error.contains("checksum is"), "{error}");
+        assert!(fetcher.cached(&address).is_none());
+    }
+}
+
+#[test]
+fn a_version_of_a_registry_is_located_once_for_ever() {
+    let server = Server::http(|_| Response::ok(module()));
+    let cache = tempfile::tempdir().unwrap();
+    let Ok(ModuleSource::Registry(module)) = ModuleSource::parse("127.0.0.1/a/b/c", Dialect::Tofu) else { panic!() };
+    let version: Version = "1.0.0".parse().unwrap();
+    let located = || Ok(Location::Source(source(&format!("{}//modules", at(&server, "/m.zip")))));
+    let first =
+        fetcher(&Environment::default(), Some(cache.path())).fetch_version(&module.module, &version, located).unwrap();
+    assert_eq!(first.directory("a", Wildcards::Literal).unwrap(), first.top.join("modules/a"));
+    age_cache(cache.path());
+    let unasked = || panic!("nobody asks where it is");
+    let second =
+        fetcher(&Environment::default(), Some(cache.path())).fetch_version(&module.module, &version, unasked).unwrap();
+    assert_eq!((second.origin, &second.directory), (PackageOrigin::Cache, &first.directory));
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn an_archive_of_a_registry_is_known_by_its_content_and_may_want_the_token() {
+    let server = Server::http(|_| Response::ok(module()));
+    let Ok(ModuleSource::Registry(module)) = ModuleSource::parse("127.0.0.1/a/b/c", Dialect::Tofu) else { panic!() };
+    let fetcher = fetcher(&Environment::default(), None);
+    for (version, credentials_of, sent) in
+        [("1.0.0", Some(module.module.host.clone()), Some("Bearer t0ken")), ("2.0.0", None, None)]
+    {
+        let location = Location::Archive { url: server.url("127.0.0.1", "/download"), credentials_of };
+        let package = fetcher.fetch_version(&module.module, &version.parse().unwrap(), || Ok(location)).unwrap();
+        assert!(package.top.join("main.tf").exists());
+        assert_eq!(server.requests().last().unwrap().authorization(), sent);
+    }
+}
+
+#[test]
+fn what_cannot_be_fetched_says_what_to_do() {
+    let fetcher = fetcher(&Environment::default(), None);
+    for (text, message) in [
+        ("s3::https://s3.amazonaws.com/b/m.zip", "\"s3\" is no known way to get a package"),
+        ("hg::https://h.test/m", "\"hg\" is no known way"),
+        ("ftp://h.test/m.zip", "\"ftp\" is no known way"),
+        ("git::ext::sh -c x", "git must not be asked for \"ext::sh\""),
+        ("http://h.test/m.zip", "was not asked, since it is not an https URL"),
+    ] {
+        let errors = fetcher.fetch(&source(text)).unwrap_err();
+        assert!(errors.to_string().contains(message), "{errors}");
+        assert!(errors[0].help.is_some() || text.starts_with("git"));
+    }
+}
+
+#[test]
+fn a_directory_of_this_machine_is_read_where_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("main.tf"), "here").unwrap();
+    fs::write(directory.path().join("m.zip"), module()).unwrap();
+    let fetcher = fetcher(&Environment::default(), None);
+    let path = directory.path().display();
+    assert_eq!(main(&fetcher, &path.to_string()).unwrap(), "here");
+    assert_eq!(main(&fetcher, &format!("{path}/m.zip//modules/a")).unwrap(), "a");
+    let error = main(&fetcher, &format!("file://{path}/main.tf")).unwrap_err();
+    assert!(error.contains("neither a directory nor an archive"), "{error}");
+}
