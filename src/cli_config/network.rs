@@ -11,7 +11,8 @@ use crate::net::NetSettings;
 impl CliConfig {
     /// The settings that `TF_REGISTRY_DISCOVERY_RETRY`, `TF_PROVIDER_DOWNLOAD_RETRY` and `TF_REGISTRY_CLIENT_TIMEOUT` (in
     /// seconds) give, or else the `registry_protocols` block. A value that is not a number does not count, as in OpenTofu
-    /// (<https://opentofu.org/docs/cli/config/environment-variables/>).
+    /// (<https://opentofu.org/docs/cli/config/environment-variables/>). `PROVLOCK_DOWNLOAD_TIMEOUT` (in seconds) and
+    /// `PROVLOCK_DOWNLOAD_MINIMUM_RATE` (in KiB per second) are for downloads.
     pub(crate) fn net_settings(&self, environment: &Environment) -> NetSettings {
         let number = |name| environment.variable(name).and_then(|value| value.trim().parse::<u32>().ok());
         let seconds = number("TF_REGISTRY_CLIENT_TIMEOUT").filter(|seconds| *seconds > 0);
@@ -23,6 +24,10 @@ impl CliConfig {
             retries: number("TF_REGISTRY_DISCOVERY_RETRY").or(self.registry_retries).unwrap_or(default.retries),
             download_retries: number("TF_PROVIDER_DOWNLOAD_RETRY").unwrap_or(default.download_retries),
             timeout: timeout.or(self.registry_timeout).unwrap_or(default.timeout),
+            download_timeout: number("PROVLOCK_DOWNLOAD_TIMEOUT")
+                .map_or(default.download_timeout, |seconds| Duration::from_secs(seconds.into())),
+            minimum_rate: number("PROVLOCK_DOWNLOAD_MINIMUM_RATE")
+                .map_or(default.minimum_rate, |kib| u64::from(kib) << 10),
             plain_http_hosts: plain.collect(),
             ..default
         }
@@ -47,12 +52,15 @@ mod tests {
             ("TF_REGISTRY_DISCOVERY_RETRY", "0"),
             ("TF_PROVIDER_DOWNLOAD_RETRY", "5"),
             ("TF_REGISTRY_CLIENT_TIMEOUT", "30"),
+            ("PROVLOCK_DOWNLOAD_TIMEOUT", "7200"),
+            ("PROVLOCK_DOWNLOAD_MINIMUM_RATE", "0"),
         ] {
             environment.variables.insert(name.to_owned(), value.to_owned());
         }
         let settings = config.net_settings(&environment);
         let numbers = (settings.retries, settings.download_retries, settings.timeout.as_secs());
         assert_eq!(numbers, (0, 5, 30));
+        assert_eq!((settings.download_timeout, settings.minimum_rate), (Duration::from_hours(2), 0));
         environment.variables.insert("TF_REGISTRY_CLIENT_TIMEOUT".to_owned(), "soon".to_owned());
         assert_eq!(config.net_settings(&environment).timeout.as_secs(), 70);
     }

@@ -1,16 +1,13 @@
-//! The body of a response, read under a size cap and not slower than a minimum.
+//! The body of a response, read under a size cap.
 
 use std::io::{self, Read};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use reqwest::blocking::Response;
 
 use super::error::{RequestErrorKind, no_response, quote};
+use super::pace::Pace;
 use super::retry::Failure;
-
-/// While less than this arrives in [`WINDOW`], the server is as good as silent.
-const MINIMUM: u64 = 60 * 1024;
-const WINDOW: Duration = Duration::from_mins(1);
 
 /// The whole body of a response, at most `limit` bytes.
 pub(crate) fn read_whole(response: Response, limit: u64) -> Result<Vec<u8>, Failure> {
@@ -28,43 +25,31 @@ pub(crate) fn read_with<T>(
     consume: impl FnOnce(&mut dyn Read, Option<u64>) -> T,
 ) -> Result<T, Failure> {
     let length = response.content_length();
-    let mut body = Body::new(response, limit)?;
+    let mut body = Body::new(response, limit, Pace::default())?;
     let consumed = consume(&mut body, length);
     body.failure.map_or(Ok(consumed), Err)
 }
 
 /// Reads a body. What went wrong with the connection is kept, because the code that reads may wrap errors as it likes.
-struct Body {
+pub(super) struct Body {
     response: Response,
     limit: u64,
-    read: u64,
-    failure: Option<Failure>,
-    /// Time spent in waiting for data and what came in that time, since the window began.
-    window: (Duration, u64),
+    pub(super) read: u64,
+    pub(super) failure: Option<Failure>,
+    pace: Pace,
 }
 
 impl Body {
-    fn new(response: Response, limit: u64) -> Result<Self, Failure> {
+    pub(super) fn new(response: Response, limit: u64, pace: Pace) -> Result<Self, Failure> {
         if response.content_length().is_some_and(|length| length > limit) {
             return Err(Failure::lasting(RequestErrorKind::TooLarge { limit }));
         }
-        Ok(Self { response, limit, read: 0, failure: None, window: (Duration::ZERO, 0) })
+        Ok(Self { response, limit, read: 0, failure: None, pace })
     }
 
     fn fail(&mut self, failure: Failure, error: io::Error) -> io::Result<usize> {
         self.failure = Some(failure);
         Err(error)
-    }
-
-    /// Counts a read; `false` when the server is too slow.
-    fn is_fast_enough(&mut self, took: Duration, count: u64) -> bool {
-        self.window = (self.window.0 + took, self.window.1 + count);
-        if self.window.0 < WINDOW {
-            return true;
-        }
-        let enough = self.window.1 >= MINIMUM;
-        self.window = (Duration::ZERO, 0);
-        enough
     }
 }
 
@@ -90,9 +75,9 @@ impl Read for Body {
             let kind = RequestErrorKind::TooLarge { limit: self.limit };
             return self.fail(Failure::lasting(kind), io::ErrorKind::FileTooLarge.into());
         }
-        if count > 0 && !self.is_fast_enough(started.elapsed(), count as u64) {
-            return self.fail(Failure::passing(RequestErrorKind::Timeout), io::ErrorKind::TimedOut.into());
+        match self.pace.check(started.elapsed(), count as u64) {
+            Err(failure) if count > 0 => self.fail(failure, io::ErrorKind::TimedOut.into()),
+            _ => Ok(count),
         }
-        Ok(count)
     }
 }

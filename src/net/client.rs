@@ -16,16 +16,18 @@ use url::Url;
 
 use super::body::{read_whole, read_with};
 use super::error::{RequestError, RequestErrorKind, causes, quote};
+use super::pace::Pace;
 use super::proxy::{is_loopback, with_proxies};
 use super::redirect::{self, PlainHttp, Request};
-use super::retry::{Failure, after_status, http_date, with_retries};
+use super::resume;
+use super::retry::{Failure, Retries, after_status, http_date, with_retries};
 use super::settings::NetSettings;
 use super::token::Token;
 use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// How long a download may be silent, and how long a small one may take.
-const DOWNLOAD_TIMEOUT: Duration = Duration::from_mins(1);
+const SILENCE_TIMEOUT: Duration = Duration::from_mins(1);
 
 /// An HTTP client. Cheap to clone; clones share connections.
 #[derive(Clone)]
@@ -112,7 +114,7 @@ impl Client {
     ) -> std::result::Result<Document, RequestError> {
         let time_limit = match purpose {
             Purpose::Metadata => self.time_limit(),
-            Purpose::Download => DOWNLOAD_TIMEOUT.max(self.time_limit()),
+            Purpose::Download => SILENCE_TIMEOUT.max(self.time_limit()),
         };
         let credentials = credentials_of.map_or(Credentials::None, Credentials::TokenOf);
         self.exchange(url, credentials, purpose, Some(time_limit), |response| {
@@ -144,15 +146,35 @@ impl Client {
     /// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and returns what that returns.
     /// No credentials are sent.
     ///
-    /// When the connection breaks, everything is done again, with a fresh call of `consume`.
+    /// When the connection breaks, the rest is asked for, and `consume` does not notice. Where the server cannot send the
+    /// rest alone, everything is done again, with a fresh call of `consume`.
     pub fn download<T>(
         &self,
         url: &Url,
         limit: u64,
-        mut consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
+        consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> std::result::Result<T, RequestError> {
-        let receive = |response| read_with(response, limit, &mut consume);
-        self.exchange(url, Credentials::None, Purpose::Download, None, receive)
+        let fail = |kind| RequestError { url: url.into(), kind, credentials_of: None };
+        if !redirect::is_allowed(url, PlainHttp::Configured, &self.shared.settings) {
+            return Err(fail(RequestErrorKind::Insecure));
+        }
+        let send = |headers| {
+            let request = Request { url, headers, time_limit: None, plain_http: PlainHttp::Configured };
+            self.send_for_success(&request, "", None)
+        };
+        self.receive(limit, send, consume).map_err(fail)
+    }
+
+    /// [`Client::download`] with other requests: `send` sends one with the headers that it is given.
+    pub(crate) fn receive<T>(
+        &self,
+        limit: u64,
+        send: impl FnMut(HeaderMap) -> std::result::Result<Response, Failure>,
+        consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
+    ) -> std::result::Result<T, RequestErrorKind> {
+        let settings = &self.shared.settings;
+        let pace = Pace::new(settings.minimum_rate, settings.download_timeout);
+        resume::download(limit, &pace, self.retries(Purpose::Download), send, consume)
     }
 
     /// Hands over the response to a request that may take as long as data arrives. A failure of `receive` counts as one of the
@@ -181,7 +203,7 @@ impl Client {
             Credentials::None | Credentials::Basic(_) => None,
         };
         let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials_of.cloned() };
-        let request = Request { url, header: None, time_limit, plain_http: PlainHttp::Configured };
+        let request = Request { url, headers: HeaderMap::new(), time_limit, plain_http: PlainHttp::Configured };
         if !redirect::is_allowed(url, request.plain_http, &self.shared.settings) {
             return Err(fail(RequestErrorKind::Insecure));
         }
@@ -247,11 +269,15 @@ impl Client {
         purpose: Purpose,
         attempt: impl FnMut() -> std::result::Result<T, Failure>,
     ) -> std::result::Result<T, RequestErrorKind> {
+        with_retries(self.retries(purpose), attempt)
+    }
+
+    fn retries(&self, purpose: Purpose) -> Retries {
         let retries = match purpose {
             Purpose::Metadata => self.shared.settings.retries,
             Purpose::Download => self.download_retries,
         };
-        with_retries(retries, self.shared.settings.back_off, attempt)
+        Retries::new(retries, self.shared.settings.back_off)
     }
 
     /// How long a request for a document may take.
@@ -276,7 +302,7 @@ fn build(settings: &NetSettings) -> reqwest::Result<reqwest::blocking::Client> {
     let certificates = settings.extra_root_certificates.iter().map(|der| Certificate::from_der(der));
     let builder = reqwest::blocking::Client::builder()
         .user_agent(concat!("provlock/", env!("CARGO_PKG_VERSION")))
-        .timeout(DOWNLOAD_TIMEOUT)
+        .timeout(SILENCE_TIMEOUT)
         .connect_timeout(settings.timeout)
         .redirect(Policy::none())
         .referer(false)

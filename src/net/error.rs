@@ -2,6 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 use reqwest::StatusCode;
 
@@ -47,6 +48,16 @@ pub enum RequestErrorKind {
     },
     /// No data in time.
     Timeout,
+    /// Less data than the least that must come.
+    TooSlow {
+        /// Bytes per second.
+        minimum_rate: u64,
+    },
+    /// Not all data in time.
+    TooLong {
+        /// How long it may take.
+        time_limit: Duration,
+    },
     /// No connection, or one that broke; the text says why.
     Connection(String),
     /// No connection, because of the proxy; the text says what it did.
@@ -106,6 +117,10 @@ impl RequestError {
                 }
                 None => "this server must answer without credentials, since no tokens are sent to it".into(),
             }),
+            RequestErrorKind::TooSlow { .. } => {
+                Some("PROVLOCK_DOWNLOAD_MINIMUM_RATE sets another minimum, in KiB per second".into())
+            }
+            RequestErrorKind::TooLong { .. } => Some("PROVLOCK_DOWNLOAD_TIMEOUT sets another limit, in seconds".into()),
             RequestErrorKind::Timeout | RequestErrorKind::Connection(_) => Some(
                 "check the network; HTTPS_PROXY and NO_PROXY choose a proxy, SSL_CERT_FILE the trusted certificates"
                     .into(),
@@ -136,6 +151,12 @@ impl fmt::Display for RequestError {
             RequestErrorKind::Status { status, body } => write!(f, "answered with status {status}: {body}"),
             RequestErrorKind::TooLarge { limit } => write!(f, "is larger than {limit} bytes"),
             RequestErrorKind::Timeout => f.write_str("did not answer in time"),
+            RequestErrorKind::TooSlow { minimum_rate } => {
+                write!(f, "sent less than {} KiB per second", minimum_rate >> 10)
+            }
+            RequestErrorKind::TooLong { time_limit } => {
+                write!(f, "was not downloaded within {} seconds", time_limit.as_secs())
+            }
             RequestErrorKind::Connection(why) | RequestErrorKind::Proxy(why) => {
                 write!(f, "could not be reached: {why}")
             }

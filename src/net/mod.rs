@@ -1,13 +1,15 @@
 //! One HTTP client: redirects, retries, size caps, tokens for hosts. It knows no registry.
 //!
-//! Requests block, and a [`Client`] is shared by threads. It never sends a request over plain HTTP except to a host that a
+//! Requests block, and a [`Client`] is shared by threads. It never sends a request over plain HTTP except to a host that
 //! the settings name so or that is this machine, and never a token to another host than the one that it is for.
 
 mod body;
 mod client;
 mod error;
+mod pace;
 mod proxy;
 mod redirect;
+mod resume;
 mod retry;
 mod safe_url;
 mod settings;

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
 use reqwest::blocking::{Client, RequestBuilder, Response};
-use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue, LOCATION};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
 use url::Url;
 
 use super::error::{RequestErrorKind, causes, no_response};
@@ -22,8 +22,8 @@ const MOST_REDIRECTS: usize = 10;
 /// A GET request.
 pub(crate) struct Request<'a> {
     pub(crate) url: &'a Url,
-    /// What is sent along, in addition to what every request has.
-    pub(crate) header: Option<(HeaderName, &'static str)>,
+    /// What is sent along, in addition to what every request has, also to where it is redirected.
+    pub(crate) headers: HeaderMap,
     /// How long it may take in all, its body included; `None` for as long as data arrives.
     pub(crate) time_limit: Option<Duration>,
     pub(crate) plain_http: PlainHttp,
@@ -49,10 +49,7 @@ pub(super) fn send(
     let mut url = request.url.clone();
     let mut authorization = authorization;
     for _ in 0..=MOST_REDIRECTS {
-        let mut builder = client.get(url.clone());
-        if let Some((name, value)) = &request.header {
-            builder = builder.header(name, *value);
-        }
+        let mut builder = client.get(url.clone()).headers(request.headers.clone());
         if let Some(time_limit) = request.time_limit {
             builder = builder.timeout(time_limit.saturating_sub(started.elapsed()));
         }

@@ -43,26 +43,44 @@ impl Failure {
     }
 }
 
-/// Makes an attempt and repeats it at most `retries` times; the last failure is the error.
-pub(super) fn with_retries<T>(
-    retries: u32,
+/// The attempts that are left.
+#[derive(Clone, Debug)]
+pub(super) struct Retries {
+    left: u32,
+    /// The pause before the next.
     back_off: Duration,
-    mut attempt: impl FnMut() -> Result<T, Failure>,
-) -> Result<T, RequestErrorKind> {
-    let mut made = 0;
-    loop {
-        let failure = match attempt() {
-            Ok(value) => return Ok(value),
-            Err(failure) if made == retries => return Err(failure.kind),
-            Err(failure) => failure,
-        };
+}
+
+impl Retries {
+    pub(super) fn new(retries: u32, back_off: Duration) -> Self {
+        Self { left: retries, back_off }
+    }
+
+    /// Waits until it is time for another attempt. Gives the failure back if none is left, or none would help.
+    pub(super) fn wait(&mut self, failure: Failure) -> Result<(), Failure> {
         let pause = match failure.retry {
-            Retry::Never => return Err(failure.kind),
-            Retry::BackOff => back_off.saturating_mul(2_u32.saturating_pow(made)),
+            Retry::Never => return Err(failure),
+            _ if self.left == 0 => return Err(failure),
+            Retry::BackOff => self.back_off,
             Retry::After(pause) => pause,
         };
+        self.left -= 1;
+        self.back_off = self.back_off.saturating_mul(2);
         thread::sleep(pause.min(LONGEST_PAUSE));
-        made += 1;
+        Ok(())
+    }
+}
+
+/// Makes an attempt until it succeeds, or no retry is left; the last failure is the error.
+pub(super) fn with_retries<T>(
+    mut retries: Retries,
+    mut attempt: impl FnMut() -> Result<T, Failure>,
+) -> Result<T, RequestErrorKind> {
+    loop {
+        match attempt() {
+            Ok(value) => return Ok(value),
+            Err(failure) => retries.wait(failure).map_err(|failure| failure.kind)?,
+        }
     }
 }
 
@@ -120,7 +138,7 @@ mod tests {
     fn lasting_failures_are_not_repeated() {
         for (failure, attempts) in [(Failure::lasting as fn(_) -> _, 1), (Failure::passing, 4)] {
             let mut made = 0;
-            let result: Result<(), _> = with_retries(3, Duration::ZERO, || {
+            let result: Result<(), _> = with_retries(Retries::new(3, Duration::ZERO), || {
                 made += 1;
                 Err(failure(RequestErrorKind::Timeout))
             });

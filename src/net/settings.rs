@@ -10,8 +10,12 @@ pub struct NetSettings {
     pub retries: u32,
     /// How often a failed download is repeated.
     pub download_retries: u32,
-    /// How long a request for a document may take, its body included. Downloads may take as long as data arrives.
+    /// How long a request for a document may take, its body included.
     pub timeout: Duration,
+    /// How long a download may take, repetitions and work on its bytes included.
+    pub download_timeout: Duration,
+    /// How many bytes of a download must arrive per second, on average over half a minute.
+    pub minimum_rate: u64,
     /// The pause before the first repetition; it doubles with each.
     pub back_off: Duration,
     /// Whether `HTTPS_PROXY`, `NO_PROXY` and the system's proxy settings count.
@@ -23,12 +27,14 @@ pub struct NetSettings {
 }
 
 impl Default for NetSettings {
-    /// Three tries within ten seconds each, and no plain HTTP. The time limit is OpenTofu's.
+    /// Three tries within ten seconds each, and no plain HTTP. The time limit is OpenTofu's, which has none for downloads.
     fn default() -> Self {
         Self {
             retries: 2,
             download_retries: 2,
             timeout: Duration::from_secs(10),
+            download_timeout: Duration::from_hours(1),
+            minimum_rate: 16 << 10,
             back_off: Duration::from_millis(500),
             use_proxies: true,
             extra_root_certificates: Vec::new(),

@@ -1,4 +1,5 @@
 mod environment;
+mod resume;
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -167,7 +168,7 @@ fn bodies_end_at_the_limit_however_they_are_sent() {
 }
 
 #[test]
-fn a_broken_download_starts_afresh() {
+fn a_broken_download_starts_afresh_where_the_server_cannot_go_on() {
     let body = vec![b'x'; 300_000];
     let expected = body.clone();
     let server = Server::http(move |request| match request.number {

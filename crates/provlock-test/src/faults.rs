@@ -38,6 +38,8 @@ pub enum Fault {
     Reset,
     /// The connection ends after half of the body.
     Truncated,
+    /// The connection ends after so many percent of the body.
+    CutAt(u8),
     /// Answered with a redirect to another host, which then answers in the place of the first.
     RedirectTo(&'static str),
     /// Answered with status 200 and this body.

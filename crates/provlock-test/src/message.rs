@@ -37,8 +37,8 @@ pub struct Response {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Whole,
-    /// Half of the body, then the connection ends.
-    Truncated,
+    /// So many percent of the body, then the connection ends.
+    CutAt(u8),
     /// A pause before each piece of the body.
     Slow(Duration),
     /// The body ends with the connection.
@@ -122,7 +122,28 @@ impl Response {
 
     /// Announces the whole body and sends half of it.
     pub fn truncated(self) -> Self {
-        Self { delivery: Delivery::Truncated, ..self }
+        self.cut_at(50)
+    }
+
+    /// Announces the whole body and sends so many percent of it.
+    pub fn cut_at(self, percent: u8) -> Self {
+        Self { delivery: Delivery::CutAt(percent), ..self }
+    }
+
+    /// The content that `etag` stands for: from the byte that the request asks for, if it is of the same content
+    /// (RFC 9110, sections 13.1.5 and 14.2).
+    pub fn resumable(self, request: &Request, etag: &str) -> Self {
+        let response = self.header("ETag", etag);
+        let range = request.header("range").filter(|_| request.header("if-range").is_none_or(|known| known == etag));
+        let start = range.and_then(|range| range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<usize>().ok());
+        let Some(start) = start else { return response };
+        let length = response.body.len();
+        if start >= length {
+            return Self::new(416, "").header("Content-Range", format!("bytes */{length}"));
+        }
+        let rest = Arc::new(response.body[start..].to_vec());
+        let range = format!("bytes {start}-{}/{length}", length - 1);
+        Self { status: 206, body: rest, ..response }.header("Content-Range", range)
     }
 
     /// Does not announce the length of the body, which ends with the connection.

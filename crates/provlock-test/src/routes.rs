@@ -20,6 +20,7 @@ pub(crate) fn spoil(mut response: Response, request: &Request, effects: Effects)
         Some(Fault::TooManyRequests { retry_after }) => error(429).header("Retry-After", retry_after.to_string()),
         Some(Fault::Reset) => Response::reset(),
         Some(Fault::Truncated) => response.truncated(),
+        Some(Fault::CutAt(percent)) => response.cut_at(percent),
         Some(Fault::Body(body)) => Response { status: 200, body: Arc::new(body), ..response },
         // A request that was redirected already is answered, or it would go round for ever.
         Some(Fault::RedirectTo(host)) if !request.target.starts_with("/via/") => {
@@ -33,8 +34,10 @@ fn error(status: u16) -> Response {
     Response::json(status, &json!({ "errors": [format!("status {status}")] }))
 }
 
-fn served(content_type: &str, bytes: &Arc<Vec<u8>>) -> Response {
-    Response { body: Arc::clone(bytes), ..Response::ok("") }.header("Content-Type", content_type)
+/// A file, which a download can go on with where it broke. A file's place never gets another content.
+fn served(request: &Request, content_type: &str, bytes: &Arc<Vec<u8>>) -> Response {
+    let response = Response { body: Arc::clone(bytes), ..Response::ok("") }.header("Content-Type", content_type);
+    response.resumable(request, &format!("\"{}\"", bytes.len()))
 }
 
 /// What a registry without faults answers.
@@ -43,7 +46,7 @@ pub(crate) fn answer(state: &State, request: &Request) -> Response {
     if let Some(rest) = path.strip_prefix("/via/") {
         // Another host in the place of the first; tokens are the first host's, so none is asked for.
         let (host, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-        return service(state, host, path, "../v1/providers/");
+        return service(state, request, host, path, "../v1/providers/");
     }
     let mirror = state.mirrors.iter().find_map(|mirror| {
         let rest = path.strip_prefix(mirror.prefix.as_str()).filter(|_| mirror.host == request.host)?;
@@ -54,8 +57,8 @@ pub(crate) fn answer(state: &State, request: &Request) -> Response {
         return refusal;
     }
     match mirror {
-        Some((rest, options)) => mirrored(state, rest, options),
-        None => service(state, &request.host, path, "/v1/providers/"),
+        Some((rest, options)) => mirrored(state, request, rest, options),
+        None => service(state, request, &request.host, path, "/v1/providers/"),
     }
 }
 
@@ -68,7 +71,7 @@ fn refusal(host: Option<&Host>, request: &Request) -> Option<Response> {
     }
 }
 
-fn service(state: &State, host: &str, path: &str, providers: &str) -> Response {
+fn service(state: &State, request: &Request, host: &str, path: &str, providers: &str) -> Response {
     if path == "/.well-known/terraform.json" {
         let discovery = state.hosts.get(host).and_then(|host| host.discovery.as_ref());
         return Response::json(
@@ -81,7 +84,7 @@ fn service(state: &State, host: &str, path: &str, providers: &str) -> Response {
         );
     }
     if let Some(content) = state.files.get(path) {
-        return served("application/octet-stream", content);
+        return served(request, "application/octet-stream", content);
     }
     let parts: Vec<&str> = path.strip_prefix("/v1/providers/").unwrap_or_default().split('/').collect();
     let provider = |namespace, name| state.providers.get(&Address::new(host, namespace, name));
@@ -114,7 +117,7 @@ fn listed(release: &Release) -> Value {
     json!({ "version": release.version, "protocols": release.protocols, "platforms": platforms })
 }
 
-fn mirrored(state: &State, path: &str, options: &Mirror) -> Response {
+fn mirrored(state: &State, request: &Request, path: &str, options: &Mirror) -> Response {
     let parts: Vec<&str> = path.split('/').collect();
     let [host, namespace, name, file] = parts[..] else { return error(404) };
     let Some(provider) = state.providers.get(&Address::new(host, namespace, name)) else { return error(404) };
@@ -132,7 +135,7 @@ fn mirrored(state: &State, path: &str, options: &Mirror) -> Response {
     }
     let mut packages = provider.releases.iter().flat_map(|release| release.packages.values());
     match packages.find(|package| package.filename == file) {
-        Some(package) => served("application/zip", &package.archive),
+        Some(package) => served(request, "application/zip", &package.archive),
         None => error(404),
     }
 }

@@ -327,7 +327,7 @@ fn write_response(
     stream.write_all(head.as_bytes())?;
     let (sent, piece, pause) = match delivery {
         _ if is_head => (&body[..0], PIECE, Duration::ZERO),
-        Delivery::Truncated => (&body[..body.len() / 2], PIECE, Duration::ZERO),
+        Delivery::CutAt(percent) => (&body[..body.len() * usize::from(percent) / 100], PIECE, Duration::ZERO),
         Delivery::Slow(pause) => (body, SLOW_PIECE, pause),
         _ => (body, PIECE, Duration::ZERO),
     };
@@ -338,7 +338,7 @@ fn write_response(
         shared.count_sent(piece.len());
     }
     stream.flush()?;
-    if matches!(delivery, Delivery::Truncated | Delivery::WithoutLength) {
+    if matches!(delivery, Delivery::CutAt(_) | Delivery::WithoutLength) {
         socket.shutdown(Shutdown::Both)?;
         return Ok(false);
     }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use reqwest::StatusCode;
 use reqwest::blocking::Response;
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, LINK, WWW_AUTHENTICATE};
+use reqwest::header::{ACCEPT, HeaderValue, LINK, WWW_AUTHENTICATE};
 use serde::Deserialize;
 use url::Url;
 
@@ -25,7 +25,6 @@ use super::template::Repository;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{
     Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, SafeUrl, is_loopback, read_whole,
-    read_with,
 };
 use crate::once_map::OnceMap;
 use crate::source::error::SourceError;
@@ -114,8 +113,8 @@ impl OciRegistries {
 
     /// A request for a document of one of these media types.
     fn request<'a>(&self, url: &'a Url, accept: Option<&'static str>) -> Request<'a> {
-        let header = accept.map(|types| (ACCEPT, types));
-        Request { url, header, time_limit: Some(self.client.time_limit()), plain_http: PlainHttp::ThisMachine }
+        let headers = accept.map(|types| (ACCEPT, HeaderValue::from_static(types))).into_iter().collect();
+        Request { url, headers, time_limit: Some(self.client.time_limit()), plain_http: PlainHttp::ThisMachine }
     }
 }
 
@@ -204,20 +203,19 @@ impl RepositoryClient<'_> {
         })
     }
 
-    /// Hands the content of a blob, at most `limit` bytes, to `consume`, with its length if that is known. When the
-    /// connection breaks, everything is done again, with a fresh call of `consume`, whose own errors are final.
+    /// Hands the content of a blob, at most `limit` bytes, to `consume`, with its length if that is known, as
+    /// [`Client::download`] does.
     ///
     /// The digest is not checked, since `consume` knows better ways to do that.
     pub(super) fn blob<T>(
         &self,
         digest: &Digest,
         limit: u64,
-        mut consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
+        consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> std::result::Result<T, RequestError> {
         let url = self.blob_url(digest)?;
-        let header = Some((ACCEPT_ENCODING, "identity"));
-        let request = Request { header, time_limit: None, ..self.registries.request(&url, None) };
-        self.repeat(&url, Purpose::Download, || read_with(self.get(&request)?, limit, &mut consume))
+        let send = |headers| self.get(&Request { headers, time_limit: None, ..self.registries.request(&url, None) });
+        self.registries.client.receive(limit, send, consume).map_err(|kind| request_error(&url, kind))
     }
 
     /// Where a blob is.

@@ -363,6 +363,28 @@ fn passing_faults_are_tried_again() {
     }
 }
 
+/// A package is hashed as it arrives, so what has come need not come again.
+#[test]
+fn a_broken_download_goes_on_where_it_broke() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).size(20_000_000).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.provlock(["lock", "-p", "linux_amd64", "--no-cache"]).assert_code(0);
+    let undisturbed = registry.statistics().bytes_sent;
+    let expected = lock_file(&[entry(&null, "", &null.hashes(&["linux_amd64"]))]);
+    assert_eq!(environment.lock_file(), expected);
+    std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+    registry.reset_statistics();
+    registry.fault(url::PACKAGE, Times::First(1), Fault::CutAt(90));
+
+    environment.provlock(["lock", "-p", "linux_amd64", "--no-cache"]).assert_code(0);
+
+    assert_eq!(environment.lock_file(), expected);
+    assert_eq!(registry.statistics().bytes_sent, undisturbed);
+    assert_eq!(registry.requests_to(url::PACKAGE), 2);
+}
+
 #[test]
 fn an_entry_of_terraforms_registry_gives_its_version_to_that_of_tofu() {
     let registry = Registry::start();

@@ -1,0 +1,92 @@
+//! How fast a body must come.
+
+use std::time::{Duration, Instant};
+
+use super::error::RequestErrorKind;
+use super::retry::Failure;
+
+/// How long a server may be slow.
+const WINDOW: Duration = Duration::from_secs(30);
+
+/// The least that must arrive in [`WINDOW`], and when all of it must be there.
+#[derive(Clone, Debug)]
+pub(super) struct Pace {
+    /// Bytes per second.
+    minimum_rate: u64,
+    /// When the time is over, and how much of it there was.
+    deadline: Option<(Instant, Duration)>,
+    /// Time that was spent in waiting for data since the window began. Work on the data in between does not count.
+    waited: Duration,
+    /// What came in that time, in bytes.
+    received: u64,
+}
+
+impl Pace {
+    /// At least `minimum_rate` bytes per second, and all of them within `time_limit` from now.
+    pub(super) fn new(minimum_rate: u64, time_limit: Duration) -> Self {
+        let deadline = Instant::now().checked_add(time_limit).map(|end| (end, time_limit));
+        Self { minimum_rate, deadline, waited: Duration::ZERO, received: 0 }
+    }
+
+    /// The same pace for another body.
+    pub(super) fn restarted(&self) -> Self {
+        Self { waited: Duration::ZERO, received: 0, ..self.clone() }
+    }
+
+    /// Counts `count` bytes that came after a time of waiting.
+    pub(super) fn check(&mut self, waited: Duration, count: u64) -> Result<(), Failure> {
+        if let Some((end, time_limit)) = self.deadline
+            && Instant::now() >= end
+        {
+            return Err(Failure::lasting(RequestErrorKind::TooLong { time_limit }));
+        }
+        self.waited += waited;
+        self.received += count;
+        if self.waited < WINDOW {
+            return Ok(());
+        }
+        let rate = u128::from(self.received) * 1000 / self.waited.as_millis();
+        (self.waited, self.received) = (Duration::ZERO, 0);
+        if rate < u128::from(self.minimum_rate) {
+            return Err(Failure::passing(RequestErrorKind::TooSlow { minimum_rate: self.minimum_rate }));
+        }
+        Ok(())
+    }
+}
+
+/// The pace of what nobody has set another for: that of a server that is not silent.
+impl Default for Pace {
+    fn default() -> Self {
+        Self { minimum_rate: 1 << 10, deadline: None, waited: Duration::ZERO, received: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_hours(1);
+
+    #[test]
+    fn a_server_may_be_slow_for_half_a_minute() {
+        let second = Duration::from_secs(1);
+        let failure_after = |rate: u64| {
+            let mut pace = Pace::new(16 << 10, HOUR);
+            (1..=90).find_map(|seconds| Some((seconds, pace.check(second, rate).err()?.kind)))
+        };
+        assert_eq!(failure_after(16 << 10), None);
+        assert_eq!(failure_after((16 << 10) - 1), Some((30, RequestErrorKind::TooSlow { minimum_rate: 16 << 10 })));
+        // What came fast does not make up for what comes slowly later.
+        let mut pace = Pace::new(16 << 10, HOUR);
+        pace.check(WINDOW, 100 << 20).unwrap();
+        assert!(pace.check(WINDOW, 100 << 10).is_err());
+    }
+
+    #[test]
+    fn a_body_must_be_there_in_time() {
+        let failure = Pace::new(0, Duration::ZERO).check(Duration::ZERO, 1 << 30).unwrap_err();
+        assert_eq!(failure.kind, RequestErrorKind::TooLong { time_limit: Duration::ZERO });
+        assert!(Pace::new(0, Duration::MAX).check(HOUR, 1).is_ok());
+        assert!(Pace::default().check(HOUR, 3600 << 10).is_ok());
+    }
+}

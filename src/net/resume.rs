@@ -1,0 +1,166 @@
+//! Downloads that go on where the connection broke: range requests (RFC 9110, section 14), which hold only while the
+//! server still has the same content (section 13.1.5).
+
+use std::io::{self, Read};
+
+use reqwest::StatusCode;
+use reqwest::blocking::Response;
+use reqwest::header::{
+    ACCEPT_ENCODING, CONTENT_RANGE, DATE, ETAG, HeaderMap, HeaderValue, IF_RANGE, LAST_MODIFIED, RANGE,
+};
+
+use super::body::Body;
+use super::error::RequestErrorKind;
+use super::pace::Pace;
+use super::retry::{Failure, Retries, http_date};
+
+/// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and returns what that returns.
+///
+/// `send` sends a request with these headers, and returns a response of success. When the connection breaks, the rest is
+/// asked for and `consume` notices nothing; where the server cannot do that, everything is done again, with a fresh call of
+/// `consume`. Each takes one of the `retries`.
+pub(super) fn download<T>(
+    limit: u64,
+    pace: &Pace,
+    mut retries: Retries,
+    mut send: impl FnMut(HeaderMap) -> Result<Response, Failure>,
+    mut consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
+) -> Result<T, RequestErrorKind> {
+    let mut anew = None;
+    loop {
+        let response = anew.take().map_or_else(|| send(headers()), |response: Box<Response>| Ok(*response));
+        let received = response.and_then(|response| {
+            let (length, resumption) = (response.content_length(), Resumption::of(&response));
+            let body = Body::new(response, limit, pace.restarted())?;
+            let mut download =
+                Download { body, limit, pace, resumption, retries: &mut retries, send: &mut send, read: 0, end: None };
+            let consumed = consume(&mut download, length);
+            Ok((consumed, download.end))
+        });
+        let failure = match received {
+            Ok((consumed, None)) => return Ok(consumed),
+            Ok((_, Some(End::Anew(response)))) => {
+                anew = response;
+                continue;
+            }
+            Ok((_, Some(End::Failed(failure)))) | Err(failure) => failure,
+        };
+        retries.wait(failure).map_err(|failure| failure.kind)?;
+    }
+}
+
+/// The headers of a request for a file as it is: only of this are the bytes counted alike by both sides.
+fn headers() -> HeaderMap {
+    HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))])
+}
+
+/// What changes whenever the content does: an entity tag that is not weak or, without any tag, a date that was over when the
+/// response was made (RFC 9110, sections 8.8.2.2 and 13.1.5).
+fn strong_validator(headers: &HeaderMap) -> Option<&HeaderValue> {
+    if let Some(tag) = headers.get(ETAG) {
+        return Some(tag).filter(|tag| !tag.as_bytes().starts_with(b"W/"));
+    }
+    let is_over = http_date(headers, &DATE)? > http_date(headers, &LAST_MODIFIED)?;
+    headers.get(LAST_MODIFIED).filter(|_| is_over)
+}
+
+/// A body that may come in several responses.
+struct Download<'a, S> {
+    body: Body,
+    limit: u64,
+    pace: &'a Pace,
+    /// Where the server can be asked for a part.
+    resumption: Option<Resumption>,
+    retries: &'a mut Retries,
+    send: &'a mut S,
+    /// What was read of all responses.
+    read: u64,
+    end: Option<End>,
+}
+
+/// Why a body is not whole.
+enum End {
+    Failed(Failure),
+    /// It has to be read from its beginning; the response, if there is one, has it.
+    Anew(Option<Box<Response>>),
+}
+
+/// What says that two responses are of the same content.
+struct Resumption {
+    /// A validator for `If-Range`.
+    validator: HeaderValue,
+    /// The length of the content.
+    length: u64,
+}
+
+impl Resumption {
+    /// None if the server does not say enough. A body that was sent compressed has no length here.
+    fn of(response: &Response) -> Option<Self> {
+        let (validator, length) = (strong_validator(response.headers())?.clone(), response.content_length()?);
+        (response.status() == StatusCode::OK).then_some(Self { validator, length })
+    }
+
+    /// The headers that ask for what comes after `offset` bytes.
+    fn headers(&self, offset: u64) -> Option<HeaderMap> {
+        let mut headers = headers();
+        headers.insert(RANGE, format!("bytes={offset}-").parse().ok()?);
+        headers.insert(IF_RANGE, self.validator.clone());
+        Some(headers)
+    }
+
+    /// Whether a response has what comes after `offset` bytes, up to the end.
+    fn is_continued_by(&self, response: &Response, offset: u64) -> bool {
+        let expected = format!("bytes {offset}-{}/{}", self.length.saturating_sub(1), self.length);
+        let range = response.headers().get(CONTENT_RANGE);
+        response.status() == StatusCode::PARTIAL_CONTENT
+            && range.is_some_and(|range| range.as_bytes().eq_ignore_ascii_case(expected.as_bytes()))
+            && response.content_length() == Some(self.length - offset)
+    }
+}
+
+impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Download<'_, S> {
+    /// Goes on with the body after a failure, or says why that cannot be.
+    fn go_on(&mut self, mut failure: Failure) -> Result<(), End> {
+        loop {
+            let Some(resumption) =
+                self.resumption.as_ref().filter(|resumption| (1..resumption.length).contains(&self.read))
+            else {
+                return Err(End::Failed(failure));
+            };
+            let Some(headers) = resumption.headers(self.read) else { return Err(End::Failed(failure)) };
+            self.retries.wait(failure).map_err(End::Failed)?;
+            match (self.send)(headers) {
+                Ok(response) if resumption.is_continued_by(&response, self.read) => {
+                    let body = Body::new(response, self.limit - self.read, self.pace.restarted());
+                    self.body = body.map_err(End::Failed)?;
+                    return Ok(());
+                }
+                Ok(response) => {
+                    return Err(End::Anew((response.status() == StatusCode::OK).then(|| Box::new(response))));
+                }
+                Err(Failure { kind: RequestErrorKind::Status { status: 416, .. }, .. }) => return Err(End::Anew(None)),
+                Err(another) => failure = another,
+            }
+        }
+    }
+}
+
+impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Read for Download<'_, S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.end.is_some() {
+                return Err(io::ErrorKind::ConnectionAborted.into());
+            }
+            match self.body.read(buffer) {
+                Ok(count) => {
+                    self.read += count as u64;
+                    return Ok(count);
+                }
+                Err(error) => match self.body.failure.take() {
+                    Some(failure) => self.end = self.go_on(failure).err(),
+                    None => return Err(error),
+                },
+            }
+        }
+    }
+}
