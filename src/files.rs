@@ -1,5 +1,7 @@
 //! Files on disk: reading with a cap, and replacing in one step, which an interrupt has to wait for.
 
+mod turn;
+
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
@@ -7,6 +9,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tempfile::NamedTempFile;
 
+use self::turn::Turn;
 use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// Shared by everything that replaces a file, held alone by what is about to end the program.
@@ -68,8 +71,8 @@ pub(crate) fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
 
 /// Replaces a file in one step: whoever reads it sees the old bytes or the new ones, whenever this program ends.
 ///
-/// A symlink stays, and its target is replaced. The file's mode stays, and its owner where the system allows that.
-/// Not to be called when there is nothing to change.
+/// A symlink stays, and its target is replaced. The file's mode stays, and its owner and group where the system allows that;
+/// hard links and extended attributes do not. Not to be called when there is nothing to change.
 ///
 /// # Errors
 /// When the file no longer holds `expected_old` (none: there was no file), or cannot be replaced. Nothing is changed then,
@@ -81,23 +84,93 @@ pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()>
 
 /// [`write`], when no interrupt is to end the program.
 fn replace(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
-    let failed = |error: &io::Error| not_written(path, error);
-    let target = link_target(path).map_err(|error| failed(&error))?;
-    let directory = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut file = temporary_file(directory, &target, expected_old.is_some()).map_err(|error| failed(&error))?;
-    file.write_all(new).and_then(|()| file.as_file().sync_all()).map_err(|error| failed(&error))?;
-    if !holds(&target, expected_old).map_err(|error| Diagnostic::io("read", &target, &error))? {
-        return Err(changed(path).into());
-    }
-    persist(file, &target, expected_old.is_some()).map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => changed(path),
-        _ => failed(&error),
-    })?;
-    Ok(())
+    Reserved::wait(path)?.replace(expected_old, new, Access::Kept)
 }
+
+/// A file that no other process of provlock replaces as long as this lives.
+pub(crate) struct Reserved<'a> {
+    path: &'a Path,
+    /// The file that the path leads to over symlinks.
+    target: PathBuf,
+    turn: Turn,
+}
+
+/// Who may read and write a file that was replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Whoever could before; for a new file, whoever can read and write any new file.
+    Kept,
+    /// The user alone.
+    Private,
+}
+
+impl<'a> Reserved<'a> {
+    /// Waits until no other process of provlock replaces a file in the same directory.
+    pub(crate) fn wait(path: &'a Path) -> Result<Self> {
+        let reserve = || {
+            let target = link_target(path)?;
+            let turn = Turn::wait(directory_of(&target))?;
+            Ok(Self { path, target, turn })
+        };
+        Ok(reserve().map_err(|error| not_written(path, &error))?)
+    }
+
+    /// [`write`], when no interrupt is to end the program.
+    pub(crate) fn replace(&self, expected_old: Option<&[u8]>, new: &[u8], access: Access) -> Result<()> {
+        let failed = |error: &io::Error| not_written(self.path, error);
+        let replaces = expected_old.is_some();
+        let mut file = self.temporary_file(replaces, access).map_err(|error| failed(&error))?;
+        file.write_all(new).and_then(|()| file.as_file().sync_all()).map_err(|error| failed(&error))?;
+        if !holds(&self.target, expected_old).map_err(|error| Diagnostic::io("read", &self.target, &error))? {
+            return Err(changed(self.path).into());
+        }
+        persist(file, &self.target, replaces).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => changed(self.path),
+            _ => failed(&error),
+        })?;
+        Ok(())
+    }
+
+    /// An empty file beside the target and named after it.
+    fn temporary_file(&self, replaces: bool, access: Access) -> io::Result<NamedTempFile> {
+        let directory = directory_of(&self.target);
+        let name = self.target.file_name().unwrap_or_default().to_string_lossy();
+        self.turn.remove_left_over(directory, &name);
+        let prefix = turn::temporary_prefix(&name);
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(&prefix);
+        // The mode of a new file is subject to the process's umask; without this, it is for the user alone.
+        #[cfg(unix)]
+        if access == Access::Kept {
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        }
+        let file = builder.tempfile_in(directory)?;
+        if replaces
+            && access == Access::Kept
+            && let Ok(metadata) = fs::metadata(&self.target)
+        {
+            keep_owner(file.as_file(), &metadata);
+            file.as_file().set_permissions(metadata.permissions())?;
+        }
+        Ok(file)
+    }
+}
+
+fn directory_of(target: &Path) -> &Path {
+    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Gives a file the owner and group of another, as far as the system allows: only a privileged process may give a file away,
+/// and any other may give it to a group that it is in.
+#[cfg(unix)]
+fn keep_owner(file: &File, metadata: &fs::Metadata) {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+    let _ =
+        fchown(file, Some(metadata.uid()), Some(metadata.gid())).or_else(|_| fchown(file, None, Some(metadata.gid())));
+}
+
+#[cfg(not(unix))]
+fn keep_owner(_: &File, _: &fs::Metadata) {}
 
 /// Whether a file holds just these bytes; with none, whether there is no file.
 fn holds(path: &Path, expected: Option<&[u8]>) -> io::Result<bool> {
@@ -149,6 +222,7 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
         }
         ErrorKind::NotFound | ErrorKind::NotADirectory => "make its directory; a symbolic link must lead into one",
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room on the disk of its directory",
+        ErrorKind::ResourceBusy => "end the process that holds the lock, or wait for it",
         _ => "check its directory, where a new file is made before it takes the place of the old one",
     };
     Diagnostic::io("write", path, error).help(help)
@@ -180,30 +254,6 @@ fn link_target(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other("too many symlinks"))
-}
-
-/// An empty file in `directory`, named after `target`. If it is to replace the target, it has the target's mode and, as far
-/// as the system allows, its owner; else those of any new file.
-fn temporary_file(directory: &Path, target: &Path, replaces: bool) -> io::Result<NamedTempFile> {
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    // Programs that read the directory skip hidden files.
-    let prefix = format!(".{}.", name.trim_start_matches('.'));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix);
-    // The mode of a new file is subject to the process's umask.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let file = builder.tempfile_in(directory)?;
-    if let Some(metadata) = Some(target).filter(|_| replaces).and_then(|target| fs::metadata(target).ok()) {
-        // Only a privileged process may give a file away; for any other the new owner is the one it runs as.
-        #[cfg(unix)]
-        let _ = {
-            use std::os::unix::fs::{MetadataExt as _, fchown};
-            fchown(file.as_file(), Some(metadata.uid()), Some(metadata.gid()))
-        };
-        file.as_file().set_permissions(metadata.permissions())?;
-    }
-    Ok(file)
 }
 
 #[cfg(test)]

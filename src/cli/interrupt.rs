@@ -6,11 +6,14 @@ use provlock::files;
 /// program at once.
 #[cfg(unix)]
 pub(crate) fn arrange() {
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
 
-    let Ok(mut signals) = Signals::new([SIGINT, SIGTERM]) else { return };
+    let ignored = ignored_signals();
+    let is_ignored = |signal: &i32| ignored >> (signal - 1) & 1 == 1;
+    let handled = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].into_iter().filter(|signal| !is_ignored(signal));
+    let Ok(mut signals) = Signals::new(handled) else { return };
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
             let _nothing_is_begun = files::wait_for_writes();
@@ -18,6 +21,20 @@ pub(crate) fn arrange() {
             let _ = emulate_default_handler(signal);
         }
     });
+}
+
+/// The signals that whoever started this process has it ignore, as `nohup` does with SIGHUP: bit 0 is signal 1.
+#[cfg(target_os = "linux")]
+fn ignored_signals() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
+}
+
+/// Only Linux tells a program without `unsafe` code. Elsewhere SIGHUP, which `nohup` makes a process ignore, is left alone.
+#[cfg(all(unix, not(target_os = "linux")))]
+fn ignored_signals() -> u64 {
+    1 << (signal_hook::consts::SIGHUP - 1)
 }
 
 /// Lets Ctrl-C wait for files that are being replaced. What cannot be arranged is left to the system, which ends the program

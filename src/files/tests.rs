@@ -82,6 +82,66 @@ fn an_interrupt_waits_for_all_writes() {
 }
 
 #[cfg(unix)]
+mod turns {
+    use super::*;
+
+    #[test]
+    fn a_file_that_changes_while_a_process_waits_is_not_replaced() {
+        let directory = tempdir().unwrap();
+        let path = directory.path().join("lock");
+        fs::write(&path, "old").unwrap();
+        let first = Reserved::wait(&path).unwrap();
+        let second = thread::spawn({
+            let path = path.clone();
+            move || write(&path, Some(b"old"), b"second")
+        });
+        assert!(!second.is_finished());
+        first.replace(Some(b"old"), b"first", Access::Kept).unwrap();
+        drop(first);
+        assert_eq!(second.join().unwrap().unwrap_err()[0].code, Code::FileChanged);
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+    }
+
+    #[test]
+    fn writers_of_one_file_take_turns() {
+        let directory = tempdir().unwrap();
+        let path = directory.path().join("lock");
+        fs::write(&path, "").unwrap();
+        let written: usize = thread::scope(|scope| {
+            let writers: Vec<_> = (0..8u8)
+                .map(|writer| {
+                    let path = &path;
+                    scope.spawn(move || {
+                        let append = |_: &u8| {
+                            let old = fs::read(path).unwrap();
+                            write(path, Some(&old), &[old.as_slice(), &[writer]].concat()).is_ok()
+                        };
+                        (0..50).filter(append).count()
+                    })
+                })
+                .collect();
+            writers.into_iter().map(|writer| writer.join().unwrap()).sum()
+        });
+        assert_eq!(fs::read(&path).unwrap().len(), written, "what was written was lost");
+        assert_eq!(names(directory.path()), ["lock"]);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed() {
+        let directory = tempdir().unwrap();
+        let path = directory.path().join(".terraform.lock.hcl");
+        for name in [".terraform.lock.hcl.provlock-a1B2c3", ".terraform.lock.hcl.mine", ".main.tf.provlock-a1B2c3"] {
+            fs::write(directory.path().join(name), "").unwrap();
+        }
+        write(&path, None, b"new").unwrap();
+        assert_eq!(
+            names(directory.path()),
+            [".main.tf.provlock-a1B2c3", ".terraform.lock.hcl", ".terraform.lock.hcl.mine"]
+        );
+    }
+}
+
+#[cfg(unix)]
 mod unix {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
     use std::process::Command;

@@ -265,7 +265,7 @@ fn an_interrupt_leaves_no_temporary_file() {
     for root in &roots {
         environment.write(root.join("main.tf"), format!("{PROVIDER}{}", requires("hashicorp/null", "")));
     }
-    for signal in [Signal::INT, Signal::TERM, Signal::INT, Signal::TERM, Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP, Signal::QUIT, Signal::INT, Signal::HUP] {
         let mut child = environment.command(LOCK_ALL).spawn();
         while !roots[0].join(".terraform.lock.hcl").exists() && child.try_wait().unwrap().is_none() {}
         let _ = kill_process(Pid::from_child(&child), signal);

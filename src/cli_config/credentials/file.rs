@@ -2,19 +2,17 @@
 //! member stays byte for byte.
 
 use std::fs;
-use std::io::Write;
 use std::ops::Range;
 use std::path::Path;
 
 use serde::de::IgnoredAny;
-use tempfile::NamedTempFile;
 
 use crate::address::Hostname;
 use crate::cli_config::document::{invalid, read_text};
 use crate::cli_config::quotable::quotable;
 use crate::cli_config::syntax::{self, Member, Node, Value};
 use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
-use crate::files;
+use crate::files::{self, Access, Reserved};
 use crate::net::Token;
 
 /// Writes a host's token; other properties of its credentials stay.
@@ -42,8 +40,12 @@ pub(super) fn forget(path: &Path, host: &Hostname) -> Result<bool> {
 /// Applies a change to the file, and says whether it made a difference; `None` means that the file does not have the form
 /// that it must have.
 fn edit(path: &Path, change: impl Fn(&str, &Node) -> Option<String>) -> Result<bool> {
-    let old = if path.exists() { read_text(path)? } else { String::new() };
-    let text = if old.trim().is_empty() { "{}\n" } else { old.as_str() };
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory).map_err(|error| Diagnostic::io("write", path, &error))?;
+    // Two logins at the same time must not lose a token.
+    let file = Reserved::wait(path)?;
+    let old = if path.exists() { Some(read_text(path)?) } else { None };
+    let text = old.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
     let refuse = || {
         let file = SourceFile::new(path, quotable(text));
         invalid("the file must be a JSON object with an object \"credentials\"", Location::new(&file, 0..0))
@@ -52,8 +54,9 @@ fn edit(path: &Path, change: impl Fn(&str, &Node) -> Option<String>) -> Result<b
     let new = change(text, &root).filter(|new| is_json_object(new)).ok_or_else(refuse)?;
     // What counts is the text that was changed: an empty file stands for an empty object.
     let is_different = new != text;
-    if new != old {
-        write(path, &new).map_err(|error| Diagnostic::io("write", path, &error))?;
+    if old.as_ref() != Some(&new) {
+        let _uninterrupted = files::hold_off_interrupts();
+        file.replace(old.as_deref().map(str::as_bytes), new.as_bytes(), Access::Private)?;
     }
     Ok(is_different)
 }
@@ -61,20 +64,6 @@ fn edit(path: &Path, change: impl Fn(&str, &Node) -> Option<String>) -> Result<b
 fn is_json_object(text: &str) -> bool {
     text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
         && serde_json::from_str::<IgnoredAny>(text.trim_start_matches('\u{feff}')).is_ok()
-}
-
-/// Readable by the owner only, and never half written.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    // A symbolic link stays one: the file behind it is replaced.
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let directory = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory)?;
-    let _uninterrupted = files::hold_off_interrupts();
-    let mut file = NamedTempFile::new_in(directory)?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    file.persist(&path)?;
-    Ok(())
 }
 
 fn members(node: &Node) -> Option<&[Member]> {

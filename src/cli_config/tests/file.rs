@@ -32,6 +32,23 @@ fn a_token_is_stored_found_and_forgotten() {
     assert_eq!(fs::read_to_string(&path).unwrap(), expected.replace("t\\\"1", "t3"));
 }
 
+#[cfg(unix)]
+#[test]
+fn logins_at_the_same_time_lose_no_token() {
+    let home = Home::new();
+    let credentials = home.credentials();
+    std::thread::scope(|scope| {
+        for number in 0..16 {
+            let credentials = &credentials;
+            let host = host(&format!("h{number}.test"));
+            scope.spawn(move || credentials.store(&host, &Token::new("t").unwrap()).unwrap());
+        }
+    });
+    let stored = home.credentials();
+    let lost: Vec<_> = (0..16).filter(|number| token_of(&stored, &format!("h{number}.test")).is_none()).collect();
+    assert_eq!(lost, [0; 0]);
+}
+
 #[test]
 fn other_content_stays_byte_for_byte() {
     let home = Home::new();

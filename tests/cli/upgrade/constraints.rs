@@ -64,6 +64,33 @@ Locked 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
     environment.provlock(["lock", "-p", "linux_amd64", "--check"]).assert_code(0);
 }
 
+/// Each file is replaced in one step and the lock file is the last, so a killed run leaves some files of the configuration
+/// with their new constraints, and the old lock file.
+#[test]
+fn the_next_run_completes_one_that_was_killed() {
+    let registry = Registry::start();
+    let (environment, gamma, null) = two_providers(&registry);
+    let main = format!("{}module \"a\" {{\n  source = \"./a\"\n}}\n", requires_both("~> 1.0", ">= 3.0, < 4.0"));
+    let old = [("main.tf", main.clone()), ("a/main.tf", requires("acme/gamma", "< 1.5"))];
+    let new = [("main.tf", main.replace("~> 1.0", "~> 2.0")), ("a/main.tf", requires("acme/gamma", "< 2.1"))];
+    let old_lock_file = environment.lock_file();
+    for written in 0..4 {
+        for (index, (old, new)) in old.iter().zip(&new).enumerate() {
+            let (path, content) = if written >> index & 1 == 1 { new } else { old };
+            environment.write(path, content);
+        }
+        environment.write_lock_file(&old_lock_file);
+
+        environment.provlock(upgrade(&["--constraints"])).assert_code(0);
+
+        for (path, content) in &new {
+            assert_eq!(environment.read(path), *content, "{written:b}");
+        }
+        let expected = [locked(&gamma[2], "~> 2.0, < 2.1.0"), locked(&null[1], ">= 3.0.0, < 4.0.0")];
+        assert_eq!(environment.lock_file(), lock_file(&expected), "{written:b}");
+    }
+}
+
 #[test]
 fn constraints_that_cannot_be_rewritten_hold_back_with_a_reason() {
     let registry = Registry::start();
