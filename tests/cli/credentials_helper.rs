@@ -29,7 +29,7 @@ fn install(environment: &TestEnvironment, script: &str) -> PathBuf {
     directory
 }
 
-fn write_program(path: &Path, script: &str) {
+pub(crate) fn write_program(path: &Path, script: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     // Written by another process: a program that this one has open for writing cannot be run by its other threads.
     let write = "printf %s \"$2\" >\"$1\" && chmod 755 \"$1\"";

@@ -193,7 +193,8 @@ impl Revision {
     /// An empty name is `HEAD`, as git reads `..`.
     fn resolve(name: &str) -> Result<Self> {
         let name = if name.is_empty() { "HEAD" } else { name };
-        let object = if name.starts_with('-') { None } else { git::resolve(name).map_err(or_name_two_files)? };
+        let object =
+            if name.starts_with('-') { None } else { git::resolve(Path::new("."), name).map_err(or_name_two_files)? };
         let unknown = || {
             let help = Help::text("name a commit, branch or tag, as in: ").and_command(["diff", "--git", "main"]);
             Diagnostic::error(Code::InvalidArgument, format!("git knows no revision {name:?}")).help(help)

@@ -108,6 +108,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
         },
     )?;
     show_configurations(&connections, ui);
+    ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
     let (roots, errors) = arguments.levelled(results);
     report(&roots, &errors, &repository_paths(&environment, repository.as_ref()), ui);
     let found = roots.iter().flat_map(|root| &root.findings).any(|finding| finding.severity == Severity::Error);
@@ -121,11 +122,13 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
 /// The change since the commit that `--base` names.
 fn change(revision: Option<&str>, repository: Option<&Repository>) -> anyhow::Result<Option<Change>> {
     let Some(revision) = revision else { return Ok(None) };
-    let commit = repository.and_then(|repository| Some((repository, repository.commit(revision)?)));
-    let unknown =
-        || Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: git knows no such commit here"));
-    let help = "fetch it first; a shallow clone has only the last commit";
-    let (repository, commit) = commit.ok_or_else(|| unknown().help(help))?;
+    let unknown = || {
+        let error =
+            Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: git knows no such commit here"));
+        error.help("fetch it first; a shallow clone has only the last commit")
+    };
+    let repository = repository.ok_or_else(unknown)?;
+    let commit = repository.commit(revision)?.ok_or_else(unknown)?;
     repository.change_since(&commit).map(Some)
 }
 

@@ -35,13 +35,13 @@ pub(crate) struct Output {
 pub(crate) type Blobs = BTreeMap<PathBuf, String>;
 
 /// The object name of the commit or tree that a user's revision names; none if git does not know it.
-pub(crate) fn resolve(revision: &str) -> Result<Option<String>> {
-    found("rev-parse", ["rev-parse", "--verify", "--quiet", "--end-of-options", revision])
+pub(crate) fn resolve(directory: &Path, revision: &str) -> Result<Option<String>> {
+    found(directory, "rev-parse", ["rev-parse", "--verify", "--quiet", "--end-of-options", revision])
 }
 
 /// The best common ancestor of two objects that [`resolve`] gave; none if they have none.
 pub(crate) fn merge_base(one: &str, other: &str) -> Result<Option<String>> {
-    found("merge-base", ["merge-base", "--end-of-options", one, other])
+    found(Path::new("."), "merge-base", ["merge-base", "--end-of-options", one, other])
 }
 
 /// The files of an object that [`resolve`] gave: the one at `path`, or all that are called `name` in `directory` and below.
@@ -64,8 +64,7 @@ pub(crate) fn files_in(directory: &Path, object: &str, path: Option<&Path>, name
 pub(crate) fn files_in_working_tree(directory: &Path, name: &str) -> Result<BTreeSet<PathBuf>> {
     let pattern = format!(":(glob)**/{name}");
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", &pattern];
-    let listed = successful_in(directory, "ls-files", arguments)?;
-    Ok(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(native_path).collect())
+    listed(Running::start(directory, true, arguments))
 }
 
 /// The contents of lock files, given their object names and their paths. Neither filters nor textconv are applied. One that
@@ -139,7 +138,7 @@ pub(crate) fn top_directory() -> Result<PathBuf> {
 
 /// The value of a configuration variable, from any of git's files.
 pub(crate) fn configured(variable: &str) -> Result<Option<String>> {
-    found("config", ["config", "--get", variable])
+    found(Path::new("."), "config", ["config", "--get", variable])
 }
 
 /// Sets a configuration variable of this repository.
@@ -157,8 +156,8 @@ pub(crate) fn attributes(directory: &Path, names: &[&str], path: &str) -> Result
 }
 
 /// The first line that git prints; none if it says by its exit code that there is nothing to print.
-fn found<const N: usize>(command: &str, arguments: [&str; N]) -> Result<Option<String>> {
-    let output = git(arguments, b"")?;
+fn found<const N: usize>(directory: &Path, command: &str, arguments: [&str; N]) -> Result<Option<String>> {
+    let output = git_in(directory, arguments, b"")?;
     match output.status.code() {
         Some(0) => Ok(Some(first_line(&output.stdout))),
         Some(1) => Ok(None),
@@ -186,25 +185,42 @@ fn git<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>, input: &[u8]) ->
 
 /// Runs git in a directory to its end.
 fn git_in<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Output> {
-    let output = Running::start(directory, arguments).and_then(|running| running.finish(input));
+    finished(Running::start(directory, false, arguments), input)
+}
+
+/// What came of a process of git that was to be started.
+fn finished(running: std::io::Result<Running>, input: &[u8]) -> Result<Output> {
+    let output = running.and_then(|running| running.finish(input));
     output.with_context(|| Diagnostic::error(Code::Io, "cannot run git").help("install git"))
 }
 
-impl Output {
-    /// What git printed, if it ended well.
-    pub(crate) fn success(self) -> Option<Vec<u8>> {
-        self.status.success().then_some(self.stdout)
+/// The paths that git lists, each ended by a NUL.
+pub(crate) fn listed(listing: std::io::Result<Running>) -> Result<BTreeSet<PathBuf>> {
+    let output = finished(listing, b"")?;
+    if !output.status.success() {
+        return Err(failed("ls-files", &output).into());
     }
+    Ok(output.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(native_path).collect())
 }
 
 impl Running {
-    /// Starts git in a directory, and does not wait for it.
+    /// Starts git in a directory, and does not wait for it. Paths are literal, unless `patterns` says that they are patterns
+    /// with magic.
+    ///
+    /// A repository is somebody else's: no monitor that its configuration names is run, and a directory in it that looks like
+    /// a bare repository is none.
     pub(crate) fn start<A: AsRef<OsStr>>(
         directory: &Path,
+        patterns: bool,
         arguments: impl IntoIterator<Item = A>,
     ) -> std::io::Result<Self> {
         let mut command = Command::new("git");
-        command.arg("-C").arg(directory).args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
+        command.args(["-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit", "-C"]);
+        command.arg(directory).args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
+        for variable in ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"] {
+            command.env_remove(variable);
+        }
+        command.env("GIT_LITERAL_PATHSPECS", if patterns { "0" } else { "1" });
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map(Self)
     }
 
@@ -243,6 +259,12 @@ fn failed(command: &str, output: &Output) -> Diagnostic {
     let message = output.stderr.lines().next().unwrap_or("it gave no reason");
     let message = message.strip_prefix("fatal: ").unwrap_or(message);
     let error = Diagnostic::error(Code::Io, format!("git {command} failed: {message}"));
+    // Git asks to be told that the owner of the repository is trusted.
+    let advice =
+        output.stderr.lines().map(str::trim).find(|line| line.starts_with("git config --global --add safe.directory"));
+    if let Some(advice) = advice {
+        return error.help(format!("if you trust its owner: {advice}"));
+    }
     let is_in_repository = std::env::current_dir().is_ok_and(|directory| top(&directory).is_some());
     if is_in_repository { error } else { error.help("run in a git repository") }
 }

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Result;
+use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::ops::verify::Tracking;
 use provlock::settings;
 use provlock::workspace::Change;
 
-use super::command::{Running, contents, files_in, files_in_working_tree, native_path, top};
+use super::command::{Running, contents, files_in, files_in_working_tree, listed, resolve, top};
 
 /// The directory in which the programs keep modules and packages.
 const DATA_DIRECTORY: &str = ".terraform";
@@ -21,10 +22,10 @@ pub(crate) struct Repository {
     /// The top of the work tree, without symlinks.
     top: PathBuf,
     /// The process that lists the tracked lock files, and files below `.terraform`, while other work is done.
-    listing: Mutex<Option<Running>>,
-    tracked: OnceLock<Option<BTreeSet<PathBuf>>>,
+    listing: Mutex<Option<std::io::Result<Running>>>,
+    tracked: OnceLock<Result<BTreeSet<PathBuf>>>,
     /// Lock files that are neither tracked nor ignored.
-    others: OnceLock<Option<BTreeSet<PathBuf>>>,
+    others: OnceLock<Result<BTreeSet<PathBuf>>>,
 }
 
 impl Repository {
@@ -32,7 +33,7 @@ impl Repository {
     pub(crate) fn around(directory: &Path) -> Option<Self> {
         let directory = directory.canonicalize().ok()?;
         let top = top(&directory)?.to_owned();
-        let listing = list(&top, &["--cached"], &[LOCK_FILE_NAME, ".terraform/**"]).ok()?;
+        let listing = list(&top, &["--cached"], &[LOCK_FILE_NAME, ".terraform/**"]);
         let listing = Mutex::new(Some(listing));
         Some(Self { top, listing, tracked: OnceLock::new(), others: OnceLock::new() })
     }
@@ -50,22 +51,19 @@ impl Repository {
             Some(tracked) if tracked.contains(&path) => Tracking::Tracked,
             Some(_) if !self.holds(root) => Tracking::Unknown,
             Some(_) => {
-                let list_others =
-                    || paths(list(&self.top, &["--others", "--exclude-standard"], &[LOCK_FILE_NAME]).ok()?);
+                let list_others = || listed(list(&self.top, &["--others", "--exclude-standard"], &[LOCK_FILE_NAME]));
                 match self.others.get_or_init(list_others) {
-                    None => Tracking::Unknown,
-                    Some(others) if others.contains(&path) => Tracking::Untracked,
-                    Some(_) => Tracking::Ignored,
+                    Err(_) => Tracking::Unknown,
+                    Ok(others) if others.contains(&path) => Tracking::Untracked,
+                    Ok(_) => Tracking::Ignored,
                 }
             }
         }
     }
 
-    /// The full name of the commit that a revision stands for.
-    pub(crate) fn commit(&self, revision: &str) -> Option<String> {
-        let commit = format!("{revision}^{{commit}}");
-        let name = self.git(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit])?;
-        Some(String::from_utf8(name).ok()?.trim().to_owned())
+    /// The full name of the commit that a revision stands for; none if git knows no such commit.
+    pub(crate) fn commit(&self, revision: &str) -> Result<Option<String>> {
+        resolve(&self.top, &format!("{revision}^{{commit}}"))
     }
 
     /// The files below `.terraform` of a root module that git tracks, as the user knows them.
@@ -103,11 +101,21 @@ impl Repository {
 
     /// The tracked files, of those that were listed.
     fn tracked(&self) -> Option<&BTreeSet<PathBuf>> {
-        let tracked = self.tracked.get_or_init(|| {
+        self.listed().as_ref().ok()
+    }
+
+    fn listed(&self) -> &Result<BTreeSet<PathBuf>> {
+        self.tracked.get_or_init(|| {
             let listing = self.listing.lock().unwrap_or_else(PoisonError::into_inner).take();
-            paths(listing?)
-        });
-        tracked.as_ref()
+            listing.map_or_else(|| Ok(BTreeSet::new()), listed)
+        })
+    }
+
+    /// A warning about why git cannot say what it tracks, if it cannot.
+    pub(crate) fn warning(&self) -> Option<Diagnostic> {
+        let error = self.listed().as_ref().err()?.downcast_ref::<Diagnostic>()?.clone();
+        let warning = Diagnostic { severity: Severity::Warning, ..error };
+        Some(warning.note("whether git tracks the lock files was not checked"))
     }
 
     /// The path of a root module's lock file in the repository.
@@ -120,20 +128,10 @@ impl Repository {
     fn holds(&self, root: &Path) -> bool {
         root.canonicalize().is_ok_and(|root| top(&root) == Some(&self.top))
     }
-
-    /// What git prints at the top of the work tree, if it ends well.
-    fn git(&self, arguments: &[&str]) -> Option<Vec<u8>> {
-        Running::start(&self.top, arguments).ok()?.finish(b"").ok()?.success()
-    }
 }
 
 /// Makes git list files that fit one of the patterns in any directory, each ended by a NUL.
 fn list(top: &Path, which: &[&str], patterns: &[&str]) -> std::io::Result<Running> {
     let arguments = ["ls-files", "-z", "--full-name"].iter().chain(which).chain(&["--"]).map(ToString::to_string);
-    Running::start(top, arguments.chain(patterns.iter().map(|pattern| format!(":(top,glob)**/{pattern}"))))
-}
-
-fn paths(listing: Running) -> Option<BTreeSet<PathBuf>> {
-    let listed = listing.finish(b"").ok()?.success()?;
-    Some(listed.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(native_path).collect())
+    Running::start(top, true, arguments.chain(patterns.iter().map(|pattern| format!(":(top,glob)**/{pattern}"))))
 }

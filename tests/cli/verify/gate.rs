@@ -448,3 +448,73 @@ fn without_recursion_only_the_root_modules_that_are_named_count() {
     let found = gate.judge(&["live"]);
     assert!(found.iter().any(|found| found == FORBIDDEN), "{found:?}");
 }
+
+#[test]
+#[cfg(unix)]
+fn git_runs_no_program_of_the_repository() {
+    let gate = Gate::new();
+    let marker = gate.0.environment.root().join("ran");
+    let program = crate::credentials_helper::write_program;
+    let monitor = gate.0.environment.root().join("monitor");
+    program(&monitor, &format!("#!/bin/sh\necho ran >> {}\n", marker.display()));
+    gate.0.git(["config", "core.fsmonitor", monitor.to_str().unwrap()]);
+    gate.0.provlock(["verify", "-r", "--base", "main"]).assert_code(0);
+    gate.0.provlock(["diff", "-r"]).assert_code(0);
+    assert!(!marker.exists(), "{}", fs::read_to_string(&marker).unwrap());
+
+    // A directory that looks like a bare repository brings a configuration of its own.
+    gate.0.git(["init", "--quiet", "--bare", "live/.store"]);
+    let store = gate.0.environment.project().join("live/.store");
+    let output = gate.0.environment.command(["diff", "-r"]).run_in(&store).run();
+    output.assert_code(2).assert_stderr_has("safe.bareRepository");
+}
+
+#[test]
+fn paths_are_no_patterns() {
+    let gate = Gate::new();
+    gate.evil("examples/b");
+    gate.0.git(["add", "--all"]);
+    for variable in ["GIT_LITERAL_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"] {
+        let command = gate.0.environment.command(["verify", "-r", "--base", "main"]);
+        command.env(variable, "1").run().assert_code(1);
+    }
+}
+
+#[test]
+fn git_that_cannot_be_asked_is_reported() {
+    let gate = Gate::new();
+    let run = |arguments: &[&str], variable: &str, value: &str| {
+        gate.0.environment.command(["verify", "-r"].iter().chain(arguments)).env(variable, value).run()
+    };
+    let other_owner = "GIT_TEST_ASSUME_DIFFERENT_OWNER";
+    run(&[], other_owner, "1").matches(provlock_test::str![[r#"
+exit code: 0
+----- stderr -----
+warning[io]: git ls-files failed: detected dubious ownership in repository at '[ROOT]/project'
+ |
+ = whether git tracks the lock files was not checked
+help: if you trust its owner: git config --global --add safe.directory [ROOT]/project
+"#]]);
+    run(&["--base", "main"], other_owner, "1").matches(provlock_test::str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: git rev-parse failed: detected dubious ownership in repository at '[ROOT]/project'
+help: if you trust its owner: git config --global --add safe.directory [ROOT]/project
+"#]]);
+    run(&[], "PATH", "").matches(provlock_test::str![[r#"
+exit code: 0
+----- stderr -----
+warning[io]: cannot run git
+ |
+ = whether git tracks the lock files was not checked
+help: install git
+"#]]);
+    run(&["--base", "main"], "PATH", "").matches(provlock_test::str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot run git
+ |
+ = caused by: No such file or directory (os error 2)
+help: install git
+"#]]);
+}
