@@ -33,3 +33,4 @@ mod terragrunt;
 mod upgrade;
 mod upgrade_many;
 mod verify;
+mod version;

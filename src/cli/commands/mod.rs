@@ -28,9 +28,12 @@ use super::render::help::Invocation;
 use super::render::json::{self, CommandName};
 use super::ui::Ui;
 
+/// What `--version` prints: the version, then the commit of a release build and the target.
+const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PROVLOCK_BUILD"), ")");
+
 /// Locks, verifies, upgrades and compares the dependency lock files of OpenTofu and Terraform
 #[derive(Parser)]
-#[command(name = "provlock", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "provlock", version, long_version = BUILD, max_term_width = 100, disable_help_subcommand = true)]
 #[command(after_help = "Exit codes: 0 nothing to report, 1 differences or findings, 2 could not do it")]
 pub(crate) struct Cli {
     #[command(flatten)]
