@@ -142,6 +142,7 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             [CompletionResult]::new('-j', '-j', [CompletionResultType]::ParameterName, 'How many packages to download and hash at a time [default: 24, or twice the number of cores]')
             [CompletionResult]::new('--jobs', '--jobs', [CompletionResultType]::ParameterName, 'How many packages to download and hash at a time [default: 24, or twice the number of cores]')
             [CompletionResult]::new('--cache-dir', '--cache-dir', [CompletionResultType]::ParameterName, 'Keep the cache of package hashes in DIR')
+            [CompletionResult]::new('--report', '--report', [CompletionResultType]::ParameterName, 'Also write the result to a file, in any of the formats, such as sarif=provlock.sarif')
             [CompletionResult]::new('--deny', '--deny', [CompletionResultType]::ParameterName, 'Take this finding for an error')
             [CompletionResult]::new('--warn', '--warn', [CompletionResultType]::ParameterName, 'Take this finding for a warning')
             [CompletionResult]::new('--allow', '--allow', [CompletionResultType]::ParameterName, 'Leave this finding out')

@@ -134,6 +134,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand -j 'How many packages to download and hash at a time [default: 24, or twice the number of cores]'
             cand --jobs 'How many packages to download and hash at a time [default: 24, or twice the number of cores]'
             cand --cache-dir 'Keep the cache of package hashes in DIR'
+            cand --report 'Also write the result to a file, in any of the formats, such as sarif=provlock.sarif'
             cand --deny 'Take this finding for an error'
             cand --warn 'Take this finding for a warning'
             cand --allow 'Leave this finding out'

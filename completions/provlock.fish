@@ -115,6 +115,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand verify" -l net-mirror 
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l oci-mirror -d 'Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s j -l jobs -d 'How many packages to download and hash at a time [default: 24, or twice the number of cores]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l cache-dir -d 'Keep the cache of package hashes in DIR' -r -f -a "(__fish_complete_directories)"
+complete -c provlock -n "__fish_provlock_using_subcommand verify" -l report -d 'Also write the result to a file, in any of the formats, such as sarif=provlock.sarif' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l deny -d 'Take this finding for an error' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l warn -d 'Take this finding for a warning' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l allow -d 'Leave this finding out' -r

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueHint};
+use anyhow::Context as _;
+use clap::{Args, ValueEnum as _, ValueHint};
 use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
 use provlock::ops::verify::{CODES, Tracking};
@@ -16,6 +17,7 @@ use super::outcome::Outcome;
 use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, OutputFormat, PlatformArgs};
 use crate::cli::environment::environment;
 use crate::cli::git::Repository;
+use crate::cli::render::style::TextStyle;
 use crate::cli::render::verify::{self as text, RepositoryPaths};
 use crate::cli::render::{github, json, sarif};
 use crate::cli::ui::Ui;
@@ -33,6 +35,9 @@ pub(crate) struct VerifyArgs {
     source: OnlineArgs,
     #[command(flatten)]
     pub(super) format: FormatArgs,
+    /// Also write the result to a file, in any of the formats, such as sarif=provlock.sarif
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::parse, help_heading = "Output")]
+    report: Vec<ReportFile>,
     /// Take this finding for an error
     #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Output")]
     deny: Vec<Code>,
@@ -42,6 +47,22 @@ pub(crate) struct VerifyArgs {
     /// Leave this finding out
     #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Output")]
     allow: Vec<Code>,
+}
+
+/// A file that the result is written to besides stdout.
+#[derive(Clone)]
+struct ReportFile {
+    format: OutputFormat,
+    path: PathBuf,
+}
+
+impl ReportFile {
+    fn parse(text: &str) -> std::result::Result<Self, String> {
+        let usage = || "write it as FORMAT=FILE, where FORMAT is text, json, github or sarif".to_owned();
+        let (format, path) = text.split_once('=').filter(|(_, path)| !path.is_empty()).ok_or_else(usage)?;
+        let format = OutputFormat::from_str(format, false).ok().filter(|format| FORMATS.contains(format));
+        Ok(Self { format: format.ok_or_else(usage)?, path: path.into() })
+    }
 }
 
 /// Here it is no use to fall back on the current platform.
@@ -110,7 +131,10 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     show_configurations(&connections, ui);
     ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
     let (roots, errors) = arguments.levelled(results);
-    report(&roots, &errors, &repository_paths(&environment, repository.as_ref()), ui);
+    let report =
+        Report { roots: &roots, errors: &errors, paths: repository_paths(&environment, repository.as_ref()), ui };
+    report.show();
+    report.write(&arguments.report)?;
     let found = roots.iter().flat_map(|root| &root.findings).any(|finding| finding.severity == Severity::Error);
     Ok(match (errors.is_empty(), found) {
         (false, _) => Outcome::Failed,
@@ -176,21 +200,46 @@ impl VerifyArgs {
     }
 }
 
-fn report(roots: &[VerifiedRoot], errors: &[Diagnostic], paths: &RepositoryPaths<'_>, ui: &Ui) {
-    for root in roots {
-        ui.verbose(&text::checked(root));
+/// What was found, and what could not be checked.
+struct Report<'a> {
+    roots: &'a [VerifiedRoot],
+    errors: &'a [Diagnostic],
+    paths: RepositoryPaths<'a>,
+    ui: &'a Ui,
+}
+
+impl Report<'_> {
+    fn show(&self) {
+        let Self { roots, errors, ui, .. } = self;
+        for root in *roots {
+            ui.verbose(&text::checked(root));
+        }
+        ui.error(errors);
+        if ui.format == OutputFormat::Text && !errors.is_empty() && roots.iter().any(|root| !root.findings.is_empty()) {
+            ui.status("");
+        }
+        ui.print(&self.rendered(ui.format, ui.stdout_style));
+        if let Some(summary) = text::summary(roots) {
+            ui.status(&summary);
+        }
     }
-    ui.error(errors);
-    if ui.format == OutputFormat::Text && !errors.is_empty() && roots.iter().any(|root| !root.findings.is_empty()) {
-        ui.status("");
+
+    fn write(&self, files: &[ReportFile]) -> anyhow::Result<()> {
+        for ReportFile { format, path } in files {
+            let style = TextStyle { color: false, ..self.ui.stdout_style };
+            let attempt = || format!("cannot write the report {}", path.display());
+            std::fs::write(path, self.rendered(*format, style)).with_context(attempt)?;
+        }
+        Ok(())
     }
-    ui.print(&match ui.format {
-        OutputFormat::Json => json::verify(roots, errors, &ui.invocation),
-        OutputFormat::Github => github::annotations(roots, errors, paths, &ui.invocation),
-        OutputFormat::Sarif => sarif::log(roots, errors, paths, &ui.invocation),
-        _ => text::findings(roots, ui.least_severity(), &ui.invocation, ui.stdout_style),
-    });
-    if let Some(summary) = text::summary(roots) {
-        ui.status(&summary);
+
+    fn rendered(&self, format: OutputFormat, style: TextStyle) -> String {
+        let Self { roots, errors, paths, ui } = self;
+        match format {
+            OutputFormat::Json => json::verify(roots, errors, &ui.invocation),
+            OutputFormat::Github => github::annotations(roots, errors, paths, &ui.invocation),
+            OutputFormat::Sarif => sarif::log(roots, errors, paths, &ui.invocation),
+            _ => text::findings(roots, ui.least_severity(), &ui.invocation, style),
+        }
     }
 }

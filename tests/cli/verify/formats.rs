@@ -88,3 +88,26 @@ fn github_gets_one_command_for_each_finding() {
         "{output}"
     );
 }
+
+#[test]
+fn a_report_holds_what_stdout_would() {
+    let environment = with_findings();
+    let run = |arguments: &[&str]| environment.provlock(["verify"].iter().chain(arguments));
+    let report = ["--format", "github", "--report", "sarif=a.sarif", "--report", "text=a.txt"];
+    assert_eq!(run(&report).assert_code(1).stdout, run(&["--format", "github"]).stdout);
+    assert_eq!(environment.read("a.sarif"), run(&["--format", "sarif"]).stdout);
+    assert_eq!(environment.read("a.txt"), run(&[]).stdout);
+}
+
+#[test]
+fn a_report_that_cannot_be_written_is_an_error() {
+    let environment = with_findings();
+    let output = environment.provlock(["verify", "--report", "sarif=missing/a.sarif"]);
+    output.assert_code(2);
+    assert!(output.stderr.contains("cannot write the report missing/a.sarif"), "{}", output.stderr);
+    for wrong in ["a.sarif", "sarif=", "markdown=a.md"] {
+        let output = environment.provlock(["verify", "--report", wrong]);
+        output.assert_code(2);
+        assert!(output.stderr.contains("FORMAT=FILE"), "{}", output.stderr);
+    }
+}
