@@ -1,0 +1,76 @@
+#!/bin/sh
+# Installs provlock from a release, after its checksum and, where `gh` is there, its attestation was verified.
+#
+#   curl --proto '=https' --tlsv1.2 -LsSf https://github.com/OWNER/provlock/releases/latest/download/install.sh | sh
+#
+# PROVLOCK_VERSION=0.1.0 installs that release, PROVLOCK_INSTALL_DIR=DIR into that directory [default: ~/.local/bin].
+set -eu
+
+repository=${PROVLOCK_REPOSITORY:-https://github.com/OWNER/provlock}
+
+fail() {
+  echo "install.sh: $1" >&2
+  exit 1
+}
+
+target() {
+  case $(uname -s)-$(uname -m) in
+    Linux-x86_64) echo x86_64-unknown-linux-musl ;;
+    Linux-aarch64 | Linux-arm64) echo aarch64-unknown-linux-musl ;;
+    Darwin-x86_64) echo x86_64-apple-darwin ;;
+    Darwin-arm64) echo aarch64-apple-darwin ;;
+    *) fail "there are no releases for $(uname -s) on $(uname -m); see $repository" ;;
+  esac
+}
+
+download() {
+  if command -v curl >/dev/null; then
+    curl --proto '=https,file' --tlsv1.2 --fail --location --silent --show-error --output "$2" "$1"
+  elif command -v wget >/dev/null; then
+    wget --quiet --output-document="$2" "$1"
+  else
+    fail "it needs curl or wget"
+  fi || fail "cannot download $1"
+}
+
+checksum() {
+  if command -v sha256sum >/dev/null; then
+    sha256sum "$1"
+  elif command -v shasum >/dev/null; then
+    shasum -a 256 "$1"
+  else
+    fail "it needs sha256sum or shasum"
+  fi | cut -d ' ' -f 1
+}
+
+# Everything is in a function, so that a download of this file that breaks off runs nothing.
+main() {
+  target=$(target)
+  archive=provlock-$target.tar.gz
+  case ${PROVLOCK_VERSION:-} in
+    '') releases=$repository/releases/latest/download ;;
+    *) releases=$repository/releases/download/v${PROVLOCK_VERSION#v} ;;
+  esac
+  directory=${PROVLOCK_INSTALL_DIR:-$HOME/.local/bin}
+  temporary=$(mktemp -d)
+  trap 'rm -rf "$temporary"' EXIT
+  download "$releases/$archive" "$temporary/$archive"
+  download "$releases/SHA256SUMS" "$temporary/SHA256SUMS"
+
+  expected=$(awk -v name="$archive" '$2 == name { print $1 }' "$temporary/SHA256SUMS")
+  [ -n "$expected" ] || fail "SHA256SUMS does not list $archive"
+  [ "$(checksum "$temporary/$archive")" = "$expected" ] || fail "the checksum of $archive is wrong; nothing was installed"
+  if command -v gh >/dev/null && gh auth status >/dev/null 2>&1; then
+    gh attestation verify "$temporary/$archive" --repo "${repository#https://github.com/}" >/dev/null ||
+      fail "the attestation of $archive cannot be verified; nothing was installed"
+  fi
+
+  tar -xzf "$temporary/$archive" -C "$temporary"
+  mkdir -p "$directory"
+  # A copy that is renamed replaces a provlock that runs, and leaves the old one when the disk is full.
+  cp "$temporary/provlock-$target/provlock" "$directory/.provlock.new"
+  mv "$directory/.provlock.new" "$directory/provlock"
+  "$directory/provlock" --version
+  case :$PATH: in *":$directory:"*) ;; *) echo "$directory is not in PATH" ;; esac
+}
+main
