@@ -24,6 +24,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::dialect::Dialect;
 use crate::net::{Client, Credentials, RequestErrorKind};
 use crate::once_map::OnceMap;
+use crate::source::oci::{ModulePackage, OciRegistries};
 use crate::version::Version;
 
 /// How long a package is kept whose address may mean something else tomorrow.
@@ -40,6 +41,7 @@ pub struct PackageFetcher {
     dialect: Dialect,
     cache: Option<PackageCache>,
     netrc: OnceLock<Netrc>,
+    oci_registries: Option<Arc<OciRegistries>>,
     /// Where packages are kept during the run when there is no cache.
     scratch: OnceLock<std::result::Result<(TempDir, PackageCache), String>>,
     packages: OnceMap<String, Result<Arc<Package>>>,
@@ -62,10 +64,17 @@ impl PackageFetcher {
             dialect,
             cache: cache_directory.map(PackageCache::open),
             netrc: OnceLock::new(),
+            oci_registries: None,
             scratch: OnceLock::new(),
             packages: OnceMap::default(),
             registry_packages: OnceMap::default(),
         }
+    }
+
+    /// The same, and packages in OCI registries are fetched, too.
+    #[must_use]
+    pub fn with_oci_registries(self, registries: Arc<OciRegistries>) -> Self {
+        Self { oci_registries: Some(registries), ..self }
     }
 
     /// The package of an address, whatever its directory.
@@ -137,6 +146,7 @@ impl PackageFetcher {
             ("git", url) => self.git(source, url).map_err(|error| git_failed(&address, error)),
             ("http" | "https", url) => self.http(source, url, hops),
             ("file", url) => self.file(url, &address),
+            ("oci", url) if self.dialect == Dialect::Tofu => self.oci(source, url, &address),
             (getter, _) => Err(unsupported(&address, getter).into()),
         }
     }
@@ -184,6 +194,22 @@ impl PackageFetcher {
         let stored = package.stored_at(&directory).below_directory();
         workshop.cache.put_again(&source.package, &stored).map_err(|error| no_place(&shown, &error))?;
         Ok((stored, origin))
+    }
+
+    fn oci(&self, source: &RemoteSource, url: &str, address: &str) -> Result<(Stored, PackageOrigin)> {
+        let invalid = |why: &str| failed(address, Code::InvalidConfiguration, why);
+        let url = Url::parse(url).map_err(|error| invalid(&format!("its URL cannot be read: {error}")))?;
+        let package = ModulePackage::parse(&url).map_err(|why| invalid(&why))?;
+        if let Some(stored) = self.remembered(source, package.is_immutable()) {
+            return Ok((stored, PackageOrigin::Cache));
+        }
+        let registries = self.oci_registries.as_ref().ok_or_else(|| invalid("OCI registries are not asked"))?;
+        let workshop = self.workshop().map_err(|error| no_place(address, &error))?;
+        let file = tempfile::tempfile_in(workshop.directory.path());
+        let mut file = file.map_err(|error| no_place(address, &error))?;
+        let subject = format!("the module package {address}");
+        registries.download_module(&package, &subject, MOST_BYTES, &mut file)?;
+        Ok((workshop.unpack(file, Some(Format::Zip), address, &source.package)?, PackageOrigin::Network))
     }
 
     /// A directory, which is read where it is, or an archive.

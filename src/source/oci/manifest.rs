@@ -18,8 +18,8 @@ pub(super) const ACCEPT_INDEX: &str =
     "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
 
 const PROVIDER: &str = "application/vnd.opentofu.provider";
-const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-target";
-const MODULE_PACKAGE: &str = "application/vnd.opentofu.modulepkg";
+pub(super) const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-target";
+pub(super) const MODULE_PACKAGE: &str = "application/vnd.opentofu.modulepkg";
 const ZIP: &str = "archive/zip";
 
 /// A SHA-256 digest, `sha256:` and 64 lower-case hexadecimal digits; other algorithms are of no use here.
@@ -112,14 +112,14 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
     if targets.is_empty() { Err("lists no platform".to_owned()) } else { Ok(targets) }
 }
 
-/// Reads a platform's manifest: the zip archive that it names, which must be one.
-pub(super) fn read_manifest(bytes: &[u8]) -> Result<Reference, String> {
+/// Reads the manifest of an artifact of this type: the zip archive that it names, which must be one.
+pub(super) fn read_manifest(bytes: &[u8], artifact_type: &str) -> Result<Reference, String> {
     let document = read(bytes)?;
     if document.media_type != MANIFEST {
         return Err(format!("has the media type {}, not {MANIFEST}", quoted(&document.media_type)));
     }
-    if document.artifact_type != PROVIDER_TARGET {
-        return Err(format!("has the artifact type {}, not {PROVIDER_TARGET}", quoted(&document.artifact_type)));
+    if document.artifact_type != artifact_type {
+        return Err(format!("has the artifact type {}, not {artifact_type}", quoted(&document.artifact_type)));
     }
     let mut archives = document.layers.into_iter().flatten().filter(|layer| layer.media_type == ZIP);
     match (archives.next(), archives.next()) {

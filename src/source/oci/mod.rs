@@ -12,6 +12,7 @@ mod credentials;
 mod docker_config;
 mod login;
 mod manifest;
+mod module_package;
 mod refusal;
 mod template;
 #[cfg(test)]
@@ -22,10 +23,11 @@ use std::sync::Arc;
 
 pub use client::OciRegistries;
 pub use credentials::OciLogins;
+pub use module_package::ModulePackage;
 pub use template::{Repository, RepositoryError, RepositoryTemplate};
 
 use self::client::RepositoryClient;
-use self::manifest::{Reference, Targets};
+use self::manifest::{PROVIDER_TARGET, Reference, Targets};
 use super::available::AvailableVersions;
 use super::download::{Archive, Downloader, Expected};
 use super::error::{Result, SearchedPlace, SourceError};
@@ -89,7 +91,7 @@ impl OciMirror {
         let target = self.target(package)?;
         let manifest = client.manifest_by_digest(&target.digest, manifest::MANIFEST);
         let manifest = manifest.map_err(|error| client.source_error(error, package))?;
-        let layer = manifest::read_manifest(&manifest).map_err(|problem| {
+        let layer = manifest::read_manifest(&manifest, PROVIDER_TARGET).map_err(|problem| {
             let problem = format!("{}@{} {problem}", client.repository(), target.digest);
             SourceError::invalid_response(package, problem)
         })?;

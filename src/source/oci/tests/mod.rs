@@ -2,6 +2,7 @@
 
 mod hostile;
 mod login;
+mod module_package;
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
@@ -272,11 +273,12 @@ fn an_index_that_is_none_of_a_provider_says_what_it_is() {
         (json!([]), "no layer"),
         (json!([{"mediaType": "application/zip", "digest": "x", "size": 1}]), "no layer"),
         (json!([zip_layer(b"a"), zip_layer(b"b")]), "several layers"),
-        (json!([{"mediaType": "archive/zip", "digest": "sha512:00", "size": 1}]), "no sha256 digest"),
-        (json!([{"mediaType": "archive/zip", "digest": "sha256:../../x", "size": 1}]), "no sha256 digest"),
+        (json!([{"mediaType": "archive/zip", "digest": "sha512:00", "size": 1}]), "not a sha256 digest"),
+        (json!([{"mediaType": "archive/zip", "digest": "sha256:../../x", "size": 1}]), "not a sha256 digest"),
         (json!([{"mediaType": "archive/zip", "digest": digest_of(b""), "size": -1}]), "is not an OCI manifest"),
     ] {
-        let error = manifest::read_manifest(target_manifest(&layers).to_string().as_bytes()).unwrap_err();
+        let error =
+            manifest::read_manifest(target_manifest(&layers).to_string().as_bytes(), PROVIDER_TARGET).unwrap_err();
         assert!(error.contains(expected), "{layers}: {error}");
     }
 }
