@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::dialect::Dialect;
+
 /// What to do next: words, and commands of this program among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Help {
@@ -71,6 +73,18 @@ impl Help {
         for part in &mut self.parts {
             if let HelpPart::Command(command) = part {
                 *command = std::mem::take(command).in_directory(directory);
+            }
+        }
+        self
+    }
+
+    /// Lets the commands name a dialect, which another machine might not detect.
+    #[must_use]
+    pub fn in_dialect(mut self, dialect: Dialect) -> Self {
+        for part in &mut self.parts {
+            if let HelpPart::Command(command) = part {
+                let words = ["--dialect", dialect.name()].map(|word| CommandArgument::Word(word.to_owned()));
+                command.arguments.extend(words);
             }
         }
         self

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::code::Code;
 use super::help::Help;
 use super::source_file::Location;
+use crate::dialect::Dialect;
 
 /// A place with what there is to say about it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -85,6 +86,13 @@ impl Diagnostic {
     #[must_use]
     pub fn in_directory(mut self, directory: &Path) -> Self {
         self.help = self.help.map(|help| help.in_directory(directory));
+        self
+    }
+
+    /// Lets the commands in its help name a dialect, which another machine might not detect.
+    #[must_use]
+    pub fn in_dialect(mut self, dialect: Dialect) -> Self {
+        self.help = self.help.map(|help| help.in_dialect(dialect));
         self
     }
 

@@ -2,6 +2,7 @@
 
 mod age;
 mod lock;
+mod namesake;
 mod record;
 mod schedule;
 mod select;

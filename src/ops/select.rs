@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use super::age::{self, MinimumAge};
+use super::namesake::{explained, is_implied, namesake, with_source};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
 use crate::dialect::Dialect;
 use crate::lockfile::{LockFile, LockedProvider};
-use crate::requirements::{DeclarationKind, Requirement};
+use crate::requirements::Requirement;
 use crate::source::{AvailableVersion, AvailableVersions, Source, SourceError};
 use crate::version::Version;
 
@@ -38,16 +39,15 @@ impl Candidate<'_> {
     pub(crate) fn available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
         let available = source.versions(self.address);
         available.map_err(|error| {
-            let is_implied = matches!(*error, SourceError::ProviderNotFound { .. }) && !self.has_entry();
-            let why = "no entry of required_providers names its source, so it is taken for a provider of hashicorp";
-            let place = |error: Diagnostic| self.at_declarations(if is_implied { error.note(why) } else { error });
-            Diagnostics::from(error).map(place)
+            let is_implied = matches!(*error, SourceError::ProviderNotFound { .. }) && is_implied(self.requirement);
+            let meant = namesake(self.address, self.requirement, self.lock_file);
+            let explain = |error| match meant {
+                Some(entry) => with_source(explained(error), entry, self.dialect),
+                None => explained(error),
+            };
+            let placed = Diagnostics::from(error).map(|error| self.at_declarations(error));
+            if is_implied { placed.map(explain) } else { placed }
         })
-    }
-
-    /// Whether a `required_providers` block names it.
-    fn has_entry(&self) -> bool {
-        self.requirement.declarations.iter().any(|declaration| declaration.kind == DeclarationKind::RequiredProviders)
     }
 
     /// Whether the lock file has this version.

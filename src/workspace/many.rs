@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::options::LockOptions;
-use super::{RootSelection, Workspace};
+use super::{RootSelection, SelectedRoot, Workspace};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::dialect::Dialect;
@@ -74,7 +74,7 @@ impl Workspaces {
     /// only when it is to be locked.
     pub fn open(selection: &RootSelection<'_>, options: &LockOptions) -> Result<Self> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let members = parallel::map(selection.roots()?, cores, |path| {
+        let members = parallel::map(selection.roots()?, cores, |SelectedRoot { path, .. }| {
             let workspace = selection.open(&path);
             let member = workspace.and_then(|workspace| Member::read(workspace, options, selection.modules));
             (path, member)
@@ -131,6 +131,14 @@ impl Workspaces {
         self.members().filter(move |(_, member)| member.workspace.dialect == dialect)
     }
 
+    /// Errors about a root module, with commands that keep its dialect.
+    fn in_dialect(&self, index: usize, errors: Diagnostics) -> Diagnostics {
+        match &self.members[index].1 {
+            Ok(member) => errors.map(|error| member.workspace.in_dialect(error)),
+            Err(_) => errors,
+        }
+    }
+
     /// One result for each root module, made from those of the ones that could be read. `refused` are errors that have one
     /// reason for all, so they do not say which root module they are about.
     pub(super) fn results<T>(
@@ -138,9 +146,12 @@ impl Workspaces {
         results: Vec<(usize, Result<T>)>,
         refused: Vec<(usize, Diagnostics)>,
     ) -> Vec<Result<T>> {
-        let name = |(index, result): (usize, Result<T>)| match result {
-            Err(errors) if self.names_roots => (index, Err(in_root(&self.members[index].0, errors))),
-            result => (index, result),
+        let name = |(index, result): (usize, Result<T>)| {
+            let result = result.map_err(|errors| self.in_dialect(index, errors));
+            match result {
+                Err(errors) if self.names_roots => (index, Err(in_root(&self.members[index].0, errors))),
+                result => (index, result),
+            }
         };
         let refused = refused.into_iter().map(|(index, errors)| (index, Err(errors)));
         let mut results: BTreeMap<usize, Result<T>> = results.into_iter().map(name).chain(refused).collect();

@@ -6,6 +6,7 @@
 mod change;
 mod dialect;
 mod discover;
+mod ignored;
 mod lock;
 mod many;
 mod merge;
@@ -15,6 +16,7 @@ mod rewrites;
 mod selection;
 mod unit;
 mod upgrade;
+mod verified;
 mod verify;
 mod walk;
 
@@ -29,14 +31,16 @@ use crate::settings::{Settings, SettingsFiles};
 
 pub use change::Change;
 pub use dialect::DialectReason;
+pub use ignored::IgnoreRules;
 pub use lock::Locked;
 pub use many::{Member, Supply, Workspaces};
 pub use options::LockOptions;
 pub use repository::Repositories;
-pub use selection::RootSelection;
+pub use selection::{RootSelection, SelectedRoot};
 use unit::Unit;
 pub use upgrade::UpgradeOptions;
-pub use verify::{OnlineOptions, Tracked, VerifiedRoot, VerifyOptions, verify_all};
+pub use verified::VerifiedRoot;
+pub use verify::{OnlineOptions, Tracked, VerifyOptions, verify_all};
 
 /// A root module as it is on disk.
 pub struct Workspace {
@@ -59,6 +63,12 @@ pub struct Workspace {
 }
 
 impl Workspace {
+    /// A diagnostic with commands that keep a dialect which is not the default where another machine might not detect it.
+    fn in_dialect(&self, diagnostic: Diagnostic) -> Diagnostic {
+        let is_kept = self.dialect == Dialect::default() || !self.dialect_reason.is_circumstantial();
+        if is_kept { diagnostic } else { diagnostic.in_dialect(self.dialect) }
+    }
+
     /// Parses the lock file. Its warnings come along; any error is a failure.
     pub fn lock_file(&self) -> Result<(LockFile, Vec<Diagnostic>)> {
         let Some(bytes) = &self.lock_bytes else {

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::cli_config::Environment;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::requirements::ModuleCache;
@@ -17,6 +17,15 @@ use super::dialect::{DialectReason, Surroundings};
 use super::discover::{Filter, RootSearch, find_roots, is_root, joined};
 use super::repository::Repositories;
 use super::unit::Unit;
+
+/// A root module that paths mean.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SelectedRoot {
+    /// Its directory, as the user knows it.
+    pub path: PathBuf,
+    /// Whether a path is just this directory, and not one above it or a file.
+    pub is_named: bool,
+}
 
 /// What paths are turned into root modules with.
 #[derive(Clone, Copy)]
@@ -76,16 +85,17 @@ impl RootSelection<'_> {
 
     /// The root modules that the paths mean, sorted, each once. A directory is a root module; a file stands for the root
     /// module that it is in, or for those that call the module it is in. Without paths it is the current directory.
-    pub fn roots(&self) -> Result<Vec<PathBuf>> {
+    pub fn roots(&self) -> Result<Vec<SelectedRoot>> {
         let mut roots = Vec::new();
+        let mut named = Vec::new();
         let mut modules = Vec::new();
         for path in self.paths().iter() {
             if path.is_dir() {
                 let directory = normal(path);
                 if self.recursive {
-                    roots.extend(self.below(&directory)?);
+                    roots.extend(self.search(&directory)?);
                 } else {
-                    roots.push(directory);
+                    named.push(directory);
                 }
                 continue;
             }
@@ -101,26 +111,17 @@ impl RootSelection<'_> {
         if !modules.is_empty() {
             roots.extend(self.callers(&modules)?);
         }
-        roots.sort();
-        roots.dedup();
+        let found = roots.into_iter().map(|path| SelectedRoot { path, is_named: false });
+        let named = named.into_iter().map(|path| SelectedRoot { path, is_named: true });
+        let mut roots: Vec<_> = named.chain(found).collect();
+        roots.sort_by(|one, other| one.path.cmp(&other.path));
+        roots.dedup_by(|one, other| one.path == other.path);
         Ok(roots)
     }
 
     /// The paths; without any the current directory is meant.
     fn paths(&self) -> Cow<'_, [PathBuf]> {
         if self.paths.is_empty() { Cow::Owned(vec![PathBuf::from(".")]) } else { Cow::Borrowed(self.paths) }
-    }
-
-    fn below(&self, directory: &Path) -> Result<Vec<PathBuf>> {
-        let roots = self.search(directory)?;
-        if roots.is_empty() {
-            let message = format!("there is no root module in {} or below", directory.display());
-            let error = Diagnostic::error(Code::NoConfiguration, message);
-            let help = "a root module has a backend, cloud or provider block or a lock file, and no other module calls it; \
-                [roots] in provlock.toml can only select among these; for any other directory, use -C DIR without --recursive";
-            return Err(error.help(help).into());
-        }
-        Ok(roots)
     }
 
     fn search(&self, start: &Path) -> Result<Vec<PathBuf>> {

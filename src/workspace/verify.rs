@@ -3,17 +3,20 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::{Change, DialectReason, RootSelection, Workspace};
+use super::ignored::{IgnoreRules, add_unshared};
+use super::verified::VerifiedRoot;
+use super::{Change, RootSelection, SelectedRoot, Workspace};
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::dialect::Dialect;
 use crate::once_map::OnceMap;
 use crate::ops::verify::{self, Online, Tracking, Verified, VerifyRequest};
 use crate::package::HashCache;
 use crate::parallel;
-use crate::requirements::{ModuleCache, Requirements};
+use crate::requirements::{Backend, ModuleCache, Requirements};
 use crate::settings::PlatformSelection;
 use crate::source::from_config::Connections;
 use crate::source::{ProgressSink, Source};
+use crate::version::Version;
 
 /// How many root modules are verified at a time when most of the time is spent waiting for a registry.
 const ROOTS_ONLINE: usize = 8;
@@ -30,6 +33,8 @@ pub struct VerifyOptions<'a> {
     pub cache: Option<HashCache>,
     /// Asks version control about a root module.
     pub tracked: &'a (dyn Fn(&Path) -> Tracked + Sync),
+    /// Asks version control by which lines it ignores lock files. Called once, if any may be ignored.
+    pub ignore_rules: IgnoreRules<'a>,
     /// How to ask what is published, if that is to be asked.
     pub online: Option<OnlineOptions<'a>>,
 }
@@ -51,38 +56,19 @@ pub struct OnlineOptions<'a> {
     pub progress: ProgressSink<'a>,
 }
 
-/// A root module that was verified.
-pub struct VerifiedRoot {
-    /// Its directory, as the user knows it.
-    pub path: PathBuf,
-    /// The lock file's path, as the user knows it.
-    pub lock_path: PathBuf,
-    /// Whose rules applied.
-    pub dialect: Dialect,
-    /// What the dialect was decided by.
-    pub dialect_reason: DialectReason,
-    /// The platforms that must be covered; none if nobody named any.
-    pub platforms: Option<PlatformSelection>,
-    /// How many entries of the lock file were looked at.
-    pub entries: usize,
-    /// What is wrong, in the order of the lock file, then of the other files.
-    pub findings: Vec<Diagnostic>,
-    /// Why something could not be checked.
-    pub errors: Vec<Diagnostic>,
-}
-
 /// Verifies the root modules that paths mean, each with a result of its own. Nothing is written.
 ///
 /// # Errors
-/// There is no root module. What is wrong with a single root module is its own result.
+/// The root modules cannot be found. What is wrong with a single root module is its own result.
 pub fn verify_all(selection: &RootSelection<'_>, options: &VerifyOptions<'_>) -> Result<Vec<Result<VerifiedRoot>>> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if options.online.is_some() { ROOTS_ONLINE } else { cores };
     let sources = OnceMap::default();
-    let mut roots = parallel::map(selection.roots()?, threads, |root| {
-        let workspace = selection.open(&root)?;
-        workspace.verify(options, selection, &sources)
-    });
+    let verify = |SelectedRoot { path, is_named }: SelectedRoot| {
+        let workspace = selection.open(&path)?;
+        workspace.verify(is_named, options, selection, &sources)
+    };
+    let mut roots = add_unshared(parallel::map(selection.roots()?, threads, verify), options.ignore_rules);
     if let Some(change) = selection.change {
         judge(change, selection, &mut roots)?;
     }
@@ -109,13 +95,14 @@ fn judge(change: &Change, selection: &RootSelection<'_>, roots: &mut [Result<Ver
 type Sources = OnceMap<Dialect, Result<Arc<Source>>>;
 
 impl Workspace {
-    /// Verifies the lock file.
+    /// Verifies the lock file. What is to be said unless git ignores the lock file for a reason that others share comes along.
     fn verify(
         self,
+        is_named: bool,
         options: &VerifyOptions<'_>,
         selection: &RootSelection<'_>,
         sources: &Sources,
-    ) -> Result<VerifiedRoot> {
+    ) -> Result<(VerifiedRoot, Option<Diagnostic>)> {
         let source = |OnlineOptions { connections, .. }: OnlineOptions<'_>| {
             sources.get_or_compute(self.dialect, || connections.source(self.dialect).map(Arc::new))
         };
@@ -123,7 +110,9 @@ impl Workspace {
         let online = source.as_deref().zip(options.online);
         let platforms = options.platforms.clone().or_else(|| self.settings.platforms.clone());
         let tracked = (options.tracked)(&self.root);
-        let Verified { findings, errors, entries } = verify::verify(&VerifyRequest {
+        let base = selection.change.map(|change| change.lock_file_before(&self.root));
+        let had_lock_file = base.is_some_and(|bytes| !bytes.is_empty());
+        let Verified { mut findings, mut unshared, errors, entries } = verify::verify(&VerifyRequest {
             root: &self.root,
             dialect: self.dialect,
             lock_path: &self.lock_path,
@@ -135,12 +124,30 @@ impl Workspace {
             installed: &self.root.join(&self.data_directory).join("providers"),
             check_installed: options.check_installed,
             tracking: tracked.lock_file,
+            expects_lock_file: had_lock_file || self.expects_lock_file(is_named, selection.modules),
             tracked_data: &tracked.data_files,
-            base: selection.change.map(|change| change.lock_file_before(&self.root)),
+            base,
             online: online.map(|(source, OnlineOptions { progress, .. })| Online { source, progress }),
         });
+        if had_lock_file {
+            // A change must not get rid of a lock file by ignoring it.
+            findings.splice(0..0, unshared.take());
+        }
+        let in_dialect =
+            |diagnostics: Vec<Diagnostic>| diagnostics.into_iter().map(|one| self.in_dialect(one)).collect();
+        let (findings, errors) = (in_dialect(findings), in_dialect(errors));
+        let unshared = unshared.map(|unshared| self.in_dialect(unshared));
         let Self { root: path, lock_path, dialect, dialect_reason, .. } = self;
-        Ok(VerifiedRoot { path, lock_path, dialect, dialect_reason, platforms, entries, findings, errors })
+        let root = VerifiedRoot { path, lock_path, dialect, dialect_reason, platforms, entries, findings, errors };
+        Ok((root, unshared))
+    }
+
+    /// Whether it is wrong if there is no lock file: somebody asks for it, or state is shared, so that others run `init`
+    /// here too. Programs before 0.14 know no lock file.
+    fn expects_lock_file(&self, is_named: bool, modules: &ModuleCache) -> bool {
+        let module = modules.module(&self.root, self.dialect);
+        let shares_state = module.backend().is_some_and(|backend| backend != Backend::Local);
+        (is_named || shares_state) && !module.required_version().is_below(&Version::new(0, 14, 0))
     }
 
     /// What the configuration requires, as far as it is known. Beside a lock file there need not be one.

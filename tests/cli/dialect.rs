@@ -1,5 +1,7 @@
 //! Which dialect a root module has when neither a flag, the settings nor its lock file says so.
 
+use super::lock::requires;
+use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
 
 /// A lock file that Terraform wrote.
@@ -161,4 +163,46 @@ exit code: 0
 ----- stderr -----
 live/a: dialect terraform (the nearest other lock files); checked 0 providers for no platform, as none is named
 "#]]);
+}
+
+#[test]
+fn commands_name_a_dialect_that_another_machine_might_not_detect() {
+    let environment = repository();
+    environment.write("live/a/main.tf", requires("hashicorp/null", ""));
+    let help = |arguments: &[&str]| {
+        let output = environment.provlock(["verify", "live/a"].iter().chain(arguments));
+        output.stdout.lines().find_map(|line| line.strip_prefix("help: ")).unwrap().to_owned()
+    };
+    assert_eq!(help(&[]), "provlock -C live/a lock -p all");
+    environment.write(".terraform-version", "1.5.7\n");
+    assert_eq!(help(&[]), "provlock -C live/a lock -p all --dialect terraform");
+    assert_eq!(help(&["--dialect", "terraform"]), "provlock -C live/a lock -p all");
+    environment.write("provlock.toml", "dialect = \"terraform\"\n");
+    assert_eq!(help(&[]), "provlock -C live/a lock -p all");
+}
+
+#[test]
+fn a_new_lock_file_of_the_default_dialect_says_so() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    std::fs::remove_file(environment.bin().join(format!("tofu{}", std::env::consts::EXE_SUFFIX))).unwrap();
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+Locked for OpenTofu (registry.opentofu.org), since nothing here says Terraform; --dialect terraform changes that
+"#]]);
+    let again = environment.provlock(["lock", "-p", "linux_amd64"]);
+    again.assert_code(0).assert_lacks("since nothing here says Terraform");
+    std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+    for arguments in [&["--dialect", "tofu"][..], &["--dry-run"], &["--quiet"]] {
+        let output = environment.provlock([&["lock", "-p", "linux_amd64"], arguments].concat());
+        output.assert_code(0).assert_lacks("since nothing here says Terraform");
+        let _ = std::fs::remove_file(environment.project().join(".terraform.lock.hcl"));
+    }
+    let upgraded = environment.provlock(["upgrade", "-p", "linux_amd64"]);
+    upgraded.assert_code(0).assert_stderr_has("since nothing here says Terraform");
 }

@@ -26,7 +26,7 @@ fn help(run: impl Fn(&[&str]) -> String) -> [String; 3] {
 
 fn without_lock_file(root: &str) -> TestEnvironment {
     let environment = TestEnvironment::new();
-    environment.write(Path::new(root).join("main.tf"), "terraform {\n  backend \"local\" {}\n}\n");
+    environment.write(Path::new(root).join("main.tf"), "terraform {\n  backend \"s3\" {}\n}\n");
     environment.write(Path::new(root).join("versions.tf"), requires("hashicorp/null", "~> 3.0"));
     environment
 }

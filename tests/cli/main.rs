@@ -11,6 +11,7 @@ mod credentials_helper;
 mod demo;
 mod dialect;
 mod diff;
+mod discovery;
 mod explain;
 mod help;
 mod hints;

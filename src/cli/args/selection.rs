@@ -42,6 +42,11 @@ impl SelectionArgs {
         self.recursive.is_some()
     }
 
+    /// The directories below which all root modules are meant.
+    pub(crate) fn directories(&self) -> &[PathBuf] {
+        self.recursive.as_deref().unwrap_or_default()
+    }
+
     /// What the library is asked for.
     pub(crate) fn lock_options(
         &self,

@@ -6,7 +6,8 @@ use provlock::provider_spec::ProviderSpec;
 use provlock::workspace::{LockOptions, Locked};
 
 use super::messages::{
-    errors, first_failure, show_configurations, show_dialects, show_stale_caches, without_repetition,
+    errors, first_failure, no_root_module, show_configurations, show_default_dialect, show_dialects, show_stale_caches,
+    without_repetition,
 };
 use super::outcome::Outcome;
 use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs};
@@ -86,12 +87,15 @@ fn show(results: &[Result<Locked<'_>>], arguments: &LockArgs, ui: &Ui) {
         });
     }
     ui.error(&errors);
-    if is_recursive {
+    if is_recursive && results.is_empty() {
+        ui.status(&no_root_module(arguments.selection.directories()));
+    } else if is_recursive {
         ui.status(&text::summary_of_many(["Locked", "Would lock"], &locked, results.len() - locked.len()));
     }
     if locked.iter().any(|locked| locked.member.has_default_platform && Report(locked).has_written_for_one_platform()) {
         ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
     }
+    show_default_dialect(locked.iter().copied(), ui);
     show_stale_caches(locked.iter().copied(), ui);
     if ui.is_json() {
         ui.print(&json::lock(&locked, &warnings, &errors, &ui.invocation));

@@ -1,10 +1,12 @@
 //! Messages that several commands show.
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 
 use provlock::diagnostic::{Diagnostic, Result};
+use provlock::dialect::Dialect;
 use provlock::source::from_config::Connections;
-use provlock::workspace::{Locked, Member, Workspace, Workspaces};
+use provlock::workspace::{DialectReason, Locked, Member, Workspace, Workspaces};
 
 use crate::cli::render::style::enumerate;
 use crate::cli::render::verify::reason;
@@ -39,6 +41,30 @@ pub(super) fn show_stale_caches<'a>(locked: impl Iterator<Item = &'a Locked<'a>>
         let caches = enumerate(&caches);
         ui.status(&format!(
             "Terragrunt would go on with the older lock file in {caches}: delete that, or run it with --source-update"
+        ));
+    }
+}
+
+/// Says that there is no root module below directories; below the current one if there are none.
+pub(super) fn no_root_module(paths: &[PathBuf]) -> String {
+    let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    let places = if paths.is_empty() { ".".to_owned() } else { enumerate(&paths) };
+    format!(
+        "No root module in {places} or below: none has a backend, a lock file, or providers that it configures and uses; \
+        [roots] only selects among these, and -C takes any directory"
+    )
+}
+
+/// Says of new lock files whose dialect nothing has decided how to get another one.
+pub(super) fn show_default_dialect<'a>(mut locked: impl Iterator<Item = &'a Locked<'a>>, ui: &Ui) {
+    let is_guessed = |locked: &Locked<'_>| {
+        let Workspace { dialect_reason, lock_bytes, .. } = &locked.member.workspace;
+        locked.written && lock_bytes.is_none() && *dialect_reason == DialectReason::Default
+    };
+    if locked.any(is_guessed) {
+        let host = Dialect::default().default_host_name();
+        ui.status(&format!(
+            "Locked for OpenTofu ({host}), since nothing here says Terraform; --dialect terraform changes that"
         ));
     }
 }

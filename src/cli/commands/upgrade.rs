@@ -8,7 +8,8 @@ use provlock::requirements::rewrite::{self, FileRewrite};
 use provlock::workspace::{LockOptions, Locked, Member, UpgradeOptions, Workspace, Workspaces};
 
 use super::messages::{
-    errors, first_failure, show_configurations, show_dialects, show_stale_caches, without_repetition,
+    errors, first_failure, no_root_module, show_configurations, show_default_dialect, show_dialects, show_stale_caches,
+    without_repetition,
 };
 use super::outcome::Outcome;
 use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs};
@@ -117,7 +118,9 @@ fn show(workspaces: &Workspaces, plans: &[Result<UpgradePlan>], arguments: &Upgr
     }
     ui.error(&errors);
     let shown: Vec<_> = shown.into_iter().map(|(_, plan)| plan).collect();
-    let summary = if is_recursive {
+    let summary = if is_recursive && plans.is_empty() {
+        vec![no_root_module(arguments.selection.directories())]
+    } else if is_recursive {
         vec![table::summary_of_many(&shown, plans.len() - shown.len())]
     } else {
         shown.into_iter().flat_map(table::summary).collect()
@@ -145,7 +148,9 @@ fn tell(plans: &[Result<UpgradePlan>], results: &[Result<Locked<'_>>], arguments
         ui.status_lines(&lines);
     }
     ui.error(&errors);
-    if is_recursive {
+    if is_recursive && results.is_empty() {
+        ui.status(&no_root_module(arguments.selection.directories()));
+    } else if is_recursive {
         let locked: Vec<_> = upgraded.iter().map(|(locked, _)| *locked).collect();
         ui.status(&text::summary_of_many(["Upgraded", "Would upgrade"], &locked, results.len() - locked.len()));
     }
@@ -153,6 +158,7 @@ fn tell(plans: &[Result<UpgradePlan>], results: &[Result<Locked<'_>>], arguments
     if let Some(hint) = table::held_back(&carried_out, is_recursive) {
         ui.status(&hint);
     }
+    show_default_dialect(upgraded.iter().map(|(locked, _)| *locked), ui);
     show_stale_caches(upgraded.iter().map(|(locked, _)| *locked), ui);
     if ui.is_json() {
         ui.print(&json::upgrade(&upgraded, &warnings, &errors, &ui.invocation));

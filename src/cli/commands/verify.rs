@@ -12,7 +12,7 @@ use provlock::workspace::{
     Change, OnlineOptions, Repositories, RootSelection, Tracked, VerifiedRoot, VerifyOptions, verify_all,
 };
 
-use super::messages::{show_configurations, without_repetition};
+use super::messages::{no_root_module, show_configurations, without_repetition};
 use super::outcome::Outcome;
 use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, OutputFormat, PlatformArgs};
 use crate::cli::environment::environment;
@@ -125,11 +125,17 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
             check_installed: arguments.what.installed,
             cache: arguments.source.cache(&environment),
             tracked: &|root| tracked(root, repository.as_ref()),
+            ignore_rules: &|roots| {
+                repository.as_ref().map_or_else(Vec::new, |repository| repository.ignore_rules(roots))
+            },
             online: arguments.what.online.then_some(OnlineOptions { connections: &connections, progress: &progress }),
         },
     )?;
     show_configurations(&connections, ui);
     ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
+    if arguments.what.recursive && results.is_empty() {
+        ui.status(&no_root_module(&arguments.what.paths));
+    }
     let (roots, errors) = arguments.levelled(results);
     let report =
         Report { roots: &roots, errors: &errors, paths: repository_paths(&environment, repository.as_ref()), ui };

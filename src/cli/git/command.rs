@@ -67,6 +67,31 @@ pub(crate) fn files_in_working_tree(directory: &Path, name: &str) -> Result<BTre
     listed(Running::start(directory, true, arguments))
 }
 
+/// A line of an ignore file.
+pub(crate) struct IgnoreRule {
+    /// The file, relative to the directory that git ran in unless it is absolute.
+    pub(crate) file: PathBuf,
+    /// Its line, from 1.
+    pub(crate) line: usize,
+}
+
+/// The lines by which git ignores files, given by paths relative to `directory`; nothing if git does not know.
+pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<IgnoreRule>> {
+    // This command does not take literal paths; one that begins like this is no pattern.
+    let line = |path: &&PathBuf| [b"./", path.as_os_str().as_encoded_bytes(), b"\0"].concat();
+    let input: Vec<u8> = paths.iter().flat_map(line).collect();
+    let arguments = ["check-ignore", "--stdin", "-z", "--verbose", "--non-matching"];
+    let output = finished(Running::start(directory, true, arguments), &input).ok();
+    let printed = output.filter(|output| output.status.success()).map(|output| output.stdout).unwrap_or_default();
+    let fields: Vec<&[u8]> = printed.split(|byte| *byte == 0).collect();
+    let rule = |fields: &[&[u8]]| {
+        let [file, line, pattern, _] = fields else { return None };
+        let line = std::str::from_utf8(line).ok()?.parse().ok()?;
+        (!pattern.starts_with(b"!")).then(|| IgnoreRule { file: native_path(file), line })
+    };
+    fields.chunks_exact(4).map(rule).collect()
+}
+
 /// The contents of lock files, given their object names and their paths. Neither filters nor textconv are applied. One that
 /// would be too large as a file is an error.
 pub(crate) fn contents(directory: &Path, objects: &BTreeMap<&str, &Path>) -> Result<BTreeMap<String, Vec<u8>>> {

@@ -2,23 +2,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Result;
-use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::diagnostic::{Diagnostic, Location, Severity, SourceFile};
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::ops::verify::Tracking;
 use provlock::settings;
 use provlock::workspace::Change;
 
-use super::command::{Running, contents, files_in, files_in_working_tree, listed, resolve, top};
+use super::command::{
+    IgnoreRule, Running, contents, files_in, files_in_working_tree, ignore_rules, listed, resolve, top,
+};
 
 /// The directory in which the programs keep modules and packages.
 const DATA_DIRECTORY: &str = ".terraform";
+/// How much of an ignore file is read, in bytes.
+const IGNORE_FILE_LIMIT: u64 = 1 << 20;
 
 /// A repository, with its lock files as soon as git has listed them.
 pub(crate) struct Repository {
+    /// The directory that the program runs in, without symlinks.
+    directory: PathBuf,
     /// The top of the work tree, without symlinks.
     top: PathBuf,
     /// The process that lists the tracked lock files, and files below `.terraform`, while other work is done.
@@ -35,7 +43,7 @@ impl Repository {
         let top = top(&directory)?.to_owned();
         let listing = list(&top, &["--cached"], &[LOCK_FILE_NAME, ".terraform/**"]);
         let listing = Mutex::new(Some(listing));
-        Some(Self { top, listing, tracked: OnceLock::new(), others: OnceLock::new() })
+        Some(Self { directory, top, listing, tracked: OnceLock::new(), others: OnceLock::new() })
     }
 
     /// The top of the work tree, without symlinks.
@@ -59,6 +67,27 @@ impl Repository {
                 }
             }
         }
+    }
+
+    /// The line of an ignore file by which git ignores the lock file of each root module, if it does.
+    pub(crate) fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
+        let paths: Vec<_> = roots.iter().map(|root| self.path_of(root).filter(|_| self.holds(root))).collect();
+        let known: Vec<&PathBuf> = paths.iter().flatten().collect();
+        let mut rules = ignore_rules(&self.top, &known).into_iter().map(|rule| rule.map(|rule| self.place(&rule)));
+        paths.iter().map(|path| path.as_ref().and_then(|_| rules.next().flatten())).collect()
+    }
+
+    /// The place of a rule, in a file as the user knows it.
+    fn place(&self, rule: &IgnoreRule) -> Location {
+        let path = self.top.join(&rule.file);
+        let shown = path.strip_prefix(&self.directory).unwrap_or(&path);
+        let mut bytes = Vec::new();
+        let file = path.is_file().then(|| File::open(&path).ok()).flatten();
+        let read = file.and_then(|file| file.take(IGNORE_FILE_LIMIT).read_to_end(&mut bytes).ok());
+        let text = read.and_then(|_| String::from_utf8(bytes).ok()).unwrap_or_default();
+        let start = text.split_inclusive('\n').take(rule.line.saturating_sub(1)).map(str::len).sum::<usize>();
+        let length = text[start..].lines().next().unwrap_or_default().trim_end().len();
+        Location::new(&SourceFile::new(shown, text), start..start + length)
     }
 
     /// The full name of the commit that a revision stands for; none if git knows no such commit.

@@ -1,5 +1,6 @@
 //! Findings about what is locked and what the configuration requires.
 
+use super::super::namesake::{explained, namesake, with_source};
 use super::subject::{Subject, finding};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Help, Severity};
@@ -13,6 +14,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     for entry in subject.entries() {
         match requirements.providers.get(&entry.address) {
             Some(requirement) => findings.extend(compare(subject, entry, requirement)),
+            None if is_meant(subject, entry) => {}
             None => findings.extend(not_required(subject, entry)),
         }
         if entry.provider.hashes.is_empty() {
@@ -74,5 +76,21 @@ fn not_locked(subject: &Subject<'_>, address: &ProviderAddress, requirement: &Re
     let message = format!("{} is required, but not locked", subject.name(address));
     let error = Diagnostic::error(Code::ProviderNotLocked, message).help(subject.request.command(["lock"]));
     let declarations = requirement.declarations.iter();
-    declarations.fold(error, |error, declaration| error.at(declaration.location.clone(), "required here"))
+    let error = declarations.fold(error, |error, declaration| error.at(declaration.location.clone(), "required here"));
+    match namesake(address, requirement, subject.lock_file).filter(|entry| !is_required(subject, entry)) {
+        Some(entry) => with_source(explained(error), entry, subject.request.dialect),
+        None => error,
+    }
+}
+
+/// Whether an entry that nothing requires is what a provider without a source is meant to be.
+fn is_meant(subject: &Subject<'_>, entry: &Entry) -> bool {
+    let locked = subject.lock_file.locks();
+    let mut missing =
+        subject.request.requirements.providers.iter().filter(|(address, _)| !locked.contains_key(address));
+    missing.any(|(address, requirement)| namesake(address, requirement, subject.lock_file) == Some(entry))
+}
+
+fn is_required(subject: &Subject<'_>, entry: &Entry) -> bool {
+    subject.request.requirements.providers.contains_key(&entry.address)
 }

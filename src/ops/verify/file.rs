@@ -13,23 +13,34 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let message = format!("{} is missing, and the configuration requires {what}", request.lock_path.display());
     let declarations = request.requirements.providers.values().flat_map(|requirement| &requirement.declarations);
     let finding = Diagnostic::error(Code::LockFileMissing, message).help(request.lock_command());
-    (count > 0).then(|| match declarations.min_by_key(|declaration| declaration.location.path().to_owned()) {
-        Some(declaration) => finding.at(declaration.location.clone(), "required here"),
-        None => finding,
+    (request.expects_lock_file && count > 0).then(|| {
+        match declarations.min_by_key(|declaration| declaration.location.path().to_owned()) {
+            Some(declaration) => finding.at(declaration.location.clone(), "required here"),
+            None => finding,
+        }
     })
 }
 
 /// Git does not have the lock file, so nobody else gets it.
 pub(super) fn untracked(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let path = request.lock_path.display();
-    let (message, help) = match request.tracking {
-        Tracking::Tracked | Tracking::Unknown => return None,
-        Tracking::Untracked => (format!("git does not track {path}"), format!("git add {path}")),
-        Tracking::Ignored => (format!("git ignores {path}"), format!("git add --force {path}, and correct .gitignore")),
-    };
-    // The finding is about the file as a whole; its start stands for it.
+    let is_untracked = request.tracking == Tracking::Untracked;
+    let message = format!("git does not track {path}");
+    is_untracked.then(|| about_lock_file(request, message).help(format!("git add {path}")))
+}
+
+/// Git ignores the lock file, so nobody else gets it.
+pub(super) fn ignored(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
+    let path = request.lock_path.display();
+    let is_ignored = request.tracking == Tracking::Ignored;
+    let help = format!("git add --force {path}, and correct .gitignore");
+    is_ignored.then(|| about_lock_file(request, format!("git ignores {path}")).help(help))
+}
+
+/// A warning about the file as a whole; its start stands for it.
+fn about_lock_file(request: &VerifyRequest<'_>, message: String) -> Diagnostic {
     let location = Location::new(&SourceFile::new(request.lock_path, ""), 0..0);
-    Some(finding(Severity::Warning, Code::UntrackedLockFile, message, &location, "").help(help))
+    finding(Severity::Warning, Code::UntrackedLockFile, message, &location, "")
 }
 
 /// What can be said of hashes by looking at them.

@@ -73,13 +73,14 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     findings.extend(policy::tracked_data(request));
     let lock_file = match request.lock_bytes {
         None => {
-            findings.extend(file::missing(request));
+            verified.unshared = file::missing(request);
             LockFile::empty(request.lock_path, request.dialect)
         }
         Some(bytes) => {
             let parsed = lockfile::parse(request.lock_path, bytes, request.dialect);
             findings.extend(parsed.diagnostics.into_iter().map(|diagnostic| diagnostic.in_directory(request.root)));
             findings.extend(file::untracked(request));
+            verified.unshared = file::ignored(request);
             match parsed.lock_file {
                 Some(lock_file) => lock_file,
                 None => return verified.sorted(request.lock_path),

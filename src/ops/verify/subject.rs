@@ -38,6 +38,8 @@ pub(crate) struct VerifyRequest<'a> {
     pub tracking: Tracking,
     /// Files below `.terraform` that git tracks.
     pub tracked_data: &'a [PathBuf],
+    /// Whether it is wrong that there is no lock file.
+    pub expects_lock_file: bool,
     /// The lock file as it was, empty if there was none; none if no change is judged.
     pub base: Option<&'a [u8]>,
     /// Where to ask what is published, if that is to be asked.
@@ -71,6 +73,9 @@ pub enum Tracking {
 pub(crate) struct Verified {
     /// What is wrong, in the order of the lock file, then of the other files.
     pub findings: Vec<Diagnostic>,
+    /// That nobody else gets the lock file, since it is missing or ignored by git. It is not among the findings, since many
+    /// root modules may have it for the same reason.
+    pub unshared: Option<Diagnostic>,
     /// Why something could not be checked.
     pub errors: Vec<Diagnostic>,
     /// How many entries of the lock file were looked at.

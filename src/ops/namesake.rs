@@ -1,0 +1,39 @@
+//! Providers that a configuration uses without a source, so that they are taken for providers of hashicorp, where the lock
+//! file has one of the same type from elsewhere.
+
+use crate::address::ProviderAddress;
+use crate::diagnostic::Diagnostic;
+use crate::dialect::Dialect;
+use crate::lockfile::{Entry, LockFile};
+use crate::requirements::{DeclarationKind, Requirement};
+
+/// Whether no `required_providers` block names the provider.
+pub(super) fn is_implied(requirement: &Requirement) -> bool {
+    requirement.declarations.iter().all(|declaration| declaration.kind != DeclarationKind::RequiredProviders)
+}
+
+/// The only entry that such a provider can be meant to be.
+pub(super) fn namesake<'a>(
+    address: &ProviderAddress,
+    requirement: &Requirement,
+    lock_file: &'a LockFile,
+) -> Option<&'a Entry> {
+    let is_other = |entry: &&Entry| entry.address.name == address.name && entry.address.namespace != address.namespace;
+    let others: Vec<_> = lock_file.entries().iter().filter(is_other).collect();
+    match others[..] {
+        [entry] if is_implied(requirement) => Some(entry),
+        _ => None,
+    }
+}
+
+/// Says why the provider is taken for one of hashicorp.
+pub(super) fn explained(error: Diagnostic) -> Diagnostic {
+    error.note("no entry of required_providers names its source, so it is taken for a provider of hashicorp")
+}
+
+/// Says which source is missing, if the entry is what is meant.
+pub(super) fn with_source(error: Diagnostic, entry: &Entry, dialect: Dialect) -> Diagnostic {
+    let ProviderAddress { name, .. } = &entry.address;
+    let help = format!("add {name} = {{ source = \"{}\" }} to required_providers", entry.address.short(dialect));
+    error.at(entry.block.clone(), "this one is locked").help(help)
+}

@@ -1,0 +1,85 @@
+//! Lock files that nobody else gets, since they are missing or git ignores them.
+
+use std::path::Path;
+
+use super::verified::VerifiedRoot;
+use crate::diagnostic::{Code, CommandLine, Diagnostic, Help, Location, Result};
+use crate::lockfile::LOCK_FILE_NAME;
+use crate::settings::PlatformSelection;
+
+/// How many root modules are named at most.
+const NAMED: usize = 3;
+
+/// Asks for the line of an ignore file by which git ignores the lock file of each root module.
+pub type IgnoreRules<'a> = &'a (dyn Fn(&[&Path]) -> Vec<Option<Location>> + Sync);
+
+/// Adds what is to be said of lock files that nobody else gets. Where git ignores them there is one finding for each line that
+/// says so, with the first of its root modules.
+pub(super) fn add_unshared(
+    results: Vec<Result<(VerifiedRoot, Option<Diagnostic>)>>,
+    rules: IgnoreRules<'_>,
+) -> Vec<Result<VerifiedRoot>> {
+    let unshared = results.iter().flatten().filter(|(_, unshared)| unshared.is_some());
+    let paths: Vec<_> = unshared.map(|(root, _)| root.path.as_path()).collect();
+    let mut rules = if paths.is_empty() { Vec::new() } else { rules(&paths) }.into_iter();
+    let mut groups: Vec<(Location, Vec<usize>)> = Vec::new();
+    let mut add = |(index, result): (usize, Result<(VerifiedRoot, Option<Diagnostic>)>)| {
+        let (mut root, unshared) = result?;
+        if let Some(finding) = unshared {
+            match rules.next().flatten() {
+                Some(rule) => match groups.iter_mut().find(|(known, _)| *known == rule) {
+                    Some((_, roots)) => roots.push(index),
+                    None => groups.push((rule, vec![index])),
+                },
+                None => root.findings.insert(0, finding),
+            }
+        }
+        Ok(root)
+    };
+    let mut results: Vec<Result<VerifiedRoot>> = results.into_iter().enumerate().map(&mut add).collect();
+    for (rule, indices) in groups {
+        let roots: Vec<_> = indices.iter().filter_map(|index| results[*index].as_ref().ok()).collect();
+        let finding = ignored(rule, &roots);
+        if let Ok(first) = &mut results[indices[0]] {
+            first.findings.insert(0, finding);
+        }
+    }
+    results
+}
+
+/// A line of an ignore file keeps the lock files of root modules from everybody else.
+fn ignored(rule: Location, roots: &[&VerifiedRoot]) -> Diagnostic {
+    let platforms = match &roots[0].platforms {
+        Some(PlatformSelection::These(platforms)) => {
+            platforms.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        }
+        Some(PlatformSelection::All) | None => "all".to_owned(),
+    };
+    let names_it = rule.file.text.get(rule.span.clone()).is_some_and(|pattern| pattern.contains(LOCK_FILE_NAME));
+    let undo = if names_it { "remove this line".to_owned() } else { format!("add !{LOCK_FILE_NAME} below this line") };
+    let (message, command, files) = match roots {
+        [root] => (
+            format!("git ignores {}, so nobody else gets it", root.lock_path.display()),
+            CommandLine::from(["lock", "-p", &platforms]).in_directory(&root.path),
+            "file",
+        ),
+        _ => (
+            format!("git ignores the lock files of {} root modules, so nobody else gets them", roots.len()),
+            CommandLine::from(["lock", "-r", "-p", &platforms]),
+            "files",
+        ),
+    };
+    let help = Help::text(format!("{undo}, run ")).and_command(command);
+    let finding = Diagnostic::warning(Code::UntrackedLockFile, message)
+        .at(rule, "")
+        .help(help.and_text(format!(", and add the lock {files} to git")));
+    if roots.len() == 1 { finding } else { finding.note(format!("root modules: {}", named(roots))) }
+}
+
+/// `a, b, c and 9 more`
+fn named(roots: &[&VerifiedRoot]) -> String {
+    let names: Vec<_> = roots.iter().take(NAMED).map(|root| root.path.display().to_string()).collect();
+    let rest = roots.len() - names.len();
+    let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+    format!("{}{more}", names.join(", "))
+}

@@ -1,0 +1,28 @@
+//! What came of verifying a root module.
+
+use std::path::PathBuf;
+
+use super::DialectReason;
+use crate::diagnostic::Diagnostic;
+use crate::dialect::Dialect;
+use crate::settings::PlatformSelection;
+
+/// A root module that was verified.
+pub struct VerifiedRoot {
+    /// Its directory, as the user knows it.
+    pub path: PathBuf,
+    /// The lock file's path, as the user knows it.
+    pub lock_path: PathBuf,
+    /// Whose rules applied.
+    pub dialect: Dialect,
+    /// What the dialect was decided by.
+    pub dialect_reason: DialectReason,
+    /// The platforms that must be covered; none if nobody named any.
+    pub platforms: Option<PlatformSelection>,
+    /// How many entries of the lock file were looked at.
+    pub entries: usize,
+    /// What is wrong, in the order of the lock file, then of the other files.
+    pub findings: Vec<Diagnostic>,
+    /// Why something could not be checked.
+    pub errors: Vec<Diagnostic>,
+}

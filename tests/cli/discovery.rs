@@ -1,0 +1,185 @@
+//! Which directories `--recursive` takes for root modules, and what it says of those without a lock file.
+
+use super::json_output::validated;
+use super::lock::{lock_file, requires};
+use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str};
+
+const S3: &str = "terraform {\n  backend \"s3\" {}\n}\n";
+const LOCAL: &str = "terraform {\n  backend \"local\" {}\n}\n";
+const USED: &str = "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n";
+
+fn project(files: &[(&str, &str)]) -> TestEnvironment {
+    let environment = TestEnvironment::new();
+    for (path, text) in files {
+        environment.write(path, text);
+    }
+    environment
+}
+
+/// The findings of a run as `path code`.
+fn found(environment: &TestEnvironment, arguments: &[&str]) -> Vec<String> {
+    let output = environment.provlock(["verify", "--json"].iter().chain(arguments));
+    let report = validated(&output.stdout);
+    assert!(report["errors"].as_array().unwrap().is_empty(), "{output}");
+    let text = |value: &serde_json::Value| value.as_str().unwrap().replace('\\', "/");
+    let of_root = |root: &serde_json::Value| {
+        let findings = root["findings"].as_array().unwrap().iter();
+        findings.map(|finding| format!("{} {}", text(&root["path"]), text(&finding["code"]))).collect::<Vec<_>>()
+    };
+    report["roots"].as_array().unwrap().iter().flat_map(of_root).collect()
+}
+
+#[test]
+fn a_lock_file_is_missed_where_state_is_shared() {
+    let old = format!("terraform {{\n  required_version = \"~> 0.13.0\"\n}}\n{USED}");
+    let environment = project(&[
+        ("shared/main.tf", USED),
+        ("shared/backend.tf", S3),
+        ("cloud/main.tf", &format!("terraform {{\n  cloud {{}}\n}}\n{USED}")),
+        ("local/main.tf", USED),
+        ("local/backend.tf", LOCAL),
+        ("small/main.tf", USED),
+        ("old/main.tf", &old),
+        ("old/backend.tf", S3),
+        ("nothing/backend.tf", S3),
+    ]);
+    let missing = |root: &str| format!("{root} lock-file-missing");
+    assert_eq!(found(&environment, &["-r"]), [missing("cloud"), missing("shared")]);
+    assert_eq!(found(&environment, &["small"]), [missing("small")], "it is asked for");
+    assert_eq!(found(&environment, &["-r", "small"]), [""; 0]);
+    assert_eq!(found(&environment, &["small/main.tf"]), [""; 0]);
+    assert_eq!(found(&environment, &["old"]), [""; 0], "Terraform 0.13 knows no lock file");
+}
+
+fn git(environment: &TestEnvironment, arguments: &[&str]) {
+    environment.program("git", arguments).run().assert_code(0);
+}
+
+#[test]
+fn what_git_ignores_is_said_once_for_each_line_that_says_so() {
+    let environment = project(&[
+        (".gitignore", "*.tfstate\n.terraform.lock.hcl\n"),
+        ("stage/.gitignore", ".terraform*\n"),
+        ("live/a/main.tf", USED),
+        ("live/a/backend.tf", S3),
+        ("live/b/main.tf", USED),
+        ("live/b/.terraform.lock.hcl", &lock_file(&[])),
+        ("live/small/main.tf", USED),
+        ("live/tracked/main.tf", "locals {}\n"),
+        ("live/tracked/.terraform.lock.hcl", &lock_file(&[])),
+        ("stage/c/main.tf", USED),
+        ("stage/c/backend.tf", S3),
+    ]);
+    for root in ["d", "e", "f"] {
+        environment.write(format!("live/{root}/main.tf"), format!("{USED}{S3}"));
+    }
+    git(&environment, &["init", "--quiet"]);
+    git(&environment, &["add", "--force", "live/tracked/.terraform.lock.hcl"]);
+    environment.provlock(["verify", "-r", "--allow", "provider-not-locked"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[untracked-lock-file]: git ignores the lock files of 5 root modules, so nobody else gets them
+ --> .gitignore:2:1
+  |
+2 | .terraform.lock.hcl
+  | ^^^^^^^^^^^^^^^^^^^
+  |
+  = root modules: live/a, live/b, live/d and 2 more
+help: remove this line, run provlock lock -r -p all, and add the lock files to git
+
+warning[untracked-lock-file]: git ignores stage/c/.terraform.lock.hcl, so nobody else gets it
+ --> stage/.gitignore:1:1
+  |
+1 | .terraform*
+  | ^^^^^^^^^^^
+  |
+help: add !.terraform.lock.hcl below this line, run provlock -C stage/c lock -p all, and add the lock file to git
+
+----- stderr -----
+2 warnings in 2 of 8 root modules
+"#]]);
+    let output = environment.provlock(["verify", "-C", "live/a", "-p", "linux_amd64"]);
+    output.matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[untracked-lock-file]: git ignores .terraform.lock.hcl, so nobody else gets it
+ --> [ROOT]/project/.gitignore:2:1
+  |
+2 | .terraform.lock.hcl
+  | ^^^^^^^^^^^^^^^^^^^
+  |
+help: remove this line, run provlock -C live/a lock -p linux_amd64, and add the lock file to git
+
+----- stderr -----
+1 warning in [ROOT]/project/.gitignore
+"#]]);
+}
+
+#[test]
+fn a_repository_without_root_modules_is_in_order() {
+    let environment = project(&[("modules/a/main.tf", USED), ("b/main.tf", "locals {}\n")]);
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; [roots] only selects among these, and -C takes any directory
+"#]]);
+    for arguments in
+        [&["verify", "-r", "--json"][..], &["lock", "-r", "b"], &["upgrade", "-r"], &["upgrade", "-r", "--dry-run"]]
+    {
+        let output = environment.provlock(arguments);
+        output.assert_code(0).assert_stderr_has("No root module in ");
+    }
+    environment.provlock(["lock", "-r", "missing"]).assert_code(2);
+}
+
+#[test]
+fn a_provider_without_its_source_is_told_from_one_that_is_not_required() {
+    let registry = Registry::start();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", "provider \"yandex\" {}\n");
+    let entry = "\nprovider \"registry.opentofu.org/yandex-cloud/yandex\" {\n  version = \"0.100.0\"\n  hashes = [\n    \
+                 \"h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\",\n  ]\n}\n";
+    environment.write_lock_file(lock_file(&[entry.to_owned()]));
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[provider-not-locked]: hashicorp/yandex is required, but not locked
+ --> main.tf:1:10
+  |
+1 | provider "yandex" {}
+  |          ^^^^^^^^ required here
+  |
+ ::: .terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/yandex-cloud/yandex" {
+  |          ------------------------------------------- this one is locked
+  |
+  = no entry of required_providers names its source, so it is taken for a provider of hashicorp
+help: add yandex = { source = "yandex-cloud/yandex" } to required_providers
+
+----- stderr -----
+1 error in main.tf
+"#]]);
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: registry.opentofu.org has no provider registry.opentofu.org/hashicorp/yandex
+ --> main.tf:1:10
+  |
+1 | provider "yandex" {}
+  |          ^^^^^^^^ required here
+  |
+ ::: .terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/yandex-cloud/yandex" {
+  |          ------------------------------------------- this one is locked
+  |
+  = asked for https://registry.opentofu.org/v1/providers/hashicorp/yandex/versions
+  = no entry of required_providers names its source, so it is taken for a provider of hashicorp
+help: add yandex = { source = "yandex-cloud/yandex" } to required_providers
+"#]]);
+    environment.write("main.tf", format!("provider \"yandex\" {{}}\n{}", requires("hashicorp/yandex", "")));
+    let output = environment.provlock(["verify"]);
+    output.assert_code(1).assert_stdout_has("provlock lock --prune");
+}
