@@ -22,16 +22,9 @@ hashes of the signed release.
 #[test]
 fn the_nearest_code_is_proposed() {
     let environment = TestEnvironment::new();
-    environment.provlock(["explain", "no-hash"]).matches(str![[r#"
-exit code: 2
------ stderr -----
-error: invalid value 'no-hash' for '[CODE]'
-  [possible values: lock-file-missing, lock-file-syntax, conflict-markers, merge-conflict, duplicate-provider, not-canonical, malformed-hash, unknown-hash-scheme, unsorted-hashes, untracked-lock-file, provider-not-locked, provider-not-required, version-outside-constraints, constraints-differ, no-hashes, platform-missing, platform-not-known, hash-not-published, version-withdrawn, signature-invalid, key-expired, key-not-trusted, installed-package-differs, host-not-allowed, namespace-not-allowed, unsigned-provider, bundled-plugins, look-alike, hashes-replaced, downgrade, host-changed, too-young, invalid-argument, invalid-configuration, no-configuration, module-not-installed, requirements-not-known, module-cycle, invalid-cli-configuration, credentials-not-used, credentials-helper, dev-override, no-matching-version, provider-not-found, platform-not-available, unsupported-protocol, request-failed, unauthorized, package-not-authentic, invalid-package, hashes-changed, io, file-changed]
-
-  tip: a similar value exists: 'no-hashes'
-
-For more information, try '--help'.
-"#]]);
+    let output = environment.provlock(["explain", "no-hash"]);
+    output.assert_code(2);
+    assert!(output.stderr.contains("tip: a similar value exists: 'no-hashes'\n"), "{}", output.stderr);
 }
 
 #[test]
