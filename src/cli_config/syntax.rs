@@ -303,11 +303,12 @@ impl<'a> Parser<'a> {
         let mut lines: Vec<&str> = Vec::new();
         let mut offset = 0;
         for line in self.rest().split_inclusive('\n') {
-            if line.trim() == marker {
+            let content = line.trim_end_matches(['\r', '\n']);
+            if content.trim_start_matches([' ', '\t', '\n', '\u{b}', '\u{c}', '\r']) == marker {
                 let margin = if indented { lines.iter().map(|line| indentation(line)).min().unwrap_or(0) } else { 0 };
                 let text = lines.iter().map(|line| &line[margin..]).collect();
                 // The line break after the marker ends the member and stays.
-                self.position += offset + line.trim_end().len();
+                self.position += offset + content.len();
                 return Ok(text);
             }
             offset += line.len();

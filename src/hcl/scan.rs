@@ -99,6 +99,12 @@ fn heredoc(text: &[u8], at: usize) -> Option<(Open, usize)> {
     Some((Open::Heredoc { marker: start..start + length, line_start: true }, text.len() - line.len()))
 }
 
+/// A line without the white space around it, as Go's `bytes.TrimSpace` takes it off where HCL looks for the end of a heredoc
+/// (`hclsyntax/scan_tokens.rl`): also U+000B, U+0085, U+00A0 and other spaces of Unicode.
+fn trimmed(line: &[u8]) -> &[u8] {
+    std::str::from_utf8(line).map_or(line.trim_ascii(), |line| line.trim().as_bytes())
+}
+
 struct Skipper<'a> {
     text: &'a [u8],
     /// What is open, outermost first, with the place where it was opened.
@@ -207,9 +213,9 @@ impl Skipper<'_> {
             if line_start {
                 let line = &self.text[at..];
                 let line = memchr::memchr(b'\n', line).map_or(line, |length| &line[..length]);
-                if line.trim_ascii() == &self.text[marker.clone()] {
+                if trimmed(line) == &self.text[marker.clone()] {
                     self.open.pop();
-                    return Ok(at + line.trim_ascii_end().len());
+                    return Ok(at + line.strip_suffix(b"\r").unwrap_or(line).len());
                 }
                 line_start = false;
             }

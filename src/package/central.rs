@@ -2,7 +2,8 @@
 //!
 //! A pure function of bytes, so that the archive that arrives from the network and the one in a file are judged by the
 //! same code. What is accepted follows Go's `archive/zip`, which OpenTofu and Terraform read packages with: only the
-//! central directory counts, bytes before and after the archive are tolerated, counts are compared modulo 2^16.
+//! central directory counts, bytes before and after the archive are tolerated, counts are compared modulo 2^16. An archive
+//! that versions of Go read differently is refused, since its hash would depend on who computes it.
 //!
 //! The `zip` crate does not take its place, because it does not accept what Go accepts. Of the 109 recorded archives in
 //! `testdata/packages`, zip 9.4.1 accepts one that Terraform refuses. Of 10,000 generated archives without damage it
@@ -12,13 +13,15 @@
 //! last end record, it goes on to an earlier one; and it replaces names by those of an extra field (0x7075). Its reader
 //! that keeps entries of the same name is in `zip::unstable`, which may change with each patch.
 
-use super::error::Refusal;
+use super::error::{EntryProblem, Refusal};
 
 pub(super) const LOCAL_HEADER: [u8; 4] = *b"PK\x03\x04";
 pub(super) const CENTRAL_HEADER: [u8; 4] = *b"PK\x01\x02";
 pub(super) const END: [u8; 4] = *b"PK\x05\x06";
 const END_64: [u8; 4] = *b"PK\x06\x06";
 const LOCATOR_64: [u8; 4] = *b"PK\x06\x07";
+/// The tag of the extra field with 64-bit values.
+const ZIP64: u16 = 1;
 
 /// How many of the archive's last bytes may hold the end record.
 pub(super) const END_WINDOW: u64 = 65 * 1024;
@@ -37,6 +40,8 @@ pub(super) struct Entry<'a> {
     pub(super) size: u64,
     /// Where the local header is, from the first byte of the file. Negative offsets are possible in a bad archive.
     pub(super) header_offset: i64,
+    /// How many zip64 extra fields it has. Versions of Go differ in which of several count.
+    zip64_fields: usize,
 }
 
 /// Why the central directory could not be read.
@@ -75,6 +80,10 @@ pub(super) fn read<'a>(tail: &Tail<'a>) -> Result<Vec<Entry<'a>>, CentralError> 
     let mut rest = tail.from(offset)?;
     let mut entries = Vec::new();
     while let Some((mut entry, after)) = read_header(rest) {
+        if entry.zip64_fields > 1 {
+            let refusal = Refusal::entry(entry.name, EntryProblem::SecondZip64Field);
+            return Err(CentralError::Refused(refusal));
+        }
         entry.header_offset = entry.header_offset.wrapping_add(base);
         entries.push(entry);
         rest = after;
@@ -123,18 +132,28 @@ fn find_end(tail: &Tail<'_>) -> Result<End, CentralError> {
         directory_offset: u64::from(u32_at(record, 16)),
         offset: tail.size() - record.len() as u64,
     };
-    let overflows = end.records == 0xffff || end.directory_size == 0xffff_ffff || end.directory_offset == 0xffff_ffff;
-    if overflows { find_end_64(tail, end) } else { Ok(end) }
-}
-
-/// The zip64 end record, if there is one, else the given one.
-fn find_end_64(tail: &Tail<'_>, end: End) -> Result<End, CentralError> {
-    let Some(locator_offset) = end.offset.checked_sub(20) else { return Ok(end) };
-    let locator = tail.from(locator_offset)?;
-    if !locator.starts_with(&LOCATOR_64) || u32_at(locator, 4) != 0 || u32_at(locator, 16) != 1 {
+    let overflows = end.records == 0xffff || end.directory_offset == 0xffff_ffff;
+    // Go compared the size with 0xffff by mistake, later versions compare it with 0xffffffff.
+    let overflows_for_some = matches!(end.directory_size, 0xffff | 0xffff_ffff);
+    if !overflows && !overflows_for_some {
         return Ok(end);
     }
-    let offset = u64_at(locator, 8);
+    match find_locator_64(tail, &end)? {
+        None => Ok(end),
+        Some(_) if !overflows => refused("some versions of Go read its zip64 end record, and others do not"),
+        Some(offset) => read_end_64(tail, offset),
+    }
+}
+
+/// Where the zip64 end record is, if there is one.
+fn find_locator_64(tail: &Tail<'_>, end: &End) -> Result<Option<u64>, CentralError> {
+    let Some(locator_offset) = end.offset.checked_sub(20) else { return Ok(None) };
+    let locator = tail.from(locator_offset)?;
+    let is_locator = locator.starts_with(&LOCATOR_64) && u32_at(locator, 4) == 0 && u32_at(locator, 16) == 1;
+    Ok(is_locator.then(|| u64_at(locator, 8)))
+}
+
+fn read_end_64(tail: &Tail<'_>, offset: u64) -> Result<End, CentralError> {
     let record = tail.from(offset)?;
     if record.len() < 56 || !record.starts_with(&END_64) {
         return refused("its zip64 end record is missing");
@@ -171,21 +190,16 @@ fn read_header(bytes: &[u8]) -> Option<(Entry<'_>, &[u8])> {
         compressed_size,
         size,
         header_offset: header_offset.cast_signed(),
+        zip64_fields: fields(extra).filter(|(tag, _)| *tag == ZIP64).count(),
     };
     Some((entry, rest))
 }
 
 /// Replaces the values that are all ones by those of the zip64 extra field, in their order, and says which are still
 /// missing; none if the field is too short.
-pub(super) fn read_zip64_extra<const N: usize>(mut extra: &[u8], values: &mut [u64; N]) -> Option<[bool; N]> {
+pub(super) fn read_zip64_extra<const N: usize>(extra: &[u8], values: &mut [u64; N]) -> Option<[bool; N]> {
     let mut missing = values.map(|value| value == 0xffff_ffff);
-    while extra.len() >= 4 {
-        let (tag, length) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
-        let Some((mut field, rest)) = extra[4..].split_at_checked(length) else { break };
-        extra = rest;
-        if tag != 1 {
-            continue;
-        }
+    for (_, mut field) in fields(extra).filter(|(tag, _)| *tag == ZIP64) {
         for (value, missing) in values.iter_mut().zip(&mut missing) {
             if std::mem::take(missing) {
                 let (first, rest) = field.split_first_chunk()?;
@@ -195,6 +209,16 @@ pub(super) fn read_zip64_extra<const N: usize>(mut extra: &[u8], values: &mut [u
         }
     }
     Some(missing)
+}
+
+/// The fields of an extra block, each with its tag, as far as they are whole.
+fn fields(mut extra: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let (tag, length) = (u16_at(extra.get(..4)?, 0), usize::from(u16_at(extra, 2)));
+        let (field, rest) = extra[4..].split_at_checked(length)?;
+        extra = rest;
+        Some((tag, field))
+    })
 }
 
 /// Whether the external attributes, in the form of the system that made the entry, are those of a directory.

@@ -95,6 +95,9 @@ pub enum EntryProblem {
     /// The content has another CRC-32 than recorded.
     #[error("fails its CRC-32 check")]
     Checksum,
+    /// Several extra fields with 64-bit sizes, of which versions of Go take different ones.
+    #[error("has two zip64 fields, which versions of Go read differently")]
+    SecondZip64Field,
     /// Not a regular file, and no symbolic link to one.
     #[error("is not a regular file")]
     NotRegular,

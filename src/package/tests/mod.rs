@@ -1,5 +1,6 @@
 //! Tests of package hashing. Every archive is hashed in all ways there are, and they must agree.
 
+mod ambiguous;
 mod archives;
 mod central;
 mod differential;

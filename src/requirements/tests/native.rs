@@ -61,6 +61,20 @@ fn skips_brackets_and_what_looks_like_them() {
     assert_eq!(skipped("<<X\na\nX"), "<<X\na\nX", "a heredoc may end with the file");
 }
 
+/// What stands behind such a line is code for OpenTofu, and could require a provider unseen.
+#[test]
+fn a_heredoc_ends_where_gos_white_space_is_around_its_marker() {
+    for space in ["\u{b}", "\u{c}", "\u{85}", "\u{a0}", "\u{1680}", "\u{2003}", "\u{2028}", "\u{202f}", "\u{3000}"] {
+        let heredoc = format!("<<X\na\n{space}X{space}");
+        assert_eq!(skipped(&format!("{heredoc}\nmore\nX\n")), heredoc, "{space:?}");
+        assert_eq!(skipped(&format!("{heredoc}\r\nmore\r\nX\r\n")), heredoc, "{space:?}");
+    }
+    // A space of no width is none, and neither is half a character.
+    for other in ["\u{200b}", "\u{feff}", "\u{180e}"] {
+        assert_eq!(skipped(&format!("<<X\n{other}X\nX\n")), format!("<<X\n{other}X\nX"), "{other:?}");
+    }
+}
+
 #[test]
 fn a_bracket_or_string_that_never_ends_is_an_error_where_it_starts() {
     let text = |at, message: &str| (at, message.to_owned());
