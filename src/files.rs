@@ -27,11 +27,11 @@ pub fn wait_for_writes() -> RwLockWriteGuard<'static, ()> {
     REPLACING.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reads a regular file of at most `limit` bytes, a whole number of MiB.
+/// Opens a regular file.
 ///
 /// # Errors
 /// A pipe would block when it is opened, and a device might never end; both are errors, as are directories.
-pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+pub(crate) fn open(path: &Path) -> io::Result<File> {
     let metadata = fs::metadata(path)?;
     if metadata.is_dir() {
         return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory"));
@@ -39,10 +39,19 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
+    File::open(path)
+}
+
+/// Reads a regular file of at most `limit` bytes, a whole number of MiB.
+///
+/// # Errors
+/// Those of [`open`], and when the file is larger.
+pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
     // With room for the end of the file, one call reads it all.
-    let length = usize::try_from(metadata.len().min(limit)).unwrap_or_default();
+    let length = usize::try_from(file.metadata()?.len().min(limit)).unwrap_or_default();
     let mut bytes = Vec::with_capacity(length + 1);
-    File::open(path)?.take(limit + 1).read_to_end(&mut bytes)?;
+    file.take(limit + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limit {
         return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {} MiB", limit >> 20)));
     }

@@ -45,6 +45,7 @@
 
 pub mod address;
 pub mod authentication;
+mod bounded;
 pub mod cli_config;
 pub mod constraint;
 pub mod diagnostic;

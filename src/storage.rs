@@ -30,12 +30,40 @@ pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
 /// Writes a file that others see whole or not at all.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
-    fs::create_dir_all(directory)?;
+    create_directory(directory)?;
     let _uninterrupted = files::hold_off_interrupts();
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(bytes)?;
     file.persist(path)?;
     Ok(())
+}
+
+/// Makes a directory, and those above it, that nobody but the user can write to.
+fn create_directory(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(directory)
+}
+
+/// Whether others than the user may write to a directory, and so say what is remembered. Those of the user's own group, whose
+/// number is that of the user on most systems, are not others.
+#[cfg(unix)]
+pub(crate) fn is_writable_by_others(directory: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata(directory).is_ok_and(|metadata| {
+        let is_own_group = metadata.gid() == metadata.uid();
+        let by_group = metadata.mode() & 0o020 != 0 && !is_own_group;
+        let by_others = metadata.mode() & 0o002 != 0;
+        let is_of_another = ![0, rustix::process::geteuid().as_raw()].contains(&metadata.uid());
+        by_group || by_others || is_of_another
+    })
+}
+
+/// Access control lists are not looked at.
+#[cfg(not(unix))]
+pub(crate) fn is_writable_by_others(_: &Path) -> bool {
+    false
 }
 
 /// Bytes in the files below a directory, as far as they can be read.

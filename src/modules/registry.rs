@@ -8,6 +8,7 @@ use url::Url;
 
 use super::source::{RegistryModule, RemoteSource};
 use crate::address::Hostname;
+use crate::bounded::List;
 use crate::constraint::{ConstraintList, Operator};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
@@ -17,7 +18,10 @@ use crate::source::{Discovery, Service};
 use crate::version::Version;
 
 /// A list of versions is not larger than this.
-const MAXIMUM_VERSIONS_BYTES: u64 = 32 << 20;
+const MAXIMUM_VERSIONS_BYTES: u64 = 8 << 20;
+const MOST_VERSIONS: usize = 10_000;
+/// An answer is about one module.
+const MOST_MODULES: usize = 16;
 /// Where a package is, is said in a header or in a short document.
 const MAXIMUM_LOCATION_BYTES: u64 = 1 << 20;
 /// The header that says where a package is.
@@ -49,13 +53,13 @@ pub enum Location {
 #[derive(Deserialize)]
 struct VersionsResponse {
     #[serde(default)]
-    modules: Vec<ModuleEntry>,
+    modules: List<ModuleEntry, MOST_MODULES>,
 }
 
 #[derive(Deserialize)]
 struct ModuleEntry {
     #[serde(default)]
-    versions: Vec<VersionEntry>,
+    versions: List<VersionEntry, MOST_VERSIONS>,
 }
 
 #[derive(Deserialize)]
@@ -99,17 +103,17 @@ impl ModuleRegistry {
         let url = self.endpoint(module, "versions")?;
         let answer = self.client.get_json::<VersionsResponse>(
             &url,
-            Some(&module.host),
+            self.discovery.credentials_of(&module.host, &url),
             MAXIMUM_VERSIONS_BYTES,
             Purpose::Metadata,
         );
         let (_, response) = answer.map_err(|error| error.into_diagnostic(&what))?;
-        let Some(entry) = response.modules.into_iter().next() else {
+        let Some(entry) = response.modules.0.into_iter().next() else {
             let message = format!("cannot get {what}: {} names no module", SafeUrl::from(&url));
             return Err(Diagnostic::error(Code::RequestFailed, message).into());
         };
         // As the programs do, versions that cannot be read are passed over.
-        Ok(entry.versions.iter().filter_map(|entry| version(&entry.version)).collect())
+        Ok(entry.versions.0.iter().filter_map(|entry| version(&entry.version)).collect())
     }
 
     /// Where the package of a version is.
@@ -121,7 +125,8 @@ impl ModuleRegistry {
     fn ask_location(&self, module: &RegistryModule, version: &Version) -> Result<Location> {
         let what = format!("{module} {version}");
         let url = self.endpoint(module, &format!("{version}/download"))?;
-        let answer = self.client.get(&url, Some(&module.host), MAXIMUM_LOCATION_BYTES, Purpose::Metadata);
+        let credentials_of = self.discovery.credentials_of(&module.host, &url);
+        let answer = self.client.get(&url, credentials_of, MAXIMUM_LOCATION_BYTES, Purpose::Metadata);
         let document = answer.map_err(|error| error.into_diagnostic(&what))?;
         let invalid = |why: &str| {
             let message = format!("cannot get {what}: {} {why}", SafeUrl::from(&url));
@@ -171,7 +176,8 @@ impl ModuleRegistry {
         }
         let service = self.discovery.service(host, Service::Modules)?;
         let own = Url::parse(&format!("https://{}/", host.as_ascii()));
-        let is_own = own.is_ok_and(|own| own.origin() == url.origin()) || service.origin() == url.origin();
+        let is_of_service = service.origin() == url.origin() && self.discovery.credentials_of(host, &service).is_some();
+        let is_own = own.is_ok_and(|own| own.origin() == url.origin()) || is_of_service;
         if !is_own {
             let shown = SafeUrl::from(&url);
             let message =

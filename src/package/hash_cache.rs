@@ -30,6 +30,7 @@ const LONGEST_ENTRY: u64 = 16 * 1024;
 #[derive(Clone, Debug)]
 pub struct HashCache {
     folder: PathBuf,
+    is_believed: bool,
 }
 
 /// An entry as it is written.
@@ -47,20 +48,27 @@ struct Stored {
 impl HashCache {
     /// The cache in `directory`, which need not exist.
     pub fn open(directory: &Path) -> Self {
-        Self { folder: directory.join(FOLDER) }
+        Self { folder: directory.join(FOLDER), is_believed: true }
+    }
+
+    /// The same cache, of which no entry is found by its `zh:` or package, and which is still filled: for who checks what others
+    /// have written.
+    #[must_use]
+    pub(crate) fn not_believed(self) -> Self {
+        Self { is_believed: false, ..self }
     }
 
     /// What is known of the package with that `zh:`, as one of a provider of type `provider_type`. The type counts,
     /// because a package is valid for one type only: it names the executable.
     pub fn get(&self, zh: &Hash, provider_type: &str) -> Option<PackageDigest> {
         let (package, digest) = read(&self.path_by_zh(zh)?)?;
-        (digest.zh == *zh && package.address.name == provider_type).then_some(digest)
+        (self.is_believed && digest.zh == *zh && package.address.name == provider_type).then_some(digest)
     }
 
     /// What is known of a provider's package.
     pub(crate) fn lookup(&self, package: &PackageId) -> Option<PackageDigest> {
         let (found, digest) = read(&self.path_by_provider(package))?;
-        (found == *package).then_some(digest)
+        (self.is_believed && found == *package).then_some(digest)
     }
 
     /// Everything that is known of a provider's packages, in no order.

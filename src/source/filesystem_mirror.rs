@@ -11,6 +11,7 @@ use super::fetched::Fetched;
 use crate::address::ProviderAddress;
 use crate::authentication::{Authentication, HashDispositions};
 use crate::dialect::Dialect;
+use crate::files;
 use crate::package::{Limits, PackageError, PackageId, hash_directory, hash_zip_file};
 use crate::platform::Platform;
 use crate::version::Version;
@@ -74,8 +75,8 @@ impl FilesystemMirror {
         };
         let name = &package.address.name;
         let (h1, hashes) = if local.packed {
-            let mut file = std::fs::File::open(&local.path)
-                .map_err(|error| SourceError::io("open the package", &local.path, error))?;
+            let mut file =
+                files::open(&local.path).map_err(|error| SourceError::io("open the package", &local.path, error))?;
             let digest = hash_zip_file(&mut file, name, &Limits::default()).map_err(invalid)?;
             let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
             (digest.h1, hashes)

@@ -18,6 +18,7 @@ use crate::dialect::Dialect;
 use crate::net::Client;
 use crate::package::HashCache;
 use crate::provider_pattern::ProviderSelection;
+use crate::storage;
 use crate::version::Version;
 
 /// Where packages come from.
@@ -55,6 +56,7 @@ pub struct SourceOptions {
 pub struct Connections<'a> {
     options: SourceOptions,
     environment: &'a Environment,
+    believes_cache: bool,
     tofu: OnceLock<Result<Connection>>,
     terraform: OnceLock<Result<Connection>>,
 }
@@ -67,14 +69,32 @@ struct Connection {
 
 impl<'a> Connections<'a> {
     /// Nothing is read yet, and no host is asked.
-    pub fn new(options: SourceOptions, environment: &'a Environment) -> Self {
-        Self { options, environment, tofu: OnceLock::new(), terraform: OnceLock::new() }
+    ///
+    /// # Errors
+    /// When others can write to the cache directory: what is in it counts as what this user has verified.
+    pub fn new(options: SourceOptions, environment: &'a Environment) -> Result<Self> {
+        if let Some(directory) = &options.cache_directory
+            && storage::is_writable_by_others(directory)
+        {
+            let message = format!("others can write to the cache directory {}", directory.display());
+            let help = "take that right from them with chmod go-w, name another with --cache-dir DIR, or use none with --no-cache";
+            return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
+        }
+        let (tofu, terraform) = (OnceLock::new(), OnceLock::new());
+        Ok(Self { options, environment, believes_cache: true, tofu, terraform })
     }
 
     /// The CLI configurations that have been read; they may hold something that the user should know.
     pub fn configurations(&self) -> impl Iterator<Item = &CliConfig> {
         let read = [&self.tofu, &self.terraform].into_iter().filter_map(OnceLock::get);
         read.filter_map(|connection| Some(&connection.as_ref().ok()?.config))
+    }
+
+    /// The same for who checks what others have written: packages are looked at again, whatever the cache says of them.
+    #[must_use]
+    pub fn without_remembered_hashes(mut self) -> Self {
+        self.believes_cache = false;
+        self
     }
 
     /// The cache of package hashes, if there is one.
@@ -131,12 +151,13 @@ impl<'a> Connections<'a> {
         dialect: Dialect,
     ) -> Result<Source> {
         let Self { options, environment, .. } = self;
+        let cache = self.cache().map(|cache| if self.believes_cache { cache } else { cache.not_believed() });
         let factory = Factory {
             config,
             environment,
             dialect,
             discovery: Arc::clone(discovery),
-            downloader: Downloader::new(client.clone(), options.jobs, self.cache()),
+            downloader: Downloader::new(client.clone(), options.jobs, cache),
             trust_registry: options.trust_registry,
             places: options.cache_directory.as_deref().map(ReleaseUrls::open),
             oci_registries: OnceCell::new(),

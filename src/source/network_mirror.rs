@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use url::Url;
 
 use super::available::AvailableVersions;
@@ -12,6 +13,7 @@ use super::fetched::Fetched;
 use super::progress::ProgressSink;
 use crate::address::{Hostname, ProviderAddress};
 use crate::authentication::{Authentication, HashDisposition, HashDispositions};
+use crate::bounded::{List, Map};
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::dialect::Dialect;
 use crate::hash::Hash;
@@ -22,7 +24,11 @@ use crate::platform::Platform;
 use crate::version::Version;
 
 /// The index of the provider with most versions is below 1 MiB.
-const MAXIMUM_DOCUMENT_BYTES: u64 = 32 << 20;
+const MAXIMUM_DOCUMENT_BYTES: u64 = 4 << 20;
+const MOST_VERSIONS: usize = 10_000;
+/// Go builds for about 50 platforms.
+const MOST_PLATFORMS: usize = 256;
+const MOST_HASHES: usize = 64;
 
 /// A server that holds packages of providers of any registry.
 pub struct NetworkMirror {
@@ -36,19 +42,19 @@ pub struct NetworkMirror {
 
 #[derive(Deserialize)]
 struct Index {
-    versions: BTreeMap<String, serde_json::Value>,
+    versions: Map<IgnoredAny, MOST_VERSIONS>,
 }
 
 #[derive(Deserialize)]
 struct VersionDocument {
-    archives: BTreeMap<String, Archive>,
+    archives: Map<Archive, MOST_PLATFORMS>,
 }
 
 #[derive(Clone, Deserialize)]
 struct Archive {
     url: String,
     #[serde(default)]
-    hashes: Option<Vec<String>>,
+    hashes: Option<List<String, MOST_HASHES>>,
 }
 
 /// The packages of a version, with the URL that their URLs are relative to.
@@ -65,7 +71,7 @@ impl Archives {
 
     /// The well-formed hashes of all packages.
     fn reported(&self) -> impl Iterator<Item = Hash> {
-        let texts = self.by_platform.values().flat_map(|archive| archive.hashes.iter().flatten());
+        let texts = self.by_platform.values().flat_map(|archive| archive.hashes.iter().flat_map(|hashes| &hashes.0));
         let hashes = texts.filter_map(|text| text.parse::<Hash>().ok());
         hashes.filter(|hash| hash.is_known() && hash.is_well_formed())
     }
@@ -108,7 +114,9 @@ impl NetworkMirror {
             MAXIMUM_DOCUMENT_BYTES,
             Purpose::Metadata,
         ) {
-            Ok((_, index)) => Ok(index.versions.into_keys().filter_map(|text| text.parse::<Version>().ok()).collect()),
+            Ok((_, index)) => {
+                Ok(index.versions.0.into_keys().filter_map(|text| text.parse::<Version>().ok()).collect())
+            }
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 let place = SearchedPlace::NetworkMirror {
                     base: self.base.to_string(),
@@ -133,7 +141,7 @@ impl NetworkMirror {
             SourceError::invalid_response(package, format!("the mirror sent an invalid URL for the package: {error}"))
         })?;
         let downloaded = self.downloader.package(package, &url, progress)?;
-        let reported = archive.hashes.as_deref().unwrap_or_default();
+        let reported = archive.hashes.as_ref().map_or(&[][..], |hashes| hashes.0.as_slice());
         let reported = check_reported(reported, &downloaded.digest).map_err(|problem| SourceError::NotAuthentic {
             package: package.clone(),
             problem,
@@ -183,7 +191,7 @@ impl NetworkMirror {
         );
         let (base, document) =
             answer.map_err(|error| SourceError::request(format_args!("{address} {version}"), error))?;
-        Ok(Archives { base, by_platform: document.archives })
+        Ok(Archives { base, by_platform: document.archives.0 })
     }
 
     fn document(&self, address: &ProviderAddress, name: &str) -> Result<Url> {

@@ -10,13 +10,15 @@ use url::Url;
 
 use super::Source;
 use crate::address::ProviderAddress;
+use crate::bounded::List;
 use crate::dialect::Dialect;
 use crate::net::{Client, Purpose};
 use crate::once_map::OnceMap;
 use crate::version::Version;
 
 /// The documents with dates of a provider with hundreds of versions have some hundred KiB.
-const MAXIMUM_DOCUMENT_BYTES: u64 = 32 << 20;
+const MAXIMUM_DOCUMENT_BYTES: u64 = 4 << 20;
+const MOST_VERSIONS: usize = 10_000;
 
 /// Where the public registries tell when their versions were published.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,7 +41,7 @@ type Dates = BTreeMap<Version, Timestamp>;
 /// The index of OpenTofu's documentation of a provider.
 #[derive(Deserialize)]
 struct DocumentationIndex {
-    versions: Vec<DocumentedVersion>,
+    versions: List<DocumentedVersion, MOST_VERSIONS>,
 }
 
 #[derive(Deserialize)]
@@ -51,7 +53,7 @@ struct DocumentedVersion {
 /// A provider in version 2 of the API of Terraform's registry, with its versions.
 #[derive(Deserialize)]
 struct RegistryProvider {
-    included: Vec<IncludedVersion>,
+    included: List<IncludedVersion, MOST_VERSIONS>,
 }
 
 #[derive(Deserialize)]
@@ -105,11 +107,11 @@ impl PublicationDates {
         let pairs: Vec<_> = if host == Dialect::Tofu.default_host_name() {
             let path = format!("registry/docs/providers/{provider}/index.json");
             let index: DocumentationIndex = self.get(&self.services.opentofu, &path)?;
-            index.versions.into_iter().map(|version| (Some(version.id), version.published)).collect()
+            index.versions.0.into_iter().map(|version| (Some(version.id), version.published)).collect()
         } else if host == Dialect::Terraform.default_host_name() {
             let path = format!("v2/providers/{provider}?include=provider-versions");
             let provider: RegistryProvider = self.get(&self.services.terraform, &path)?;
-            let attributes = provider.included.into_iter().map(|included| included.attributes);
+            let attributes = provider.included.0.into_iter().map(|included| included.attributes);
             attributes.map(|attributes| (attributes.version, attributes.published_at)).collect()
         } else {
             return Err(format!("{} does not tell", address.hostname));

@@ -95,6 +95,70 @@ fn a_damaged_entry_does_not_count_and_is_written_anew() {
     assert_eq!(again, whole);
 }
 
+/// Whoever can write to the cache could make a wrong `h1:` pass, since the cache alone says which `h1:` a package has.
+#[test]
+fn verify_online_does_not_believe_the_cache() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.provlock(LOCK).assert_code(0);
+    let lock_file = environment.lock_file();
+    let right = lock_file.split('"').find(|text| text.starts_with("h1:")).unwrap();
+    let wrong = format!("h1:{}=", "A".repeat(43));
+    for path in cached(&environment, "provlock-hashes-v1") {
+        let text = fs::read_to_string(&path).unwrap();
+        let json = text.lines().next().unwrap().replace(right, &wrong);
+        let sum = provlock_test::archive::sha256(json.as_bytes());
+        fs::write(&path, format!("{json}\n{sum}\n")).unwrap();
+    }
+    environment.write_lock_file(lock_file.replace(right, &wrong));
+
+    let output = environment.provlock(["verify", "--online", "-p", "linux_amd64,darwin_arm64"]);
+
+    output.assert_code(1).assert_stdout_has("hash-not-published").assert_stdout_has(&wrong);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_cache_that_others_can_write_to_is_refused() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let registry = Registry::start();
+    let environment = project(&registry);
+    let directory = environment.root().join("shared");
+    fs::create_dir(&directory).unwrap();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o777)).unwrap();
+    let arguments = ["--cache-dir", directory.to_str().unwrap()];
+    for command in [&["lock", "-p", "linux_amd64"][..], &["verify"], &["upgrade"]] {
+        let output = environment.provlock([command, &arguments].concat());
+        output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: others can write to the cache directory [ROOT]/shared
+help: take that right from them with chmod go-w, name another with --cache-dir DIR, or use none with --no-cache
+"#]]);
+    }
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
+    environment.provlock([&["lock", "-p", "linux_amd64"][..], &arguments].concat()).assert_code(0);
+    let made = fs::read_dir(&directory).unwrap().next().unwrap().unwrap();
+    assert_eq!(made.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_cache_is_an_entry_that_is_missing() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.provlock(LOCK).assert_code(0);
+    let expected = environment.lock_file();
+    for path in cached(&environment, "") {
+        fs::remove_file(&path).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
+    }
+    forget_lock_file(&environment);
+    environment.provlock(LOCK).assert_code(0);
+    assert_eq!(environment.lock_file(), expected);
+    environment.provlock(["cache", "clean"]).assert_code(0);
+}
+
 #[test]
 fn only_a_platform_that_is_not_remembered_is_downloaded() {
     let registry = Registry::start();

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueHint};
 use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
+use provlock::diagnostic::Result;
 use provlock::package::HashCache;
 use provlock::source::DateServices;
 use provlock::source::from_config::{Connections, Origin, SourceOptions};
@@ -86,7 +87,7 @@ impl SourceArgs {
         &self,
         environment: &'a Environment,
         date_services: Option<DateServices>,
-    ) -> Connections<'a> {
+    ) -> Result<Connections<'a>> {
         self.online.connections(environment, date_services)
     }
 
@@ -110,11 +111,14 @@ impl SourceArgs {
 
 impl OnlineArgs {
     /// How hosts are reached.
+    ///
+    /// # Errors
+    /// When others can write to the cache.
     pub(crate) fn connections<'a>(
         &self,
         environment: &'a Environment,
         date_services: Option<DateServices>,
-    ) -> Connections<'a> {
+    ) -> Result<Connections<'a>> {
         let origin = if let Some(directory) = &self.fs_mirror {
             Origin::FilesystemMirror(directory.clone())
         } else if let Some(url) = &self.net_mirror {

@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     };
     let workspaces = selection.open(&options, global, &environment)?;
     show_dialects(&workspaces, ui);
-    let connections = source.connections(&environment, Some(age.services()));
+    let connections = source.connections(&environment, Some(age.services()))?;
     let supplies = workspaces.supplies(&connections, &options);
     show_configurations(&connections, ui);
     let downloads =

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     };
     let workspaces = selection.open(&options.lock, global, &environment)?;
     show_dialects(&workspaces, ui);
-    let connections = source.connections(&environment, Some(age.services()));
+    let connections = source.connections(&environment, Some(age.services()))?;
     let supplies = workspaces.supplies(&connections, &options.lock);
     show_configurations(&connections, ui);
     let supplies = supplies?;

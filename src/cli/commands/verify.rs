@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     let environment = environment();
     let repository = Repository::around(&environment.current_directory);
     let change = change(arguments.what.base.as_deref(), repository.as_ref())?;
-    let connections = arguments.source.connections(&environment, None);
+    let connections = arguments.source.connections(&environment, None)?.without_remembered_hashes();
     let downloads = ui.progress(None);
     let progress = |package: &_, progress| downloads.note(package, progress);
     let selection = RootSelection {

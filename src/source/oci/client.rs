@@ -22,6 +22,7 @@ use super::login::{DOCKER_HUB, login_help};
 use super::manifest::Digest;
 use super::refusal::Refusal;
 use super::template::Repository;
+use crate::bounded::List;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{
     Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, SafeUrl, is_loopback, read_whole,
@@ -64,7 +65,7 @@ pub(super) struct RepositoryClient<'a> {
 
 #[derive(Deserialize)]
 struct TagList {
-    tags: Option<Vec<String>>,
+    tags: Option<List<String, MOST_TAGS>>,
 }
 
 type Attempt<T> = std::result::Result<T, Failure>;
@@ -149,7 +150,7 @@ impl RepositoryClient<'_> {
                 request_error(&url, RequestErrorKind::InvalidBody(why))
             })?;
             size += bytes.len() as u64;
-            tags.extend(list.tags.unwrap_or_default().into_iter().filter(|tag| tag.len() <= LONGEST_TAG));
+            tags.extend(list.tags.unwrap_or_default().0.into_iter().filter(|tag| tag.len() <= LONGEST_TAG));
             if size > MAXIMUM_TAG_LIST_BYTES {
                 return Err(request_error(&url, RequestErrorKind::TooLarge { limit: MAXIMUM_TAG_LIST_BYTES }));
             }

@@ -6,6 +6,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
+use crate::bounded::List;
 use crate::hash::Hash;
 use crate::platform::Platform;
 
@@ -21,6 +22,9 @@ const PROVIDER: &str = "application/vnd.opentofu.provider";
 pub(super) const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-target";
 pub(super) const MODULE_PACKAGE: &str = "application/vnd.opentofu.modulepkg";
 const ZIP: &str = "archive/zip";
+
+/// Of an index, which has one for each platform, or of a manifest, which has one.
+const MOST_DESCRIPTORS: usize = 1_000;
 
 /// A SHA-256 digest, `sha256:` and 64 lower-case hexadecimal digits; other algorithms are of no use here.
 #[derive(Clone, PartialEq, Eq)]
@@ -45,9 +49,9 @@ struct Document {
     #[serde(default)]
     artifact_type: String,
     #[serde(default)]
-    manifests: Option<Vec<Descriptor>>,
+    manifests: Option<List<Descriptor, MOST_DESCRIPTORS>>,
     #[serde(default)]
-    layers: Option<Vec<Descriptor>>,
+    layers: Option<List<Descriptor, MOST_DESCRIPTORS>>,
 }
 
 #[derive(Deserialize)]
@@ -90,7 +94,7 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
         (other, _) => return Err(format!("has the media type {}, not {INDEX}", quoted(other))),
     }
     let mut targets = Vec::new();
-    let all = document.manifests.unwrap_or_default();
+    let all = document.manifests.unwrap_or_default().0;
     for descriptor in all.into_iter().filter(|descriptor| descriptor.artifact_type == PROVIDER_TARGET) {
         if descriptor.media_type != MANIFEST {
             return Err(format!(
@@ -121,7 +125,7 @@ pub(super) fn read_manifest(bytes: &[u8], artifact_type: &str) -> Result<Referen
     if document.artifact_type != artifact_type {
         return Err(format!("has the artifact type {}, not {artifact_type}", quoted(&document.artifact_type)));
     }
-    let mut archives = document.layers.into_iter().flatten().filter(|layer| layer.media_type == ZIP);
+    let mut archives = document.layers.unwrap_or_default().0.into_iter().filter(|layer| layer.media_type == ZIP);
     match (archives.next(), archives.next()) {
         (Some(archive), None) => archive.reference(),
         (None, _) => Err(format!("names no layer of the media type {ZIP}")),

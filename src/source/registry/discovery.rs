@@ -15,7 +15,7 @@ use crate::net::{Client, Purpose, RequestError, RequestErrorKind};
 use crate::once_map::OnceMap;
 
 /// A service discovery document is small.
-const MAXIMUM_DOCUMENT_BYTES: u64 = 1 << 20;
+const MAXIMUM_DOCUMENT_BYTES: u64 = 64 << 10;
 
 /// The registries of hosts. Each host is asked once per run.
 pub struct Discovery {
@@ -65,6 +65,14 @@ impl Discovery {
         self.discovered(host, service).ok().filter(|url| url != failed)
     }
 
+    /// The host, if a registry at `url`, which discovery has found for it, gets the token for the host. It does not where a
+    /// redirect had led to another host, which then named the registry: nobody but the host itself says who gets its token.
+    pub(crate) fn credentials_of<'a>(&self, host: &'a Hostname, url: &Url) -> Option<&'a Hostname> {
+        let own = well_known(host).ok()?.origin();
+        let said_elsewhere = matches!(self.documents.get(host), Some(Ok(document)) if document.url.origin() != own);
+        (!said_elsewhere || url.origin() == own).then_some(host)
+    }
+
     fn remembered(&self, host: &Hostname, service: Service) -> Option<Url> {
         let cache = self.cache_for(host)?;
         self.remembered.get_or_compute((host.clone(), service), || cache.get(host, service))
@@ -88,11 +96,8 @@ impl Discovery {
     fn discover(&self, host: &Hostname, service: Service) -> Result<Url> {
         let (one, many) = service.content();
         let what = format!("{many} from {host}");
-        let well_known = format!("https://{}/.well-known/terraform.json", host.as_ascii());
         let failed = |why: String| Diagnostic::error(Code::RequestFailed, format!("cannot get {what}: {why}"));
-        // The URL standard refuses some names that IDNA allows, such as 1.2.3.4.5.
-        let well_known =
-            Url::parse(&well_known).map_err(|error| failed(format!("{well_known} is not a URL: {error}")))?;
+        let well_known = well_known(host).map_err(failed)?;
         let invalid = |why: String| {
             let kind = RequestErrorKind::InvalidBody(format!("{}: {why}", service.name()));
             RequestError { url: (&well_known).into(), kind, credentials_of: Some(host.clone()) }.into_diagnostic(&what)
@@ -121,6 +126,12 @@ impl Discovery {
             Ok(Arc::new(Document { url, services }))
         })
     }
+}
+
+/// Where a host says which services it has. The URL standard refuses some names that IDNA allows, such as 1.2.3.4.5.
+fn well_known(host: &Hostname) -> std::result::Result<Url, String> {
+    let url = format!("https://{}/.well-known/terraform.json", host.as_ascii());
+    Url::parse(&url).map_err(|error| format!("{url} is not a URL: {error}"))
 }
 
 impl Document {
@@ -176,6 +187,34 @@ mod tests {
             _ => Response::new(500, ""),
         });
         assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/moved/providers/"));
+    }
+
+    /// Whoever a host redirects to must not be able to collect its token.
+    #[test]
+    fn a_document_of_another_host_does_not_say_who_gets_the_token() {
+        let authority = Authority::new();
+        let elsewhere = Server::https(&authority, |_| Response::ok(r#"{"providers.v1": "/v1/"}"#));
+        let target = elsewhere.url("localhost", "/doc.json");
+        let own = Server::https(&authority, move |_| Response::redirect(target.clone()));
+        let settings = NetSettings {
+            use_proxies: false,
+            extra_root_certificates: vec![authority.der()],
+            ..NetSettings::default()
+        };
+        let client = Client::new(settings, |_| Ok(None)).unwrap();
+        let discovery = Discovery::new(client, BTreeMap::new(), None);
+        let name = host(&format!("localhost:{}", own.address().port()));
+        let service = discovery.service(&name, Service::Providers).unwrap();
+        assert_eq!(service, elsewhere.url("localhost", "/v1/"));
+        assert_eq!(discovery.credentials_of(&name, &service), None);
+        assert_eq!(discovery.credentials_of(&name, &own.url("localhost", "/v1/")), Some(&name));
+
+        // A document of the host itself may name another host.
+        let artifacts = elsewhere.url("localhost", "/v1/");
+        let document = format!(r#"{{"providers.v1": "{artifacts}"}}"#);
+        let (_server, discovery, name) = start(move |_| Response::ok(document.clone()));
+        assert_eq!(discovery.service(&name, Service::Providers).unwrap(), artifacts);
+        assert_eq!(discovery.credentials_of(&name, &artifacts), Some(&name));
     }
 
     #[test]

@@ -137,7 +137,12 @@ impl Registry {
     /// A package that need not be asked about, because an earlier run has verified it, and because the SHA256SUMS that
     /// another platform's metadata names will tell whether it is still published.
     fn remembered(&self, package: &PackageId) -> Option<PackageDigest> {
-        if self.policy.trust_registry || !self.releases.is_known(&package.address, &package.version) {
+        let PackageId { address, version, .. } = package;
+        let is_known = || {
+            let service = self.protocol.origin(&address.hostname);
+            service.is_ok_and(|service| self.releases.is_known(&service, address, version))
+        };
+        if self.policy.trust_registry || !is_known() {
             return None;
         }
         let digest = self.downloader.cached(package)?;
@@ -205,7 +210,9 @@ impl Registry {
 
     /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they are still there.
     pub(super) fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
-        self.releases.prepare(address, version);
+        if let Ok(service) = self.protocol.origin(&address.hostname) {
+            self.releases.prepare(&service, address, version);
+        }
     }
 
     /// Fetches what is signed about a package.

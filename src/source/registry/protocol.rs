@@ -8,12 +8,13 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
-use url::Url;
+use url::{Origin, Url};
 
 use super::discovery::Discovery;
 use super::service::Service;
-use crate::address::ProviderAddress;
+use crate::address::{Hostname, ProviderAddress};
 use crate::authentication::{PackageReport, SigningKey};
+use crate::bounded::{List, Map};
 use crate::dialect::Dialect;
 use crate::hash::Hash;
 use crate::net::{Client, Purpose, RequestError, RequestErrorKind, SafeUrl};
@@ -25,9 +26,15 @@ use crate::source::error::{Result, SearchedPlace, SourceError};
 use crate::version::Version;
 
 /// A version list is not larger than this; the largest known one is below 1 MiB.
-const MAXIMUM_VERSIONS_BYTES: u64 = 32 << 20;
+const MAXIMUM_VERSIONS_BYTES: u64 = 4 << 20;
 /// The metadata of a package holds keys and, from some registries, two hashes per platform.
-const MAXIMUM_METADATA_BYTES: u64 = 2 << 20;
+const MAXIMUM_METADATA_BYTES: u64 = 1 << 20;
+/// The provider with most versions has about 700.
+const MOST_VERSIONS: usize = 10_000;
+/// Go builds for about 50 platforms.
+const MOST_PLATFORMS: usize = 256;
+/// Of protocols, warnings, keys, and hashes of a package.
+const MOST_OTHERS: usize = 64;
 
 /// Asks registries, for the metadata of each package once.
 pub(super) struct Protocol {
@@ -40,6 +47,8 @@ pub(super) struct Protocol {
 pub(super) struct Metadata {
     pub(super) package: PackageId,
     pub(super) response: PackageResponse,
+    /// The registry that says it.
+    pub(super) service: Origin,
     /// What relative URLs are relative to.
     base: Url,
 }
@@ -50,6 +59,12 @@ type Answer<T> = std::result::Result<(Url, T), RequestError>;
 impl Protocol {
     pub(super) fn new(client: Client, discovery: Arc<Discovery>) -> Self {
         Self { client, discovery, metadata: OnceMap::default() }
+    }
+
+    /// Where the registry of a host is.
+    pub(super) fn origin(&self, host: &Hostname) -> Result<Origin> {
+        let service = self.discovery.service(host, Service::Providers).map_err(SourceError::Unreachable)?;
+        Ok(service.origin())
     }
 
     /// "List Available Versions".
@@ -86,10 +101,11 @@ impl Protocol {
             let problem = format!("{asked} answered for {}_{}", response.os, response.arch);
             return Err(SourceError::invalid_response(package, problem));
         }
-        if !is_supported(&response.protocols) {
-            return Err(SourceError::UnsupportedProtocol { address, version, protocols: response.protocols }.into());
+        if !is_supported(&response.protocols.0) {
+            return Err(SourceError::UnsupportedProtocol { address, version, protocols: response.protocols.0 }.into());
         }
-        Ok(Metadata { package: package.clone(), response, base })
+        let service = self.origin(&address.hostname)?;
+        Ok(Metadata { package: package.clone(), response, service, base })
     }
 
     /// Asks one of a provider's endpoints, and says which URL that was.
@@ -100,7 +116,9 @@ impl Protocol {
         limit: u64,
     ) -> Result<(String, Answer<T>)> {
         let host = &address.hostname;
-        let get = |url: &Url| self.client.get_json::<T>(url, Some(host), limit, Purpose::Metadata);
+        let get = |url: &Url| {
+            self.client.get_json::<T>(url, self.discovery.credentials_of(host, url), limit, Purpose::Metadata)
+        };
         let service = self.discovery.service(host, Service::Providers).map_err(SourceError::Unreachable)?;
         let url = endpoint(&service, address, path)?;
         let answer = get(&url);
@@ -134,7 +152,7 @@ impl Metadata {
 
     /// The keys that may sign the release.
     pub(super) fn signing_keys(&self) -> Vec<SigningKey> {
-        let keys = self.response.signing_keys.gpg_public_keys.iter();
+        let keys = self.response.signing_keys.gpg_public_keys.0.iter();
         keys.map(|key| SigningKey { ascii_armor: key.ascii_armor.clone(), key_id: key.key_id.clone() }).collect()
     }
 
@@ -148,18 +166,18 @@ impl Metadata {
 
 #[derive(Deserialize)]
 struct VersionsResponse {
-    versions: Vec<VersionEntry>,
+    versions: List<VersionEntry, MOST_VERSIONS>,
     #[serde(default)]
-    warnings: Option<Vec<String>>,
+    warnings: Option<List<String, MOST_OTHERS>>,
 }
 
 #[derive(Deserialize)]
 struct VersionEntry {
     version: String,
     #[serde(default)]
-    protocols: Option<Vec<String>>,
+    protocols: Option<List<String, MOST_OTHERS>>,
     #[serde(default)]
-    platforms: Option<Vec<PlatformEntry>>,
+    platforms: Option<List<PlatformEntry, MOST_PLATFORMS>>,
 }
 
 #[derive(Deserialize)]
@@ -172,7 +190,7 @@ struct PlatformEntry {
 #[derive(Deserialize)]
 pub(super) struct PackageResponse {
     #[serde(default)]
-    protocols: Vec<String>,
+    protocols: List<String, MOST_OTHERS>,
     os: String,
     arch: String,
     pub(super) filename: String,
@@ -189,7 +207,7 @@ pub(super) struct PackageResponse {
 #[derive(Deserialize, Default)]
 struct SigningKeys {
     #[serde(default)]
-    gpg_public_keys: Vec<KeyEntry>,
+    gpg_public_keys: List<KeyEntry, MOST_OTHERS>,
 }
 
 #[derive(Deserialize)]
@@ -203,7 +221,7 @@ struct KeyEntry {
 #[derive(Deserialize)]
 struct ReportEntry {
     #[serde(default)]
-    hashes: Vec<String>,
+    hashes: List<String, MOST_OTHERS>,
     #[serde(default)]
     package_size: Option<u64>,
 }
@@ -212,15 +230,15 @@ struct ReportEntry {
 fn read_reports(packages: &RawValue) -> std::result::Result<BTreeMap<String, PackageReport>, String> {
     // What it says is not quoted: a registry may echo the token that it was sent.
     let invalid = |what: &str| format!("the registry's report of packages {what}");
-    let entries: BTreeMap<String, ReportEntry> =
+    let entries: Map<ReportEntry, MOST_PLATFORMS> =
         serde_json::from_str(packages.get()).map_err(|_| invalid("does not have the expected form"))?;
     let report = |(platform, entry): (String, ReportEntry)| {
-        let hashes = entry.hashes.iter().map(|text| text.parse::<Hash>());
+        let hashes = entry.hashes.0.iter().map(|text| text.parse::<Hash>());
         let hashes =
             hashes.collect::<std::result::Result<_, _>>().map_err(|_| invalid("holds a hash without a scheme"))?;
         Ok((platform, PackageReport { hashes, package_size: entry.package_size }))
     };
-    entries.into_iter().map(report).collect()
+    entries.0.into_iter().map(report).collect()
 }
 
 /// Versions and platforms that cannot be read are left out, as if the registry had not listed them.
@@ -228,13 +246,13 @@ impl From<VersionsResponse> for AvailableVersions {
     fn from(list: VersionsResponse) -> Self {
         let available = |entry: VersionEntry| {
             let version = entry.version.parse::<Version>().ok()?;
-            let platforms = entry.platforms.unwrap_or_default().into_iter();
+            let platforms = entry.platforms.unwrap_or_default().0.into_iter();
             let platforms = platforms.map(|platform| Platform { os: platform.os, arch: platform.arch }).collect();
-            Some((version, AvailableVersion { protocols: entry.protocols.unwrap_or_default(), platforms }))
+            Some((version, AvailableVersion { protocols: entry.protocols.unwrap_or_default().0, platforms }))
         };
         Self {
-            versions: list.versions.into_iter().filter_map(available).collect(),
-            warnings: list.warnings.unwrap_or_default(),
+            versions: list.versions.0.into_iter().filter_map(available).collect(),
+            warnings: list.warnings.unwrap_or_default().0,
         }
     }
 }

@@ -1,16 +1,17 @@
 //! Where SHA256SUMS and its signature were in an earlier run, so that they can be asked for before the registry has said so
-//! again. Nothing but the place is kept, and what comes from there counts only if the registry names the same place.
+//! again. Nothing but the place is kept, and what comes from there counts only if the registry names the same place. A place
+//! counts only for the service that named it: a `host` block of the CLI configuration may give a host another service.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use url::Url;
+use url::{Origin, Url};
 
 use crate::address::ProviderAddress;
 use crate::storage;
 use crate::version::Version;
 
-const FOLDER: &str = "provlock-releases-v1";
+const FOLDER: &str = "provlock-releases-v2";
 /// No entry is longer, in bytes.
 const LONGEST_ENTRY: u64 = 16 * 1024;
 
@@ -41,16 +42,22 @@ impl ReleaseUrls {
     }
 
     /// The places of SHA256SUMS and its signature.
-    pub(super) fn get(&self, address: &ProviderAddress, version: &Version) -> Option<(Url, Url)> {
-        let stored = read(&self.path(address, version))?;
+    pub(super) fn get(&self, service: &Origin, address: &ProviderAddress, version: &Version) -> Option<(Url, Url)> {
+        let stored = read(&self.path(service, address, version))?;
         let url = |text: &str| Url::parse(text).ok().filter(may_be_kept);
         Some((url(&stored.sums)?, url(&stored.signature)?))
     }
 
     /// Keeps the places, if that is allowed and possible.
-    pub(super) fn put(&self, address: &ProviderAddress, version: &Version, sums: &Url, signature: &Url) {
+    pub(super) fn put(
+        &self,
+        service: &Origin,
+        address: &ProviderAddress,
+        version: &Version,
+        (sums, signature): (&Url, &Url),
+    ) {
         let stored = Stored { sums: sums.to_string(), signature: signature.to_string() };
-        let path = self.path(address, version);
+        let path = self.path(service, address, version);
         if !(may_be_kept(sums) && may_be_kept(signature)) || read(&path).as_ref() == Some(&stored) {
             return;
         }
@@ -60,9 +67,9 @@ impl ReleaseUrls {
         }
     }
 
-    fn path(&self, address: &ProviderAddress, version: &Version) -> PathBuf {
-        let version = version.to_string();
-        let parts = [address.hostname.as_ascii(), &address.namespace, &address.name, &version];
+    fn path(&self, service: &Origin, address: &ProviderAddress, version: &Version) -> PathBuf {
+        let (service, version) = (service.ascii_serialization(), version.to_string());
+        let parts = [address.hostname.as_ascii(), &service, &address.namespace, &address.name, &version];
         parts.into_iter().fold(self.folder.clone(), |path, part| path.join(storage::file_name(part)))
     }
 }
@@ -88,16 +95,19 @@ mod tests {
         let address = ProviderAddress::parse("acme/gamma", Dialect::Tofu).unwrap();
         let version: Version = "1.0.0".parse().unwrap();
         let url = |text: &str| Url::parse(text).unwrap();
+        let service = url("https://registry.opentofu.org/v1/").origin();
         let signature = url("https://files.test/SHA256SUMS.sig");
         for secret in ["https://files.test/SHA256SUMS?token=1", "https://me:pw@files.test/S", "http://files.test/S"] {
-            places.put(&address, &version, &url(secret), &signature);
-            assert_eq!(places.get(&address, &version), None, "{secret}");
+            places.put(&service, &address, &version, (&url(secret), &signature));
+            assert_eq!(places.get(&service, &address, &version), None, "{secret}");
         }
         let sums = url("https://files.test/SHA256SUMS");
-        places.put(&address, &version, &sums, &signature);
-        assert_eq!(places.get(&address, &version), Some((sums, signature)));
-        assert_eq!(places.get(&address, &"1.0.1".parse().unwrap()), None);
-        std::fs::write(places.path(&address, &version), "{").unwrap();
-        assert_eq!(places.get(&address, &version), None);
+        places.put(&service, &address, &version, (&sums, &signature));
+        assert_eq!(places.get(&service, &address, &version), Some((sums, signature)));
+        assert_eq!(places.get(&service, &address, &"1.0.1".parse().unwrap()), None);
+        let another = url("https://internal.test/v1/").origin();
+        assert_eq!(places.get(&another, &address, &version), None, "another service has not named it");
+        std::fs::write(places.path(&service, &address, &version), "{").unwrap();
+        assert_eq!(places.get(&service, &address, &version), None);
     }
 }

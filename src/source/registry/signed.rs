@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use jiff::Timestamp;
-use url::Url;
+use url::{Origin, Url};
 
 use super::protocol::Metadata;
 use super::release_urls::ReleaseUrls;
@@ -84,13 +84,13 @@ impl SignedReleases {
     }
 
     /// Whether an earlier run has seen the release.
-    pub(super) fn is_known(&self, address: &ProviderAddress, version: &Version) -> bool {
-        self.urls.as_ref().is_some_and(|urls| urls.get(address, version).is_some())
+    pub(super) fn is_known(&self, service: &Origin, address: &ProviderAddress, version: &Version) -> bool {
+        self.urls.as_ref().is_some_and(|urls| urls.get(service, address, version).is_some())
     }
 
     /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they are still there.
-    pub(super) fn prepare(&self, address: &ProviderAddress, version: &Version) {
-        if let Some((sums, signature)) = self.urls.as_ref().and_then(|urls| urls.get(address, version)) {
+    pub(super) fn prepare(&self, service: &Origin, address: &ProviderAddress, version: &Version) {
+        if let Some((sums, signature)) = self.urls.as_ref().and_then(|urls| urls.get(service, address, version)) {
             drop(self.documents(&sums, &signature));
         }
     }
@@ -103,10 +103,11 @@ impl SignedReleases {
             keys: metadata.signing_keys(),
             is_default_host: self.policy.is_default_host(&metadata.package.address),
         };
-        self.verified.get_or_compute(key.clone(), || self.verify(&metadata.package, &key).map(Arc::new))
+        self.verified.get_or_compute(key.clone(), || self.verify(metadata, &key).map(Arc::new))
     }
 
-    fn verify(&self, PackageId { address, version, .. }: &PackageId, key: &SumsKey) -> Result<SignedSums> {
+    fn verify(&self, metadata: &Metadata, key: &SumsKey) -> Result<SignedSums> {
+        let PackageId { address, version, .. } = &metadata.package;
         let documents = self.documents(&key.sums, &key.signature);
         let documents = documents.map_err(|error| SourceError::request(format_args!("{address} {version}"), error))?;
         let Documents { sums, signature } = &*documents;
@@ -127,7 +128,7 @@ impl SignedReleases {
                 }
             })?;
         if let Some(urls) = &self.urls {
-            urls.put(address, version, &key.sums, &key.signature);
+            urls.put(&metadata.service, address, version, (&key.sums, &key.signature));
         }
         let last_modified = sums.last_modified;
         Ok(SignedSums { sums: Sha256Sums::parse(&sums.bytes), authentication, last_modified, expired })
