@@ -74,7 +74,7 @@ Register-ArgumentCompleter -Native -CommandName 'provlock' -ScriptBlock {
             [CompletionResult]::new('--trust-registry', '--trust-registry', [CompletionResultType]::ParameterName, 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums')
             [CompletionResult]::new('--no-cache', '--no-cache', [CompletionResultType]::ParameterName, 'Neither use nor fill the cache of package hashes')
             [CompletionResult]::new('--offline', '--offline', [CompletionResultType]::ParameterName, 'Ask no host; use the lock file and the cache, and say what is missing')
-            [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Write nothing; exit with 1 if the lock file would change')
+            [CompletionResult]::new('--check', '--check', [CompletionResultType]::ParameterName, 'Write nothing; exit with 1 if the lock file would change or holds a `zh:` that nobody published')
             [CompletionResult]::new('--dry-run', '--dry-run', [CompletionResultType]::ParameterName, 'Write nothing; print the change as a diff')
             [CompletionResult]::new('--json', '--json', [CompletionResultType]::ParameterName, 'Print the result as one JSON object on stdout, as --format json does')
             [CompletionResult]::new('-v', '-v', [CompletionResultType]::ParameterName, 'Say more')

@@ -70,7 +70,7 @@ set edit:completion:arg-completer[provlock] = {|@words|
             cand --trust-registry 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
             cand --no-cache 'Neither use nor fill the cache of package hashes'
             cand --offline 'Ask no host; use the lock file and the cache, and say what is missing'
-            cand --check 'Write nothing; exit with 1 if the lock file would change'
+            cand --check 'Write nothing; exit with 1 if the lock file would change or holds a `zh:` that nobody published'
             cand --dry-run 'Write nothing; print the change as a diff'
             cand --json 'Print the result as one JSON object on stdout, as --format json does'
             cand -v 'Say more'

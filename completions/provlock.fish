@@ -70,7 +70,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -l use-cli-confi
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l trust-registry -d 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l no-cache -d 'Neither use nor fill the cache of package hashes'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l offline -d 'Ask no host; use the lock file and the cache, and say what is missing'
-complete -c provlock -n "__fish_provlock_using_subcommand lock" -l check -d 'Write nothing; exit with 1 if the lock file would change'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l check -d 'Write nothing; exit with 1 if the lock file would change or holds a `zh:` that nobody published'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l dry-run -d 'Write nothing; print the change as a diff'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l json -d 'Print the result as one JSON object on stdout, as --format json does'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s v -l verbose -d 'Say more'

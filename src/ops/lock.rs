@@ -66,6 +66,8 @@ pub struct LockOutcome {
     pub providers: Vec<ProviderReport>,
     /// What the user should know.
     pub warnings: Vec<Diagnostic>,
+    /// How many of the recorded `zh:` hashes belong to no published package.
+    pub unpublished_hashes: usize,
 }
 
 /// What happened to a provider.
@@ -264,13 +266,15 @@ pub(super) fn assemble(
     let mut warnings = request.requirements.warnings.clone();
     let mut errors = Diagnostics::default();
     let mut locks = old.clone();
+    let mut unpublished_hashes = 0;
     for Supplied { plan, packages } in &supplied {
         warnings.extend(plan.warnings.iter().cloned());
         warnings.extend(packages.iter().flat_map(|package| package.warnings.iter().cloned()));
         errors.extend(plan.against_signatures(packages, request.policy));
         let previous = old.get(plan.candidate.address);
         match record(&plan.candidate, previous, plan.version.clone(), packages, request.accept_changed_hashes) {
-            Ok(Recorded { provider, warning }) => {
+            Ok(Recorded { provider, warning, unpublished }) => {
+                unpublished_hashes += unpublished;
                 warnings.extend(warning);
                 warnings.extend(fewer_platforms(&plan.candidate, &provider).filter(|_| !request.platforms_are_named));
                 locks.insert(plan.candidate.address.clone(), provider);
@@ -296,7 +300,8 @@ pub(super) fn assemble(
         packages: packages.remove(&difference.address).unwrap_or_default(),
         difference,
     };
-    Ok(LockOutcome { providers: differences.into_iter().map(report).collect(), locks, warnings })
+    let providers = differences.into_iter().map(report).collect();
+    Ok(LockOutcome { locks, providers, warnings, unpublished_hashes })
 }
 
 /// Removes the entries that are not required, if it is known which are.

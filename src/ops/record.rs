@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::select::Candidate;
 use crate::authentication::Authentication;
-use crate::diagnostic::{Code, Diagnostic, Help, Result};
+use crate::diagnostic::{Code, CommandLine, Diagnostic, Help, Result};
 use crate::hash::Hash;
 use crate::lockfile::LockedProvider;
 use crate::source::Fetched;
@@ -16,12 +16,17 @@ use crate::version::Version;
 pub(crate) struct Recorded {
     pub(crate) provider: LockedProvider,
     pub(crate) warning: Option<Diagnostic>,
+    /// How many of its `zh:` hashes belong to no published package.
+    pub(crate) unpublished: usize,
 }
 
 /// Combines an entry with the packages that were fetched for it.
 ///
 /// Hashes of the same version are kept; those of schemes that are not known only where no version was chosen. An entry that
-/// holds `zh:` hashes is refused when none of its hashes is confirmed, unless its hashes are to be replaced.
+/// holds `zh:` hashes is refused when none of its hashes is confirmed, or when none of these is published and they are as many
+/// as those that are: fewer may come from a mirror that has packed the files anew, but a whole list comes from another
+/// SHA256SUMS. If changed hashes are accepted, the entry loses all of them in the first case, and else those that are not
+/// published.
 pub(crate) fn record(
     candidate: &Candidate<'_>,
     old: Option<&LockedProvider>,
@@ -32,35 +37,53 @@ pub(crate) fn record(
     let constraints = candidate.requirement.constraints.clone();
     // Every package brings the hashes of the whole release; each is taken once.
     let recordable: BTreeSet<&Hash> = packages.iter().flat_map(|package| package.hashes.recordable()).collect();
-    let mut hashes: BTreeSet<Hash> = recordable.into_iter().cloned().collect();
+    let hashes: BTreeSet<Hash> = recordable.into_iter().cloned().collect();
     let kept = old.filter(|old| old.version == version).map(|old| &old.hashes);
     // As `init -upgrade` does, an upgrade leaves out hashes of schemes that are not known.
     let stays = |hash: &Hash| candidate.chosen.is_none() || hash.is_known();
-    let mut warning = None;
-    if let Some(kept) = kept.filter(|kept| !kept.is_empty()) {
-        let confirmed = |hash: &Hash| packages.iter().any(|package| package.hashes.confirms(hash));
-        let has_zh = kept.iter().any(Hash::is_of_archive);
-        let contradicted = !packages.is_empty() && !kept.iter().any(confirmed);
-        match (contradicted, has_zh) {
-            (true, true) if accept_changed_hashes => {}
-            (true, true) => return Err(refusal(candidate, &version, kept, packages).into()),
-            (true, false) => {
-                warning = Some(unconfirmed(candidate, &version, kept));
-                hashes.extend(kept.iter().filter(|hash| stays(hash)).cloned());
-            }
-            (false, _) => {
-                warning = not_published(candidate, &version, kept, packages);
-                hashes.extend(kept.iter().filter(|hash| stays(hash)).cloned());
-            }
-        }
+    let mut recorded =
+        Recorded { provider: LockedProvider { version, constraints, hashes }, warning: None, unpublished: 0 };
+    let Some(kept) = kept.filter(|kept| !kept.is_empty()) else { return Ok(recorded) };
+    let version = &recorded.provider.version;
+    let confirmed = |hash: &Hash| packages.iter().any(|package| package.hashes.confirms(hash));
+    let count_zh = |hashes: &BTreeSet<Hash>| hashes.iter().filter(|hash| hash.is_of_archive()).count();
+    let zh = count_zh(kept);
+    let contradicted = !packages.is_empty() && !kept.iter().any(confirmed);
+    let mut unpublished = unpublished(kept, packages);
+    let replaced = unpublished.len() == zh && zh >= count_zh(&recorded.provider.hashes);
+    if zh > 0 && !accept_changed_hashes && (contradicted || replaced) {
+        let wrong = if contradicted { kept.iter().collect() } else { unpublished };
+        return Err(refusal(candidate, version, &wrong, packages).into());
     }
-    Ok(Recorded { provider: LockedProvider { version, constraints, hashes }, warning })
+    let goes = |hash: &Hash| accept_changed_hashes && ((contradicted && zh > 0) || unpublished.contains(hash));
+    let remaining: Vec<_> = kept.iter().filter(|hash| stays(hash) && !goes(hash)).cloned().collect();
+    if accept_changed_hashes {
+        unpublished.clear();
+    }
+    recorded.unpublished = unpublished.len();
+    recorded.warning = match contradicted {
+        true if zh == 0 => Some(unconfirmed(candidate, version, kept)),
+        true => None,
+        false => not_published(candidate, version, &unpublished),
+    };
+    recorded.provider.hashes.extend(remaining);
+    Ok(recorded)
+}
+
+/// The `zh:` hashes that the release does not have, where its SHA256SUMS, which has them all, is known.
+fn unpublished<'a>(kept: &'a BTreeSet<Hash>, packages: &[Arc<Fetched>]) -> BTreeSet<&'a Hash> {
+    let has_sums = |package: &Arc<Fetched>| {
+        matches!(package.authentication, Authentication::Signed { .. } | Authentication::SigningSkipped)
+    };
+    let is_published = |hash: &Hash| packages.iter().any(|package| package.hashes.contains(hash));
+    let unknown = kept.iter().filter(|hash| hash.is_of_archive() && !is_published(hash));
+    unknown.filter(|_| packages.iter().any(has_sums)).collect()
 }
 
 fn refusal(
     candidate: &Candidate<'_>,
     version: &Version,
-    kept: &BTreeSet<Hash>,
+    wrong: &BTreeSet<&Hash>,
     packages: &[Arc<Fetched>],
 ) -> Diagnostic {
     let name = candidate.address.short(candidate.dialect);
@@ -69,10 +92,12 @@ fn refusal(
         candidate.address.hostname
     );
     let authentication = packages.first().map(|package| format!(" ({})", package.authentication)).unwrap_or_default();
-    let label = format!("none of the {} recorded hashes is among the published ones{authentication}", kept.len());
+    let noun = if wrong.iter().all(|hash| hash.is_of_archive()) { "zh: hashes" } else { "hashes" };
+    let label = format!("none of the {} recorded {noun} is among the published ones{authentication}", wrong.len());
     let error = Diagnostic::error(Code::HashesChanged, message);
-    let error = match candidate.lock_file.entry(candidate.address).and_then(|entry| entry.hashes.first().cloned()) {
-        Some((_, location)) => error.at(location, label),
+    let entry = candidate.lock_file.entry(candidate.address);
+    let error = match entry.and_then(|entry| entry.hashes.iter().find(|(hash, _)| wrong.contains(hash))) {
+        Some((_, location)) => error.at(location.clone(), label),
         None => error.note(label),
     };
     error
@@ -84,19 +109,8 @@ fn refusal(
         ]))
 }
 
-/// A warning about `zh:` hashes that the release does not have, where its SHA256SUMS, which has them all, is known.
-fn not_published(
-    candidate: &Candidate<'_>,
-    version: &Version,
-    kept: &BTreeSet<Hash>,
-    packages: &[Arc<Fetched>],
-) -> Option<Diagnostic> {
-    let has_sums = |package: &Arc<Fetched>| {
-        matches!(package.authentication, Authentication::Signed { .. } | Authentication::SigningSkipped)
-    };
-    let is_published = |hash: &Hash| packages.iter().any(|package| package.hashes.contains(hash));
-    let unknown = kept.iter().filter(|hash| hash.is_of_archive() && !is_published(hash));
-    let unknown: Vec<_> = unknown.filter(|_| packages.iter().any(has_sums)).collect();
+/// A warning about hashes that belong to no published package.
+fn not_published(candidate: &Candidate<'_>, version: &Version, unknown: &BTreeSet<&Hash>) -> Option<Diagnostic> {
     let first = *unknown.first()?;
     let name = candidate.address.short(candidate.dialect);
     let message = match unknown.len() {
@@ -110,7 +124,8 @@ fn not_published(
         Some((_, location)) => warning.at(location.clone(), "not published"),
         None => warning,
     };
-    Some(warning.help("find out who added it, and remove it"))
+    let accept = CommandLine::from(["lock", "--accept-changed-hashes", &name]);
+    Some(warning.help(Help::text("find out who added it; to remove it: ").and_command(accept)))
 }
 
 fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Hash>) -> Diagnostic {

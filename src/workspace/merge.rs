@@ -37,7 +37,12 @@ impl Workspace {
         });
         let mut warnings: Vec<_> = warnings.collect();
         if only.is_empty() {
-            return Ok(LockOutcome { locks: member.lock_file.locks().clone(), providers: Vec::new(), warnings });
+            return Ok(LockOutcome {
+                locks: member.lock_file.locks().clone(),
+                providers: Vec::new(),
+                warnings,
+                unpublished_hashes: 0,
+            });
         }
         member.only = only;
         let outcome = ops::lock(&member.request_of_any_age(options), source, progress)?;

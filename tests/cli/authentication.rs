@@ -35,6 +35,58 @@ fn a_release_that_was_replaced_is_refused() {
 }
 
 #[test]
+fn a_zh_that_nobody_published_is_a_finding_of_check_and_goes_when_changes_are_accepted() {
+    let registry = Registry::start();
+    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let forged = format!("zh:{}", "f".repeat(64));
+    let hashes = [gamma.hashes(&BOTH), vec![forged.clone()]].concat();
+    environment.write_lock_file(lock_file(&[entry(&gamma, "", &hashes)]));
+    let before = environment.snapshot();
+
+    let check = [&LOCK_BOTH[..], &["--check"]].concat();
+    environment.provlock(&check).assert_code(1).assert_stderr_has("warning[hash-not-published]");
+    environment.provlock(LOCK_BOTH).assert_code(0).assert_stderr_has("warning[hash-not-published]");
+    before.assert_same(&environment.snapshot());
+
+    environment.provlock([&LOCK_BOTH[..], &["--accept-changed-hashes"]].concat()).assert_code(0);
+    assert_eq!(environment.lock_file(), lock_file(&[entry(&gamma, "", &gamma.hashes(&BOTH))]));
+    environment.provlock(check).assert_code(0);
+}
+
+#[test]
+fn an_entry_without_any_published_zh_is_refused_in_spite_of_its_h1() {
+    let registry = Registry::start();
+    let gamma = registry.publish("acme/gamma", "1.5.0").platforms(BOTH).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let h1: Vec<_> = gamma.hashes(&BOTH).into_iter().filter(|hash| hash.starts_with("h1:")).collect();
+    let forged: Vec<_> = (1..=5).map(|digit: u8| format!("zh:{}", digit.to_string().repeat(64))).collect();
+    environment.write_lock_file(lock_file(&[entry(&gamma, "", &[h1.clone(), forged].concat())]));
+    let before = environment.snapshot();
+
+    environment.provlock(LOCK_BOTH).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[hashes-changed]: the hashes of acme/gamma 1.5.0 in the lock file are not those that registry.opentofu.org publishes
+ --> .terraform.lock.hcl:9:5
+  |
+9 |     "zh:1111111111111111111111111111111111111111111111111111111111111111",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 5 recorded zh: hashes is among the published ones (signed, key ID 558D46FBE8647CB4)
+  |
+  = the release was replaced after it was locked, or the lock file was changed by hand or by an attacker
+help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes acme/gamma
+"#]]);
+    before.assert_same(&environment.snapshot());
+    environment.provlock([&LOCK_BOTH[..], &["--accept-changed-hashes"]].concat()).assert_code(0);
+    assert_eq!(environment.lock_file(), lock_file(&[entry(&gamma, "", &gamma.hashes(&BOTH))]));
+
+    environment.write_lock_file(lock_file(&[entry(&gamma, "", &h1)]));
+    environment.provlock(LOCK_BOTH).assert_code(0);
+}
+
+#[test]
 fn without_zh_an_unconfirmed_hash_is_a_warning() {
     let registry = Registry::start();
     let gamma = registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
@@ -234,7 +286,7 @@ warning[hash-not-published]: a recorded zh: hash belongs to no published package
   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ not published
   |
   = compared with SHA256SUMS
-help: find out who added it, and remove it
+help: find out who added it; to remove it: provlock lock --accept-changed-hashes hashicorp/null
 Up to date: 1 provider for linux_amd64
 "#]]);
     assert_eq!(environment.lock_file(), with_zeros, "hashes of the same version are kept");

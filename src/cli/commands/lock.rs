@@ -19,7 +19,7 @@ use crate::cli::ui::Ui;
 #[derive(Args)]
 #[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64")]
 #[command(
-    after_help = "Exit codes: 0 done or up to date, 1 --check found that the file would change, 2 could not do it"
+    after_help = "Exit codes: 0 done or up to date, 1 --check found that the file would change or holds a hash nobody published, 2 could not do it"
 )]
 pub(crate) struct LockArgs {
     /// Only these providers [default: all that the configuration requires]
@@ -33,7 +33,7 @@ pub(crate) struct LockArgs {
     source: SourceArgs,
     #[command(flatten)]
     pub(super) format: FormatArgs,
-    /// Write nothing; exit with 1 if the lock file would change
+    /// Write nothing; exit with 1 if the lock file would change or holds a `zh:` that nobody published
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; print the change as a diff
@@ -62,9 +62,9 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
         first_failure(&results)?;
     }
     show(&results, arguments, ui);
-    let mut locked = results.iter().flatten();
+    let is_wrong = |locked: &Locked<'_>| locked.changed || locked.outcome.unpublished_hashes > 0;
     Ok(match results.iter().all(Result::is_ok) {
-        true if arguments.check && locked.any(|locked| locked.changed) => Outcome::Found,
+        true if arguments.check && results.iter().flatten().any(is_wrong) => Outcome::Found,
         true => Outcome::Done,
         false => Outcome::Failed,
     })

@@ -368,7 +368,7 @@ error[hashes-changed]: the hashes of acme/gamma 1.1.0 in the lock file are not t
  --> .terraform.lock.hcl:8:5
   |
 8 |     "zh:0000000000000000000000000000000000000000000000000000000000000000",
-  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 1 recorded hashes is among the published ones (signed, key ID 558D46FBE8647CB4)
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of the 1 recorded zh: hashes is among the published ones (signed, key ID 558D46FBE8647CB4)
   |
   = the release was replaced after it was locked, or the lock file was changed by hand or by an attacker
 help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes acme/gamma
