@@ -361,7 +361,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__lock)
-            opts="-r -p -j -C -v -q -h --recursive --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --offline --format --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-r -p -j -C -v -q -h --recursive --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --no-fetch-modules --var --var-file --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --offline --format --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -387,6 +387,25 @@ _provlock() {
                     ;;
                 -p)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --var)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --var-file)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --min-age)
@@ -695,7 +714,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__upgrade)
-            opts="-r -p -j -C -v -q -h --recursive --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --constraints --pre --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --offline --format --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-r -p -j -C -v -q -h --recursive --platform --prune --accept-changed-hashes --allow-missing-modules --no-tests --no-fetch-modules --var --var-file --constraints --pre --min-age --opentofu-api --terraform-api --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --offline --format --check --dry-run --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -721,6 +740,25 @@ _provlock() {
                     ;;
                 -p)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --var)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --var-file)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --min-age)
@@ -799,7 +837,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__verify)
-            opts="-r -p -j -C -v -q -h --recursive --online --installed --base --no-tests --platform --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --report --deny --warn --allow --format --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-r -p -j -C -v -q -h --recursive --online --installed --base --no-tests --no-fetch-modules --var --var-file --platform --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --deny --warn --allow --format --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -807,6 +845,25 @@ _provlock() {
             case "${prev}" in
                 --base)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --var)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --var-file)
+                    local oldifs
+                    if [ -n "${IFS+x}" ]; then
+                        oldifs="$IFS"
+                    fi
+                    IFS=$'\n'
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    if [ -n "${oldifs+x}" ]; then
+                        IFS="$oldifs"
+                    fi
+                    if [[ "${BASH_VERSINFO[0]}" -ge 4 ]]; then
+                        compopt -o filenames
+                    fi
                     return 0
                     ;;
                 --platform)

@@ -47,6 +47,8 @@ complete -c provlock -n "__fish_provlock_needs_command" -f -a "logout" -d 'Remov
 complete -c provlock -n "__fish_provlock_needs_command" -f -a "completions" -d 'Print a completion script for a shell'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s r -l recursive -d 'Every root module below the PATHs [default: .]; what `.gitignore` names is left out' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l var -d 'Give a variable a value, for the sources and versions of modules' -r
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l var-file -d 'Read values of variables from FILE, as from terraform.tfvars; --var wins' -r -F
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l min-age -d 'Choose no version younger than this, for example 7d [default: that of provlock.toml]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l opentofu-api -d 'Where registry.opentofu.org tells when versions were published' -r
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l terraform-api -d 'Where registry.terraform.io tells when versions were published' -r
@@ -66,6 +68,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand lock" -l prune -d 'Rem
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l accept-changed-hashes -d 'Replace hashes that are not those of the published release'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l allow-missing-modules -d 'Go on without modules that are not installed'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l no-tests -d 'Do not count what only test files require'
+complete -c provlock -n "__fish_provlock_using_subcommand lock" -l no-fetch-modules -d 'Fetch no modules; read only those that are installed'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l trust-registry -d 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
 complete -c provlock -n "__fish_provlock_using_subcommand lock" -l no-cache -d 'Neither use nor fill the cache of package hashes'
@@ -109,6 +112,8 @@ complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s q -l quiet -d 'Say nothing but errors'
 complete -c provlock -n "__fish_provlock_using_subcommand cache; and __fish_seen_subcommand_from clean" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l base -d 'Judge the change since this commit' -r
+complete -c provlock -n "__fish_provlock_using_subcommand verify" -l var -d 'Give a variable a value, for the sources and versions of modules' -r
+complete -c provlock -n "__fish_provlock_using_subcommand verify" -l var-file -d 'Read values of variables from FILE, as from terraform.tfvars; --var wins' -r -F
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -s p -l platform -d 'Platforms that must be covered, or `all` [default: those of provlock.toml]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l fs-mirror -d 'Take packages from a directory instead of the registries' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l net-mirror -d 'Take packages from a network mirror instead of the registries' -r -f
@@ -132,6 +137,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand verify" -s r -l recurs
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l online -d 'Ask the registries whether every hash is one that was published'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l installed -d 'Compare the packages in .terraform/providers with the lock file'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l no-tests -d 'Do not count what only test files require'
+complete -c provlock -n "__fish_provlock_using_subcommand verify" -l no-fetch-modules -d 'Fetch no modules; read only those that are installed'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l trust-registry -d 'Record the hashes that a registry reports without downloading packages, once they fit the signed checksums'
 complete -c provlock -n "__fish_provlock_using_subcommand verify" -l no-cache -d 'Neither use nor fill the cache of package hashes'
@@ -202,6 +208,8 @@ complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen
 complete -c provlock -n "__fish_provlock_using_subcommand setup; and __fish_seen_subcommand_from git" -s h -l help -d 'Print help'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s r -l recursive -d 'Every root module below the PATHs [default: .]; what `.gitignore` names is left out' -r -f -a "(__fish_complete_directories)"
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -s p -l platform -d 'Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]' -r
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l var -d 'Give a variable a value, for the sources and versions of modules' -r
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l var-file -d 'Read values of variables from FILE, as from terraform.tfvars; --var wins' -r -F
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l min-age -d 'Choose no version younger than this, for example 7d [default: that of provlock.toml]' -r
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l opentofu-api -d 'Where registry.opentofu.org tells when versions were published' -r
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l terraform-api -d 'Where registry.terraform.io tells when versions were published' -r
@@ -221,6 +229,7 @@ complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l prune -d '
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l accept-changed-hashes -d 'Replace hashes that are not those of the published release'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l allow-missing-modules -d 'Go on without modules that are not installed'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l no-tests -d 'Do not count what only test files require'
+complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l no-fetch-modules -d 'Fetch no modules; read only those that are installed'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l constraints -d 'Rewrite version constraints in the configuration so that they allow the newest version'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l pre -d 'Count prereleases as newer versions; only a constraint that names one exactly allows it'
 complete -c provlock -n "__fish_provlock_using_subcommand upgrade" -l use-cli-config -d 'Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)'

@@ -1,11 +1,12 @@
 //! What calls ask for that lies elsewhere, and what was fetched for them.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use super::package::{Package, Wildcards};
 use super::source::{ModuleSource, RegistrySource, RemoteSource};
 use crate::constraint::ConstraintList;
 use crate::diagnostic::Result;
-use crate::once_map::OnceMap;
 
 /// What a call asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,23 +31,37 @@ impl ModuleRequest {
 /// A directory in a package that was fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FetchedModule {
-    /// Where the package's files are.
-    pub top: PathBuf,
-    /// What the user knows the package as: its address, with the version if it comes from a registry.
-    pub name: String,
-    /// The directory in it, with slashes; empty for its top.
-    pub directory: String,
+    package: Arc<Package>,
+    /// The directory, from the package's top and with slashes; empty for the top.
+    directory: String,
 }
 
 impl FetchedModule {
+    /// The directory that a source names in a package.
+    ///
+    /// # Errors
+    /// The package has no such directory.
+    pub(crate) fn new(package: Arc<Package>, directory: &str, wildcards: Wildcards) -> Result<Self> {
+        let path = package.directory(directory, wildcards)?;
+        let below = path.strip_prefix(&package.top).unwrap_or(&path);
+        let parts = below.components().map(|part| part.as_os_str().to_string_lossy());
+        let directory = parts.collect::<Vec<_>>().join("/");
+        Ok(Self { package, directory })
+    }
+
     /// Where the directory's files are.
-    pub(crate) fn path(&self) -> PathBuf {
-        self.top.join(&self.directory)
+    ///
+    /// # Errors
+    /// The package has no such directory, or it leads out of the package.
+    pub(crate) fn path(&self) -> Result<PathBuf> {
+        let mut package = Package::clone(&self.package);
+        package.directory.clone_from(&package.top);
+        package.directory(&self.directory, Wildcards::Literal)
     }
 
     /// What the user knows the directory as.
     pub(crate) fn shown(&self) -> PathBuf {
-        let Self { name, directory, .. } = self;
+        let (name, directory) = (&self.package.address, &self.directory);
         if directory.is_empty() { name.into() } else { format!("{name}//{directory}").into() }
     }
 
@@ -62,25 +77,5 @@ impl FetchedModule {
             }
         }
         Some(Self { directory: parts.join("/"), ..self.clone() })
-    }
-}
-
-/// What was fetched in a run, by what was asked for: none if it is not known here and nobody may be asked.
-#[derive(Debug, Default)]
-pub(crate) struct FetchedModules(OnceMap<ModuleRequest, Result<Option<FetchedModule>>>);
-
-impl FetchedModules {
-    /// What was fetched; none if that was not tried.
-    pub(crate) fn get(&self, request: &ModuleRequest) -> Option<Result<Option<FetchedModule>>> {
-        self.0.get(request)
-    }
-
-    /// Fetches what was not fetched before.
-    pub(crate) fn get_or_fetch(
-        &self,
-        request: &ModuleRequest,
-        fetch: impl FnOnce() -> Result<Option<FetchedModule>>,
-    ) -> Result<Option<FetchedModule>> {
-        self.0.get_or_compute(request.clone(), fetch)
     }
 }

@@ -235,6 +235,12 @@ impl Repository<'_> {
         let said = String::from_utf8_lossy(&shallow.stderr).into_owned();
         // Only the text tells that a web server is no more than that.
         let is_dumb = said.contains("dumb http transport does not support shallow");
+        if is_dumb {
+            // The attempt has made the repository one whose objects may be missing.
+            let mut command = self.command("config");
+            command.args(["--unset-all", "extensions.partialClone"]);
+            self.run(command, None)?;
+        }
         match &self.address.revision {
             _ if self.address.depth => Err(self.failure(&shallow)),
             Revision::Head if said.contains("couldn't find remote ref HEAD") => Ok(None),
@@ -274,6 +280,8 @@ impl Repository<'_> {
         let mut command = self.command("fetch");
         command.args(["--quiet", "--no-tags", "--no-recurse-submodules", "--no-auto-maintenance"]);
         command.args(options).arg("--").arg(self.address.url.as_str()).args(refspecs);
+        // Where a server ignores the filter, each missing object would start a fetch of its own, and that another one.
+        command.env("GIT_NO_LAZY_FETCH", "1");
         command
     }
 

@@ -5,21 +5,23 @@ mod archive;
 mod cache;
 mod checksum;
 mod contents;
-#[expect(dead_code, reason = "nothing fetches modules yet")]
 pub(crate) mod fetched;
+mod fetcher;
 mod git;
 mod http;
 pub(crate) mod installed;
 pub(crate) mod local;
 mod package;
 mod package_fetcher;
-#[expect(dead_code, reason = "nothing fetches modules yet")]
 pub(crate) mod registry;
 pub mod source;
 pub(crate) mod submodule;
+mod version_lists;
 
 pub use cache::PackageCache;
+pub use fetcher::ModuleFetcher;
 pub use package::{Package, PackageOrigin, Wildcards};
 pub use package_fetcher::PackageFetcher;
 pub use registry::Location;
 pub use source::{ModuleSource, ModuleSourceError, RegistryModule, RegistrySource, RemoteSource};
+pub use version_lists::VersionLists;

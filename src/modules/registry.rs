@@ -9,7 +9,7 @@ use url::Url;
 use super::source::{RegistryModule, RemoteSource};
 use crate::address::Hostname;
 use crate::bounded::List;
-use crate::constraint::{ConstraintList, Operator};
+use crate::constraint::{ConstraintError, ConstraintList, Operator};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::net::{Client, Document, Purpose, SafeUrl};
@@ -79,38 +79,22 @@ impl ModuleRegistry {
         Self { client, discovery, dialect, versions: OnceMap::default(), locations: OnceMap::default() }
     }
 
-    /// The version of a module that the programs select: the newest that meets the constraints.
-    pub(crate) fn select(&self, module: &RegistryModule, constraints: &ConstraintList) -> Result<Version> {
-        let versions = self.versions.get_or_compute(module.clone(), || self.list(module).map(Arc::new))?;
-        newest(versions.iter(), constraints).cloned().ok_or_else(|| {
-            let releases = versions.iter().filter(|version| !version.is_prerelease()).max();
-            let message = match (versions.iter().max(), releases) {
-                (None, _) => format!("{module} has no versions"),
-                (Some(newest), None) => format!("{module} has prereleases only; the newest is {newest}"),
-                (_, Some(newest)) => {
-                    format!("no version of {module} meets \"{constraints}\"; the newest is {newest}")
-                }
-            };
-            let error = Diagnostic::error(Code::NoMatchingVersion, message);
-            error
-                .help("a prerelease is selected only where the whole constraint names it, as in \"1.2.0-beta1\"")
-                .into()
-        })
+    /// The versions of a module that can be read.
+    pub(crate) fn versions(&self, module: &RegistryModule) -> Result<Arc<Vec<Version>>> {
+        self.versions.get_or_compute(module.clone(), || self.list(module).map(Arc::new))
     }
 
     fn list(&self, module: &RegistryModule) -> Result<Vec<Version>> {
         let what = format!("the versions of {module}");
-        let url = self.endpoint(module, "versions")?;
-        let answer = self.client.get_json::<VersionsResponse>(
-            &url,
-            self.discovery.credentials_of(&module.host, &url),
-            MAXIMUM_VERSIONS_BYTES,
-            Purpose::Metadata,
-        );
-        let (_, response) = answer.map_err(|error| error.into_diagnostic(&what))?;
+        let (url, document) = self.ask(module, "versions", MAXIMUM_VERSIONS_BYTES, &what)?;
+        let invalid = |why: &str| {
+            let message = format!("cannot get {what}: {} gave no usable answer: {why}", SafeUrl::from(&url));
+            Diagnostic::error(Code::RequestFailed, message)
+        };
+        let response = serde_json::from_slice::<VersionsResponse>(&document.bytes);
+        let response = response.map_err(|_| invalid("it is not a list of versions"))?;
         let Some(entry) = response.modules.0.into_iter().next() else {
-            let message = format!("cannot get {what}: {} names no module", SafeUrl::from(&url));
-            return Err(Diagnostic::error(Code::RequestFailed, message).into());
+            return Err(invalid("it names no module").into());
         };
         // As the programs do, versions that cannot be read are passed over.
         Ok(entry.versions.0.iter().filter_map(|entry| version(&entry.version)).collect())
@@ -124,10 +108,7 @@ impl ModuleRegistry {
 
     fn ask_location(&self, module: &RegistryModule, version: &Version) -> Result<Location> {
         let what = format!("{module} {version}");
-        let url = self.endpoint(module, &format!("{version}/download"))?;
-        let credentials_of = self.discovery.credentials_of(&module.host, &url);
-        let answer = self.client.get(&url, credentials_of, MAXIMUM_LOCATION_BYTES, Purpose::Metadata);
-        let document = answer.map_err(|error| error.into_diagnostic(&what))?;
+        let (url, document) = self.ask(module, &format!("{version}/download"), MAXIMUM_LOCATION_BYTES, &what)?;
         let invalid = |why: &str| {
             let message = format!("cannot get {what}: {} {why}", SafeUrl::from(&url));
             Diagnostic::error(Code::RequestFailed, message)
@@ -187,18 +168,50 @@ impl ModuleRegistry {
         Ok(Location::Archive { url, credentials_of: Some(host.clone()) })
     }
 
-    /// The URL of one of a module's endpoints.
-    fn endpoint(&self, module: &RegistryModule, path: &str) -> Result<Url> {
-        let mut service = self.discovery.service(&module.host, Service::Modules)?;
-        if !service.path().ends_with('/') {
-            service.set_path(&format!("{}/", service.path()));
+    /// Asks one of a module's endpoints, and says which URL that was.
+    fn ask(&self, module: &RegistryModule, path: &str, limit: u64, what: &str) -> Result<(Url, Document)> {
+        let host = &module.host;
+        let credentials_of = |url: &Url| self.discovery.credentials_of(host, url);
+        let get = |url: &Url| self.client.get(url, credentials_of(url), limit, Purpose::Metadata);
+        let service = self.discovery.service(host, Service::Modules)?;
+        let url = endpoint(&service, module, path)?;
+        let answer = get(&url);
+        if answer.is_err()
+            && let Some(moved) = self.discovery.moved_service(host, Service::Modules, &service)
+        {
+            let url = endpoint(&moved, module, path)?;
+            let document = get(&url).map_err(|error| error.into_diagnostic(what))?;
+            return Ok((url, document));
         }
-        let RegistryModule { namespace, name, system, .. } = module;
-        service.join(&format!("{namespace}/{name}/{system}/{path}")).map_err(|error| {
-            let message = format!("the registry of modules at {} has no usable URL: {error}", module.host);
-            Diagnostic::error(Code::RequestFailed, message).into()
-        })
+        Ok((url, answer.map_err(|error| error.into_diagnostic(what))?))
     }
+}
+
+/// The URL of one of a module's endpoints.
+fn endpoint(service: &Url, module: &RegistryModule, path: &str) -> Result<Url> {
+    let mut service = service.clone();
+    if !service.path().ends_with('/') {
+        service.set_path(&format!("{}/", service.path()));
+    }
+    let RegistryModule { namespace, name, system, .. } = module;
+    service.join(&format!("{namespace}/{name}/{system}/{path}")).map_err(|error| {
+        let message = format!("the registry of modules at {} has no usable URL: {error}", module.host);
+        Diagnostic::error(Code::RequestFailed, message).into()
+    })
+}
+
+/// The version of a module that the programs select: the newest that meets the constraints.
+pub(crate) fn select(module: &RegistryModule, versions: &[Version], constraints: &ConstraintList) -> Result<Version> {
+    newest(versions.iter(), constraints).cloned().ok_or_else(|| {
+        let releases = versions.iter().filter(|version| !version.is_prerelease()).max();
+        let message = match (versions.iter().max(), releases) {
+            (None, _) => format!("{module} has no versions"),
+            (Some(newest), None) => format!("{module} has prereleases only; the newest is {newest}"),
+            (_, Some(newest)) => format!("no version of {module} meets \"{constraints}\"; the newest is {newest}"),
+        };
+        let error = Diagnostic::error(Code::NoMatchingVersion, message);
+        error.help("a prerelease is selected only where the whole constraint names it, as in \"1.2.0-beta1\"").into()
+    })
 }
 
 /// The newest version that meets the constraints. A prerelease does so only where the only term names exactly it.
@@ -213,6 +226,20 @@ pub(crate) fn newest<'a>(
 pub(crate) fn allows(constraints: &ConstraintList, version: &Version) -> bool {
     let is_named = || matches!(constraints.terms(), [term] if term.operator == Operator::Exact);
     constraints.allows(version) && (!version.is_prerelease() || is_named())
+}
+
+/// Reads the `version` of a call. Unlike for providers, `~> 1` has no upper bound, and a version may start with `v`
+/// (<https://github.com/hashicorp/go-version>, `constraintPessimistic`).
+pub(crate) fn parse_constraints(text: &str) -> std::result::Result<ConstraintList, ConstraintError> {
+    let term = |term: &str| {
+        let start = term.find(char::is_alphanumeric).unwrap_or(term.len());
+        let (operator, version) = term.split_at(start);
+        let version = version.strip_prefix('v').unwrap_or(version);
+        let is_one_number = version.trim_end().bytes().all(|byte| byte.is_ascii_digit());
+        let operator = if is_one_number { operator.replace("~>", ">=") } else { operator.to_owned() };
+        operator + version
+    };
+    text.split(',').map(term).collect::<Vec<_>>().join(",").parse()
 }
 
 /// The only version that meets the constraints, if they name one.

@@ -7,6 +7,7 @@ use crate::files::join;
 use crate::modules::ModuleSource;
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::installed::{Installed, Manifest};
+use crate::modules::registry;
 
 use super::caller::Caller;
 use super::file::{Call, CallSource};
@@ -71,7 +72,7 @@ impl Walk<'_> {
                 return None;
             }
         };
-        let problem = match text.parse() {
+        let problem = match registry::parse_constraints(&text) {
             _ if !matches!(source, ModuleSource::Registry(_)) => {
                 format!("module \"{key}\" has a version, which only modules of a registry have")
             }
@@ -117,14 +118,16 @@ impl Walk<'_> {
             return None;
         }
         let request = ModuleRequest::new(source, constraints)?;
-        match self.cache.fetched.get(&request) {
+        let fetcher = self.cache.fetcher.as_ref().filter(|_| self.options.fetch_modules);
+        let Some(fetcher) = fetcher else {
+            self.missing.add(call, key, reason);
+            return None;
+        };
+        match fetcher.get(dialect, &request) {
             Some(Ok(Some(module))) => return Some(Place::Package(module)),
-            Some(Err(errors)) => self.not_fetched(caller, call, errors),
             Some(Ok(None)) => self.missing.add(call, key, reason),
-            None => {
-                self.wanted.insert(request);
-                self.missing.add(call, key, reason);
-            }
+            Some(Err(errors)) => self.not_fetched(caller, call, key, errors),
+            None => drop(self.wanted.insert(request)),
         }
         None
     }
@@ -155,9 +158,13 @@ impl Walk<'_> {
         self.unread(error.help("give variables values with --var NAME=VALUE, TF_VAR_NAME or terraform.tfvars"));
     }
 
-    fn not_fetched(&mut self, caller: &Caller<'_>, call: &Call, errors: Diagnostics) {
+    fn not_fetched(&mut self, caller: &Caller<'_>, call: &Call, key: &str, errors: Diagnostics) {
         for error in errors {
-            self.unread(caller.located(error, call));
+            let error = error.at(call.location.clone(), format!("module \"{key}\""));
+            self.unread(match caller.entry {
+                Some(entry) => error.at(entry.clone(), "called from here"),
+                None => error,
+            });
         }
     }
 

@@ -4,20 +4,52 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::dialect::Dialect;
-use crate::modules::fetched::FetchedModules;
+use crate::modules::ModuleFetcher;
 use crate::once_map::OnceMap;
 
+use crate::source::from_config::Connections;
+
 use super::module::Module;
+use super::variables::InputVariables;
+
+/// How many root modules are read at a time when their modules may have to be fetched.
+const ROOTS_FETCHING: usize = 16;
 
 /// Modules that were read already, by their directory and dialect, and what was fetched; to be shared by the roots of one run and by threads.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct ModuleCache {
     modules: OnceMap<(PathBuf, Dialect), Arc<Module>>,
-    /// What was fetched.
-    pub(crate) fetched: FetchedModules,
+    /// Fetches those that are missing; none if nothing is fetched.
+    pub(super) fetcher: Option<ModuleFetcher>,
+    /// The values that the user gives to the root modules' variables.
+    pub(crate) variables: InputVariables,
 }
 
 impl ModuleCache {
+    /// A cache of modules that are fetched when they are missing: from where they are or, offline, from what earlier runs
+    /// fetched.
+    #[must_use]
+    pub fn fetching(self, connections: &Connections, is_offline: bool) -> Self {
+        Self { fetcher: Some(ModuleFetcher::new(connections, is_offline)), ..self }
+    }
+
+    /// A cache for root modules whose variables have these values.
+    #[must_use]
+    pub fn with_variables(self, variables: InputVariables) -> Self {
+        Self { variables, ..self }
+    }
+
+    /// How many root modules are read at a time: as many as there are cores, or more where reading means waiting.
+    pub(crate) fn threads(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        if self.fetcher.is_some() { cores.max(ROOTS_FETCHING) } else { cores }
+    }
+
+    /// The packages of modules that were read, with where they came from.
+    pub fn packages(&self) -> Vec<(String, &'static str)> {
+        self.fetcher.as_ref().map(ModuleFetcher::found).unwrap_or_default()
+    }
+
     /// The module in `directory`, which is shown as given; read on first use only.
     pub fn module(&self, directory: &Path, dialect: Dialect) -> Arc<Module> {
         let Ok(canonical) = directory.canonicalize() else {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use crate::diagnostic::Result;
 use crate::modules::fetched::FetchedModule;
 use crate::modules::local;
 
@@ -16,9 +17,12 @@ pub(super) enum Place {
 
 impl Place {
     /// Where the files are.
-    pub(super) fn path(&self) -> PathBuf {
+    ///
+    /// # Errors
+    /// The package has no such directory.
+    pub(super) fn path(&self) -> Result<PathBuf> {
         match self {
-            Self::Directory(path) => path.clone(),
+            Self::Directory(path) => Ok(path.clone()),
             Self::Package(module) => module.path(),
         }
     }

@@ -48,17 +48,10 @@ pub struct Options {
     pub allow_missing_modules: bool,
     /// `.terraform` or what `TF_DATA_DIR` says; relative to the root module, or absolute.
     pub data_directory: PathBuf,
+    /// Whether modules that are not installed are fetched, if the cache of modules can do that.
+    pub fetch_modules: bool,
     /// The values that the user gives to the root module's variables.
     pub variables: InputVariables,
-}
-
-/// What became of reading a configuration.
-pub(crate) struct Reading {
-    /// What it requires.
-    pub requirements: Result<Requirements>,
-    /// The modules that would have to be fetched to know all of it.
-    #[expect(dead_code, reason = "nothing fetches modules yet")]
-    pub wanted: HashSet<ModuleRequest>,
 }
 
 /// Reads the configuration whose root module is the directory `root`, given as the user knows it, for example `.`; all
@@ -75,11 +68,21 @@ pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
 /// # Errors
 /// Those of [`read`].
 pub(crate) fn read_with_cache(root: RootModule<'_>, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
-    read_known(root, options, cache).requirements
+    loop {
+        let (requirements, wanted) = read_known(root, options, cache);
+        match &cache.fetcher {
+            Some(fetcher) if !wanted.is_empty() => fetcher.fetch_all(options.dialect, wanted.into_iter().collect()),
+            _ => return requirements,
+        }
+    }
 }
 
-/// [`read_with_cache`], which also says what is missing.
-pub(crate) fn read_known(root: RootModule<'_>, options: &Options, cache: &ModuleCache) -> Reading {
+/// Reads the configuration as far as its modules are here. The others are to be fetched.
+fn read_known(
+    root: RootModule<'_>,
+    options: &Options,
+    cache: &ModuleCache,
+) -> (Result<Requirements>, HashSet<ModuleRequest>) {
     let (values, allowance) = (UserValues::new(root.directory(), &options.variables), Allowance::default());
     let mut walk = Walk::new(root.directory(), options, cache, &values, &allowance);
     match root {
@@ -89,7 +92,7 @@ pub(crate) fn read_known(root: RootModule<'_>, options: &Options, cache: &Module
     walk.report_missing();
     let wanted = std::mem::take(&mut walk.wanted);
     let requirements = if walk.errors.is_empty() { Ok(walk.finish()) } else { Err(walk.errors) };
-    Reading { requirements, wanted }
+    (requirements, wanted)
 }
 
 pub(super) struct Walk<'a> {
@@ -344,7 +347,13 @@ impl<'a> Walk<'a> {
 
     /// Reads a called module and all that it calls.
     fn visit(&mut self, visit: &Visit<'_>) -> Reach {
-        let directory = visit.place.path();
+        let directory = match visit.place.path() {
+            Ok(directory) => directory,
+            Err(errors) => {
+                self.errors.extend(errors.map(|error| visit.caller.located(error, visit.call)));
+                return Reach::Same;
+            }
+        };
         let canonical = match directory.canonicalize() {
             Ok(canonical) => canonical,
             Err(error) => {
@@ -406,7 +415,7 @@ impl<'a> Walk<'a> {
 
     /// Reports that there is nothing to read where a module should be.
     fn without_configuration(&mut self, visit: &Visit<'_>, what: &str) {
-        match submodule::not_checked_out(&visit.place.path()) {
+        match submodule::not_checked_out(&visit.place.shown()) {
             Some(submodule) => self.missing.add(visit.call, &visit.key, Reason::Submodule(submodule)),
             None => self.errors.push(visit.error(what)),
         }

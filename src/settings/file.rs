@@ -23,6 +23,7 @@ const PLATFORMS: &str = "\"all\" or a list of platforms, for example [\"linux_am
 struct File {
     dialect: Option<Spanned<String>>,
     platforms: Option<Spanned<Platforms>>,
+    fetch_modules: Option<bool>,
     #[serde(default)]
     roots: Roots,
     #[serde(default)]
@@ -66,14 +67,16 @@ impl Settings {
 }
 
 fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Settings> {
-    let File { dialect, platforms, roots, policy, trust } = toml::from_str(&source.text).map_err(|error| {
-        let location = Location::new(source, error.span().unwrap_or(0..0));
-        Diagnostic::error(Code::InvalidArgument, error.message().trim_end()).at(location, "")
-    })?;
+    let File { dialect, platforms, fetch_modules, roots, policy, trust } =
+        toml::from_str(&source.text).map_err(|error| {
+            let location = Location::new(source, error.span().unwrap_or(0..0));
+            Diagnostic::error(Code::InvalidArgument, error.message().trim_end()).at(location, "")
+        })?;
     let mut reader = Reader { source, errors: Diagnostics::default() };
     let settings = Settings {
         dialect: dialect.and_then(|text| reader.one(&text, str::parse)),
         platforms: platforms.and_then(|platforms| reader.platforms(&platforms)),
+        fetch_modules,
         roots: vec![RootFilter {
             base: path.parent().map(Path::to_owned).unwrap_or_default(),
             include: reader.all(&roots.include, parse_glob),

@@ -29,6 +29,8 @@ pub struct Settings {
     pub dialect: Option<Dialect>,
     /// The platforms to lock.
     pub platforms: Option<PlatformSelection>,
+    /// Whether modules that are not installed are fetched.
+    pub fetch_modules: Option<bool>,
     /// Which of the root modules that there are `--recursive` takes: those that each of these takes.
     pub roots: Vec<RootFilter>,
     /// What the project allows.

@@ -70,7 +70,12 @@ impl Settings {
         self.paths.extend(above.paths);
         self.roots.extend(above.roots);
         self.policy.rules.extend(above.policy.rules);
-        Self { dialect: self.dialect.or(above.dialect), platforms: self.platforms.or(above.platforms), ..self }
+        Self {
+            dialect: self.dialect.or(above.dialect),
+            platforms: self.platforms.or(above.platforms),
+            fetch_modules: self.fetch_modules.or(above.fetch_modules),
+            ..self
+        }
     }
 }
 

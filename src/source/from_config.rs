@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
@@ -53,10 +53,16 @@ pub struct SourceOptions {
 }
 
 /// How hosts are reached: for each dialect the CLI configuration, read once when it is needed, and one client for everything.
-pub struct Connections<'a> {
-    options: SourceOptions,
-    environment: &'a Environment,
+/// Cheap to clone; clones share both.
+#[derive(Clone)]
+pub struct Connections {
+    shared: Arc<Shared>,
     believes_cache: bool,
+}
+
+struct Shared {
+    options: SourceOptions,
+    environment: Environment,
     tofu: OnceLock<Result<Connection>>,
     terraform: OnceLock<Result<Connection>>,
 }
@@ -67,12 +73,12 @@ struct Connection {
     discovery: Arc<Discovery>,
 }
 
-impl<'a> Connections<'a> {
+impl Connections {
     /// Nothing is read yet, and no host is asked.
     ///
     /// # Errors
     /// When others can write to the cache directory: what is in it counts as what this user has verified.
-    pub fn new(options: SourceOptions, environment: &'a Environment) -> Result<Self> {
+    pub fn new(options: SourceOptions, environment: &Environment) -> Result<Self> {
         if let Some(directory) = &options.cache_directory
             && storage::is_writable_by_others(directory)
         {
@@ -80,13 +86,30 @@ impl<'a> Connections<'a> {
             let help = "take that right from them with chmod go-w, name another with --cache-dir DIR, or use none with --no-cache";
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }
+        let environment = environment.clone();
         let (tofu, terraform) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { options, environment, believes_cache: true, tofu, terraform })
+        Ok(Self { shared: Arc::new(Shared { options, environment, tofu, terraform }), believes_cache: true })
+    }
+
+    /// What registries of modules are asked with.
+    pub(crate) fn module_registry(&self, dialect: Dialect) -> Result<(Client, Arc<Discovery>)> {
+        let Connection { client, discovery, .. } = self.connection(dialect)?;
+        Ok((client.clone(), Arc::clone(discovery)))
+    }
+
+    /// The surroundings.
+    pub(crate) fn environment(&self) -> &Environment {
+        &self.shared.environment
+    }
+
+    /// Where everything is that is remembered across runs; none if nothing is.
+    pub(crate) fn cache_directory(&self) -> Option<&Path> {
+        self.shared.options.cache_directory.as_deref()
     }
 
     /// The CLI configurations that have been read; they may hold something that the user should know.
     pub fn configurations(&self) -> impl Iterator<Item = &CliConfig> {
-        let read = [&self.tofu, &self.terraform].into_iter().filter_map(OnceLock::get);
+        let read = [&self.shared.tofu, &self.shared.terraform].into_iter().filter_map(OnceLock::get);
         read.filter_map(|connection| Some(&connection.as_ref().ok()?.config))
     }
 
@@ -99,18 +122,18 @@ impl<'a> Connections<'a> {
 
     /// The cache of package hashes, if there is one.
     pub fn cache(&self) -> Option<HashCache> {
-        self.options.cache_directory.as_deref().map(HashCache::open)
+        self.shared.options.cache_directory.as_deref().map(HashCache::open)
     }
 
     /// When versions were published, as the services tell; none without services.
     pub(crate) fn publication_dates(&self, dialect: Dialect) -> Result<Option<PublicationDates>> {
-        let Some(services) = self.options.date_services.clone() else { return Ok(None) };
+        let Some(services) = self.shared.options.date_services.clone() else { return Ok(None) };
         Ok(Some(PublicationDates::new(self.connection(dialect)?.client.clone(), services)))
     }
 
     /// A source that has not been asked anything yet.
     pub fn source(&self, dialect: Dialect) -> Result<Source> {
-        match &self.options.origin {
+        match &self.shared.options.origin {
             Origin::FilesystemMirror(directory) => {
                 Ok(Source::new(SourceKind::FilesystemMirror(FilesystemMirror::new(directory))))
             }
@@ -129,17 +152,17 @@ impl<'a> Connections<'a> {
 
     fn connection(&self, dialect: Dialect) -> Result<&Connection> {
         let slot = match dialect {
-            Dialect::Tofu => &self.tofu,
-            Dialect::Terraform => &self.terraform,
+            Dialect::Tofu => &self.shared.tofu,
+            Dialect::Terraform => &self.shared.terraform,
         };
         slot.get_or_init(|| self.connect(dialect)).as_ref().map_err(Clone::clone)
     }
 
     fn connect(&self, dialect: Dialect) -> Result<Connection> {
-        let config = cli_config::load(self.environment, dialect)?;
-        let credentials = Credentials::new(self.environment, &config, dialect);
-        let client = Client::new(config.net_settings(self.environment), move |host| credentials.token(host))?;
-        let cache = self.options.cache_directory.as_deref().map(DiscoveryCache::open);
+        let config = cli_config::load(&self.shared.environment, dialect)?;
+        let credentials = Credentials::new(&self.shared.environment, &config, dialect);
+        let client = Client::new(config.net_settings(&self.shared.environment), move |host| credentials.token(host))?;
+        let cache = self.shared.options.cache_directory.as_deref().map(DiscoveryCache::open);
         let discovery = Arc::new(Discovery::new(client.clone(), config.hosts.clone(), cache));
         Ok(Connection { config, client, discovery })
     }
@@ -150,7 +173,7 @@ impl<'a> Connections<'a> {
         Connection { config, client, discovery }: &Connection,
         dialect: Dialect,
     ) -> Result<Source> {
-        let Self { options, environment, .. } = self;
+        let Shared { options, environment, .. } = &*self.shared;
         let cache = self.cache().map(|cache| if self.believes_cache { cache } else { cache.not_believed() });
         let factory = Factory {
             config,

@@ -6,6 +6,7 @@ use super::options::LockOptions;
 use crate::diagnostic::Result;
 use crate::files::{self, Replacement};
 use crate::ops::{self, LockOutcome, LockRequest};
+use crate::requirements::ModuleCache;
 use crate::source::{ProgressSink, Source};
 
 /// A root module that was locked.
@@ -32,7 +33,7 @@ impl Workspace {
     /// Everything that is wrong; the lock file is then as it was.
     pub fn lock(self, source: Source, options: &LockOptions) -> Result<LockOutcome> {
         let supply = Supply { dialect: self.dialect, source, dates: None };
-        let workspaces = Workspaces::one(self, options)?;
+        let workspaces = Workspaces::one(self, options, &ModuleCache::default())?;
         let locked = workspaces.lock(&[supply], options, &|_, _| {});
         locked.into_iter().map(|locked| Ok(locked?.outcome)).collect::<Result<Vec<_>>>().map(|mut all| all.remove(0))
     }

@@ -61,9 +61,9 @@ impl Workspaces {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn one(workspace: Workspace, options: &LockOptions) -> Result<Self> {
+    pub fn one(workspace: Workspace, options: &LockOptions, modules: &ModuleCache) -> Result<Self> {
         let path = workspace.root.clone();
-        let member = Member::read(workspace, options, &ModuleCache::default())?;
+        let member = Member::read(workspace, options, modules)?;
         Ok(Self { members: vec![(path, Ok(member))], names_roots: false })
     }
 
@@ -73,12 +73,12 @@ impl Workspaces {
     /// There is no root module, or none requires one of the providers. What is wrong with a single root module is an error
     /// only when it is to be locked.
     pub fn open(selection: &RootSelection<'_>, options: &LockOptions) -> Result<Self> {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let members = parallel::map(selection.roots()?, cores, |SelectedRoot { path, .. }| {
-            let workspace = selection.open(&path);
-            let member = workspace.and_then(|workspace| Member::read(workspace, options, selection.modules));
-            (path, member)
-        });
+        let members =
+            parallel::map(selection.roots()?, selection.modules.threads(), |SelectedRoot { path, .. }| {
+                let workspace = selection.open(&path);
+                let member = workspace.and_then(|workspace| Member::read(workspace, options, selection.modules));
+                (path, member)
+            });
         let mut workspaces = Self { members, names_roots: true };
         if !options.providers.is_empty() {
             workspaces.leave_out_others(&options.providers)?;
@@ -119,7 +119,7 @@ impl Workspaces {
     ///
     /// # Errors
     /// A source cannot be made.
-    pub fn supplies(&self, connections: &Connections<'_>, options: &LockOptions) -> Result<Vec<Supply>> {
+    pub fn supplies(&self, connections: &Connections, options: &LockOptions) -> Result<Vec<Supply>> {
         let supply = |dialect| {
             let members: Vec<_> = self.of_dialect(dialect).map(|(_, member)| member).collect();
             (!members.is_empty()).then(|| Supply::new(dialect, &members, connections, options))
@@ -165,12 +165,7 @@ impl Workspaces {
 }
 
 impl Supply {
-    fn new(
-        dialect: Dialect,
-        members: &[&Member],
-        connections: &Connections<'_>,
-        options: &LockOptions,
-    ) -> Result<Self> {
+    fn new(dialect: Dialect, members: &[&Member], connections: &Connections, options: &LockOptions) -> Result<Self> {
         if !options.offline {
             let needs_dates = members.iter().any(|member| member.minimum_age(options).is_some());
             let dates = needs_dates.then(|| connections.publication_dates(dialect)).transpose()?.flatten();

@@ -26,7 +26,7 @@ use crate::cli_config::Environment;
 use crate::diagnostic::{Diagnostic, Result, Severity};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LockFile};
-use crate::requirements::{self, InputVariables, ModuleCache, Requirements, RootModule};
+use crate::requirements::{self, ModuleCache, Requirements, RootModule};
 use crate::settings::{Settings, SettingsFiles};
 
 pub use change::Change;
@@ -94,7 +94,8 @@ impl Workspace {
             tests: !ignore_tests,
             allow_missing_modules,
             data_directory: self.data_directory.clone(),
-            variables: InputVariables::default(),
+            fetch_modules: self.settings.fetch_modules.unwrap_or(true),
+            variables: modules.variables.clone(),
         };
         match &self.unit {
             Some(unit) => unit.requirements(&options, modules),

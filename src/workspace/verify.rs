@@ -51,7 +51,7 @@ pub struct Tracked {
 #[derive(Clone, Copy)]
 pub struct OnlineOptions<'a> {
     /// How hosts are reached.
-    pub connections: &'a Connections<'a>,
+    pub connections: &'a Connections,
     /// Takes note of downloads.
     pub progress: ProgressSink<'a>,
 }

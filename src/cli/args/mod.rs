@@ -3,6 +3,7 @@
 mod age;
 mod format;
 mod global;
+mod modules;
 mod platforms;
 mod selection;
 mod source;
@@ -11,6 +12,7 @@ mod variables;
 pub(crate) use age::AgeArgs;
 pub(crate) use format::{FormatArgs, OutputFormat};
 pub(crate) use global::{ColorChoice, GlobalArgs, Verbosity};
+pub(crate) use modules::ModuleArgs;
 pub(crate) use platforms::PlatformArgs;
 pub(crate) use selection::{SelectionArgs, provider, provider_at_version};
 pub(crate) use source::{CacheDirectory, OnlineArgs, SourceArgs};

@@ -10,6 +10,7 @@ use provlock::requirements::ModuleCache;
 use provlock::workspace::{LockOptions, Repositories, RootSelection, Workspace, Workspaces};
 
 use super::global::GlobalArgs;
+use super::modules::ModuleArgs;
 use super::platforms::PlatformArgs;
 use super::source::SourceArgs;
 
@@ -35,6 +36,8 @@ pub(crate) struct SelectionArgs {
     /// Do not count what only test files require
     #[arg(long)]
     no_tests: bool,
+    #[command(flatten)]
+    pub(crate) modules: ModuleArgs,
 }
 
 impl SelectionArgs {
@@ -73,11 +76,12 @@ impl SelectionArgs {
         options: &LockOptions,
         global: &GlobalArgs,
         environment: &Environment,
+        modules: &ModuleCache,
     ) -> Result<Workspaces> {
         let Some(paths) = &self.recursive else {
-            return Workspaces::one(Workspace::open_as(Path::new("."), global.dialect, environment)?, options);
+            return Workspaces::one(Workspace::open_as(Path::new("."), global.dialect, environment)?, options, modules);
         };
-        let (modules, repositories) = (&ModuleCache::default(), &Repositories::default());
+        let repositories = &Repositories::default();
         let selection = RootSelection {
             paths,
             recursive: true,

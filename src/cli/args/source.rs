@@ -83,11 +83,11 @@ impl SourceArgs {
     }
 
     /// See [`OnlineArgs::connections`].
-    pub(crate) fn connections<'a>(
+    pub(crate) fn connections(
         &self,
-        environment: &'a Environment,
+        environment: &Environment,
         date_services: Option<DateServices>,
-    ) -> Result<Connections<'a>> {
+    ) -> Result<Connections> {
         self.online.connections(environment, date_services)
     }
 
@@ -114,11 +114,11 @@ impl OnlineArgs {
     ///
     /// # Errors
     /// When others can write to the cache.
-    pub(crate) fn connections<'a>(
+    pub(crate) fn connections(
         &self,
-        environment: &'a Environment,
+        environment: &Environment,
         date_services: Option<DateServices>,
-    ) -> Result<Connections<'a>> {
+    ) -> Result<Connections> {
         let origin = if let Some(directory) = &self.fs_mirror {
             Origin::FilesystemMirror(directory.clone())
         } else if let Some(url) = &self.net_mirror {

@@ -5,7 +5,7 @@ use std::io;
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 use provlock::diagnostic::{Code, Diagnostic};
-use provlock::modules::PackageCache;
+use provlock::modules::{PackageCache, VersionLists};
 use provlock::package::HashCache;
 use provlock::source::{DiscoveryCache, ReleaseUrls};
 
@@ -45,7 +45,8 @@ pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome> {
             let discovery = DiscoveryCache::open(&directory).clean();
             let places = ReleaseUrls::open(&directory).clean();
             let modules = PackageCache::open(&directory).clean();
-            let freed = [hashes, discovery, places, modules].into_iter().sum::<io::Result<u64>>();
+            let versions = VersionLists::open(&directory).clean();
+            let freed = [hashes, discovery, places, modules, versions].into_iter().sum::<io::Result<u64>>();
             let freed = freed.with_context(|| format!("cannot clean {}", directory.display()))?;
             ui.status(&format!("Removed {} from {}", bytes(freed), directory.display()));
         }

@@ -6,8 +6,8 @@ use provlock::provider_spec::ProviderSpec;
 use provlock::workspace::{LockOptions, Locked};
 
 use super::messages::{
-    errors, first_failure, no_root_module, show_configurations, show_default_dialect, show_dialects, show_stale_caches,
-    without_repetition,
+    errors, first_failure, no_root_module, show_configurations, show_default_dialect, show_dialects, show_modules,
+    show_stale_caches, without_repetition,
 };
 use super::outcome::Outcome;
 use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs};
@@ -49,9 +49,14 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
         dry_run: arguments.check || arguments.dry_run,
         ..selection.lock_options(&arguments.providers, source, &environment)
     };
-    let workspaces = selection.open(&options, global, &environment)?;
-    show_dialects(&workspaces, ui);
     let connections = source.connections(&environment, Some(age.services()))?;
+    let modules = selection.modules.modules(&connections, &environment, source.offline);
+    let waiting = ui.progress(Some("fetching modules"));
+    let workspaces = selection.open(&options, global, &environment, &modules);
+    drop(waiting);
+    show_modules(&modules, ui);
+    let workspaces = workspaces?;
+    show_dialects(&workspaces, ui);
     let supplies = workspaces.supplies(&connections, &options);
     show_configurations(&connections, ui);
     let downloads =

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use provlock::diagnostic::{Diagnostic, Result};
 use provlock::dialect::Dialect;
+use provlock::requirements::ModuleCache;
 use provlock::source::from_config::Connections;
 use provlock::workspace::{DialectReason, Locked, Member, Workspace, Workspaces};
 
@@ -77,8 +78,15 @@ pub(super) fn show_dialects(workspaces: &Workspaces, ui: &Ui) {
     }
 }
 
+/// Shows which packages of modules were read, and where they came from.
+pub(super) fn show_modules(modules: &ModuleCache, ui: &Ui) {
+    for (name, origin) in modules.packages() {
+        ui.verbose(&format!("module {name}: {origin}"));
+    }
+}
+
 /// Shows what the user should know of the CLI configurations that were read.
-pub(super) fn show_configurations(connections: &Connections<'_>, ui: &Ui) {
+pub(super) fn show_configurations(connections: &Connections, ui: &Ui) {
     for config in connections.configurations() {
         ui.warn(&config.warnings);
         config.debug.iter().for_each(|line| ui.verbose(line));

@@ -8,8 +8,8 @@ use provlock::requirements::rewrite::{self, FileRewrite};
 use provlock::workspace::{LockOptions, Locked, Member, UpgradeOptions, Workspace, Workspaces};
 
 use super::messages::{
-    errors, first_failure, no_root_module, show_configurations, show_default_dialect, show_dialects, show_stale_caches,
-    without_repetition,
+    errors, first_failure, no_root_module, show_configurations, show_default_dialect, show_dialects, show_modules,
+    show_stale_caches, without_repetition,
 };
 use super::outcome::Outcome;
 use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs};
@@ -58,9 +58,14 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
         prereleases: arguments.pre,
         rewrite_constraints: arguments.constraints,
     };
-    let workspaces = selection.open(&options.lock, global, &environment)?;
-    show_dialects(&workspaces, ui);
     let connections = source.connections(&environment, Some(age.services()))?;
+    let modules = selection.modules.modules(&connections, &environment, source.offline);
+    let waiting = ui.progress(Some("fetching modules"));
+    let workspaces = selection.open(&options.lock, global, &environment, &modules);
+    drop(waiting);
+    show_modules(&modules, ui);
+    let workspaces = workspaces?;
+    show_dialects(&workspaces, ui);
     let supplies = workspaces.supplies(&connections, &options.lock);
     show_configurations(&connections, ui);
     let supplies = supplies?;

@@ -7,14 +7,13 @@ use clap::{Args, ValueEnum as _, ValueHint};
 use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
 use provlock::ops::verify::{CODES, Tracking};
-use provlock::requirements::ModuleCache;
 use provlock::workspace::{
     Change, OnlineOptions, Repositories, RootSelection, Tracked, VerifiedRoot, VerifyOptions, verify_all,
 };
 
-use super::messages::{no_root_module, show_configurations, without_repetition};
+use super::messages::{no_root_module, show_configurations, show_modules, without_repetition};
 use super::outcome::Outcome;
-use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, OutputFormat, PlatformArgs};
+use crate::cli::args::{FormatArgs, GlobalArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs};
 use crate::cli::environment::environment;
 use crate::cli::git::Repository;
 use crate::cli::render::style::TextStyle;
@@ -94,6 +93,8 @@ struct WhatArgs {
     /// Do not count what only test files require
     #[arg(long)]
     no_tests: bool,
+    #[command(flatten)]
+    modules: ModuleArgs,
 }
 
 fn code(text: &str) -> std::result::Result<Code, String> {
@@ -108,12 +109,13 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     let connections = arguments.source.connections(&environment, None)?.without_remembered_hashes();
     let downloads = ui.progress(None);
     let progress = |package: &_, progress| downloads.note(package, progress);
+    let modules = arguments.what.modules.modules(&connections, &environment, !arguments.what.online);
     let selection = RootSelection {
         paths: &arguments.what.paths,
         recursive: arguments.what.recursive,
         dialect: global.dialect,
         environment: &environment,
-        modules: &ModuleCache::default(),
+        modules: &modules,
         repositories: &Repositories::default(),
         change: change.as_ref(),
     };
@@ -131,6 +133,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
             online: arguments.what.online.then_some(OnlineOptions { connections: &connections, progress: &progress }),
         },
     )?;
+    show_modules(&modules, ui);
     show_configurations(&connections, ui);
     ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
     if arguments.what.recursive && results.is_empty() {

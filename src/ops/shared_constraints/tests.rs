@@ -36,6 +36,7 @@ impl Tree {
             tests: true,
             allow_missing_modules: false,
             data_directory: PathBuf::from(".terraform"),
+            fetch_modules: true,
             variables: InputVariables::default(),
         };
         let mut requirements = requirements::read(&root, &options).unwrap();

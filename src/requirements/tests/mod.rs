@@ -40,6 +40,7 @@ fn options(dialect: Dialect) -> Options {
         tests: true,
         allow_missing_modules: false,
         data_directory: PathBuf::from(".terraform"),
+        fetch_modules: true,
         variables: InputVariables::default(),
     }
 }

@@ -158,7 +158,7 @@ help: install them with tofu get or tofu init
 ----- stderr -----
 1 warning in calls.tf
 "#]]);
-    environment.provlock(["lock"]).matches(str![[r#"
+    environment.provlock(["lock", "--no-fetch-modules"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[module-not-installed]: 5 modules are not installed, so what they require is not known

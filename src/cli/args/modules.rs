@@ -1,0 +1,45 @@
+//! The flags that say how called modules are found.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use provlock::cli_config::Environment;
+use provlock::requirements::{InputVariables, ModuleCache};
+use provlock::source::from_config::Connections;
+
+/// How called modules are found.
+#[derive(Args)]
+#[command(next_help_heading = "Modules")]
+pub(crate) struct ModuleArgs {
+    /// Fetch no modules; read only those that are installed
+    #[arg(long)]
+    no_fetch_modules: bool,
+    /// Give a variable a value, for the sources and versions of modules
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = assignment)]
+    variables: Vec<(String, String)>,
+    /// Read values of variables from FILE, as from terraform.tfvars; --var wins
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    var_file: Vec<PathBuf>,
+}
+
+impl ModuleArgs {
+    /// Modules that are fetched when they are missing, if that is wanted. `is_offline`: only from what earlier runs fetched.
+    pub(crate) fn modules(
+        &self,
+        connections: &Connections,
+        environment: &Environment,
+        is_offline: bool,
+    ) -> ModuleCache {
+        let variables = InputVariables::new(&environment.variables, self.var_file.clone(), self.variables.clone());
+        let modules = ModuleCache::default().with_variables(variables);
+        if self.no_fetch_modules { modules } else { modules.fetching(connections, is_offline) }
+    }
+}
+
+/// Reads `NAME=VALUE`.
+fn assignment(text: &str) -> std::result::Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        _ => Err("write it as NAME=VALUE".to_owned()),
+    }
+}
