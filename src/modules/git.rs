@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -187,13 +188,17 @@ struct Blob {
 
 impl Repository<'_> {
     fn initialize(&mut self) -> Result<()> {
-        let mut command = self.command("init");
-        command.args(["--quiet", "--bare", "--template=", "."]);
-        self.success(command, None)?;
+        self.create()?;
         if self.address.url.scheme() == "ssh" {
             self.ssh_command = self.find_ssh_command()?;
         }
         Ok(())
+    }
+
+    fn create(&self) -> Result<()> {
+        let mut command = self.command("init");
+        command.args(["--quiet", "--bare", "--template=", "."]);
+        self.success(command, None).map(drop)
     }
 
     /// What keeps ssh from asking for anything, and has it use the key of the address.
@@ -225,7 +230,7 @@ impl Repository<'_> {
             Revision::Expression(text) if self.address.depth => {
                 return Err(GitError::new(format!("depth needs a branch or a tag, and its ref is {text:?}")));
             }
-            Revision::Expression(_) => return self.fetch_all(FILTER).map(Some),
+            Revision::Expression(_) => return self.fetch_all().map(Some),
         };
         let refspec = format!("+{wanted}:{MODULE}");
         let shallow = self.run(self.fetch_command(&["--depth=1", FILTER], &[&refspec]), None)?;
@@ -245,19 +250,34 @@ impl Repository<'_> {
             _ if self.address.depth => Err(self.failure(&shallow)),
             Revision::Head if said.contains("couldn't find remote ref HEAD") => Ok(None),
             Revision::Head | Revision::Name(_) if is_dumb => {
+                self.start_again()?;
                 let whole = self.run(self.fetch_command(&[], &[&refspec]), None)?;
                 if whole.status.success() { Ok(Some(MODULE.to_owned())) } else { Err(self.failure(&whole)) }
             }
             // A server need not hand out commits that no branch or tag names.
-            Revision::Commit(_) => self.fetch_all(if is_dumb { "--quiet" } else { FILTER }).map(Some),
+            Revision::Commit(_) => {
+                self.start_again()?;
+                self.fetch_all().map(Some)
+            }
             _ => Err(self.failure(&shallow)),
         }
     }
 
-    /// Fetches all commits, and finds the wanted one as git does after a clone.
-    fn fetch_all(&self, option: &str) -> Result<String> {
+    /// Makes the repository anew. A filtered fetch, even a failed one, has git believe that the server hands out every object
+    /// that is missing, and ask for each.
+    fn start_again(&self) -> Result<()> {
+        for name in ["config", "objects", "refs", "shallow"] {
+            let path = self.directory.join(name);
+            let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+            removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })?;
+        }
+        self.create()
+    }
+
+    /// Fetches all commits with all files, and finds the wanted one as git does after a clone.
+    fn fetch_all(&self) -> Result<String> {
         let refspecs = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"];
-        let fetched = self.run(self.fetch_command(&[option], &refspecs), None)?;
+        let fetched = self.run(self.fetch_command(&[], &refspecs), None)?;
         if !fetched.status.success() {
             return Err(self.failure(&fetched));
         }
@@ -394,6 +414,12 @@ impl GitError {
 
     fn unreadable() -> Self {
         Self::new("git gave an answer that cannot be read")
+    }
+}
+
+impl From<io::Error> for GitError {
+    fn from(error: io::Error) -> Self {
+        Self { why: format!("there is no place to put it: {error}"), said: Vec::new() }
     }
 }
 

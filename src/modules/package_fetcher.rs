@@ -331,11 +331,5 @@ fn unsupported(address: &str, getter: &str) -> Diagnostic {
     }
 }
 
-impl From<io::Error> for GitError {
-    fn from(error: io::Error) -> Self {
-        Self { why: format!("there is no place to put it: {error}"), said: Vec::new() }
-    }
-}
-
 #[cfg(test)]
 mod tests;

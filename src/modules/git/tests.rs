@@ -145,6 +145,30 @@ fn a_package_is_fetched_with_four_calls_and_only_configuration_is_kept() {
     assert!(!package.join("README.md").exists());
 }
 
+/// A web server that knows nothing of git hands out the files of a repository.
+#[test]
+fn a_repository_may_be_mere_files() {
+    let fixture = Fixture::new();
+    let short = fixture.git(&["rev-parse", "--short", "v1.0.0"]);
+    let full = fixture.git(&["rev-parse", "v1.0.0"]);
+    fixture.git(&["repack", "-q"]);
+    fixture.git(&["update-server-info"]);
+    let files = fixture.origin().join(".git");
+    let server = provlock_test::Server::http(move |request| {
+        let path = request.path().trim_start_matches("/a.git/").to_owned();
+        fs::read(files.join(path)).map_or_else(|_| provlock_test::Response::not_found(), provlock_test::Response::ok)
+    });
+    let url = server.url("127.0.0.1", "/a.git");
+    for (query, expected) in
+        [("", "two"), ("?ref=v1.0.0", "one"), (&format!("?ref={full}"), "one"), (&format!("?ref={short}"), "one")]
+    {
+        let (_, package) = fixture.fetch(&format!("{url}{query}")).unwrap();
+        assert_eq!(fs::read_to_string(package.join("main.tf")).unwrap(), expected, "{query}");
+    }
+    let error = fixture.fetch(&format!("{url}?ref=v1.0.0&depth=1")).unwrap_err();
+    assert!(error.contains("dumb http transport does not support shallow"), "{error}");
+}
+
 #[test]
 fn a_large_configuration_file_is_fetched_all_the_same() {
     let fixture = Fixture::new();
