@@ -73,7 +73,7 @@ impl Module {
     pub(super) fn of_files(root: &RootFiles, dialect: Dialect) -> Self {
         let names: Vec<_> = root.files.keys().cloned().collect();
         let read = |name: &str| Ok(Arc::clone(&root.files[name]));
-        let mut module = Self::merge(root.module(), &names, MergedFiles::default(), dialect, read);
+        let mut module = Self::merge(&root.module().shown(), &names, MergedFiles::default(), dialect, read);
         let labels = module.diagnostics.iter_mut().flat_map(|diagnostic| &mut diagnostic.labels);
         let places = labels.map(|label| &mut label.location);
         let found =

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::diagnostic::Result;
 use crate::dialect::Dialect;
 use crate::modules::ModuleFetcher;
+use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::once_map::OnceMap;
 
 use crate::source::from_config::Connections;
@@ -48,6 +50,16 @@ impl ModuleCache {
     /// The packages of modules that were read, with where they came from.
     pub fn packages(&self) -> Vec<(String, &'static str)> {
         self.fetcher.as_ref().map(ModuleFetcher::found).unwrap_or_default()
+    }
+
+    /// A module that lies elsewhere, which is fetched if need be; none if nobody may be asked.
+    ///
+    /// # Errors
+    /// When it cannot be fetched.
+    pub(crate) fn fetched(&self, dialect: Dialect, request: &ModuleRequest) -> Result<Option<FetchedModule>> {
+        let Some(fetcher) = &self.fetcher else { return Ok(None) };
+        fetcher.fetch_all(dialect, vec![request.clone()]);
+        fetcher.get(dialect, request).unwrap_or(Ok(None))
     }
 
     /// The module in `directory`, which is shown as given; read on first use only.

@@ -8,7 +8,7 @@ use crate::modules::local;
 
 /// Where a module's files are.
 #[derive(Clone, Debug)]
-pub(super) enum Place {
+pub(crate) enum Place {
     /// A directory, as the user knows it.
     Directory(PathBuf),
     /// A directory in a package that was fetched.

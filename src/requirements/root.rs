@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::place::Place;
 use crate::diagnostic::{Location, SourceFile};
 
 /// A root module.
 #[derive(Clone, Copy, Debug)]
-pub enum RootModule<'a> {
+pub(crate) enum RootModule<'a> {
     /// The files of a directory, which is given as the user knows it, for example `.`.
     Directory(&'a Path),
     /// Files that another program brings together in a directory before it runs OpenTofu or Terraform there.
@@ -17,12 +18,14 @@ pub enum RootModule<'a> {
 
 /// The files of a root module that come from several places.
 #[derive(Clone, Debug, Default)]
-pub struct RootFiles {
+pub(crate) struct RootFiles {
     /// The directory of the lock file, as the user knows it.
     pub directory: PathBuf,
-    /// The directory that the paths of called modules start from, as the user knows it; none if it is not known, so that
-    /// only those in the lock file's directory can be found.
-    pub module: Option<PathBuf>,
+    /// The module among them, which the paths of called modules start from; none if it is not known, so that only those in
+    /// the lock file's directory can be found.
+    pub module: Option<Place>,
+    /// What names the module if it is a fetched one.
+    pub source: Option<Location>,
     /// Other directories that files come from, as the user knows them.
     pub others: Vec<PathBuf>,
     /// The configuration files by name.
@@ -44,9 +47,17 @@ impl RootModule<'_> {
 }
 
 impl RootFiles {
-    /// The directory that the paths of called modules start from.
-    pub(super) fn module(&self) -> &Path {
-        self.module.as_deref().unwrap_or(&self.directory)
+    /// Where the paths of called modules start from.
+    pub(super) fn module(&self) -> Place {
+        self.module.clone().unwrap_or_else(|| Place::Directory(self.directory.clone()))
+    }
+
+    /// Whether a place is in a file of the user's own, and not in one that was fetched.
+    pub(super) fn is_own(&self, location: &Location) -> bool {
+        match &self.module {
+            Some(place @ Place::Package(_)) => !location.path().starts_with(place.shown()),
+            Some(Place::Directory(_)) | None => true,
+        }
     }
 
     /// The place of what generates the file that a location is in.

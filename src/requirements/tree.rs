@@ -199,7 +199,7 @@ impl<'a> Walk<'a> {
         }
         self.chain.push(canonical.clone());
         self.take(&canonical, &module, None);
-        self.follow_root(&module, &module.calls, &shown, "");
+        self.follow_root(&module, &module.calls, &Place::Directory(shown.clone()), None, "");
         if self.options.tests {
             self.tests(&module, &shown, &canonical);
         }
@@ -212,12 +212,20 @@ impl<'a> Walk<'a> {
             return self.errors.push(files::no_configuration(&root.directory, self.options.dialect));
         }
         self.errors.extend(module.diagnostics.iter().cloned());
-        self.declare(&module.found, &root.directory, true);
-        for path in [&root.directory].into_iter().chain(&root.module).chain(&root.others) {
+        let (own, fetched): (Vec<_>, Vec<_>) =
+            module.found.iter().cloned().partition(|found| root.is_own(&found.location));
+        self.declare(&own, &root.directory, true);
+        self.declare(&fetched, module.directory(), false);
+        let place = &root.module();
+        let own_module = match place {
+            Place::Directory(directory) => Some(directory),
+            Place::Package(_) => None,
+        };
+        for path in [&root.directory].into_iter().chain(own_module).chain(&root.others) {
             let canonical = path.canonicalize().unwrap_or_else(|_| path.clone());
             self.modules.push(ModuleDirectory { path: path.clone(), canonical, local: true });
         }
-        self.chain.extend(root.module().canonicalize());
+        self.chain.extend(place.path().ok().and_then(|directory| directory.canonicalize().ok()));
         let (calls, lost): (Vec<_>, Vec<_>) = module.calls.iter().cloned().partition(|call| {
             root.module.is_some()
                 || call
@@ -225,10 +233,10 @@ impl<'a> Walk<'a> {
                     .is_none_or(|source| !is_local(source) || local::directory(&root.directory, source).is_dir())
         });
         self.is_incomplete |= root.is_partial || !lost.is_empty();
-        self.follow_root(&module, &calls, root.module(), "");
+        self.follow_root(&module, &calls, place, root.source.as_ref(), "");
         if self.options.tests {
             let canonical = |path: &PathBuf| Some((path.canonicalize().ok()?, path.clone()));
-            let directories = [&root.directory].into_iter().chain(&root.module).filter_map(canonical);
+            let directories = [&root.directory].into_iter().chain(own_module).filter_map(canonical);
             for (canonical, path) in directories.collect::<BTreeMap<_, _>>() {
                 self.tests(&module, &path, &canonical);
             }
@@ -283,7 +291,8 @@ impl<'a> Walk<'a> {
                     self.errors.extend(errors);
                     // The tested module stands on its own: that it is the root module's caller is not a cycle.
                     self.chain.clear();
-                    self.follow_root(root, &contents.calls, shown, &format!("test.{name}"));
+                    let place = &Place::Directory(shown.to_owned());
+                    self.follow_root(root, &contents.calls, place, None, &format!("test.{name}"));
                     self.chain.push(canonical.to_owned());
                 }
                 Err(errors) => self.errors.extend(errors),
@@ -292,10 +301,9 @@ impl<'a> Walk<'a> {
     }
 
     /// Follows calls of the root module or of its tests.
-    fn follow_root(&mut self, module: &Module, calls: &[Call], directory: &Path, key: &str) {
+    fn follow_root(&mut self, module: &Module, calls: &[Call], place: &Place, entry: Option<&Location>, key: &str) {
         let scope = Scope::new(module, Values::User(self.values), self.options.dialect, self.allowance);
-        let place = &Place::Directory(directory.to_owned());
-        self.follow(&Caller { place, key, entry: None, scope: &scope }, calls);
+        self.follow(&Caller { place, key, entry, scope: &scope }, calls);
     }
 
     /// Follows calls of a module.

@@ -16,6 +16,7 @@ mod configuration;
 mod contents;
 mod merge;
 mod place;
+pub(crate) mod remote;
 mod session;
 mod stack;
 #[cfg(test)]
@@ -28,4 +29,4 @@ pub use place::FILE_NAMES;
 pub use session::Repository;
 pub use stack::{Origin, origin};
 pub use unit::{Action, GeneratedFile, ModuleSource, Unit, is_unit, read, read_or_unknown};
-pub use working_directory::{WorkingDirectory, working_directory};
+pub use working_directory::{RemoteModule, WorkingDirectory, working_directory};

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -11,7 +11,7 @@ use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use super::session::Repository;
 use super::unit::{Action, GeneratedFile, ModuleSource, Unit};
 use crate::diagnostic::{Location, SourceFile};
-use crate::evaluate::value::{Outcome, Unknown, failure, unknown};
+use crate::evaluate::value::{Outcome, Stop, Unknown, failure, unknown};
 use crate::files::join;
 
 /// How many files a module may have.
@@ -27,14 +27,23 @@ pub struct WorkingDirectory {
     pub files: BTreeMap<String, Arc<SourceFile>>,
     /// By name, the block that generates a file.
     pub generated: BTreeMap<String, Location>,
-    /// The remote source whose files are missing.
-    pub missing_module: Option<String>,
+    /// Whether the source is remote, and its files are missing.
+    pub is_module_missing: bool,
     /// Why some files are not known, or may be others than these.
     pub unknown: Vec<Unknown>,
 }
 
-/// The working directory of a unit. A module that is not in the repository is missing.
-pub fn working_directory(unit: &Unit, repository: &Repository) -> WorkingDirectory {
+/// The module of a remote source, which was fetched.
+#[derive(Clone, Debug)]
+pub struct RemoteModule {
+    /// The directory with its files.
+    pub directory: PathBuf,
+    /// What the user knows the directory as.
+    pub shown: PathBuf,
+}
+
+/// The working directory of a unit. A module that is not in the repository is missing unless it is given.
+pub fn working_directory(unit: &Unit, repository: &Repository, remote: Option<&RemoteModule>) -> WorkingDirectory {
     let mut working = WorkingDirectory { unknown: unit.unknown.clone(), ..WorkingDirectory::default() };
     let excluded = excluded(&unit.excluded).unwrap_or_else(|reason| {
         working.unknown.push(Unknown::new(reason, unit.source_location.clone()));
@@ -45,7 +54,10 @@ pub fn working_directory(unit: &Unit, repository: &Repository) -> WorkingDirecto
         Ok(ModuleSource::Local { copied, module }) => {
             working.copy(module, module.strip_prefix(copied).unwrap_or(module), &excluded, repository);
         }
-        Ok(ModuleSource::Remote(source)) => working.missing_module = Some(source.clone()),
+        Ok(ModuleSource::Remote(_)) => match remote {
+            Some(remote) => working.copy_remote(remote, unit),
+            None => working.is_module_missing = true,
+        },
         Err(unknown) => working.unknown.push(unknown.clone()),
     }
     working.copy(&unit.directory, Path::new(""), &excluded, repository);
@@ -67,6 +79,24 @@ impl WorkingDirectory {
                 self.files.extend(files.into_iter().filter(|(name, _)| !excluded.is_match(relative.join(name))));
             }
             Err(stop) => self.unknown.push(Arc::unwrap_or_clone(stop.at(|| None))),
+        }
+    }
+
+    /// Adds the files of a module from elsewhere.
+    fn copy_remote(&mut self, remote: &RemoteModule, unit: &Unit) {
+        if !unit.excluded.is_empty() {
+            let reason = "which files of a remote module are excluded is not looked at";
+            self.unknown.push(Unknown::new(reason, unit.source_location.clone()));
+        }
+        let read = Repository::open(&remote.directory)
+            .map_err(|_| Stop::Unknown("the module cannot be read".to_owned()))
+            .and_then(|repository| configuration_files(&remote.directory, &repository));
+        match read {
+            Ok(files) => self.files.extend(files.into_iter().map(|(name, file)| {
+                let file = SourceFile::new(remote.shown.join(&name), file.text.clone());
+                (name, file)
+            })),
+            Err(stop) => self.unknown.push(Arc::unwrap_or_clone(stop.at(|| unit.source_location.clone()))),
         }
     }
 

@@ -5,17 +5,25 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::cli_config::Environment;
-use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, Severity};
 use crate::files::join;
-use crate::requirements::{self, ModuleCache, Requirements, RootFiles, RootModule};
-use crate::terragrunt::{self, ModuleSource, Repository, Unknown, WorkingDirectory};
+use crate::modules::fetched::FetchedModule;
+use crate::requirements::{self, ModuleCache, Place, Requirements, RootFiles, RootModule};
+use crate::terragrunt::{self, ModuleSource, RemoteModule, Repository, Unknown, WorkingDirectory};
 
-/// A unit, with what Terragrunt's working directory for it would hold.
+/// A unit.
 pub(super) struct Unit {
+    /// Its directory as the user knows it.
+    root: PathBuf,
+    repository: Repository,
     read: terragrunt::Unit,
+}
+
+/// What Terragrunt's working directory for a unit would hold.
+struct Assembled {
     files: RootFiles,
-    /// Whether it has a remote source, whose files are missing.
-    is_missing: bool,
+    /// Whether the source is remote, and its files are missing.
+    is_module_missing: bool,
     /// Why it is not known which files there would be.
     unknown: Vec<Unknown>,
 }
@@ -25,70 +33,106 @@ impl Unit {
     /// `terragrunt.hcl`.
     pub(super) fn open(root: &Path, absolute: &Path, environment: &Environment) -> Option<Self> {
         let repository = repository(root, absolute, environment).filter(|_| terragrunt::is_unit(absolute))?;
-        let unit = terragrunt::read_or_unknown(absolute, &repository, &environment.variables);
-        let WorkingDirectory { files, generated, missing_module, unknown } =
-            terragrunt::working_directory(&unit, &repository);
-        let module = match &unit.source {
-            Ok(ModuleSource::Local { module, .. }) if module.is_dir() => Some(repository.shown(module)),
-            Ok(ModuleSource::Unit | ModuleSource::Local { .. }) => Some(root.to_owned()),
-            Ok(ModuleSource::Remote(_)) | Err(_) => None,
-        };
-        let places = unit.source_location.iter().chain(generated.values());
-        let places = places.chain(unknown.iter().filter_map(|unknown| unknown.location.as_ref()));
-        let others: BTreeSet<_> = places.filter_map(|place| Some(join(place.path().parent()?, ""))).collect();
-        let is_partial = missing_module.is_some() || !unknown.is_empty();
-        let files = RootFiles {
-            directory: root.to_owned(),
-            module,
-            others: others.into_iter().collect(),
-            files,
-            generated,
-            is_partial,
-        };
-        Some(Self { read: unit, files, is_missing: missing_module.is_some(), unknown })
+        let read = terragrunt::read_or_unknown(absolute, &repository, &environment.variables);
+        Some(Self { root: root.to_owned(), repository, read })
     }
 
     /// Whether there is surely no configuration.
     pub(super) fn is_empty(&self) -> bool {
-        self.files.files.is_empty() && !self.files.is_partial
+        self.assemble(None).is_ok_and(|assembled| assembled.files.files.is_empty() && !assembled.files.is_partial)
     }
 
     /// What it requires, as far as it is known.
     pub(super) fn requirements(&self, options: &requirements::Options, modules: &ModuleCache) -> Result<Requirements> {
-        let missing = self.is_missing.then(|| self.missing_module(options.allow_missing_modules));
-        let read = requirements::read_with_cache(RootModule::Files(&self.files), options, modules);
-        match (read, missing) {
-            (Ok(mut requirements), missing) if options.allow_missing_modules || missing.is_none() => {
-                requirements.warnings.extend(missing);
-                requirements.warnings.extend(self.not_known());
-                Ok(requirements)
-            }
-            (Ok(_), missing) => Err(missing.into_iter().collect()),
-            (Err(errors), missing) => Err(missing.into_iter().chain(errors).collect()),
+        let (fetched, not_fetched) = match self.fetch(options, modules) {
+            Ok(fetched) => (fetched, Diagnostics::default()),
+            Err(errors) => (None, self.at_source(errors)),
+        };
+        let Assembled { files, is_module_missing, unknown } = self.assemble(fetched)?;
+        let missing = if is_module_missing && not_fetched.is_empty() {
+            self.missing_module(options.allow_missing_modules).into()
+        } else {
+            not_fetched
+        };
+        let read = requirements::read_with_cache(RootModule::Files(&files), options, modules);
+        if !options.allow_missing_modules && !missing.is_empty() {
+            return Err(missing.into_iter().chain(read.err().into_iter().flatten()).collect());
         }
+        let mut requirements = read?;
+        requirements.warnings.extend(missing.into_iter().map(|missing| Diagnostic {
+            severity: Severity::Warning,
+            code: Code::ModuleNotInstalled,
+            ..missing
+        }));
+        requirements.warnings.extend(self.not_known(&unknown));
+        Ok(requirements)
+    }
+
+    /// The module of a remote source, if it may be fetched or is here.
+    fn fetch(&self, options: &requirements::Options, modules: &ModuleCache) -> Result<Option<FetchedModule>> {
+        let Ok(ModuleSource::Remote(source)) = &self.read.source else { return Ok(None) };
+        let request = terragrunt::remote::requested(source, options.dialect).filter(|_| options.fetch_modules);
+        request.map_or(Ok(None), |request| modules.fetched(options.dialect, &request))
+    }
+
+    fn at_source(&self, errors: Diagnostics) -> Diagnostics {
+        match &self.read.source_location {
+            Some(place) => errors.map(|error| error.at(place.clone(), "its source")),
+            None => errors,
+        }
+    }
+
+    /// Brings the files together.
+    fn assemble(&self, fetched: Option<FetchedModule>) -> Result<Assembled> {
+        let Self { root, repository, read } = self;
+        let path = fetched.as_ref().map(FetchedModule::path).transpose().map_err(|errors| self.at_source(errors))?;
+        let remote =
+            path.zip(fetched.as_ref()).map(|(directory, fetched)| RemoteModule { directory, shown: fetched.shown() });
+        let WorkingDirectory { files, generated, is_module_missing, unknown } =
+            terragrunt::working_directory(read, repository, remote.as_ref());
+        let module = match &read.source {
+            Ok(ModuleSource::Local { module, .. }) if module.is_dir() => {
+                Some(Place::Directory(repository.shown(module)))
+            }
+            Ok(ModuleSource::Unit | ModuleSource::Local { .. }) => Some(Place::Directory(root.clone())),
+            Ok(ModuleSource::Remote(_)) => fetched.map(Place::Package),
+            Err(_) => None,
+        };
+        let places = read.source_location.iter().chain(generated.values());
+        let places = places.chain(unknown.iter().filter_map(|unknown| unknown.location.as_ref()));
+        let others: BTreeSet<_> = places.filter_map(|place| Some(join(place.path().parent()?, ""))).collect();
+        let files = RootFiles {
+            directory: root.clone(),
+            source: read.source_location.clone().filter(|_| matches!(module, Some(Place::Package(_)))),
+            module,
+            others: others.into_iter().collect(),
+            files,
+            generated,
+            is_partial: is_module_missing || !unknown.is_empty(),
+        };
+        Ok(Assembled { files, is_module_missing, unknown })
     }
 
     /// The module that its remote source names is not there.
     fn missing_module(&self, allowed: bool) -> Diagnostic {
-        let message =
-            format!("the module of the unit in {} is remote, and not installed", self.files.directory.display());
-        let diagnostic = if allowed {
-            Diagnostic::warning(Code::ModuleNotInstalled, message)
-                .help("what it requires is not checked; terragrunt init -lockfile=readonly does that")
+        let message = format!("the module of the unit in {} is remote, and not here", self.root.display());
+        let help = if allowed {
+            "what it requires is not checked; terragrunt init -lockfile=readonly does that"
         } else {
-            Diagnostic::error(Code::ModuleNotInstalled, message).help("leave it out with --allow-missing-modules")
+            "leave it out with --allow-missing-modules"
         };
-        self.read.source_location.iter().fold(diagnostic, |all, place| all.at(place.clone(), "its source"))
+        let error = Diagnostic::error(Code::ModuleNotInstalled, message).help(help);
+        self.read.source_location.iter().fold(error, |error, place| error.at(place.clone(), "its source"))
     }
 
     /// One warning for everything that is not known.
-    fn not_known(&self) -> Option<Diagnostic> {
-        let message = format!("what the unit in {} requires is not known in full", self.files.directory.display());
+    fn not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
+        let message = format!("what the unit in {} requires is not known in full", self.root.display());
         let warning = Diagnostic::warning(Code::RequirementsNotKnown, message)
             .note("entries that nothing seems to require, and constraints that differ, are not reported")
             .help("terragrunt init -lockfile=readonly checks the whole");
         let mut seen: Vec<(&str, Option<&Location>)> = Vec::new();
-        for Unknown { reason, location, .. } in &self.unknown {
+        for Unknown { reason, location, .. } in unknown {
             if !seen.contains(&(reason, location.as_ref())) {
                 seen.push((reason, location.as_ref()));
             }
@@ -104,7 +148,7 @@ impl Unit {
     /// The directory of Terragrunt's in which the next run would find an older lock file than that of the unit, if there is one.
     pub(super) fn stale_cache(&self) -> Option<PathBuf> {
         let cache = self.read.warm_cache().ok().flatten()?;
-        let shown = cache.strip_prefix(&self.read.directory).map(|below| join(&self.files.directory, below));
+        let shown = cache.strip_prefix(&self.read.directory).map(|below| join(&self.root, below));
         Some(shown.unwrap_or_else(|_| cache.to_owned()))
     }
 }

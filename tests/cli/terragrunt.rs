@@ -291,7 +291,7 @@ fn a_remote_module_is_not_installed() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-warning[module-not-installed]: the module of the unit in live/app is remote, and not installed
+warning[module-not-installed]: the module of the unit in live/app is remote, and not here
  --> live/app/terragrunt.hcl:5:12
   |
 5 |   source = "git::https://example.com/modules.git//app?ref=v1"
@@ -310,19 +310,10 @@ help: provlock -C live/app lock
 ----- stderr -----
 1 error and 1 warning in live/app/terragrunt.hcl and root.hcl
 "#]]);
-    environment.provlock(LOCK_ALL).matches(str![[r#"
-exit code: 2
------ stderr -----
-error[module-not-installed]: the module of the unit in live/app is remote, and not installed
- --> live/app/terragrunt.hcl:5:12
-  |
-5 |   source = "git::https://example.com/modules.git//app?ref=v1"
-  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its source
-  |
-  = root module: live/app
-help: leave it out with --allow-missing-modules
-Locked 0 of 1 root module: 0 changed, 0 up to date; 1 failed
-"#]]);
+    environment
+        .provlock(LOCK_ALL)
+        .assert_code(2)
+        .assert_stderr_has("cannot get the module package git::https://example.com");
     environment.provlock(LOCK_ALL.into_iter().chain(["--allow-missing-modules"])).assert_code(0);
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0")]);
     assert_eq!(environment.read("live/app/.terraform.lock.hcl"), locked);
@@ -483,5 +474,70 @@ help: terragrunt init -lockfile=readonly checks the whole
 ----- stderr -----
 unit: dialect tofu (the lock file); checked 0 providers for no platform, as none is named
 1 error and 1 warning in modules/app/main.tf and unit/terragrunt.hcl
+"#]]);
+}
+
+/// Runs git in a directory of the test.
+fn git<const N: usize>(environment: &TestEnvironment, directory: &std::path::Path, arguments: [&str; N]) {
+    let who = ["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"];
+    environment.program("git", who.into_iter().chain(arguments)).run_in(directory).run().assert_code(0);
+}
+
+#[test]
+fn a_remote_module_is_fetched_and_what_it_calls_is_read() {
+    let providers = Providers::publish();
+    let Providers { null, random, tls, .. } = &providers;
+    let environment = TestEnvironment::with_registry(&providers.registry);
+    let modules = environment.root().join("modules");
+    let main = "module \"name\" {\n  source = \"../name\"\n}\nresource \"null_resource\" \"a\" {}\n";
+    environment.write(modules.join("app/main.tf"), main);
+    environment.write(modules.join("app/provider.tf"), "provider \"replaced\" {}\n");
+    environment.write(modules.join("name/main.tf"), requires("hashicorp/tls", "~> 4.0"));
+    git(&environment, &modules, ["init", "--quiet"]);
+    git(&environment, &modules, ["add", "."]);
+    git(&environment, &modules, ["commit", "--quiet", "--message=m"]);
+    git(&environment, &modules, ["tag", "v1"]);
+    environment.write("root.hcl", generate("provider", &requires("hashicorp/random", "~> 3.0")));
+    let source = format!("git::file://{}//app?ref=v1", modules.display());
+    environment.write("live/app/terragrunt.hcl", unit(&source));
+    environment.write("live/app/.terraform.lock.hcl", "");
+
+    environment.provlock(LOCK_ALL).matches(str![[r#"
+exit code: 0
+----- stderr -----
+live/app:
+  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + hashicorp/tls      4.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 3 providers for linux_amd64 (3 added)
+Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
+"#]]);
+
+    let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0"), (tls, "~> 4.0")]);
+    assert_eq!(environment.read("live/app/.terraform.lock.hcl"), locked);
+    assert_eq!(verify(&environment), Vec::<String>::new());
+    environment.write("live/app/.terraform.lock.hcl", Providers::lock_file(&[(null, "~> 3.0"), (random, "~> 3.0")]));
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+warning[constraints-differ]: the recorded constraints of hashicorp/null are "~> 3.0", those of the configuration none
+ --> live/app/.terraform.lock.hcl:6:17
+  |
+6 |   constraints = "~> 3.0"
+  |                 ^^^^^^^^
+  |
+  = the locked version 3.2.4 meets those of the configuration anyway
+help: provlock -C live/app lock
+
+error[provider-not-locked]: hashicorp/tls is required, but not locked
+ --> git::file://[ROOT]/modules?ref=v1//name/main.tf:5:17
+  |
+5 |       version = "~> 4.0"
+  |                 ^^^^^^^^ required here
+  |
+help: provlock -C live/app lock
+
+----- stderr -----
+1 error and 1 warning in git::file://[ROOT]/modules?ref=v1//name/main.tf and live/app/.terraform.lock.hcl
 "#]]);
 }

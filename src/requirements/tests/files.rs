@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::diagnostic::SourceFile;
-use crate::requirements::{ModuleCache, RootFiles, RootModule, read_with_cache};
+use crate::requirements::{ModuleCache, Place, RootFiles, RootModule, read_with_cache};
 
 /// The place of what generates the file `generated.tf`.
 fn origin() -> Location {
@@ -13,7 +13,7 @@ fn root(directory: &Path, files: &[(&str, &str)]) -> RootFiles {
     let file = |(name, text): &(&str, &str)| ((*name).to_owned(), SourceFile::new(directory.join(name), *text));
     RootFiles {
         directory: directory.join("live"),
-        module: Some(directory.join("modules/main")),
+        module: Some(Place::Directory(directory.join("modules/main"))),
         files: files.iter().map(file).collect(),
         generated: BTreeMap::from([("generated.tf".to_owned(), origin())]),
         ..RootFiles::default()

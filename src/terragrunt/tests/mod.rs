@@ -15,6 +15,7 @@ mod generated;
 mod hostile;
 mod includes;
 mod layouts;
+mod remote;
 mod sources;
 
 /// A repository in a directory of its own.
@@ -62,7 +63,7 @@ impl Tree {
     }
 
     fn working_directory(&self, directory: &str) -> WorkingDirectory {
-        working_directory(&self.unit(directory), &self.repository())
+        working_directory(&self.unit(directory), &self.repository(), None)
     }
 
     fn path(&self, path: &str) -> String {
