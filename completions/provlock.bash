@@ -837,7 +837,7 @@ _provlock() {
             return 0
             ;;
         provlock__subcmd__verify)
-            opts="-r -p -j -C -v -q -h --recursive --online --installed --base --no-tests --no-fetch-modules --var --var-file --platform --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --deny --warn --allow --format --chdir --dialect --json --verbose --quiet --color --help"
+            opts="-r -p -j -C -v -q -h --recursive --online --installed --base --no-tests --no-fetch-modules --var --var-file --platform --fs-mirror --net-mirror --oci-mirror --use-cli-config --jobs --trust-registry --no-cache --cache-dir --report --deny --warn --allow --format --chdir --dialect --json --verbose --quiet --color --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
