@@ -121,7 +121,8 @@ impl ModuleFetcher {
             let (client, discovery) = self.connections.module_registry(dialect)?;
             let Self { connections, .. } = self;
             let (environment, cache_directory) = (connections.environment(), connections.cache_directory());
-            let packages = PackageFetcher::new(client.clone(), environment, dialect, cache_directory);
+            let packages = PackageFetcher::new(client.clone(), environment, dialect, cache_directory)
+                .with_oci_registries(connections.oci_registries(dialect)?);
             Ok(Arc::new(Getters { registry: ModuleRegistry::new(client, discovery, dialect), packages }))
         })
     }

@@ -97,6 +97,12 @@ impl Connections {
         Ok((client.clone(), Arc::clone(discovery)))
     }
 
+    /// OCI registries, with the logins that the CLI configuration gives.
+    pub(crate) fn oci_registries(&self, dialect: Dialect) -> Result<Arc<OciRegistries>> {
+        let Connection { config, client, .. } = self.connection(dialect)?;
+        Ok(oci_registries(config, self.environment(), client.clone()))
+    }
+
     /// The surroundings.
     pub(crate) fn environment(&self) -> &Environment {
         &self.shared.environment
@@ -228,15 +234,8 @@ impl Factory<'_> {
 
     /// The repositories of OCI registries that a template names.
     fn oci_mirror(&self, template: RepositoryTemplate) -> SourceKind {
-        let registries = self.oci_registries.get_or_init(|| {
-            let logins = OciLogins::new(
-                self.config.oci_credentials.clone(),
-                self.config.oci_default_credentials.clone(),
-                self.environment.clone(),
-                self.environment.helper_time_limit(),
-            );
-            Arc::new(OciRegistries::new(self.downloader.client().clone(), logins))
-        });
+        let client = || self.downloader.client().clone();
+        let registries = self.oci_registries.get_or_init(|| oci_registries(self.config, self.environment, client()));
         let mirror = OciMirror::new(self.downloader.clone(), Arc::clone(registries), template, self.dialect);
         SourceKind::OciMirror(mirror)
     }
@@ -299,4 +298,10 @@ impl Factory<'_> {
             .map(|mirror| Method::new(SourceKind::FilesystemMirror(mirror), ProviderSelection::default()));
         mirrors.chain([Method::new(self.registry(self.downloader.clone()), direct)]).collect()
     }
+}
+
+fn oci_registries(config: &CliConfig, environment: &Environment, client: Client) -> Arc<OciRegistries> {
+    let (credentials, defaults) = (config.oci_credentials.clone(), config.oci_default_credentials.clone());
+    let logins = OciLogins::new(credentials, defaults, environment.clone(), environment.helper_time_limit());
+    Arc::new(OciRegistries::new(client, logins))
 }
