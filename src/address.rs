@@ -141,9 +141,11 @@ impl ProviderAddress {
         let namespace = match namespace {
             "-" if hostname != default_host => return Err(AddressError::Legacy(default_host)),
             "-" => namespace.to_owned(),
-            _ => parse_part(namespace)?,
+            // Terraform 1.16 and later: organizations of HCP Terraform may have them
+            // (https://github.com/hashicorp/terraform-registry-address/pull/144).
+            _ => parse_part(namespace, dialect == Dialect::Terraform)?,
         };
-        let name = parse_part(name)?;
+        let name = parse_part(name, false)?;
         for prefix in ["terraform-provider-", "terraform-"] {
             if let Some(rest) = name.strip_prefix(prefix) {
                 let suggestion = rest.to_owned();
@@ -190,9 +192,10 @@ impl ProviderAddress {
 }
 
 /// Lower-cases a namespace or type and refuses what no registry can hold.
-fn parse_part(text: &str) -> Result<String, AddressError> {
+fn parse_part(text: &str, underscores: bool) -> Result<String, AddressError> {
     let lower = text.to_lowercase();
-    let words = lower.split('-').all(|word| !word.is_empty() && word.chars().all(char::is_alphanumeric));
+    let is_allowed = |c: char| c.is_alphanumeric() || (underscores && c == '_');
+    let words = lower.split('-').all(|word| !word.is_empty() && word.chars().all(is_allowed));
     if words { Ok(lower) } else { Err(AddressError::Part(text.to_owned())) }
 }
 
@@ -249,6 +252,19 @@ mod tests {
         }
         let error = parse("acme/terraform-provider-null").unwrap_err();
         assert!(error.to_string().contains("did you mean \"null\"?"), "{error}");
+    }
+
+    #[test]
+    fn only_terraform_has_namespaces_with_underscores() {
+        for text in ["app.terraform.io/openai_inc/kube", "acme_inc/gamma"] {
+            assert!(ProviderAddress::parse(text, Dialect::Terraform).is_ok(), "{text}");
+            assert!(matches!(parse(text), Err(AddressError::Part(_))), "{text}");
+        }
+        for text in ["al_pha", "acme/al_pha", "app.terraform.io/openai_inc/ku_be", "bad_host/acme/alpha", "a_--b/c"] {
+            assert!(ProviderAddress::parse(text, Dialect::Terraform).is_err(), "{text}");
+        }
+        let text = "app.terraform.io/openai_inc/kube";
+        assert!(ProviderAddress::parse_canonical(text, Dialect::Terraform).is_ok());
     }
 
     #[test]
