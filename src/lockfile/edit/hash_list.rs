@@ -174,8 +174,9 @@ impl HashList {
         let to_line_end = comments.iter().any(|comment| !comment.starts_with("/*"));
         let separator = if self.one_per_line || to_line_end { &self.new_line } else { " " };
         let mut text: String = comments.iter().flat_map(|comment| [separator, comment]).collect();
-        if to_line_end && !has_line_break(following) {
+        if to_line_end && !starts_a_line(following) {
             text.push_str(&self.new_line);
+            *following = following.trim_start_matches([' ', '\t']).to_owned();
         } else if following.is_empty() {
             text.push(' ');
         }
@@ -273,11 +274,15 @@ fn last_line_indent(trivia: &str) -> Option<&str> {
     Some(split_space(line).0)
 }
 
+/// Whether a line break comes before anything that is visible.
+fn starts_a_line(trivia: &str) -> bool {
+    trivia.trim_start_matches([' ', '\t']).starts_with(['\n', '\r'])
+}
+
 /// Adds `next`, on a new line if it would be read as part of a comment otherwise.
 fn push_after_comment(text: &mut String, in_comment: bool, next: &str, new_line: &str) {
-    let visible = next.trim_start_matches([' ', '\t']);
-    if in_comment && !visible.starts_with(['\n', '\r']) {
-        text.extend([new_line, visible]);
+    if in_comment && !starts_a_line(next) {
+        text.extend([new_line, next.trim_start_matches([' ', '\t'])]);
     } else {
         text.push_str(next);
     }

@@ -77,6 +77,9 @@ fn an_unsorted_list_is_sorted_with_its_comments() {
     for (old, new) in cases {
         assert_eq!(edited(&list(old), "1.0.0", "", &["h1:a", "h1:b", "h1:c"]), list(new));
     }
+    let old = "[\n    // of c\n    \"h1:c\",\n    \"h1:a\", \"h1:b\", # b\n  ]";
+    let new = "[\n    \"h1:a\",\n    # b\n    // of c\n    \"h1:c\",\n  ]";
+    assert_eq!(edited(&list(old), "1.0.0", "", &["h1:a", "h1:c"]), list(new));
 }
 
 #[test]
