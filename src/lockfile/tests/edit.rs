@@ -163,6 +163,25 @@ fn removed_blocks_take_the_comments_above_along() {
 }
 
 #[test]
+fn module_blocks_stay_as_they_are() {
+    let module = "# about m\nmodule   \"m\" {\n\tversion={ a = [ 1 ] } # odd\n  hashes = []\n}  # end\n";
+    let entry = entry("  version = \"1.0.0\"\n");
+    for text in [
+        format!("{HEADER}\n{module}{entry}"),
+        format!("{HEADER}\n{entry}\n{module}"),
+        format!("{module}{entry}{module}"),
+    ] {
+        for text in [text.replace('\n', "\r\n"), text] {
+            assert_eq!(edited(&text, "1.1.0", "", &[]), text.replace("1.0.0", "1.1.0"));
+        }
+    }
+    let (a, b) = (block("a", "1.0.0"), block("b", "9.0.0"));
+    let text = format!("{HEADER}\n{a}\n{module}");
+    assert_eq!(with_entries(&text, &["a", "b"]), format!("{HEADER}\n{a}\n{b}\n{module}"));
+    assert_eq!(with_entries(&text, &[]), format!("{HEADER}\n{module}"));
+}
+
+#[test]
 fn ends_of_files_stay() {
     let (a, b) = (block("a", "1.0.0"), block("b", "9.0.0"));
     let text = format!("{HEADER}\n{a}");
