@@ -89,12 +89,24 @@ impl Decoder<'_> {
 
     fn terraform(&mut self, block: &Block<'_>) -> Result<(), Fault> {
         let items = block.body.items()?;
-        self.found.backend = backend(&items).or(self.found.backend);
+        if let Some(backend) = backend(&items) {
+            self.found.backend = Some(backend);
+            self.found.state_store = self.state_store(&items)?;
+        }
         let required = items.argument("required_version").and_then(|version| version.constant_string().ok());
         let required = required.and_then(|text| text.parse::<ConstraintList>().ok()).unwrap_or_default();
         self.found.required_version = ConstraintList::merge([&self.found.required_version, &required]);
         self.each(&items, "required_providers", &[], Self::required_providers);
         Ok(())
+    }
+
+    /// The provider that a `state_store` block names by the label of its `provider` block.
+    fn state_store(&self, items: &Items<'_>) -> Result<Option<ProviderReference>, Fault> {
+        let Some(store) = items.blocks("state_store", &["type"])?.pop() else { return Ok(None) };
+        let Some(mut provider) = store.body.items()?.blocks("provider", &["name"])?.pop() else { return Ok(None) };
+        let name = provider.labels.swap_remove(0);
+        check_local_name(&name, self.dialect)?;
+        Ok(Some(ProviderReference { local_name: name.text, location: self.location(name.span) }))
     }
 
     fn required_providers(&mut self, block: &Block<'_>) -> Result<(), Fault> {
@@ -311,6 +323,9 @@ fn backend(items: &Items<'_>) -> Option<Backend> {
         let blocks = items.blocks("backend", &["type"]).unwrap_or_default();
         let is_local = blocks.last().is_some_and(|block| block.labels[0].text == "local");
         return Some(if is_local { Backend::Local } else { Backend::Remote });
+    }
+    if items.has_block("state_store") {
+        return Some(Backend::StateStore);
     }
     if !items.has_block("cloud") {
         return None;

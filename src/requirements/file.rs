@@ -16,6 +16,8 @@ pub(super) struct File {
     pub imports: Vec<Import>,
     pub calls: Vec<Call>,
     pub backend: Option<Backend>,
+    /// The provider of the `state_store` block, if the backend is one.
+    pub state_store: Option<ProviderReference>,
     /// The versions of the program that it accepts; what is no constraint counts for nothing.
     pub required_version: ConstraintList,
     pub diagnostics: Vec<Diagnostic>,
@@ -30,6 +32,8 @@ pub enum Backend {
     Remote,
     /// A `cloud` block without `hostname`: in HCP Terraform, which only Terraform takes for granted.
     HcpTerraform,
+    /// A `state_store` block: where a provider keeps it, an experiment of Terraform 1.15.
+    StateStore,
 }
 
 /// A `required_providers` block.

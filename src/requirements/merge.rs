@@ -6,7 +6,9 @@ use std::collections::{BTreeMap, HashMap};
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
 
-use super::file::{Backend, Call, CallSource, File, Import, ProviderBlock, RequiredProvider, Resource};
+use super::file::{
+    Backend, Call, CallSource, File, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource,
+};
 
 /// The blocks of all files of a module, by what names them and in the order of the files.
 #[derive(Default)]
@@ -18,6 +20,7 @@ pub(super) struct MergedFiles {
     pub(super) calls: Table<Call>,
     pub(super) imports: Vec<Import>,
     pub(super) backend: Option<Backend>,
+    pub(super) state_store: Option<ProviderReference>,
     pub(super) required_version: ConstraintList,
     pub(super) diagnostics: Vec<Diagnostic>,
 }
@@ -66,7 +69,9 @@ impl MergedFiles {
     /// Merges a file as OpenTofu does in `internal/configs/module_merge.go`: `required_providers` entries are replaced as a whole, other blocks by argument.
     pub(super) fn merge(&mut self, file: File, overriding: bool) {
         self.diagnostics.extend(file.diagnostics);
-        self.backend = file.backend.or(self.backend);
+        if file.backend.is_some() {
+            (self.backend, self.state_store) = (file.backend, file.state_store);
+        }
         self.required_version = ConstraintList::merge([&self.required_version, &file.required_version]);
         for block in file.required {
             match &self.required {

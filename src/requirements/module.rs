@@ -153,7 +153,7 @@ impl Module {
             constraints: entry.constraints,
         }));
         module.add_providers(files.providers.blocks, dialect);
-        module.add_implied(&files.resources, &files.imports, dialect);
+        module.add_implied(files.state_store.as_ref(), &files.resources, &files.imports, dialect);
         module
     }
 
@@ -172,7 +172,7 @@ impl Module {
         self.empty && self.foreign
     }
 
-    /// Where it keeps its state, if it has a `backend` or `cloud` block, as only root modules have.
+    /// Where it keeps its state, if it has a `backend`, `cloud` or `state_store` block, as only root modules have.
     pub(crate) fn backend(&self) -> Option<Backend> {
         self.backend
     }
@@ -247,10 +247,17 @@ impl Module {
         (found, errors)
     }
 
-    /// Adds the providers that only resources and imports require, each with the first place.
-    fn add_implied(&mut self, resources: &Table<Resource>, imports: &[Import], dialect: Dialect) {
+    /// Adds the providers that only the state store, resources and imports require, each with the first place.
+    fn add_implied(
+        &mut self,
+        state_store: Option<&ProviderReference>,
+        resources: &Table<Resource>,
+        imports: &[Import],
+        dialect: Dialect,
+    ) {
         let mut known: BTreeSet<_> = self.found.iter().map(|found| found.address.clone()).collect();
-        let mut names = BTreeMap::new();
+        let mut names: BTreeMap<_, _> =
+            state_store.into_iter().map(|store| (store.local_name.clone(), store.location.clone())).collect();
         for resource in &resources.blocks {
             let (name, location) = implied_name(resource.provider.as_ref(), &resource.type_name, &resource.label);
             names.entry(name).or_insert(location);
@@ -288,7 +295,7 @@ fn configures_providers(files: &MergedFiles) -> bool {
 
 /// Whether a line of a file that cannot be read begins as a block does that makes a root module.
 fn has_line_of_root(text: &str) -> bool {
-    const BLOCKS: [&str; 3] = ["backend", "cloud", "provider"];
+    const BLOCKS: [&str; 4] = ["backend", "cloud", "state_store", "provider"];
     let begins = |line: &str| {
         let rest = BLOCKS.iter().find_map(|block| line.strip_prefix(block));
         rest.is_some_and(|rest| rest.trim_start().starts_with(['"', '{']))

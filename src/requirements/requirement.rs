@@ -64,6 +64,6 @@ pub enum DeclarationKind {
     RequiredProviders,
     /// A `provider` block of a module or a test.
     ProviderBlock,
-    /// A resource or an import; of several in a module the first.
+    /// A resource, an import or the state store; of several in a module the first.
     Implied,
 }

@@ -84,12 +84,12 @@ fn only_program(environment: &Environment) -> Option<Dialect> {
     }
 }
 
-/// Terraform, where a configuration says what OpenTofu refuses: it has no host of its own for `cloud`, and its versions began
-/// with 1.6.
+/// Terraform, where a configuration says what OpenTofu refuses: it has no host of its own for `cloud` and no `state_store`, and
+/// its versions began with 1.6.
 fn demanded(module: &Module) -> Option<Dialect> {
     let first_of_tofu = Version::new(1, 6, 0);
-    let is_for_terraform =
-        module.backend() == Some(Backend::HcpTerraform) || module.required_version().is_below(&first_of_tofu);
+    let is_for_terraform = matches!(module.backend(), Some(Backend::HcpTerraform | Backend::StateStore))
+        || module.required_version().is_below(&first_of_tofu);
     is_for_terraform.then_some(Dialect::Terraform)
 }
 

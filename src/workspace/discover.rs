@@ -35,7 +35,7 @@ pub(super) struct RootSearch<'a> {
 
 /// Finds every directory from `search.start` downwards that is a root module:
 ///
-/// - it has a `backend` or `cloud` block, or
+/// - it has a `backend`, `cloud` or `state_store` block, or
 /// - it has a lock file, and no other module of the tree calls it, or
 /// - it configures the providers that it uses ([`Module::configures_providers`]), no other module calls it, and no
 ///   directory between it and `search.start` has a name as those of modules, examples, tests and templates have.
@@ -288,9 +288,10 @@ mod tests {
             ("called/main.tf", BACKEND),
             ("modules/m/main.tf", BACKEND),
             ("cloud/main.tf", "terraform {\n  cloud {}\n}\n"),
+            ("modules/store/main.tf", "terraform {\n  state_store \"a_b\" {\n    provider \"a\" {}\n  }\n}\n"),
             ("plain/main.tf", "locals {}\n"),
         ]);
-        assert_eq!(found(directory.path(), &RootFilter::default()), ["called", "cloud", "modules/m"]);
+        assert_eq!(found(directory.path(), &RootFilter::default()), ["called", "cloud", "modules/m", "modules/store"]);
     }
 
     #[test]

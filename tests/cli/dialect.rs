@@ -141,7 +141,12 @@ fn what_ci_and_makefiles_call_decides_if_they_agree() {
 #[test]
 fn what_only_terraform_accepts_decides() {
     let decided_by = |text: &str| decided_with(&[("live/a/terraform.tf", &format!("terraform {{\n{text}\n}}\n"))]);
-    for text in ["cloud {\n}", "required_version = \"~> 1.5.0\"", "required_version = \">= 1.3, < 1.6\""] {
+    for text in [
+        "cloud {\n}",
+        "state_store \"a_b\" {\n}",
+        "required_version = \"~> 1.5.0\"",
+        "required_version = \">= 1.3, < 1.6\"",
+    ] {
         assert_eq!(decided_by(text), "terraform (the configuration)", "{text}");
     }
     for text in

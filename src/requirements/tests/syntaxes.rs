@@ -370,8 +370,23 @@ fn a_backend_says_where_state_is_kept() {
     );
     assert_eq!(backend("a.tf.json", r#"{"terraform": {"backend": {"s3": {}}}}"#), Some(Backend::Remote));
     assert_eq!(backend("a.tf.json", r#"{"terraform": {"cloud": {"organization": "a"}}}"#), Some(Backend::HcpTerraform));
+    assert_eq!(backend("a.tf", "terraform {\n  state_store \"a_b\" {}\n}\n"), Some(Backend::StateStore));
     assert_eq!(backend("a.tf", "terraform {\n  required_providers {}\n}\n"), None);
     assert_eq!(backend("a.txt", "terraform {\n  backend \"s3\" {}\n}\n"), None);
+}
+
+#[test]
+fn the_provider_of_a_state_store_is_required() {
+    let store = "terraform {\n  state_store \"a_b\" {\n    provider \"a\" {\n      region = \"x\"\n    }\n    path = \"y\"\n  }\n}\n";
+    let sources = "terraform {\n  required_providers {\n    a = { source = \"x/z\", version = \"~> 1.0\" }\n  }\n}\n";
+    assert_providers(&[("a.tf", store), ("b.tf", sources)], &[("x/z", "~> 1.0")]);
+    assert_providers(&[("a.tf", store)], &[("hashicorp/a", "")]);
+    let json = r#"{"terraform": {"state_store": {"a_b": {"provider": {"a": {}}}}}}"#;
+    assert_providers(&[("a.tf.json", json)], &[("hashicorp/a", "")]);
+    let backend = "terraform {\n  backend \"s3\" {}\n}\n";
+    assert_providers(&[("a.tf", store), ("override.tf", backend)], &[]);
+    let found = errors(&[("a.tf", &store.replace("\"a\"", "\"A\""))]);
+    assert!(found[0].contains("must be in lower case"), "{found:?}");
 }
 
 #[test]
@@ -392,6 +407,7 @@ fn a_file_that_cannot_be_read_may_be_one_of_a_root_module() {
     let may_be_root = |text: &str| module("a.tf", text).may_be_root();
     assert!(may_be_root("provider \"a\" {\n"));
     assert!(may_be_root("terraform {\n  backend \"s3\" {\n"));
+    assert!(may_be_root("terraform {\n  state_store \"a_b\" {\n"));
     assert!(!may_be_root("provider \"a\" {}\n"), "it can be read");
     for text in ["resource \"{{ a }}\" {", "this is {\n", "provider_name = [\n"] {
         assert!(!may_be_root(text), "{text}");
