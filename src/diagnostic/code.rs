@@ -84,6 +84,8 @@ codes! {
     NamespaceNotAllowed = "namespace-not-allowed",
     /// The policy requires a signature and there is none.
     UnsignedProvider = "unsigned-provider",
+    /// The policy wants modules to be pinned, and a call is not.
+    ModuleRefFloating = "module-ref-floating",
     /// A directory of plugins is committed beside the configuration.
     BundledPlugins = "bundled-plugins",
     /// Git tracks files of `.terraform`.

@@ -119,6 +119,14 @@ impl GitAddress {
         matches!(self.revision, Revision::Commit(_))
     }
 
+    /// Its `ref`, if it has one.
+    pub(super) fn reference(&self) -> Option<&str> {
+        match &self.revision {
+            Revision::Head => None,
+            Revision::Name(text) | Revision::Commit(text) | Revision::Expression(text) => Some(text),
+        }
+    }
+
     /// The same for all addresses of the repository, however it is asked.
     pub(super) fn repository(&self) -> &str {
         self.url.as_str()

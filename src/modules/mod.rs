@@ -7,6 +7,7 @@ mod checksum;
 mod contents;
 pub(crate) mod fetched;
 mod fetcher;
+mod floating;
 mod git;
 mod http;
 pub(crate) mod installed;
@@ -20,6 +21,7 @@ mod version_lists;
 
 pub use cache::PackageCache;
 pub use fetcher::ModuleFetcher;
+pub(crate) use floating::Floating;
 pub use package::{Package, PackageOrigin, Wildcards};
 pub use package_fetcher::PackageFetcher;
 pub use registry::Location;

@@ -13,6 +13,7 @@ use super::caller::Caller;
 use super::file::{Call, CallSource};
 use super::missing::Reason;
 use super::place::Place;
+use super::requirement::ModuleCall;
 use super::scope::Scope;
 use super::tree::Walk;
 use super::written::Written;
@@ -94,22 +95,24 @@ impl Walk<'_> {
         &mut self,
         caller: &Caller<'_>,
         call: &Call,
-        source: ModuleSource,
-        constraints: ConstraintList,
+        source: &ModuleSource,
+        constraints: &ConstraintList,
         key: &str,
     ) -> Option<Place> {
         let dialect = self.options.dialect;
+        let request = ModuleRequest::new(source.clone(), constraints.clone())?;
+        self.note(caller, call, &request, key);
         let installed = self.installed(caller, key).cloned();
         let mut reason = Reason::NotInstalled(call.constant_source().map_or_else(|| source.to_string(), str::to_owned));
         if let Some(installed) = installed {
             let directory = join(self.root, &installed.dir);
-            if !installed.meets(&source, &constraints, dialect) {
+            if !installed.meets(source, constraints, dialect) {
                 reason = Reason::Changed(installed.describe());
             } else if directory.is_dir() {
                 return Some(Place::Directory(directory));
             }
         }
-        if let ModuleSource::Remote(remote) = &source
+        if let ModuleSource::Remote(remote) = source
             && remote.is_on_this_machine()
             && caller.entry.is_some()
         {
@@ -117,7 +120,6 @@ impl Walk<'_> {
             self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
             return None;
         }
-        let request = ModuleRequest::new(source, constraints)?;
         let fetcher = self.cache.fetcher.as_ref().filter(|_| self.options.fetch_modules);
         let Some(fetcher) = fetcher else {
             self.missing.add(call, key, reason);
@@ -130,6 +132,15 @@ impl Walk<'_> {
             None => drop(self.wanted.insert(request)),
         }
         None
+    }
+
+    /// Keeps a call of the user's own modules. Another call may have led to the caller before.
+    fn note(&mut self, caller: &Caller<'_>, call: &Call, request: &ModuleRequest, key: &str) {
+        let is_known = |known: &ModuleCall| known.location == call.location && known.request == *request;
+        if caller.entry.is_none() && !self.elsewhere.iter().any(is_known) {
+            let (request, location) = (request.clone(), call.location.clone());
+            self.elsewhere.push(ModuleCall { name: format!("module \"{key}\""), request, location });
+        }
     }
 
     /// The record of a module that a program has installed. What is called from a fetched package was installed together with

@@ -36,6 +36,7 @@ pub(crate) use file::Backend;
 pub use module::Module;
 pub use module_cache::ModuleCache;
 pub(crate) use place::Place;
+pub(crate) use requirement::ModuleCall;
 pub use requirement::{Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
 pub(crate) use root::{RootFiles, RootModule};
 pub(crate) use tree::read_with_cache;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Diagnostic, Location};
+use crate::modules::fetched::ModuleRequest;
 
 /// What a configuration requires.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +19,19 @@ pub struct Requirements {
     pub warnings: Vec<Diagnostic>,
     /// The module directories that were read, the root module first, each once.
     pub modules: Vec<ModuleDirectory>,
+    /// The user's own calls of modules that are neither in the caller's directory nor its package, each once.
+    pub(crate) calls: Vec<ModuleCall>,
+}
+
+/// A call of a module that lies elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ModuleCall {
+    /// What to call it in a message: `module "network"`.
+    pub name: String,
+    /// What it asks for.
+    pub request: ModuleRequest,
+    /// Its source.
+    pub location: Location,
 }
 
 /// A module directory that takes part in a configuration.

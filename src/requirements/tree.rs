@@ -24,7 +24,7 @@ use super::missing::{MissingModules, Reason};
 use super::module::{Found, Module};
 use super::module_cache::ModuleCache;
 use super::place::Place;
-use super::requirement::{Declaration, ModuleDirectory, Requirement, Requirements};
+use super::requirement::{Declaration, ModuleCall, ModuleDirectory, Requirement, Requirements};
 use super::root::{RootFiles, RootModule};
 use super::scope::{Scope, UserValues, Values};
 use super::syntax;
@@ -113,6 +113,7 @@ pub(super) struct Walk<'a> {
     calls: usize,
     declarations: Vec<(ProviderAddress, Declaration)>,
     modules: Vec<ModuleDirectory>,
+    pub(super) elsewhere: Vec<ModuleCall>,
     pub(super) missing: MissingModules,
     /// The missing modules that can be fetched.
     pub(super) wanted: HashSet<ModuleRequest>,
@@ -171,6 +172,7 @@ impl<'a> Walk<'a> {
             calls: 0,
             declarations: Vec::new(),
             modules: Vec::new(),
+            elsewhere: Vec::new(),
             missing: MissingModules::default(),
             wanted: HashSet::new(),
             is_incomplete: false,
@@ -324,7 +326,7 @@ impl<'a> Walk<'a> {
         let Some(source) = self.source(caller, call, &key) else { return reach_of_source };
         let Some(constraints) = self.constraints(caller, call, &source, &key) else { return reach_of_source };
         let ModuleSource::Local(path) = source else {
-            if let Some(place) = self.elsewhere(caller, call, source, constraints, &key) {
+            if let Some(place) = self.elsewhere(caller, call, &source, &constraints, &key) {
                 let entry = Some(caller.entry.unwrap_or(&call.location));
                 self.visit(&Visit { place, key, call, caller, entry });
             }
@@ -458,8 +460,8 @@ impl<'a> Walk<'a> {
             let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
             requirement.constraints = ConstraintList::merge(lists);
         }
-        let Self { missing, warnings, modules, .. } = self;
+        let Self { missing, warnings, modules, elsewhere: calls, .. } = self;
         let is_incomplete = self.is_incomplete || !missing.is_empty();
-        Requirements { providers, is_incomplete, warnings, modules }
+        Requirements { providers, is_incomplete, warnings, modules, calls }
     }
 }

@@ -57,6 +57,8 @@ struct PolicyTable {
     min_age: Option<Spanned<String>>,
     #[serde(default)]
     min_age_exempt: Vec<Spanned<String>>,
+    #[serde(default)]
+    pin_modules: bool,
 }
 
 impl Settings {
@@ -89,6 +91,7 @@ fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Settings> {
                 require_signed: policy.require_signed,
                 min_age: policy.min_age.and_then(|text| reader.one(&text, parse_duration)),
                 min_age_exempt: reader.all(&policy.min_age_exempt, exempt),
+                pin_modules: policy.pin_modules,
                 trust: trust.iter().filter_map(|(providers, keys)| reader.trust_rule(providers, keys)).collect(),
             }],
         },

@@ -29,6 +29,8 @@ pub struct Rules {
     pub min_age: Option<Duration>,
     /// Providers that `min_age` does not hold for.
     pub min_age_exempt: Vec<ProviderSpec>,
+    /// Whether calls of modules must say which version, tag or commit they mean.
+    pub pin_modules: bool,
     /// Signing keys that are accepted.
     pub trust: Vec<TrustRule>,
 }
@@ -48,6 +50,11 @@ impl Policy {
     /// How old a version must be to be chosen.
     pub fn min_age(&self) -> Option<Duration> {
         self.rules.iter().filter_map(|rules| rules.min_age).max()
+    }
+
+    /// Whether calls of modules must be pinned.
+    pub(crate) fn pins_modules(&self) -> bool {
+        self.rules.iter().any(|rules| rules.pin_modules)
     }
 
     /// Whether a provider's versions may be younger than the minimum age: a file says so, and each that sets an age does.

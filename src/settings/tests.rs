@@ -28,6 +28,7 @@ allowed-namespaces = ["registry.opentofu.org/hashicorp"]
 require-signed = true
 min-age = "7d"
 min-age-exempt = ["hashicorp/aws"]
+pin-modules = true
 [trust]
 "registry.example.com/acme/*" = ["0123456789abcdef0123456789ABCDEF01234567"]
 "#,
@@ -41,11 +42,11 @@ min-age-exempt = ["hashicorp/aws"]
     assert_eq!(rules.allowed_hosts.as_ref().unwrap()[0].as_ascii(), "registry.opentofu.org");
     assert_eq!(rules.min_age_exempt, ["hashicorp/aws".parse().unwrap()]);
     assert_eq!(rules.min_age, Some(Duration::from_secs(7 * 86_400)));
-    assert!(rules.require_signed);
+    assert!(rules.require_signed && rules.pin_modules);
     let trust = &rules.trust[0];
     assert_eq!(
         (&trust.providers, trust.location.line_column()),
-        (&"registry.example.com/acme/*".parse().unwrap(), (14, 1))
+        (&"registry.example.com/acme/*".parse().unwrap(), (15, 1))
     );
     assert_eq!(trust.fingerprints, ["0123456789ABCDEF0123456789ABCDEF01234567"]);
 }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::cli_config::Environment;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, Severity};
+use crate::dialect::Dialect;
 use crate::files::join;
-use crate::modules::fetched::FetchedModule;
-use crate::requirements::{self, ModuleCache, Place, Requirements, RootFiles, RootModule};
+use crate::modules::fetched::{FetchedModule, ModuleRequest};
+use crate::requirements::{self, ModuleCache, ModuleCall, Place, Requirements, RootFiles, RootModule};
 use crate::terragrunt::{self, ModuleSource, RemoteModule, Repository, Unknown, WorkingDirectory};
 
 /// A unit.
@@ -59,6 +60,7 @@ impl Unit {
             return Err(missing.into_iter().chain(read.err().into_iter().flatten()).collect());
         }
         let mut requirements = read?;
+        requirements.calls.extend(self.call(options.dialect));
         requirements.warnings.extend(missing.into_iter().map(|missing| Diagnostic {
             severity: Severity::Warning,
             code: Code::ModuleNotInstalled,
@@ -70,9 +72,22 @@ impl Unit {
 
     /// The module of a remote source, if it may be fetched or is here.
     fn fetch(&self, options: &requirements::Options, modules: &ModuleCache) -> Result<Option<FetchedModule>> {
-        let Ok(ModuleSource::Remote(source)) = &self.read.source else { return Ok(None) };
-        let request = terragrunt::remote::requested(source, options.dialect).filter(|_| options.fetch_modules);
+        let request = self.requested(options.dialect).filter(|_| options.fetch_modules);
         request.map_or(Ok(None), |request| modules.fetched(options.dialect, &request))
+    }
+
+    /// What its remote source asks for.
+    fn requested(&self, dialect: Dialect) -> Option<ModuleRequest> {
+        match &self.read.source {
+            Ok(ModuleSource::Remote(source)) => terragrunt::remote::requested(source, dialect),
+            _ => None,
+        }
+    }
+
+    /// Its remote source as a call.
+    fn call(&self, dialect: Dialect) -> Option<ModuleCall> {
+        let (request, location) = (self.requested(dialect)?, self.read.source_location.clone()?);
+        Some(ModuleCall { name: format!("the module of the unit in {}", self.root.display()), request, location })
     }
 
     fn at_source(&self, errors: Diagnostics) -> Diagnostics {

@@ -310,6 +310,9 @@ help: provlock -C live/app lock
 ----- stderr -----
 1 error and 1 warning in live/app/terragrunt.hcl and root.hcl
 "#]]);
+    environment.write("provlock.toml", "[policy]\npin-modules = true\n");
+    let floating = "error[module-ref-floating]: the module of the unit in live/app has the ref \"v1\"";
+    assert!(environment.provlock(["verify", "-r"]).stdout.contains(floating));
     environment
         .provlock(LOCK_ALL)
         .assert_code(2)

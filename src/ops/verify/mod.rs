@@ -54,6 +54,7 @@ pub const CODES: &[Code] = &[
     Code::HostNotAllowed,
     Code::NamespaceNotAllowed,
     Code::UnsignedProvider,
+    Code::ModuleRefFloating,
     Code::BundledPlugins,
     Code::TrackedDataDirectory,
     Code::Lookalike,
@@ -71,6 +72,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     let findings = &mut verified.findings;
     findings.extend(policy::bundled_plugins(request));
     findings.extend(policy::tracked_data(request));
+    findings.extend(policy::floating_modules(request));
     let lock_file = match request.lock_bytes {
         None => {
             verified.unshared = file::missing(request);

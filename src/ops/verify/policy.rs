@@ -5,6 +5,8 @@ use super::subject::{Subject, VerifyRequest, finding};
 use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Label, Severity};
 use crate::lockfile::Entry;
+use crate::modules::Floating;
+use crate::requirements::ModuleCall;
 use crate::source::FilesystemMirror;
 
 /// A directory beside the configuration that the programs take for a mirror.
@@ -39,6 +41,29 @@ pub(super) fn tracked_data(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     };
     let help = format!("git rm -r --cached {directory}, and add .terraform/ to .gitignore");
     Some(Diagnostic::error(Code::TrackedDataDirectory, count).help(help))
+}
+
+/// Calls that do not say which state of a module they mean, if the policy wants that.
+pub(super) fn floating_modules(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
+    let calls = request.requirements.calls.iter().filter(|_| request.policy.pins_modules());
+    calls.filter_map(|call| Some(floating(call, &call.request.floating()?))).collect()
+}
+
+fn floating(ModuleCall { name, location, .. }: &ModuleCall, why: &Floating) -> Diagnostic {
+    let (message, help) = match why {
+        Floating::AnyVersion => {
+            (format!("{name} has no version, so the newest is used"), "add a version such as \"1.2.3\" or \"~> 1.2\"")
+        }
+        Floating::DefaultBranch => (
+            format!("{name} has no ref, so the newest commit of the default branch is used"),
+            "add ?ref= with the full id of a commit, or with the tag of a version",
+        ),
+        Floating::Reference(reference) => (
+            format!("{name} has the ref {reference:?}, which is a branch or may be one"),
+            "name the full id of a commit, or a tag: refs/tags/NAME unless it looks like a version",
+        ),
+    };
+    finding(Severity::Error, Code::ModuleRefFloating, message, location, "called here").help(help)
 }
 
 /// What the policy and common sense say about the addresses in the lock file.

@@ -1,7 +1,8 @@
 //! Findings about the project's policy.
 
-use super::{H1, NOTHING, NULL, entry, found, good, lock, verify};
+use super::{H1, NOTHING, NULL, entry, found, good, lock, messages, verify};
 use crate::lock::requires;
+use provlock_test::str;
 
 #[test]
 fn host_not_allowed() {
@@ -22,6 +23,94 @@ fn namespace_not_allowed() {
         environment.write("provlock.toml", format!("[policy]\nallowed-namespaces = [\"{allowed}\"]\n"));
         assert_eq!(found(&environment, &[]), NOTHING);
     }
+}
+
+const PINNED: &str = "[policy]\npin-modules = true\n";
+
+#[test]
+fn module_ref_floating() {
+    let environment = good();
+    let call = |name: &str, arguments: &str| format!("module \"{name}\" {{\n  source = {arguments}\n}}\n");
+    let floating = [
+        call("default", "\"git::https://example.com/a.git\""),
+        call("branch", "\"github.com/acme/b//part?ref=main\""),
+        call("newest", "\"acme/network/aws\""),
+        call("local", "\"./local\""),
+    ];
+    environment.write("calls.tf", floating.concat());
+    environment.write("local/main.tf", call("below", "\"git@example.com:c.git?ref=release/1.2\""));
+    assert_eq!(found(&environment, &[]), ["warning module-not-installed"], "nobody asked for it");
+
+    environment.write("provlock.toml", PINNED);
+    environment.provlock(["verify", "--allow", "module-not-installed"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+error[module-ref-floating]: module "default" has no ref, so the newest commit of the default branch is used
+ --> calls.tf:2:12
+  |
+2 |   source = "git::https://example.com/a.git"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |
+help: add ?ref= with the full id of a commit, or with the tag of a version
+
+error[module-ref-floating]: module "branch" has the ref "main", which is a branch or may be one
+ --> calls.tf:5:12
+  |
+5 |   source = "github.com/acme/b//part?ref=main"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |
+help: name the full id of a commit, or a tag: refs/tags/NAME unless it looks like a version
+
+error[module-ref-floating]: module "newest" has no version, so the newest is used
+ --> calls.tf:8:12
+  |
+8 |   source = "acme/network/aws"
+  |            ^^^^^^^^^^^^^^^^^^ called here
+  |
+help: add a version such as "1.2.3" or "~> 1.2"
+
+error[module-ref-floating]: module "local.below" has the ref "release/1.2", which is a branch or may be one
+ --> local/main.tf:2:12
+  |
+2 |   source = "git@example.com:c.git?ref=release/1.2"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |
+help: name the full id of a commit, or a tag: refs/tags/NAME unless it looks like a version
+
+----- stderr -----
+4 errors in calls.tf and local/main.tf
+"#]]);
+    let only = |option| found(&environment, &["--allow", "module-not-installed", option, "module-ref-floating"]);
+    assert_eq!(only("--warn"), ["warning module-ref-floating"; 4]);
+    assert_eq!(only("--allow"), NOTHING);
+    std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+    assert!(messages(&environment, &[]).contains("module \"newest\" has no version"), "no lock file is needed");
+
+    let environment = good();
+    environment.write("provlock.toml", PINNED);
+    let pinned = [
+        call("commit", "\"git::https://example.com/a.git?ref=0123456789abcdef0123456789abcdef01234567\""),
+        call("tag", "\"github.com/acme/b?ref=v1.2.3\""),
+        call("named", "\"github.com/acme/b?ref=refs/tags/stable\""),
+        call("version", "\"acme/network/aws\"\n  version = \"~> 1.0\""),
+        call("archive", "\"https://example.com/a.zip\""),
+    ];
+    environment.write("calls.tf", pinned.concat());
+    assert_eq!(found(&environment, &["--allow", "module-not-installed"]), NOTHING);
+}
+
+#[test]
+fn what_a_module_of_others_calls_need_not_be_pinned() {
+    let environment = good();
+    environment.write("provlock.toml", PINNED);
+    environment.write("calls.tf", "module \"m\" {\n  source  = \"acme/m/null\"\n  version = \"1.0.0\"\n}\n");
+    let source = "registry.opentofu.org/acme/m/null";
+    let manifest = format!(
+        r#"{{"Modules":[{{"Key":"","Source":"","Dir":"."}},{{"Key":"m","Source":"{source}","Version":"1.0.0","Dir":"theirs"}}]}}"#
+    );
+    environment.write(".terraform/modules/modules.json", manifest);
+    environment.write("theirs/main.tf", "module \"n\" {\n  source = \"acme/n/null\"\n}\n");
+    assert_eq!(found(&environment, &[]), ["warning module-not-installed"]);
 }
 
 #[test]

@@ -1,0 +1,128 @@
+//! Calls that do not say which state of a module they mean, as far as that shows without asking anybody.
+
+use super::fetched::ModuleRequest;
+use super::git::GitAddress;
+
+/// Why what a call leads to may change from one day to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Floating {
+    /// A module of a registry, and any version will do.
+    AnyVersion,
+    /// A git repository without `ref`: the default branch.
+    DefaultBranch,
+    /// A git repository with a `ref` that is a branch, or may be one.
+    Reference(String),
+}
+
+impl ModuleRequest {
+    /// Why the request floats. None if it is pinned, or neither for a registry nor for git.
+    pub(crate) fn floating(&self) -> Option<Floating> {
+        match self {
+            Self::Registry(_, constraints) => constraints.is_empty().then_some(Floating::AnyVersion),
+            Self::Remote(source) => match source.getter() {
+                ("git", url) => GitAddress::parse(url).ok()?.floating(),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl GitAddress {
+    /// A branch may have any name, so that only a commit id is beyond doubt. Names of versions and those that say that they are
+    /// tags are taken for tags.
+    fn floating(&self) -> Option<Floating> {
+        let Some(reference) = self.reference() else { return Some(Floating::DefaultBranch) };
+        let is_tag = ["refs/tags/", "tags/"].iter().any(|start| reference.starts_with(start));
+        let is_pinned = self.is_immutable() || is_tag || names_version(reference);
+        (!is_pinned).then(|| Floating::Reference(reference.to_owned()))
+    }
+}
+
+/// Whether a name ends in a version: `1.2.3`, `v1.2`, `network-v1.2.3-rc1`, `network/1.2.3`. Two numbers alone are more often the
+/// name of a branch, as in `release-1.2`.
+fn names_version(name: &str) -> bool {
+    if ["refs/heads/", "heads/", "refs/remotes/", "remotes/", "origin/"].iter().any(|start| name.starts_with(start)) {
+        return false;
+    }
+    let starts = name.match_indices(['/', '-', '_', '@']).map(|(index, _)| index + 1);
+    std::iter::once(0).chain(starts).any(|start| is_version(&name[start..]))
+}
+
+fn is_version(text: &str) -> bool {
+    let (rest, least) = text.strip_prefix('v').map_or((text, 3), |rest| (rest, 2));
+    let numbers = rest.split(['-', '+']).next().unwrap_or_default();
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.split('.').all(is_number) && numbers.split('.').count() >= least && is_name(&rest[numbers.len()..])
+}
+
+/// Whether git is asked for the name itself and not for something near it, such as its parent (`v1.2.3-rc1~1`).
+fn is_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dialect::Dialect;
+    use crate::modules::ModuleSource;
+
+    fn floating(source: &str, version: &str) -> Option<Floating> {
+        let source = ModuleSource::parse(source, Dialect::Tofu).unwrap();
+        ModuleRequest::new(source, version.parse().unwrap()).unwrap().floating()
+    }
+
+    #[test]
+    fn a_registry_module_floats_without_a_version() {
+        assert_eq!(floating("acme/network/aws", ""), Some(Floating::AnyVersion));
+        assert_eq!(floating("acme/network/aws//part", "~> 1.0"), None);
+    }
+
+    #[test]
+    fn a_repository_floats_without_a_ref() {
+        for source in
+            ["git::https://h.test/a.git", "github.com/a/b", "git@h.test:a.git//part", "git::https://h.test/a?ref="]
+        {
+            assert_eq!(floating(source, ""), Some(Floating::DefaultBranch), "{source}");
+        }
+        for source in ["https://h.test/a.zip", "s3::https://h.test/a.zip", "git::ext::sh"] {
+            assert_eq!(floating(source, ""), None, "{source}");
+        }
+    }
+
+    #[test]
+    fn a_ref_floats_unless_it_is_a_commit_or_looks_like_a_tag() {
+        let commit = "0123456789abcdef0123456789abcdef01234567";
+        let with = |reference: &str| floating(&format!("git::https://h.test/a.git?depth=1&ref={reference}"), "");
+        for pinned in [
+            commit,
+            &commit.to_uppercase(),
+            "1.2.3",
+            "v1.2",
+            "v1.2.3-rc.1",
+            "network-v1.2.3",
+            "network/1.2.3",
+            "tags/1.2",
+            "refs/tags/stable",
+        ] {
+            assert_eq!(with(pinned), None, "{pinned}");
+        }
+        for other in [
+            "main",
+            "v1",
+            "release-1.2",
+            "release/1.2",
+            "1.2.x",
+            "v1.2.x",
+            "v",
+            "refs/heads/v1.2.3",
+            "origin/v1.2.3",
+            "v1.2.3~1",
+            "v1.2.3-rc1^{}",
+            &commit[..39],
+            &commit[..7],
+            "HEAD",
+        ] {
+            assert_eq!(with(other), Some(Floating::Reference(other.to_owned())), "{other}");
+        }
+    }
+}
