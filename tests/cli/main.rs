@@ -24,6 +24,8 @@ mod many_roots;
 mod merge;
 mod min_age;
 mod mirrors;
+#[cfg(unix)]
+mod modules;
 mod offline;
 #[cfg(unix)]
 mod policy;
