@@ -18,6 +18,7 @@ use super::syntax::{Block, Body, Expression, Items, Name, diagnose};
 /// Reads a module's file.
 pub(super) fn decode_module_file(file: &Arc<SourceFile>, items: &Items<'_>, dialect: Dialect) -> File {
     let mut decoder = Decoder { file, dialect, found: File::default() };
+    decoder.found.has_language = items.has_block("language");
     decoder.each(items, "terraform", &[], Decoder::terraform);
     decoder.each(items, "provider", &["name"], Decoder::provider);
     for kind in ["resource", "data", "ephemeral", "action"] {

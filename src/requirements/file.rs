@@ -20,6 +20,8 @@ pub(super) struct File {
     pub state_store: Option<ProviderReference>,
     /// The versions of the program that it accepts; what is no constraint counts for nothing.
     pub required_version: ConstraintList,
+    /// Whether it has a `language` block, which only OpenTofu reads.
+    pub has_language: bool,
     pub diagnostics: Vec<Diagnostic>,
 }
 

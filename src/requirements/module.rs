@@ -30,6 +30,7 @@ pub struct Module {
     foreign: bool,
     backend: Option<Backend>,
     required_version: ConstraintList,
+    has_language: bool,
     configures_providers: bool,
     /// Whether a file cannot be read that may be one of a root module.
     may_be_root: bool,
@@ -127,6 +128,7 @@ impl Module {
             foreign: false,
             backend: files.backend,
             required_version: files.required_version.clone(),
+            has_language: files.has_language,
             configures_providers: configures_providers(&files),
             may_be_root: false,
             local_names: files.required_providers.iter().map(|(name, p)| (name.clone(), p.address.clone())).collect(),
@@ -180,6 +182,12 @@ impl Module {
     /// The versions of the program that it accepts.
     pub(crate) fn required_version(&self) -> &ConstraintList {
         &self.required_version
+    }
+
+    /// Whether it has a `language` block, which OpenTofu reads from 1.12 on and Terraform refuses
+    /// (<https://opentofu.org/docs/v1.12/language/settings/>).
+    pub(crate) fn has_language(&self) -> bool {
+        self.has_language
     }
 
     /// Whether it uses providers that it configures itself, as root modules do: it has a `provider` block together with a

@@ -27,7 +27,7 @@ pub enum DialectReason {
     Program,
     /// CI, make, Task and just call only this program.
     Automation,
-    /// The configuration says what only Terraform accepts.
+    /// The configuration says what only one of them accepts.
     Configuration,
     /// Nothing; it is the default.
     Default,
@@ -84,9 +84,12 @@ fn only_program(environment: &Environment) -> Option<Dialect> {
     }
 }
 
-/// Terraform, where a configuration says what OpenTofu refuses: it has no host of its own for `cloud` and no `state_store`, and
+/// OpenTofu, where a configuration has a `language` block. Terraform, where it says what OpenTofu refuses: it has no host of its own for `cloud` and no `state_store`, and
 /// its versions began with 1.6.
 fn demanded(module: &Module) -> Option<Dialect> {
+    if module.has_language() {
+        return Some(Dialect::Tofu);
+    }
     let first_of_tofu = Version::new(1, 6, 0);
     let is_for_terraform = matches!(module.backend(), Some(Backend::HcpTerraform | Backend::StateStore))
         || module.required_version().is_below(&first_of_tofu);

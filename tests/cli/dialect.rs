@@ -157,6 +157,15 @@ fn what_only_terraform_accepts_decides() {
 }
 
 #[test]
+fn what_only_opentofu_accepts_decides() {
+    let language = "language {\n  compatible_with {\n    opentofu = \">= 1.12\"\n  }\n}\n";
+    let both = format!("{language}terraform {{\n  required_version = \"~> 1.5.0\"\n}}\n");
+    for text in [language, &both] {
+        assert_eq!(decided_with(&[("live/a/language.tf", text)]), "tofu (the configuration)", "{text}");
+    }
+}
+
+#[test]
 fn outside_of_a_repository_what_is_below_the_current_directory_counts() {
     let environment = repository();
     std::fs::remove_dir_all(environment.project().join(".git")).unwrap();

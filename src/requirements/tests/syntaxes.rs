@@ -390,6 +390,15 @@ fn the_provider_of_a_state_store_is_required() {
 }
 
 #[test]
+fn a_language_block_requires_nothing() {
+    let language =
+        "language {\n  edition = x2026\n  compatible_with {\n    opentofu = \">= 1.12\"\n  }\n}\nprovider \"a\" {}\n";
+    let json = r#"{"language": {"compatible_with": {"opentofu": ">= 1.12"}}}"#;
+    assert_providers(&[("a.tf", language), ("b.tf.json", json)], &[("hashicorp/a", "")]);
+    assert!(module("a.tf", language).has_language() && module("b.tf.json", json).has_language());
+}
+
+#[test]
 fn a_module_configures_the_providers_that_it_uses_or_takes_them_from_its_caller() {
     let configures = |text: &str| module("a.tf", text).configures_providers();
     let provider = "provider \"a\" {}\n";
