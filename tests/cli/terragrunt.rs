@@ -149,7 +149,7 @@ Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 }
 
 #[test]
-fn drift_of_units_is_found_where_it_can_be_mended() {
+fn drift_of_units_is_found_where_it_can_be_fixed() {
     let providers = Providers::publish();
     let Providers { null, random, tls, .. } = &providers;
     let repository = Repository::new();
@@ -326,7 +326,7 @@ help: provlock -C live/app lock
 fn a_stack_has_its_units_where_they_are_generated() {
     let providers = Providers::publish();
     let Providers { null, tls, .. } = &providers;
-    let environment = TestEnvironment::new();
+    let environment = TestEnvironment::with_registry(&providers.registry);
     let stack =
         "unit \"app\" {\n  source = \"../units/app\"\n  path   = \"app\"\n  values = {\n    module = \"app\"\n  }\n}\n";
     environment.write("live/terragrunt.stack.hcl", stack);
@@ -362,6 +362,11 @@ help: terragrunt init -lockfile=readonly checks the whole
 ----- stderr -----
 2 warnings in 2 of 2 root modules
 "#]]);
+
+    let lock = ["lock", "-r", "live", "--prune", "-p", "linux_amd64"];
+    environment.provlock(lock).assert_code(0);
+    let app = Providers::lock_file(&[(null, "~> 3.0")]);
+    assert_eq!(environment.read("live/.terragrunt-stack/app/.terraform.lock.hcl"), app);
 }
 
 #[test]
