@@ -20,6 +20,7 @@ pub(crate) mod submodule;
 mod version_lists;
 
 pub use cache::PackageCache;
+pub(crate) use contents::is_configuration;
 pub use fetcher::ModuleFetcher;
 pub(crate) use floating::Floating;
 pub use package::{Package, PackageOrigin, Wildcards};

@@ -13,6 +13,7 @@ use super::unit::{Action, GeneratedFile, ModuleSource, Unit};
 use crate::diagnostic::{Location, SourceFile};
 use crate::evaluate::value::{Outcome, Stop, Unknown, failure, unknown};
 use crate::files::join;
+use crate::modules::is_configuration;
 
 /// How many files a module may have.
 const MAX_FILES: usize = 10_000;
@@ -140,11 +141,6 @@ impl WorkingDirectory {
         self.generated.extend(generated.location.clone().map(|location| (name.to_owned(), location)));
         Ok(())
     }
-}
-
-/// Whether OpenTofu or Terraform reads a file of this name as configuration.
-fn is_configuration(name: &str) -> bool {
-    [".tf", ".tofu", ".tf.json", ".tofu.json"].iter().any(|extension| name.ends_with(extension))
 }
 
 fn is_signed(text: &str) -> bool {
