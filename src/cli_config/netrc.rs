@@ -69,8 +69,8 @@ impl Netrc {
 
 fn next_word<'a>(rest: &mut &'a str) -> Option<&'a str> {
     let text = rest.trim_start();
-    let (word, behind) = text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()));
-    *rest = behind;
+    let (word, after) = text.split_at(text.find(char::is_whitespace).unwrap_or(text.len()));
+    *rest = after;
     (!word.is_empty()).then_some(word)
 }
 

@@ -153,11 +153,11 @@ fn login(url: &mut Url, netrc: &Netrc) -> Option<Token> {
 fn percent_decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
-    while let Some((first, behind)) = rest.split_first() {
-        let digits = behind.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
         let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
         bytes.push(decoded.unwrap_or(*first));
-        rest = if decoded.is_some() { &behind[2..] } else { behind };
+        rest = if decoded.is_some() { &after[2..] } else { after };
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }
@@ -165,13 +165,13 @@ fn percent_decoded(text: &str) -> String {
 /// The content of `<meta name="terraform-get" content="…">` in the head of a page.
 fn meta_location(page: &str) -> Option<String> {
     let mut rest = page;
-    while let Some((_, behind)) = rest.split_once('<') {
-        if let Some(comment) = behind.strip_prefix("!--") {
+    while let Some((_, after)) = rest.split_once('<') {
+        if let Some(comment) = after.strip_prefix("!--") {
             rest = comment.split_once("-->")?.1;
             continue;
         }
-        let (tag, behind) = split_tag(behind)?;
-        rest = behind;
+        let (tag, after) = split_tag(after)?;
+        rest = after;
         let (name, attributes) = tag.split_at(tag.find(|c: char| c.is_whitespace() || c == '>').unwrap_or(tag.len()));
         if ["body", "/head"].iter().any(|end| name.eq_ignore_ascii_case(end)) {
             return None;
@@ -204,10 +204,10 @@ fn split_tag(text: &str) -> Option<(&str, &str)> {
 fn attribute(attributes: &str, wanted: &str) -> Option<String> {
     let mut rest = attributes;
     loop {
-        let (name, behind) = rest.split_once('=')?;
-        let behind = behind.trim_start();
-        let quote = behind.chars().next().filter(|c| matches!(c, '"' | '\''))?;
-        let (value, following) = behind[1..].split_once(quote)?;
+        let (name, after) = rest.split_once('=')?;
+        let after = after.trim_start();
+        let quote = after.chars().next().filter(|c| matches!(c, '"' | '\''))?;
+        let (value, following) = after[1..].split_once(quote)?;
         if name.trim().eq_ignore_ascii_case(wanted) {
             let entities = [("&quot;", "\""), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&")];
             return Some(entities.iter().fold(value.to_owned(), |text, (entity, c)| text.replace(entity, c)));
