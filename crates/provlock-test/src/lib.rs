@@ -5,6 +5,7 @@
 //! - [`server`]: the one web server, for the registry and for tests that make their answers up. Its parts: [`message`] is
 //!   what comes in and goes out, [`http2`] and [`tls`] carry it.
 //! - [`environment`]: a temporary home and project, and the `provlock` program run in it.
+//! - [`threats`]: how many cases of an attack a test has tried, for the table in SECURITY.md.
 //!
 //! Hashes are computed here from the files that go into a package, without the library under test.
 
@@ -20,6 +21,7 @@ mod routes;
 pub mod server;
 #[cfg(test)]
 mod tests;
+pub mod threats;
 mod tls;
 
 pub use environment::TestEnvironment;
@@ -29,4 +31,5 @@ pub use publish::{Flaw, PackagesMap};
 pub use registry::{Discovery, Mirror, MirrorHashes, Registry};
 pub use server::Server;
 pub use snapbox::{self, str};
+pub use threats::survived;
 pub use tls::Authority;

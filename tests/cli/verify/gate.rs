@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use provlock_test::survived;
+
 use super::{H1, NULL, ZH, entry};
 use crate::json_output::validated;
 use crate::lock::{lock_file, requires};
@@ -84,7 +86,7 @@ impl Gate {
 type Attempt = (&'static str, fn(&Gate), &'static str);
 
 #[track_caller]
-fn all_are_caught(attempts: &[Attempt]) {
+fn all_are_caught(attack: &str, attempts: &[Attempt]) {
     let gate = Gate::new();
     assert_eq!(gate.judge(&["-r"]), [] as [&str; 0], "nothing has changed");
     for (name, attempt, code) in attempts {
@@ -93,306 +95,322 @@ fn all_are_caught(attempts: &[Attempt]) {
         assert!(found.iter().any(|found| found == code), "{name}: {found:?}");
         gate.reset();
     }
+    survived(attack, attempts.len());
 }
 
 #[test]
 fn an_entry_that_the_policy_forbids_is_found_wherever_it_is() {
-    all_are_caught(&[
-        ("in a root module", |gate| gate.evil("live"), FORBIDDEN),
-        ("in a new root module", |gate| gate.evil("new"), FORBIDDEN),
-        ("in a hidden directory", |gate| gate.evil(".hidden"), FORBIDDEN),
-        ("in a vendored directory", |gate| gate.evil("node_modules/a"), FORBIDDEN),
-        ("in an excluded directory", |gate| gate.evil("examples/b"), FORBIDDEN),
-        ("among modules", |gate| gate.evil("modules/b"), FORBIDDEN),
-        ("below .terraform", |gate| gate.evil("live/.terraform/modules/a"), FORBIDDEN),
-        ("below .terragrunt-cache", |gate| gate.evil(".terragrunt-cache/a"), FORBIDDEN),
-        (
-            "without a configuration",
-            |gate| {
-                gate.evil("live");
-                gate.remove("live/main.tf");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "beside a configuration that is broken",
-            |gate| {
-                gate.evil("live");
-                gate.write("live/main.tf", "terraform {");
-            },
-            "invalid-configuration",
-        ),
-        (
-            "beside another program's configuration",
-            |gate| {
-                gate.evil("live");
-                gate.rename("live/main.tf", "live/main.tofu");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "beside a terragrunt.hcl",
-            |gate| {
-                gate.evil("live");
-                gate.write("live/terragrunt.hcl", "terraform {\n  source = \"../other\"\n}\n");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "with other line breaks",
-            |gate| {
-                gate.evil("live");
-                let path = "live/.terraform.lock.hcl";
-                gate.write(path, format!("\u{feff}{}", gate.0.environment.read(path).replace('\n', "\r\n")));
-            },
-            FORBIDDEN,
-        ),
-        (
-            "after a rename",
-            |gate| {
-                gate.rename("live", "Live");
-                gate.evil("Live");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "after a rename to a name that looks the same",
-            |gate| {
-                gate.rename("live", "l\u{456}ve");
-                gate.evil("l\u{456}ve");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "in another repository in this one",
-            |gate| {
-                gate.evil("sub");
-                gate.0.git(["init", "--quiet", "sub"]);
-                gate.0.git(["-C", "sub", "add", "--all"]);
-                gate.0.git(["-C", "sub", "commit", "--quiet", "--message=evil"]);
-            },
-            FORBIDDEN,
-        ),
-    ]);
+    all_are_caught(
+        "a pull request puts a provider that the policy forbids where nobody looks",
+        &[
+            ("in a root module", |gate| gate.evil("live"), FORBIDDEN),
+            ("in a new root module", |gate| gate.evil("new"), FORBIDDEN),
+            ("in a hidden directory", |gate| gate.evil(".hidden"), FORBIDDEN),
+            ("in a vendored directory", |gate| gate.evil("node_modules/a"), FORBIDDEN),
+            ("in an excluded directory", |gate| gate.evil("examples/b"), FORBIDDEN),
+            ("among modules", |gate| gate.evil("modules/b"), FORBIDDEN),
+            ("below .terraform", |gate| gate.evil("live/.terraform/modules/a"), FORBIDDEN),
+            ("below .terragrunt-cache", |gate| gate.evil(".terragrunt-cache/a"), FORBIDDEN),
+            (
+                "without a configuration",
+                |gate| {
+                    gate.evil("live");
+                    gate.remove("live/main.tf");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "beside a configuration that is broken",
+                |gate| {
+                    gate.evil("live");
+                    gate.write("live/main.tf", "terraform {");
+                },
+                "invalid-configuration",
+            ),
+            (
+                "beside another program's configuration",
+                |gate| {
+                    gate.evil("live");
+                    gate.rename("live/main.tf", "live/main.tofu");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "beside a terragrunt.hcl",
+                |gate| {
+                    gate.evil("live");
+                    gate.write("live/terragrunt.hcl", "terraform {\n  source = \"../other\"\n}\n");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "with other line breaks",
+                |gate| {
+                    gate.evil("live");
+                    let path = "live/.terraform.lock.hcl";
+                    gate.write(path, format!("\u{feff}{}", gate.0.environment.read(path).replace('\n', "\r\n")));
+                },
+                FORBIDDEN,
+            ),
+            (
+                "after a rename",
+                |gate| {
+                    gate.rename("live", "Live");
+                    gate.evil("Live");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "after a rename to a name that looks the same",
+                |gate| {
+                    gate.rename("live", "l\u{456}ve");
+                    gate.evil("l\u{456}ve");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "in another repository in this one",
+                |gate| {
+                    gate.evil("sub");
+                    gate.0.git(["init", "--quiet", "sub"]);
+                    gate.0.git(["-C", "sub", "add", "--all"]);
+                    gate.0.git(["-C", "sub", "commit", "--quiet", "--message=evil"]);
+                },
+                FORBIDDEN,
+            ),
+        ],
+    );
 }
 
 #[test]
 fn a_change_cannot_hide_a_root_module() {
-    all_are_caught(&[
-        (
-            "a new module calls it",
-            |gate| {
-                gate.evil("live");
-                gate.write("caller/main.tf", "module \"m\" {\n  source = \"../live\"\n}\n");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "a module in it calls it",
-            |gate| {
-                gate.evil("live");
-                gate.write("live/caller/main.tf", "module \"m\" {\n  source = \"../\"\n}\n");
-            },
-            FORBIDDEN,
-        ),
-        (
-            ".gitignore names it",
-            |gate| {
-                gate.evil("live");
-                gate.write(".gitignore", "live/\n");
-            },
-            FORBIDDEN,
-        ),
-        (
-            ".gitignore in it names everything",
-            |gate| {
-                gate.evil("live");
-                gate.write("live/.gitignore", "*\n");
-            },
-            FORBIDDEN,
-        ),
-        (
-            ".ignore names it",
-            |gate| {
-                gate.evil("live");
-                gate.write(".ignore", "live\n");
-            },
-            FORBIDDEN,
-        ),
-        (
-            ".gitattributes says that the file is not to be looked at",
-            |gate| {
-                gate.evil("live");
-                gate.write(".gitattributes", "*.hcl binary export-ignore -diff\n");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "it is deleted",
-            |gate| {
-                gate.remove("live/main.tf");
-                gate.remove("live/.terraform.lock.hcl");
-            },
-            "root-removed",
-        ),
-        (
-            "its lock file is no longer tracked",
-            |gate| {
-                gate.write(".gitignore", "/live/.terraform.lock.hcl\n");
-                gate.remove("live/.terraform.lock.hcl");
-            },
-            "root-removed",
-        ),
-        (
-            "a file has its name",
-            |gate| {
-                fs::remove_dir_all(gate.0.environment.project().join("live")).unwrap();
-                gate.write("live", "");
-            },
-            "root-removed",
-        ),
-        (
-            "git has what init takes for installed",
-            |gate| {
-                gate.write("live/.terraform/modules/modules.json", "{\"Modules\":[]}");
-            },
-            "tracked-data-directory",
-        ),
-    ]);
+    all_are_caught(
+        "a pull request hides a root module",
+        &[
+            (
+                "a new module calls it",
+                |gate| {
+                    gate.evil("live");
+                    gate.write("caller/main.tf", "module \"m\" {\n  source = \"../live\"\n}\n");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "a module in it calls it",
+                |gate| {
+                    gate.evil("live");
+                    gate.write("live/caller/main.tf", "module \"m\" {\n  source = \"../\"\n}\n");
+                },
+                FORBIDDEN,
+            ),
+            (
+                ".gitignore names it",
+                |gate| {
+                    gate.evil("live");
+                    gate.write(".gitignore", "live/\n");
+                },
+                FORBIDDEN,
+            ),
+            (
+                ".gitignore in it names everything",
+                |gate| {
+                    gate.evil("live");
+                    gate.write("live/.gitignore", "*\n");
+                },
+                FORBIDDEN,
+            ),
+            (
+                ".ignore names it",
+                |gate| {
+                    gate.evil("live");
+                    gate.write(".ignore", "live\n");
+                },
+                FORBIDDEN,
+            ),
+            (
+                ".gitattributes says that the file is not to be looked at",
+                |gate| {
+                    gate.evil("live");
+                    gate.write(".gitattributes", "*.hcl binary export-ignore -diff\n");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "it is deleted",
+                |gate| {
+                    gate.remove("live/main.tf");
+                    gate.remove("live/.terraform.lock.hcl");
+                },
+                "root-removed",
+            ),
+            (
+                "its lock file is no longer tracked",
+                |gate| {
+                    gate.write(".gitignore", "/live/.terraform.lock.hcl\n");
+                    gate.remove("live/.terraform.lock.hcl");
+                },
+                "root-removed",
+            ),
+            (
+                "a file has its name",
+                |gate| {
+                    fs::remove_dir_all(gate.0.environment.project().join("live")).unwrap();
+                    gate.write("live", "");
+                },
+                "root-removed",
+            ),
+            (
+                "git has what init takes for installed",
+                |gate| {
+                    gate.write("live/.terraform/modules/modules.json", "{\"Modules\":[]}");
+                },
+                "tracked-data-directory",
+            ),
+        ],
+    );
 }
 
 #[test]
 fn a_change_cannot_change_the_policy_that_it_is_judged_by() {
-    all_are_caught(&[
-        (
-            "an empty file that is nearer",
-            |gate| {
-                gate.evil("live");
-                gate.write("live/provlock.toml", "");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "a nearer file that allows it",
-            |gate| {
-                gate.evil("live");
-                gate.write("live/provlock.toml", "[policy]\nallowed-namespaces = [\"evil\"]\n");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "a nearer file that cannot be read",
-            |gate| {
-                gate.evil("live");
-                gate.write("live/provlock.toml", "[");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "an edit that allows it",
-            |gate| {
-                gate.evil("live");
-                gate.write("provlock.toml", SETTINGS.replace("\"hashicorp\"", "\"hashicorp\", \"evil\""));
-            },
-            FORBIDDEN,
-        ),
-        (
-            "an edit for another dialect",
-            |gate| {
-                gate.evil("live");
-                gate.write("provlock.toml", "dialect = \"terraform\"\n");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "an edit that excludes it",
-            |gate| {
-                gate.evil("live");
-                gate.write("provlock.toml", "[roots]\nexclude = [\"live\"]\n");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "an edit that includes others",
-            |gate| {
-                gate.evil("live");
-                gate.write("provlock.toml", "[roots]\ninclude = [\"other\"]\n");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "no policy any more",
-            |gate| {
-                gate.evil("live");
-                gate.remove("provlock.toml");
-            },
-            FORBIDDEN,
-        ),
-        ("an edit is seen", |gate| gate.write("provlock.toml", "[roots]\n"), "policy-changed"),
-        ("a new file is seen", |gate| gate.write("live/provlock.toml", ""), "policy-changed"),
-        ("that it is gone is seen", |gate| gate.remove("provlock.toml"), "policy-changed"),
-    ]);
+    all_are_caught(
+        "a pull request changes the policy that it is judged by",
+        &[
+            (
+                "an empty file that is nearer",
+                |gate| {
+                    gate.evil("live");
+                    gate.write("live/provlock.toml", "");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "a nearer file that allows it",
+                |gate| {
+                    gate.evil("live");
+                    gate.write("live/provlock.toml", "[policy]\nallowed-namespaces = [\"evil\"]\n");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "a nearer file that cannot be read",
+                |gate| {
+                    gate.evil("live");
+                    gate.write("live/provlock.toml", "[");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "an edit that allows it",
+                |gate| {
+                    gate.evil("live");
+                    gate.write("provlock.toml", SETTINGS.replace("\"hashicorp\"", "\"hashicorp\", \"evil\""));
+                },
+                FORBIDDEN,
+            ),
+            (
+                "an edit for another dialect",
+                |gate| {
+                    gate.evil("live");
+                    gate.write("provlock.toml", "dialect = \"terraform\"\n");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "an edit that excludes it",
+                |gate| {
+                    gate.evil("live");
+                    gate.write("provlock.toml", "[roots]\nexclude = [\"live\"]\n");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "an edit that includes others",
+                |gate| {
+                    gate.evil("live");
+                    gate.write("provlock.toml", "[roots]\ninclude = [\"other\"]\n");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "no policy any more",
+                |gate| {
+                    gate.evil("live");
+                    gate.remove("provlock.toml");
+                },
+                FORBIDDEN,
+            ),
+            ("an edit is seen", |gate| gate.write("provlock.toml", "[roots]\n"), "policy-changed"),
+            ("a new file is seen", |gate| gate.write("live/provlock.toml", ""), "policy-changed"),
+            ("that it is gone is seen", |gate| gate.remove("provlock.toml"), "policy-changed"),
+        ],
+    );
 }
 
 #[test]
 #[cfg(unix)]
 fn symbolic_links_hide_nothing() {
-    all_are_caught(&[
-        (
-            "a root module that is a link to a directory that is skipped",
-            |gate| {
-                gate.rename("live", ".terraform/live");
-                gate.link(".terraform/live", "live");
-                gate.evil(".terraform/live");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "that its place is a link is seen",
-            |gate| {
-                gate.rename("live", "elsewhere");
-                gate.link("elsewhere", "live");
-            },
-            "root-removed",
-        ),
-        (
-            "a lock file that is a link",
-            |gate| {
-                gate.evil("live");
-                gate.rename("live/.terraform.lock.hcl", "live/a.txt");
-                gate.link("a.txt", "live/.terraform.lock.hcl");
-            },
-            FORBIDDEN,
-        ),
-        (
-            "a settings file that is a link",
-            |gate| {
-                gate.evil("live");
-                gate.remove("provlock.toml");
-                gate.write("empty", "");
-                gate.link("empty", "provlock.toml");
-            },
-            FORBIDDEN,
-        ),
-    ]);
+    all_are_caught(
+        "a pull request puts symbolic links in the way",
+        &[
+            (
+                "a root module that is a link to a directory that is skipped",
+                |gate| {
+                    gate.rename("live", ".terraform/live");
+                    gate.link(".terraform/live", "live");
+                    gate.evil(".terraform/live");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "that its place is a link is seen",
+                |gate| {
+                    gate.rename("live", "elsewhere");
+                    gate.link("elsewhere", "live");
+                },
+                "root-removed",
+            ),
+            (
+                "a lock file that is a link",
+                |gate| {
+                    gate.evil("live");
+                    gate.rename("live/.terraform.lock.hcl", "live/a.txt");
+                    gate.link("a.txt", "live/.terraform.lock.hcl");
+                },
+                FORBIDDEN,
+            ),
+            (
+                "a settings file that is a link",
+                |gate| {
+                    gate.evil("live");
+                    gate.remove("provlock.toml");
+                    gate.write("empty", "");
+                    gate.link("empty", "provlock.toml");
+                },
+                FORBIDDEN,
+            ),
+        ],
+    );
 }
 
 #[test]
 fn hashes_that_a_change_adds_are_judged() {
-    all_are_caught(&[
-        ("a zh for another", |gate| gate.root("live", NULL, &[H1, OTHER_ZH]), "hashes-replaced"),
-        ("one more zh", |gate| gate.root("live", NULL, &[H1, ZH, OTHER_ZH]), "hashes-replaced"),
-        ("one more h1", |gate| gate.root("live", NULL, &[H1, OTHER_H1, ZH]), "hash-not-checked"),
-        (
-            "one more h1 after a rename",
-            |gate| {
-                gate.rename("live", "moved");
-                gate.root("moved", NULL, &[H1, OTHER_H1, ZH]);
-            },
-            "hash-not-checked",
-        ),
-        ("in a new root module", |gate| gate.root("new", NULL, &[OTHER_H1]), "hash-not-checked"),
-    ]);
+    all_are_caught(
+        "a pull request adds hashes or puts others in their place",
+        &[
+            ("a zh for another", |gate| gate.root("live", NULL, &[H1, OTHER_ZH]), "hashes-replaced"),
+            ("one more zh", |gate| gate.root("live", NULL, &[H1, ZH, OTHER_ZH]), "hashes-replaced"),
+            ("one more h1", |gate| gate.root("live", NULL, &[H1, OTHER_H1, ZH]), "hash-not-checked"),
+            (
+                "one more h1 after a rename",
+                |gate| {
+                    gate.rename("live", "moved");
+                    gate.root("moved", NULL, &[H1, OTHER_H1, ZH]);
+                },
+                "hash-not-checked",
+            ),
+            ("in a new root module", |gate| gate.root("new", NULL, &[OTHER_H1]), "hash-not-checked"),
+        ],
+    );
 }
 
 #[test]
