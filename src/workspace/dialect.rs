@@ -67,7 +67,10 @@ impl Surroundings<'_> {
             (DialectReason::VersionFile, &|| repository.version_files(self.canonical)),
             (DialectReason::Program, &|| only_program(self.environment)),
             (DialectReason::Automation, &|| repository.automation()),
-            (DialectReason::Configuration, &|| demanded(&self.modules.module(self.shown, Dialect::default()))),
+            (DialectReason::Configuration, &|| {
+                let Self { canonical, shown, modules, .. } = *self;
+                demanded(&modules.canonical_module(canonical, shown, shown, Dialect::default()))
+            }),
         ];
         let found = signals.into_iter().find_map(|(reason, signal)| Some((signal()?, reason)));
         found.unwrap_or((Dialect::default(), DialectReason::Default))

@@ -20,13 +20,15 @@ mod verified;
 mod verify;
 mod walk;
 
+use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::cli_config::Environment;
 use crate::diagnostic::{Diagnostic, Result, Severity};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LockFile};
-use crate::requirements::{self, ModuleCache, Requirements, RootModule};
+use crate::requirements::{self, Module, ModuleCache, Requirements, RootModule};
 use crate::settings::{Settings, SettingsFiles};
 
 pub use change::Change;
@@ -56,6 +58,8 @@ pub struct Workspace {
     pub lock_path: PathBuf,
     /// The lock file's content; `None` when there is none.
     pub lock_bytes: Option<Vec<u8>>,
+    /// The root module's directory, absolute and without symbolic links.
+    canonical: PathBuf,
     /// `.terraform` or what `TF_DATA_DIR` says; relative to the root module, or absolute.
     data_directory: PathBuf,
     /// What Terragrunt makes of the directory, if it has a `terragrunt.hcl`.
@@ -103,12 +107,17 @@ impl Workspace {
         }
     }
 
+    /// The root module's own files.
+    fn module(&self, modules: &ModuleCache) -> Arc<Module> {
+        modules.canonical_module(&self.canonical, &self.root, &self.root, self.dialect)
+    }
+
     /// Whether there is a configuration, or may be one.
     fn has_configuration(&self, modules: &ModuleCache) -> bool {
         if let Some(unit) = &self.unit {
             return !unit.is_empty();
         }
-        let module = modules.module(&self.root, self.dialect);
+        let module = self.module(modules);
         !module.is_empty() || !module.diagnostics().is_empty()
     }
 
@@ -123,8 +132,9 @@ impl Workspace {
 fn settings(root: &Path, files: SettingsFiles<'_>, environment: &Environment) -> Result<(PathBuf, Settings)> {
     let absolute = environment.current_directory.join(root);
     let absolute = absolute.canonicalize().map_err(|error| Diagnostic::io("open", root, &error))?;
-    let current = environment.current_directory.canonicalize().ok();
-    let shown = |path: &Path| match (path.strip_prefix(&absolute), &current) {
+    // Most root modules have no settings of their own to be shown.
+    let current = LazyCell::new(|| environment.current_directory.canonicalize().ok());
+    let shown = |path: &Path| match (path.strip_prefix(&absolute), &*current) {
         (Ok(below), _) => join(root, below),
         (Err(_), Some(current)) => path.strip_prefix(current).unwrap_or(path).to_owned(),
         (Err(_), None) => path.to_owned(),

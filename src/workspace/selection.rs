@@ -79,8 +79,17 @@ impl RootSelection<'_> {
         };
         let data_directory = self.environment.variable("TF_DATA_DIR").unwrap_or(".terraform").into();
         let unit = Unit::open(root, &canonical, self.environment);
-        let root = root.to_owned();
-        Ok(Workspace { root, settings, dialect, dialect_reason, lock_path, lock_bytes, data_directory, unit })
+        Ok(Workspace {
+            root: root.to_owned(),
+            settings,
+            dialect,
+            dialect_reason,
+            lock_path,
+            lock_bytes,
+            canonical,
+            data_directory,
+            unit,
+        })
     }
 
     /// The root modules that the paths mean, sorted, each once. A directory is a root module; a file stands for the root

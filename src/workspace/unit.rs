@@ -33,7 +33,10 @@ impl Unit {
     /// The unit in a directory, given as the user knows it and as an absolute path without symbolic links. None if there is no
     /// `terragrunt.hcl`.
     pub(super) fn open(root: &Path, absolute: &Path, environment: &Environment) -> Option<Self> {
-        let repository = repository(root, absolute, environment).filter(|_| terragrunt::is_unit(absolute))?;
+        if !terragrunt::is_unit(absolute) {
+            return None;
+        }
+        let repository = repository(root, absolute, environment)?;
         let read = terragrunt::read_or_unknown(absolute, &repository, &environment.variables);
         Some(Self { root: root.to_owned(), repository, read })
     }

@@ -145,7 +145,7 @@ impl Workspace {
     /// Whether it is wrong if there is no lock file: somebody asks for it, or state is shared, so that others run `init`
     /// here too. Programs before 0.14 know no lock file.
     fn expects_lock_file(&self, is_named: bool, modules: &ModuleCache) -> bool {
-        let module = modules.module(&self.root, self.dialect);
+        let module = self.module(modules);
         let shares_state = module.backend().is_some_and(|backend| backend != Backend::Local);
         (is_named || shares_state) && !module.required_version().is_below(&Version::new(0, 14, 0))
     }
