@@ -15,10 +15,12 @@ ARG TARGETARCH
 RUN cargo build --locked --release && \
     mkdir -p "/linux/$TARGETARCH" && cp target/release/provlock "/linux/$TARGETARCH"
 
+# The home directory holds the cache.
 FROM docker.io/library/alpine:3.22 AS system
+RUN adduser -D -u 65532 provlock
 
 FROM system AS git
-RUN apk add --no-cache git && adduser -D -u 65532 provlock
+RUN apk add --no-cache git
 ARG TARGETARCH
 COPY --from=build /linux/$TARGETARCH/provlock /usr/local/bin/provlock
 USER 65532:65532
@@ -28,7 +30,9 @@ ENTRYPOINT ["/usr/local/bin/provlock"]
 FROM scratch AS scratch-image
 ARG TARGETARCH
 COPY --from=system /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
+COPY --from=system --chown=65532:65532 /home /home
 COPY --from=build /linux/$TARGETARCH/provlock /usr/local/bin/provlock
+ENV HOME=/home/provlock
 # A number, so that Kubernetes knows without a file of users that it is not root.
 USER 65532:65532
 WORKDIR /work

@@ -1,5 +1,6 @@
 //! Files on disk: reading with a cap, and replacing in one step, which an interrupt has to wait for.
 
+pub(crate) mod name;
 mod turn;
 
 use std::fs::{self, File};
@@ -81,7 +82,7 @@ pub(crate) fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
 /// Replaces a file in one step: whoever reads it sees the old bytes or the new ones, whenever this program ends.
 ///
 /// A symlink stays, and its target is replaced. The file's mode stays, and its owner and group where the system allows that;
-/// hard links and extended attributes do not. Not to be called when there is nothing to change.
+/// hard links, extended attributes and access control lists do not. Not to be called when there is nothing to change.
 ///
 /// # Errors
 /// When the file no longer holds `expected_old` (none: there was no file), or cannot be replaced. Nothing is changed then,
@@ -158,8 +159,7 @@ impl<'a> Reserved<'a> {
             && access == Access::Kept
             && let Ok(metadata) = fs::metadata(&self.target)
         {
-            keep_owner(file.as_file(), &metadata);
-            file.as_file().set_permissions(metadata.permissions())?;
+            keep_access(file.as_file(), &metadata)?;
         }
         Ok(file)
     }
@@ -169,17 +169,21 @@ fn directory_of(target: &Path) -> &Path {
     target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Gives a file the owner and group of another, as far as the system allows: only a privileged process may give a file away,
-/// and any other may give it to a group that it is in.
+/// Gives a file the mode of another, and its owner and group as far as the system allows: only a privileged process may give a
+/// file away, and any other may give it to a group that it is in.
 #[cfg(unix)]
-fn keep_owner(file: &File, metadata: &fs::Metadata) {
+fn keep_access(file: &File, metadata: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, fchown};
     let _ =
         fchown(file, Some(metadata.uid()), Some(metadata.gid())).or_else(|_| fchown(file, None, Some(metadata.gid())));
+    file.set_permissions(metadata.permissions())
 }
 
+/// A file has the access control list that its directory gives to all, and one that is read-only cannot be replaced.
 #[cfg(not(unix))]
-fn keep_owner(_: &File, _: &fs::Metadata) {}
+fn keep_access(_: &File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
 
 /// Whether a file holds just these bytes; with none, whether there is no file.
 fn holds(path: &Path, expected: Option<&[u8]>) -> io::Result<bool> {
@@ -226,6 +230,9 @@ pub fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
 /// Why a file could not be replaced, and what to do about it.
 fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
     let help = match error.kind() {
+        ErrorKind::PermissionDenied if is_read_only_on_windows(path) => {
+            "make it writable: it has the attribute read-only"
+        }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "make its directory writable: a new file is made there and then takes the place of the old one"
         }
@@ -235,6 +242,11 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
         _ => "check its directory, where a new file is made before it takes the place of the old one",
     };
     Diagnostic::io("write", path, error).help(help)
+}
+
+/// Whether an attribute of a file forbids to replace it. Elsewhere only the directory's mode counts.
+fn is_read_only_on_windows(path: &Path) -> bool {
+    cfg!(windows) && fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly())
 }
 
 fn changed(path: &Path) -> Diagnostic {

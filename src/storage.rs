@@ -5,18 +5,22 @@ use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use crate::files;
+use crate::files::{self, name::is_device};
 
 /// A text as the name of a file on any system: what is not a lower-case letter, a digit, `.`, `-` or `_` is written as
-/// `%` and two digits for each byte.
+/// `%` and two digits for each byte. So is the first byte of what would be a device on Windows, and a dot at the end.
 pub(crate) fn file_name(text: &str) -> String {
+    let is_device = is_device(text);
     let mut name = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'0'..=b'9' | b'.' | b'-' | b'_' => name.push(char::from(byte)),
-            _ => {
-                let _ = write!(name, "%{byte:02x}");
-            }
+    for (index, byte) in text.bytes().enumerate() {
+        let is_kept = match byte {
+            b'.' => index + 1 < text.len(),
+            _ => byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_'),
+        };
+        if is_kept && !(is_device && index == 0) {
+            name.push(char::from(byte));
+        } else {
+            let _ = write!(name, "%{byte:02x}");
         }
     }
     name
@@ -83,5 +87,29 @@ pub(crate) fn remove(directory: &Path) -> io::Result<u64> {
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::name::is_special_on_windows;
+
+    #[test]
+    fn any_text_is_the_name_of_a_file_on_any_system() {
+        for (text, expected) in [
+            ("registry.opentofu.org", "registry.opentofu.org"),
+            ("1.0.0-beta_2", "1.0.0-beta_2"),
+            ("a/B:\\", "a%2f%42%3a%5c"),
+            ("..", ".%2e"),
+            ("example.com.", "example.com%2e"),
+            ("aux", "%61ux"),
+            ("con.example.com", "%63on.example.com"),
+            ("nul.", "%6eul%2e"),
+            ("console.example.com", "console.example.com"),
+        ] {
+            assert_eq!(file_name(text), expected);
+            assert!(!is_special_on_windows(&file_name(text)), "{text}");
+        }
     }
 }

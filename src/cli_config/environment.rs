@@ -23,9 +23,14 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// The value of a variable that is set and not empty.
+    /// The value of a variable that is set and not empty. On Windows `PATH` may be set as `Path`.
     pub fn variable(&self, name: &str) -> Option<&str> {
-        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+        let in_other_case = || self.variables.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let value = match self.variables.get(name) {
+            None if cfg!(windows) => in_other_case().map(|(_, value)| value),
+            value => value,
+        };
+        value.map(String::as_str).filter(|value| !value.is_empty())
     }
 
     /// Whether a program of this name is in a directory of `PATH`.

@@ -8,11 +8,15 @@ use url::Url;
 use super::{CliConfig, Environment};
 use crate::net::NetSettings;
 
+/// Whether the system itself checks certificates, without a look at `SSL_CERT_FILE`. Elsewhere the HTTP client reads what that
+/// variable and `SSL_CERT_DIR` name.
+const SYSTEM_CHECKS_CERTIFICATES: bool = cfg!(any(windows, target_vendor = "apple"));
+
 impl CliConfig {
     /// The settings that `TF_REGISTRY_DISCOVERY_RETRY`, `TF_PROVIDER_DOWNLOAD_RETRY` and `TF_REGISTRY_CLIENT_TIMEOUT` (in
     /// seconds) give, or else the `registry_protocols` block. A value that is not a number does not count, as in OpenTofu
     /// (<https://opentofu.org/docs/cli/config/environment-variables/>). `PROVLOCK_DOWNLOAD_TIMEOUT` (in seconds) and
-    /// `PROVLOCK_DOWNLOAD_MINIMUM_RATE` (in KiB per second) are for downloads.
+    /// `PROVLOCK_DOWNLOAD_MINIMUM_RATE` (in KiB per second) are for downloads. `SSL_CERT_FILE` counts on every system.
     pub(crate) fn net_settings(&self, environment: &Environment) -> NetSettings {
         let number = |name| environment.variable(name).and_then(|value| value.trim().parse::<u32>().ok());
         let seconds = number("TF_REGISTRY_CLIENT_TIMEOUT").filter(|seconds| *seconds > 0);
@@ -20,6 +24,8 @@ impl CliConfig {
         let default = NetSettings::default();
         let urls = self.hosts.values().flat_map(BTreeMap::values).filter_map(|url| Url::parse(url).ok());
         let plain = urls.filter(|url| url.scheme() == "http").filter_map(|url| Some(url.host_str()?.to_owned()));
+        let certificate_file =
+            environment.variable("SSL_CERT_FILE").map(|path| environment.current_directory.join(path));
         NetSettings {
             retries: number("TF_REGISTRY_DISCOVERY_RETRY").or(self.registry_retries).unwrap_or(default.retries),
             download_retries: number("TF_PROVIDER_DOWNLOAD_RETRY").unwrap_or(default.download_retries),
@@ -28,6 +34,7 @@ impl CliConfig {
                 .map_or(default.download_timeout, |seconds| Duration::from_secs(seconds.into())),
             minimum_rate: number("PROVLOCK_DOWNLOAD_MINIMUM_RATE")
                 .map_or(default.minimum_rate, |kib| u64::from(kib) << 10),
+            certificate_file: certificate_file.filter(|_| SYSTEM_CHECKS_CERTIFICATES),
             plain_http_hosts: plain.collect(),
             ..default
         }

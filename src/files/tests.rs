@@ -141,6 +141,40 @@ mod turns {
     }
 }
 
+/// What the directory's access control list gives to new files is up to the system.
+#[cfg(windows)]
+#[test]
+fn a_read_only_file_is_not_replaced() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("lock");
+    let set_read_only = |read_only| {
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(read_only);
+        fs::set_permissions(&path, permissions).unwrap();
+    };
+    fs::write(&path, "old").unwrap();
+    set_read_only(true);
+    let error = write(&path, Some(b"old"), b"new").unwrap_err();
+    assert!(format!("{:?}", error[0].help).contains("read-only"), "{error}");
+    assert_eq!((fs::read(&path).unwrap(), names(directory.path())), (b"old".to_vec(), vec!["lock".to_owned()]));
+    set_read_only(false);
+    write(&path, Some(b"old"), b"new").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"new");
+}
+
+/// Other programs open files so that they can be replaced meanwhile, as this one does.
+#[test]
+fn a_file_is_replaced_while_it_is_open() {
+    let directory = tempdir().unwrap();
+    let path = directory.path().join("lock");
+    fs::write(&path, "old").unwrap();
+    let mut open = open(&path).unwrap();
+    write(&path, Some(b"old"), b"new").unwrap();
+    let mut text = String::new();
+    open.read_to_string(&mut text).unwrap();
+    assert_eq!((text.as_str(), fs::read(&path).unwrap()), ("old", b"new".to_vec()));
+}
+
 #[cfg(unix)]
 mod unix {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};

@@ -5,6 +5,8 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
+use crate::files::name::is_special_on_windows;
+
 /// Bytes that an archive may hold, unpacked.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 /// How many entries a package may have.
@@ -18,6 +20,8 @@ const NOWHERE: &str = "leads-out-of-the-package";
 pub(super) enum Problem {
     #[error("its entry {0:?} leads out of the package")]
     Outside(String),
+    #[error("its entry {0:?} has a name that Windows has another use for")]
+    Special(String),
     #[error("its entry {0:?} is a file or a link, and a directory as well")]
     Conflict(String),
     #[error("it holds more than {MOST_ENTRIES} entries")]
@@ -99,8 +103,8 @@ impl PackageWriter {
         for (name, target) in &self.links {
             make_link(target, &self.top.join(name))?;
         }
-        let top = self.top.canonicalize()?;
-        let leads_inside = |path: &Path| path.canonicalize().is_ok_and(|target| target.starts_with(&top));
+        let top = dunce::canonicalize(&self.top)?;
+        let leads_inside = |path: &Path| dunce::canonicalize(path).is_ok_and(|target| target.starts_with(&top));
         let paths = self.links.keys().map(|name| self.top.join(name));
         let outside: Vec<_> = paths.filter(|path| !leads_inside(path)).collect();
         for path in outside.into_iter().filter(|path| path.is_symlink()) {
@@ -122,6 +126,11 @@ impl PackageWriter {
             return Err(Problem::Outside(name.to_owned()));
         }
         let parts: Vec<_> = parts(name).collect();
+        let is_written = kind == Kind::Directory || is_configuration(name);
+        let written = if is_written { parts.len() } else { parts.len().saturating_sub(1) };
+        if cfg!(windows) && parts[..written].iter().any(|part| is_special_on_windows(part)) {
+            return Err(Problem::Special(name.to_owned()));
+        }
         for length in 1..parts.len() {
             self.note(parts[..length].join("/"), Kind::Directory)?;
         }
@@ -234,6 +243,20 @@ mod tests {
             writer.link("a", "/etc")
         });
         assert_eq!(message, r#"its entry "a" is a file or a link, and a directory as well"#);
+    }
+
+    #[cfg(windows)]
+    #[test]
+    fn no_entry_is_a_device_or_a_stream() {
+        for name in ["nul.tf", "com1/main.tf", "main.tf:hidden.tf", "a./main.tf", "main?.tf"] {
+            let message = problem(|writer| writer.file(name, &mut "x".as_bytes()));
+            assert_eq!(message, format!("its entry {name:?} has a name that Windows has another use for"));
+        }
+        let (_directory, top) = written(|writer| {
+            writer.file("main.tf", &mut "x".as_bytes())?;
+            writer.file("docs/why?.md", &mut "not written".as_bytes())
+        });
+        assert_eq!(fs::read(top.join("main.tf")).unwrap(), b"x");
     }
 
     #[cfg(unix)]

@@ -80,14 +80,14 @@ impl Package {
             _ => self.directory.join(directory.trim_start_matches('/')),
         };
         let missing = || failed(format!("has no directory {directory:?}"));
-        let (Ok(top), Ok(canonical)) = (self.top.canonicalize(), found.canonicalize()) else {
+        let (Ok(top), Ok(canonical)) = (dunce::canonicalize(&self.top), dunce::canonicalize(&found)) else {
             return Err(missing().into());
         };
         if !canonical.starts_with(&top) {
             return Err(failed(format!("does not hold {directory:?}, which leads out of it")).into());
         }
         let leads_outside =
-            |path: &Path| path.is_symlink() && !path.canonicalize().is_ok_and(|to| to.starts_with(&top));
+            |path: &Path| path.is_symlink() && !dunce::canonicalize(path).is_ok_and(|to| to.starts_with(&top));
         for entry in fs::read_dir(&canonical).map_err(|_| missing())?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if is_configuration(&name) && leads_outside(&entry.path()) {

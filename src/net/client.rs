@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -25,9 +26,13 @@ use super::settings::NetSettings;
 use super::token::Token;
 use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::files;
 
 /// How long a download may be silent, and how long a small one may take.
 const SILENCE_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// The largest file of certificates that is read, in bytes. That of Debian is 200 KiB.
+const LARGEST_CERTIFICATE_FILE: u64 = 16 << 20;
 
 /// An HTTP client. Cheap to clone; clones share connections.
 #[derive(Clone)]
@@ -87,8 +92,8 @@ impl Client {
         settings: NetSettings,
         authorize: impl Fn(&Hostname) -> Result<Option<Token>> + Send + Sync + 'static,
     ) -> Result<Self> {
-        let http = build(&settings).map_err(|error| {
-            let diagnostic = Diagnostic::error(Code::RequestFailed, format!("cannot set up HTTPS: {}", causes(error)));
+        let http = build(&settings).map_err(|why| {
+            let diagnostic = Diagnostic::error(Code::RequestFailed, format!("cannot set up HTTPS: {why}"));
             diagnostic.help("SSL_CERT_FILE must name a file of certificates in PEM form, if it is set")
         })?;
         let download_retries = settings.download_retries;
@@ -297,17 +302,30 @@ fn what_is_wrong(error: &serde_json::Error) -> String {
     format!("{what} (line {}, column {})", error.line(), error.column())
 }
 
-/// Follows no redirect by itself, since [`redirect`] decides whether one may be followed, and with what.
-fn build(settings: &NetSettings) -> reqwest::Result<reqwest::blocking::Client> {
+/// Follows no redirect by itself, since [`redirect`] decides whether one may be followed, and with what. An error is its text.
+fn build(settings: &NetSettings) -> std::result::Result<reqwest::blocking::Client, String> {
     let certificates = settings.extra_root_certificates.iter().map(|der| Certificate::from_der(der));
+    let mut certificates = certificates.collect::<reqwest::Result<Vec<_>>>().map_err(causes)?;
     let builder = reqwest::blocking::Client::builder()
         .user_agent(concat!("provlock/", env!("CARGO_PKG_VERSION")))
         .timeout(SILENCE_TIMEOUT)
         .connect_timeout(settings.timeout)
         .redirect(Policy::none())
-        .referer(false)
-        .tls_certs_merge(certificates.collect::<reqwest::Result<Vec<_>>>()?);
-    with_proxies(builder, settings).build()
+        .referer(false);
+    let builder = if let Some(file) = &settings.certificate_file {
+        certificates.extend(certificates_in(file).map_err(|why| format!("{}: {why}", file.display()))?);
+        builder.tls_certs_only(certificates)
+    } else {
+        builder.tls_certs_merge(certificates)
+    };
+    with_proxies(builder, settings).build().map_err(causes)
+}
+
+/// The certificates of a file in PEM form, of which there must be one at least.
+fn certificates_in(file: &Path) -> std::result::Result<Vec<Certificate>, String> {
+    let text = files::read(file, LARGEST_CERTIFICATE_FILE).map_err(|error| error.to_string())?;
+    let certificates = Certificate::from_pem_bundle(&text).map_err(causes)?;
+    if certificates.is_empty() { Err("it holds no certificate".to_owned()) } else { Ok(certificates) }
 }
 
 /// How a body begins, for an error.

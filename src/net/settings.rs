@@ -1,6 +1,7 @@
 //! Settings of the HTTP client.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How the client behaves.
@@ -20,7 +21,9 @@ pub struct NetSettings {
     pub back_off: Duration,
     /// Whether `HTTPS_PROXY`, `NO_PROXY` and the system's proxy settings count.
     pub use_proxies: bool,
-    /// Certificates, as DER, that count as authorities beside those of the system and of `SSL_CERT_FILE`.
+    /// A file of certificates, as PEM, that count as authorities in place of those of the system.
+    pub certificate_file: Option<PathBuf>,
+    /// Certificates, as DER, that count as authorities beside those.
     pub extra_root_certificates: Vec<Vec<u8>>,
     /// The hosts, without a port, that may be asked over plain HTTP.
     pub plain_http_hosts: BTreeSet<String>,
@@ -37,6 +40,7 @@ impl Default for NetSettings {
             minimum_rate: 16 << 10,
             back_off: Duration::from_millis(500),
             use_proxies: true,
+            certificate_file: None,
             extra_root_certificates: Vec::new(),
             plain_http_hosts: BTreeSet::new(),
         }

@@ -316,6 +316,27 @@ fn an_unknown_authority_is_an_error_that_says_so() {
 }
 
 #[test]
+fn a_file_of_certificates_counts_in_place_of_the_systems() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let server = Server::https(&authority, |_| Response::ok("data"));
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("certificates.pem");
+    let with_file = || NetSettings { retries: 0, certificate_file: Some(file.clone()), ..settings() };
+    std::fs::write(&file, [other.pem(), authority.pem()].concat()).unwrap();
+    assert_eq!(get(&client(with_file()), &server.url("localhost", "/")).unwrap(), b"data");
+    std::fs::write(&file, other.pem()).unwrap();
+    assert!(get(&client(with_file()), &server.url("localhost", "/")).is_err());
+    for (content, why) in [("", "it holds no certificate"), ("-----BEGIN CERTIFICATE-----\n", "")] {
+        std::fs::write(&file, content).unwrap();
+        let error = Client::new(with_file(), |_| Ok(None)).unwrap_err()[0].message.clone();
+        assert!(error.starts_with("cannot set up HTTPS: ") && error.ends_with(why), "{error}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    let error = Client::new(with_file(), |_| Ok(None)).unwrap_err()[0].message.clone();
+    assert!(error.contains("certificates.pem: "), "{error}");
+}
+
+#[test]
 fn what_is_not_json_is_an_error_that_names_the_url() {
     let server = Server::http(|_| Response::ok("<html>\u{1b}[31m"));
     let url = server.url("127.0.0.1", "/x?sig=s3cr3t");

@@ -158,7 +158,7 @@ impl CanonicalPaths {
     fn place(&mut self, location: &Location) -> Position {
         let path = location.path();
         let canonical = self.0.entry(path.to_owned());
-        let canonical = canonical.or_insert_with(|| path.canonicalize().unwrap_or_else(|_| path.to_owned()));
+        let canonical = canonical.or_insert_with(|| dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
         (canonical.clone(), location.span.start + 1)
     }
 }

@@ -64,7 +64,7 @@ impl ModuleCache {
 
     /// The module in `directory`, which is shown as given; read on first use only.
     pub fn module(&self, directory: &Path, dialect: Dialect) -> Arc<Module> {
-        let Ok(canonical) = directory.canonicalize() else {
+        let Ok(canonical) = dunce::canonicalize(directory) else {
             return Arc::new(Module::read(directory, directory, dialect));
         };
         self.canonical_module(&canonical, directory, directory, dialect)

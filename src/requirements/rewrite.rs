@@ -75,7 +75,7 @@ pub fn files<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Vec<Fil
     let mut by_file: BTreeMap<PathBuf, Vec<&ConstraintEdit>> = BTreeMap::new();
     for edit in edits {
         let path = edit.location.path();
-        by_file.entry(path.canonicalize().unwrap_or_else(|_| path.to_owned())).or_default().push(edit);
+        by_file.entry(dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned())).or_default().push(edit);
     }
     by_file.into_values().filter_map(file).collect()
 }

@@ -184,7 +184,7 @@ impl<'a> Walk<'a> {
     fn root(&mut self) {
         let dialect = self.options.dialect;
         let shown = join(self.root, "");
-        let canonical = match shown.canonicalize() {
+        let canonical = match dunce::canonicalize(&shown) {
             Ok(canonical) => canonical,
             Err(error) => return self.errors.push(Diagnostic::io("read the directory", self.root, &error)),
         };
@@ -224,10 +224,10 @@ impl<'a> Walk<'a> {
             Place::Package(_) => None,
         };
         for path in [&root.directory].into_iter().chain(own_module).chain(&root.others) {
-            let canonical = path.canonicalize().unwrap_or_else(|_| path.clone());
+            let canonical = dunce::canonicalize(path).unwrap_or_else(|_| path.clone());
             self.modules.push(ModuleDirectory { path: path.clone(), canonical, local: true });
         }
-        self.chain.extend(place.path().ok().and_then(|directory| directory.canonicalize().ok()));
+        self.chain.extend(place.path().ok().and_then(|directory| dunce::canonicalize(directory).ok()));
         let (calls, lost): (Vec<_>, Vec<_>) = module.calls.iter().cloned().partition(|call| {
             root.module.is_some()
                 || call
@@ -237,7 +237,7 @@ impl<'a> Walk<'a> {
         self.is_incomplete |= root.is_partial || !lost.is_empty();
         self.follow_root(&module, &calls, place, root.source.as_ref(), "");
         if self.options.tests {
-            let canonical = |path: &PathBuf| Some((path.canonicalize().ok()?, path.clone()));
+            let canonical = |path: &PathBuf| Some((dunce::canonicalize(path).ok()?, path.clone()));
             let directories = [&root.directory].into_iter().chain(own_module).filter_map(canonical);
             for (canonical, path) in directories.collect::<BTreeMap<_, _>>() {
                 self.tests(&module, &path, &canonical);
@@ -364,7 +364,7 @@ impl<'a> Walk<'a> {
                 return Reach::Same;
             }
         };
-        let canonical = match directory.canonicalize() {
+        let canonical = match dunce::canonicalize(&directory) {
             Ok(canonical) => canonical,
             Err(error) => {
                 self.unreadable(visit, &error);

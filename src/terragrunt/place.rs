@@ -166,9 +166,5 @@ fn get_env(session: &Session, arguments: &[&str]) -> Outcome {
 /// A path as Terragrunt's functions return it, with slashes.
 fn path_value(path: &Path) -> Value {
     let text = path.to_string_lossy();
-    if cfg!(windows) {
-        let text = text.replace('\\', "/");
-        return Value::string(text.strip_prefix("//?/").unwrap_or(&text));
-    }
-    Value::string(text.as_ref())
+    if cfg!(windows) { Value::string(text.replace('\\', "/")) } else { Value::string(text.as_ref()) }
 }

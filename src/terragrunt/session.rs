@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -40,7 +39,7 @@ impl Repository {
     /// # Errors
     /// A directory does not exist or cannot be reached.
     pub fn open_from(root: &Path, known: &Path) -> io::Result<Self> {
-        Ok(Self { root: fs::canonicalize(root)?, known: known.to_owned(), canonical: fs::canonicalize(known)? })
+        Ok(Self { root: dunce::canonicalize(root)?, known: known.to_owned(), canonical: dunce::canonicalize(known)? })
     }
 
     /// The top directory, absolute and without symbolic links.
@@ -60,7 +59,7 @@ impl Repository {
         if !self.contains(&plain) {
             return unknown("the path leads out of the repository");
         }
-        match fs::canonicalize(&plain) {
+        match dunce::canonicalize(&plain) {
             Ok(path) if self.contains(&path) => Ok(path),
             Ok(_) => unknown("the path leads out of the repository"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => failure("the path leads to nothing"),

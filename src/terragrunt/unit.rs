@@ -118,7 +118,7 @@ pub fn read(
 ) -> Result<Unit, Unknown> {
     let session = Session::new(repository, environment);
     let read = || {
-        let Ok(directory) = fs::canonicalize(directory) else { return failure("the directory does not exist") };
+        let Ok(directory) = dunce::canonicalize(directory) else { return failure("the directory does not exist") };
         let directory = repository.resolve(&directory)?;
         if directory.join(JSON_CONFIGURATION).is_file() {
             return unknown(format!("{JSON_CONFIGURATION} is not read"));

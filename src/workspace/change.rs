@@ -32,7 +32,7 @@ impl Change {
 
     /// The lock file of a root module before the change; empty if there was none.
     pub(super) fn lock_file_before(&self, root: &Path) -> &[u8] {
-        let path = root.canonicalize().map(|root| root.join(LOCK_FILE_NAME));
+        let path = dunce::canonicalize(root).map(|root| root.join(LOCK_FILE_NAME));
         path.ok().and_then(|path| self.lock_files.get(&path)).map_or(&[], Vec::as_slice)
     }
 
@@ -96,6 +96,6 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
 
 /// A path as the user knows it: below the current directory, if it is.
 fn shown(path: &Path, environment: &Environment) -> PathBuf {
-    let current = environment.current_directory.canonicalize().ok();
+    let current = dunce::canonicalize(&environment.current_directory).ok();
     current.as_deref().and_then(|current| path.strip_prefix(current).ok()).unwrap_or(path).to_owned()
 }

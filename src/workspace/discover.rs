@@ -52,7 +52,7 @@ pub(super) struct RootSearch<'a> {
 /// Directories that cannot be read.
 pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Result<Vec<PathBuf>> {
     let start = search.start;
-    let canonical = start.canonicalize().map_err(|error| Diagnostic::io("open", start, &error))?;
+    let canonical = dunce::canonicalize(start).map_err(|error| Diagnostic::io("open", start, &error))?;
     let directories = module_directories(start, &canonical)?;
     let read = |(directory, shown): (PathBuf, PathBuf)| {
         let (module, has_lock_file) = read_module(&directory, &shown, search.dialect, modules);
@@ -66,7 +66,7 @@ pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Resu
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let read = parallel::map(directories.into_iter().collect(), threads, read);
     let calls: HashSet<_> = read.iter().flat_map(|candidate| calls_to_others(&candidate.module)).collect();
-    let called: HashSet<_> = calls.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let called: HashSet<_> = calls.iter().filter_map(|path| dunce::canonicalize(path).ok()).collect();
     let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
     let roots = read.into_iter().filter(|Candidate { directory, sign, .. }| {
         let is_root = match sign {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     fn found(directory: &Path, filter: &RootFilter) -> Vec<String> {
-        let base = directory.canonicalize().unwrap();
+        let base = dunce::canonicalize(directory).unwrap();
         let filter = Filter::new(&[RootFilter { base, ..filter.clone() }]).unwrap();
         let search =
             RootSearch { start: directory, filter: &filter, dialect: None, environment: &Environment::default() };

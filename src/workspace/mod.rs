@@ -131,9 +131,9 @@ impl Workspace {
 /// The absolute path of a directory, and the settings that hold there.
 fn settings(root: &Path, files: SettingsFiles<'_>, environment: &Environment) -> Result<(PathBuf, Settings)> {
     let absolute = environment.current_directory.join(root);
-    let absolute = absolute.canonicalize().map_err(|error| Diagnostic::io("open", root, &error))?;
+    let absolute = dunce::canonicalize(&absolute).map_err(|error| Diagnostic::io("open", root, &error))?;
     // Most root modules have no settings of their own to be shown.
-    let current = LazyCell::new(|| environment.current_directory.canonicalize().ok());
+    let current = LazyCell::new(|| dunce::canonicalize(&environment.current_directory).ok());
     let shown = |path: &Path| match (path.strip_prefix(&absolute), &*current) {
         (Ok(below), _) => join(root, below),
         (Err(_), Some(current)) => path.strip_prefix(current).unwrap_or(path).to_owned(),

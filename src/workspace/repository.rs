@@ -52,7 +52,8 @@ impl Repositories {
     /// The repository around a directory, given without symlinks. Outside of one, what is below the current directory counts as one.
     pub(super) fn around(&self, directory: &Path, environment: &Environment) -> Arc<Repository> {
         let top = directory.ancestors().find(|ancestor| ancestor.join(".git").exists()).map(Path::to_owned);
-        let current = || environment.current_directory.canonicalize().ok().filter(|top| directory.starts_with(top));
+        let current =
+            || dunce::canonicalize(&environment.current_directory).ok().filter(|top| directory.starts_with(top));
         let top = top.or_else(current).unwrap_or_else(|| directory.to_owned());
         self.repositories.get_or_compute(top.clone(), || {
             Arc::new(Repository {

@@ -169,7 +169,7 @@ impl RootSelection<'_> {
     /// The root modules below the current directory that use one of these modules. One whose configuration cannot be read
     /// counts: that is for the command to report.
     fn callers(&self, modules: &[PathBuf]) -> Result<Vec<PathBuf>> {
-        let canonical: Vec<_> = modules.iter().filter_map(|module| module.canonicalize().ok()).collect();
+        let canonical: Vec<_> = modules.iter().filter_map(|module| dunce::canonicalize(module).ok()).collect();
         let mut roots = self.search(Path::new("."))?;
         roots.retain(|root| {
             let Ok(workspace) = self.open(root) else { return true };

@@ -183,7 +183,7 @@ pub(super) fn module_of_unit(absolute: &Path, environment: &Environment) -> Opti
 
 /// The repository that a directory is in; without one what is below the current directory, or the directory alone.
 fn repository(shown: &Path, absolute: &Path, environment: &Environment) -> Option<Repository> {
-    let current = environment.current_directory.canonicalize().unwrap_or_default();
+    let current = dunce::canonicalize(&environment.current_directory).unwrap_or_default();
     let top = absolute.ancestors().find(|directory| directory.join(".git").exists());
     let top = top.or_else(|| absolute.ancestors().find(|directory| *directory == current));
     Repository::open_from(top.unwrap_or(absolute), shown).ok()

@@ -79,7 +79,8 @@ pub fn verify_all(selection: &RootSelection<'_>, options: &VerifyOptions<'_>) ->
 fn judge(change: &Change, selection: &RootSelection<'_>, roots: &mut [Result<VerifiedRoot>]) -> Result<()> {
     let mut roots: Vec<_> = roots.iter_mut().filter_map(|root| root.as_mut().ok()).collect();
     for (directory, finding) in change.changed_settings(selection.environment) {
-        let is_below = |root: &VerifiedRoot| root.path.canonicalize().is_ok_and(|root| root.starts_with(directory));
+        let is_below =
+            |root: &VerifiedRoot| dunce::canonicalize(&root.path).is_ok_and(|root| root.starts_with(directory));
         if let Some(root) = roots.iter_mut().find(|root| is_below(root)) {
             root.findings.push(finding);
         }

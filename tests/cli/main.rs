@@ -37,3 +37,5 @@ mod upgrade;
 mod upgrade_many;
 mod verify;
 mod version;
+#[cfg(windows)]
+mod windows;

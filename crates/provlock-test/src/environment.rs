@@ -126,7 +126,7 @@ impl TestEnvironment {
 
     /// The directory that holds all others. Its path is canonical, so that it compares with what programs print.
     pub fn root(&self) -> PathBuf {
-        self.root.path().canonicalize().unwrap()
+        dunce::canonicalize(self.root.path()).unwrap()
     }
 
     /// The home directory.
@@ -275,6 +275,7 @@ impl Invocation {
 
     /// Starts the program, for tests that kill it. Its input is empty and its output goes nowhere.
     pub fn spawn(mut self) -> Child {
+        lead_group(&mut self.command);
         self.command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
     }
 }
@@ -414,6 +415,16 @@ fn search_path(first: &Path) -> OsString {
 fn search_path(first: &Path) -> OsString {
     let caller = std::env::var_os("PATH").unwrap_or_default();
     std::env::join_paths(std::iter::once(first.to_owned()).chain(std::env::split_paths(&caller))).unwrap()
+}
+
+#[cfg(unix)]
+fn lead_group(_: &mut Command) {}
+
+/// Ctrl-Break goes to a group, which is not to be the one that the tests are in.
+#[cfg(windows)]
+fn lead_group(command: &mut Command) {
+    const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
+    std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
 }
 
 #[cfg(unix)]

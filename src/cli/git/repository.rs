@@ -39,7 +39,7 @@ pub(crate) struct Repository {
 impl Repository {
     /// The repository around a directory. Asks git at once which lock files it tracks, and does not wait for the answer.
     pub(crate) fn around(directory: &Path) -> Option<Self> {
-        let directory = directory.canonicalize().ok()?;
+        let directory = dunce::canonicalize(directory).ok()?;
         let top = top(&directory)?.to_owned();
         let listing = list(&top, &["--cached"], &[LOCK_FILE_NAME, ".terraform/**"]);
         let listing = Mutex::new(Some(listing));
@@ -149,13 +149,13 @@ impl Repository {
 
     /// The path of a root module's lock file in the repository.
     fn path_of(&self, root: &Path) -> Option<PathBuf> {
-        let root = root.canonicalize().ok()?;
+        let root = dunce::canonicalize(root).ok()?;
         Some(root.strip_prefix(&self.top).ok()?.join(LOCK_FILE_NAME))
     }
 
     /// Whether no other repository, such as a submodule, is between the top and the root module.
     fn holds(&self, root: &Path) -> bool {
-        root.canonicalize().is_ok_and(|root| top(&root) == Some(&self.top))
+        dunce::canonicalize(root).is_ok_and(|root| top(&root) == Some(&self.top))
     }
 }
 

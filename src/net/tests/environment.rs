@@ -1,5 +1,6 @@
 //! The variables of the environment that the client itself reads, set for processes of their own.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use super::*;
@@ -90,7 +91,9 @@ fn what_a_proxy_did_is_said_in_plain_words() {
 #[ignore = "needs the variables that in_a_process_with sets"]
 fn with_the_variables_of_the_process() {
     let Ok(asks) = std::env::var("PROVLOCK_TEST_ASKS") else { return };
-    let client = client(NetSettings { use_proxies: true, retries: 0, ..plain() });
+    let file = std::env::var_os("SSL_CERT_FILE").filter(|_| cfg!(any(windows, target_vendor = "apple")));
+    let certificate_file = file.map(PathBuf::from);
+    let client = client(NetSettings { certificate_file, use_proxies: true, retries: 0, ..plain() });
     if let Some(url) = asks.strip_prefix("failure of ") {
         let error = client.get(&Url::parse(url).unwrap(), None, 10, Purpose::Metadata).unwrap_err();
         println!("\nFAILURE={error}; {:?}", error.clone().into_diagnostic("x")[0].help);

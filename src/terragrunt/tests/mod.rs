@@ -47,7 +47,7 @@ impl Tree {
     }
 
     fn root(&self) -> std::path::PathBuf {
-        fs::canonicalize(self.directory.path()).unwrap().join("repository")
+        dunce::canonicalize(self.directory.path()).unwrap().join("repository")
     }
 
     fn repository(&self) -> Repository {
