@@ -4,6 +4,7 @@ use crate::diagnostic::{Code, Diagnostic, Location};
 
 use super::file::Call;
 use super::place::Place;
+use super::requirement::CalledModule;
 use super::scope::Scope;
 
 /// A module whose calls are followed.
@@ -14,12 +15,21 @@ pub(super) struct Caller<'a> {
     pub key: &'a str,
     /// The call with which the way to it leaves the user's own modules; none as long as only local calls lead to it.
     pub entry: Option<&'a Location>,
+    /// The place of its call in the tree; none for the root module.
+    pub node: Option<usize>,
     pub scope: &'a Scope<'a>,
 }
 
 impl Caller<'_> {
     pub(super) fn key_of(&self, call: &Call) -> String {
         if self.key.is_empty() { call.name.clone() } else { format!("{}.{}", self.key, call.name) }
+    }
+
+    /// The address of the module that a call of it leads to.
+    pub(super) fn address_of(&self, call: &Call, tree: &[CalledModule]) -> String {
+        let own = self.node.and_then(|node| tree.get(node)).map_or(self.key, |called| &called.address);
+        let separator = if own.is_empty() { "" } else { "." };
+        format!("{own}{separator}module.{}", call.name)
     }
 
     /// An error about a call, with the place from which the user's own modules lead to it.

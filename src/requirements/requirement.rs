@@ -19,8 +19,25 @@ pub struct Requirements {
     pub warnings: Vec<Diagnostic>,
     /// The module directories that were read, the root module first, each once.
     pub modules: Vec<ModuleDirectory>,
+    /// The calls of modules, each followed by those of the module that it calls; no more than are followed in all.
+    pub tree: Vec<CalledModule>,
     /// The user's own calls of modules that are neither in the caller's directory nor its package, each once.
     pub(crate) calls: Vec<ModuleCall>,
+}
+
+/// A call of a module, by the root module or by a module that another one calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalledModule {
+    /// As in the address of a resource: `module.network.module.flow_logs`; after `test.FILE` where a test calls it.
+    pub address: String,
+    /// The place in the tree of the call that leads to this one; none if the root module makes it.
+    pub parent: Option<usize>,
+    /// The module's directory, absolute and without symlinks.
+    pub directory: PathBuf,
+    /// Where it is called.
+    pub location: Location,
+    /// Whether the calls of the module are not repeated, because they are those that an earlier call of it led to.
+    pub is_repeated: bool,
 }
 
 /// A call of a module that lies elsewhere.

@@ -24,7 +24,7 @@ use super::missing::{MissingModules, Reason};
 use super::module::{Found, Module};
 use super::module_cache::ModuleCache;
 use super::place::Place;
-use super::requirement::{Declaration, ModuleCall, ModuleDirectory, Requirement, Requirements};
+use super::requirement::{CalledModule, Declaration, ModuleCall, ModuleDirectory, Requirement, Requirements};
 use super::root::{RootFiles, RootModule};
 use super::scope::{Scope, UserValues, Values};
 use super::syntax;
@@ -113,6 +113,7 @@ pub(super) struct Walk<'a> {
     calls: usize,
     declarations: Vec<(ProviderAddress, Declaration)>,
     modules: Vec<ModuleDirectory>,
+    tree: Vec<CalledModule>,
     pub(super) elsewhere: Vec<ModuleCall>,
     pub(super) missing: MissingModules,
     /// The missing modules that can be fetched.
@@ -172,6 +173,7 @@ impl<'a> Walk<'a> {
             calls: 0,
             declarations: Vec::new(),
             modules: Vec::new(),
+            tree: Vec::new(),
             elsewhere: Vec::new(),
             missing: MissingModules::default(),
             wanted: HashSet::new(),
@@ -305,7 +307,7 @@ impl<'a> Walk<'a> {
     /// Follows calls of the root module or of its tests.
     fn follow_root(&mut self, module: &Module, calls: &[Call], place: &Place, entry: Option<&Location>, key: &str) {
         let scope = Scope::new(module, Values::User(self.values), self.options.dialect, self.allowance);
-        self.follow(&Caller { place, key, entry, scope: &scope }, calls);
+        self.follow(&Caller { place, key, entry, node: None, scope: &scope }, calls);
     }
 
     /// Follows calls of a module.
@@ -371,7 +373,9 @@ impl<'a> Walk<'a> {
                 return Reach::Same;
             }
         };
-        if self.finished.contains(&canonical) {
+        let is_repeated = self.finished.contains(&canonical);
+        let node = self.grow(visit, &canonical, is_repeated);
+        if is_repeated {
             return Reach::Same;
         }
         if let Some(start) = self.chain.iter().position(|directory| *directory == canonical) {
@@ -387,20 +391,36 @@ impl<'a> Walk<'a> {
         let module: Arc<Module> = self.cache.canonical_module(&canonical, &directory, &visit.place.shown(), dialect);
         let may_be_empty = matches!(visit.place, Place::Package(_));
         if module.is_empty() && module.diagnostics.is_empty() && !may_be_empty {
-            self.without_configuration(visit, "which holds no configuration");
+            self.without_configuration(visit, "which has no configuration");
             return Reach::Same;
         }
         self.take(&canonical, &module, visit.entry);
         self.chain.push(canonical.clone());
         let values = Values::Call(visit.call, visit.caller.scope);
         let scope = Scope::new(&module, values, dialect, self.allowance);
-        let caller = Caller { place: &visit.place, key: &visit.key, entry: visit.entry, scope: &scope };
+        let caller = Caller { place: &visit.place, key: &visit.key, entry: visit.entry, node, scope: &scope };
         let reach = self.follow(&caller, &module.calls);
         self.chain.pop();
         if reach == Reach::Same {
             self.finished.insert(canonical);
         }
         reach
+    }
+
+    /// Notes a call in the tree, and where it is there; none if the tree is full.
+    fn grow(&mut self, visit: &Visit<'_>, canonical: &Path, is_repeated: bool) -> Option<usize> {
+        let node = self.tree.len();
+        if node >= MAX_CALLS {
+            return None;
+        }
+        self.tree.push(CalledModule {
+            address: visit.caller.address_of(visit.call, &self.tree),
+            parent: visit.caller.node,
+            directory: canonical.to_owned(),
+            location: visit.call.location.clone(),
+            is_repeated,
+        });
+        Some(node)
     }
 
     fn unreadable(&mut self, visit: &Visit<'_>, error: &io::Error) {
@@ -460,8 +480,8 @@ impl<'a> Walk<'a> {
             let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
             requirement.constraints = ConstraintList::merge(lists);
         }
-        let Self { missing, warnings, modules, elsewhere: calls, .. } = self;
+        let Self { missing, warnings, modules, tree, elsewhere: calls, .. } = self;
         let is_incomplete = self.is_incomplete || !missing.is_empty();
-        Requirements { providers, is_incomplete, warnings, modules, calls }
+        Requirements { providers, is_incomplete, warnings, modules, tree, calls }
     }
 }
