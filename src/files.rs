@@ -236,8 +236,8 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "make its directory writable: a new file is made there and then takes the place of the old one"
         }
-        ErrorKind::NotFound | ErrorKind::NotADirectory => "make its directory; a symbolic link must lead into one",
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "make room on the disk of its directory",
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "create its directory; a symbolic link must lead into one",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free disk space for its directory",
         ErrorKind::ResourceBusy => "end the process that holds the lock, or wait for it",
         _ => "check its directory, where a new file is made before it takes the place of the old one",
     };

@@ -9,4 +9,4 @@ mod render;
 mod ui;
 
 pub(crate) use args::parse;
-pub(crate) use commands::run;
+pub(crate) use commands::{answer_shell, run};

@@ -269,7 +269,7 @@ impl Loader<'_> {
             let warning = Diagnostic::warning(Code::CredentialsHelper, message);
             self.config
                 .warnings
-                .push(warning.at(helper.location.clone(), "").note(format!("looked in {}", looked.join(", "))));
+                .push(warning.at(helper.location.clone(), "").note(format!("searched {}", looked.join(", "))));
         }
     }
 }

@@ -48,7 +48,7 @@ codes! {
     MalformedHash = "malformed-hash",
     /// A hash has a scheme that nothing is known about.
     UnknownHashScheme = "unknown-hash-scheme",
-    /// Hashes are not sorted, or one is there twice.
+    /// Hashes are unsorted or duplicated.
     UnsortedHashes = "unsorted-hashes",
     /// Git does not track the lock file.
     UntrackedLockFile = "untracked-lock-file",
@@ -134,7 +134,7 @@ codes! {
     PlatformNotAvailable = "platform-not-available",
     /// The version needs a plugin protocol that is not supported.
     UnsupportedProtocol = "unsupported-protocol",
-    /// A host could not be asked, or gave no usable answer.
+    /// A host could not be asked, or sent an unusable response.
     RequestFailed = "request-failed",
     /// A host refused the credentials, or wants some.
     Unauthorized = "unauthorized",

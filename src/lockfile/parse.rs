@@ -27,7 +27,7 @@ use super::locks::LockedProvider;
 use super::recognise::recognise;
 use super::written::{Attribute, AttributeLayout, Text, WrittenEntry};
 
-const NOT_CANONICAL_HELP: &str = "write it as the message says; the program refuses any other form";
+const NOT_CANONICAL_HELP: &str = "write it as the message says; OpenTofu and Terraform refuse any other form";
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -124,7 +124,7 @@ impl Reader {
         let help = Help::command(["merge", LOCK_FILE_NAME])
             .and_text("; to lock again what is in conflict: ")
             .and_command(["merge", "--resolve", LOCK_FILE_NAME]);
-        let diagnostic = Diagnostic::error(Code::ConflictMarkers, "the lock file holds git conflict markers")
+        let diagnostic = Diagnostic::error(Code::ConflictMarkers, "the lock file contains git conflict markers")
             .at(self.location(first.clone()), "the first of them")
             .note(format!("conflicts in the file: {}", count.max(1)))
             .help(help);
@@ -172,8 +172,10 @@ impl Reader {
             let span = span_of(structure);
             match structure {
                 Structure::Attribute(attribute) => {
-                    let message =
-                        format!("unknown attribute {}: a lock file holds provider blocks only", attribute.key.as_str());
+                    let message = format!(
+                        "unknown attribute {}: a lock file contains provider blocks only",
+                        attribute.key.as_str()
+                    );
                     self.syntax_error(span_of(&attribute.key), message);
                 }
                 Structure::Block(block) => {
@@ -191,13 +193,13 @@ impl Reader {
     fn report_block(&mut self, block: &Block) -> Option<usize> {
         let span = span_of(&block.ident);
         if block.ident.as_str() == "module" {
-            let message = "module blocks in a lock file mean nothing yet; this one is ignored";
+            let message = "module blocks in a lock file have no meaning yet; this one is ignored";
             let location = self.location(span);
             self.diagnostics
                 .push(Diagnostic::warning(Code::LockFileSyntax, message).at(location, "").help("remove the block"));
         } else {
             let message =
-                format!("unknown block type {}: a lock file holds provider blocks only", block.ident.as_str());
+                format!("unknown block type {}: a lock file contains provider blocks only", block.ident.as_str());
             self.syntax_error(span, message);
         }
         None
@@ -271,7 +273,7 @@ impl Reader {
                     }
                 },
                 Structure::Block(inner) => {
-                    let message = format!("unknown block {}: an entry holds no blocks", inner.ident.as_str());
+                    let message = format!("unknown block {}: an entry contains no blocks", inner.ident.as_str());
                     self.syntax_error(span_of(&inner.ident), message);
                 }
             }
@@ -364,7 +366,7 @@ impl Reader {
             return Attribute { layout, value: Vec::new() };
         };
         if array.is_empty() {
-            let message = format!("the hashes of {name} must hold at least one hash or be left out");
+            let message = format!("the hashes of {name} must contain at least one hash or be omitted");
             self.syntax_error(span_of(&attribute.value), message);
         }
         let value = array.iter().filter_map(|item| self.string(item, "a hash")).collect();

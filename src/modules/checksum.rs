@@ -40,9 +40,9 @@ impl Checksum {
         match text.strip_prefix("file:") {
             Some(url) => match Url::parse(url) {
                 Ok(url) if matches!(url.scheme(), "https" | "http") => Ok(Self::Listed(url)),
-                _ => Err("its checksum is to be in a file that has no https URL".to_owned()),
+                _ => Err("its checksum must be in a file with an https URL".to_owned()),
             },
-            None => ExpectedDigest::parse(text).map(Self::Digest).ok_or_else(|| "its checksum is none".to_owned()),
+            None => ExpectedDigest::parse(text).map(Self::Digest).ok_or_else(|| "its checksum is malformed".to_owned()),
         }
     }
 }

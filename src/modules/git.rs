@@ -91,7 +91,7 @@ impl GitAddress {
         if !matches!(url.scheme(), "https" | "http" | "ssh" | "git" | "file") || url.cannot_be_a_base() {
             // Git runs programs for some other protocols.
             let shown = text.split([' ', '@']).next().unwrap_or_default();
-            let why = format!("git must not be asked for {shown:?}; it may be for https, ssh, http, git and file");
+            let why = format!("git is not asked for {shown:?}; only for https, ssh, http, git and file URLs");
             return Err(GitError::new(why));
         }
         let (mut reference, mut depth, mut ssh_key, mut others) = (String::new(), false, None, Vec::new());

@@ -101,12 +101,14 @@ impl HttpAddress {
         });
         let shown = SafeUrl::from(&self.url);
         let location = location?.ok_or_else(|| {
-            HttpError::Other(format!("{shown} is no archive by its name, and does not say where the package is"))
+            HttpError::Other(format!("{shown} is not an archive by its name, and does not say where the package is"))
         })?;
         match RemoteSource::parse_full(&location) {
             Some(source) if !source.is_on_this_machine() => Ok(Answer::Elsewhere(source)),
             Some(_) => Err(HttpError::Other(format!("{shown} leads to this machine"))),
-            None => Err(HttpError::Other(format!("{shown} leads to what is no full address of a package"))),
+            None => {
+                Err(HttpError::Other(format!("{shown} leads to something that is not the full address of a package")))
+            }
         }
     }
 

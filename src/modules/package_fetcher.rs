@@ -186,7 +186,7 @@ impl PackageFetcher {
             Answer::Elsewhere(next) => next,
         };
         if hops == MOST_HOPS {
-            return Err(failed(HttpError::Other(format!("more than {MOST_HOPS} servers say that it is elsewhere"))));
+            return Err(failed(HttpError::Other(format!("more than {MOST_HOPS} servers refer to another one"))));
         }
         let (stored, origin) = self.obtain(&next, hops + 1)?;
         let package = Package::stored(stored, origin, next.without_directory());
@@ -261,7 +261,7 @@ impl Workshop<'_> {
                 Some(format) => Some(format),
                 None => Format::of_content(&beginning(&mut archive)?),
             };
-            let format = format.ok_or_else(|| Problem::Damaged("it is no archive".to_owned()))?;
+            let format = format.ok_or_else(|| Problem::Damaged("it is not an archive".to_owned()))?;
             let identity = format!("{format:?} {}", hexadecimal::<Sha256>(&mut archive)?);
             let package = self.new_directory("package")?;
             archive::unpack(archive, format, MOST_BYTES, &package)?;
@@ -299,7 +299,7 @@ fn git_failed(address: &str, error: GitError) -> Diagnostics {
     }
     let diagnostic = error.said.into_iter().fold(diagnostic, Diagnostic::note);
     diagnostic
-        .help("see whether git clone can fetch it; git uses its credential helpers and ssh keys, and asks nothing")
+        .help("check whether git clone can fetch it; git uses its credential helpers and ssh keys, and never prompts")
         .into()
 }
 
@@ -323,10 +323,10 @@ fn http_failed(address: &str, error: HttpError) -> Diagnostics {
 }
 
 fn unsupported(address: &str, getter: &str) -> Diagnostic {
-    let why = format!("{getter:?} is no known way to get a package");
+    let why = format!("{getter:?} is not a known way to get a package");
     let diagnostic = failed(address, Code::InvalidConfiguration, &why);
     match getter {
-        "s3" | "gcs" | "hg" => diagnostic.help("install it with tofu get or terraform get; it is read from there then"),
+        "s3" | "gcs" | "hg" => diagnostic.help("install it with tofu get or terraform get"),
         _ => diagnostic.help("use git::, https:// or the address of a module in a registry"),
     }
 }

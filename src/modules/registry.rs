@@ -88,7 +88,7 @@ impl ModuleRegistry {
         let what = format!("the versions of {module}");
         let (url, document) = self.ask(module, "versions", MAXIMUM_VERSIONS_BYTES, &what)?;
         let invalid = |why: &str| {
-            let message = format!("cannot get {what}: {} gave no usable answer: {why}", SafeUrl::from(&url));
+            let message = format!("cannot get {what}: {} sent an unusable response: {why}", SafeUrl::from(&url));
             Diagnostic::error(Code::RequestFailed, message)
         };
         let response = serde_json::from_slice::<VersionsResponse>(&document.bytes);
@@ -117,17 +117,17 @@ impl ModuleRegistry {
             return Err(invalid("does not say where the package is").into());
         };
         if let Some(with_credentials) = credentials {
-            let url = url.join(&location).map_err(|_| invalid("names a package at what is not a URL"))?;
+            let url = url.join(&location).map_err(|_| invalid("names a package at something that is not a URL"))?;
             return self.archive(module, url, with_credentials);
         }
         let is_relative = ["/", "./", "../"].iter().any(|prefix| location.starts_with(prefix));
         let absolute = if is_relative {
-            url.join(&location).map_err(|_| invalid("names a package at what is not a URL"))?.to_string()
+            url.join(&location).map_err(|_| invalid("names a package at something that is not a URL"))?.to_string()
         } else {
             location
         };
         let source = RemoteSource::detect(&absolute, "");
-        let source = source.map_err(|error| invalid(&format!("names a package where none can be: {error}")))?;
+        let source = source.map_err(|error| invalid(&format!("names an impossible place for the package: {error}")))?;
         if source.is_on_this_machine() {
             return Err(invalid("names a package on this machine").into());
         }

@@ -129,7 +129,7 @@ impl RequestError {
                 Some("check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it".into())
             }
             RequestErrorKind::Insecure => {
-                Some("use https, or name the URL in a host block of the CLI configuration".into())
+                Some("use https, or set the URL in a host block of the CLI configuration".into())
             }
             _ => None,
         }
@@ -160,10 +160,10 @@ impl fmt::Display for RequestError {
             RequestErrorKind::Connection(why) | RequestErrorKind::Proxy(why) => {
                 write!(f, "could not be reached: {why}")
             }
-            RequestErrorKind::Redirect(why) => write!(f, "redirects where it must not: {why}"),
-            RequestErrorKind::InvalidBody(why) => write!(f, "gave no usable answer: {why}"),
-            RequestErrorKind::Insecure => f.write_str("was not asked, since it is not an https URL"),
-            RequestErrorKind::Credentials(diagnostic) => write!(f, "was not asked: {diagnostic}"),
+            RequestErrorKind::Redirect(why) => write!(f, "redirects to a place that is not allowed: {why}"),
+            RequestErrorKind::InvalidBody(why) => write!(f, "sent an unusable response: {why}"),
+            RequestErrorKind::Insecure => f.write_str("was not requested, because it is not an https URL"),
+            RequestErrorKind::Credentials(diagnostic) => write!(f, "was not requested: {diagnostic}"),
         }
     }
 }
@@ -184,7 +184,7 @@ pub(super) fn no_response(error: reqwest::Error) -> RequestErrorKind {
         "unsuccessful" => format!("the proxy refused to connect to {host}"),
         "proxy authorization required" => "the proxy asks for a user name and password".to_owned(),
         "failed to create underlying connection" => format!("the proxy could not be reached: {cause}"),
-        _ => "the proxy gave no usable answer".to_owned(),
+        _ => "the proxy sent an unusable response".to_owned(),
     })
 }
 

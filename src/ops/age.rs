@@ -12,7 +12,7 @@ use crate::version::Version;
 /// How many versions of a provider are skipped for their age, newest first; older ones are then not asked about.
 const MOST_ASKED_ABOUT: usize = 30;
 
-const INCOMPLETE_HELP: &str = "run the command once without --offline, with the same cache";
+const INCOMPLETE_HELP: &str = "run the command once without --offline and with the same cache";
 
 /// How old a version must be to be chosen.
 #[derive(Clone, Copy)]
@@ -79,7 +79,7 @@ pub(super) fn warning(provider: &str, skipped: &[RejectedVersion]) -> Option<Dia
 /// The error when nothing else can be chosen than what was skipped.
 pub(super) fn error(provider: &str, skipped: &[RejectedVersion]) -> Option<Diagnostic> {
     let help = match skipped.first()?.reason {
-        Reason::TooYoung => "choose it all the same with --min-age 0d",
+        Reason::TooYoung => "to use it anyway, pass --min-age 0d",
         Reason::Incomplete => INCOMPLETE_HELP,
     };
     let error = Diagnostic { severity: Severity::Error, ..warning(provider, skipped)? };

@@ -127,9 +127,9 @@ fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> V
         let directory = source.dev_override(candidate.address);
         warnings.extend(directory.map(|directory| {
             let name = candidate.address.short(candidate.dialect);
-            let message = format!("{name} is not locked: dev_overrides take it from {}", directory.display());
+            let message = format!("{name} is not locked: dev_overrides takes it from {}", directory.display());
             Diagnostic::warning(Code::DevOverride, message)
-                .note("its entry in the lock file, if there is one, stays as it is")
+                .note("its entry in the lock file, if any, is unchanged")
                 .help("to lock it, run without --use-cli-config")
         }));
         directory.is_none()
@@ -158,7 +158,7 @@ fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candi
     if !unknown.is_empty() {
         let error = |address: &&ProviderAddress| {
             let message = format!("the configuration does not require {}", address.short(request.dialect));
-            Diagnostic::error(Code::InvalidArgument, message).help("name a provider that required_providers lists")
+            Diagnostic::error(Code::InvalidArgument, message).help("choose a provider that required_providers lists")
         };
         return Err(unknown.iter().map(error).collect());
     }
@@ -206,7 +206,7 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
     };
     if platforms.is_empty() {
         // Without packages there would be no hashes, and any package would be accepted.
-        let message = format!("there is no platform to lock {address} {version} for");
+        let message = format!("no platform to lock {address} {version} for");
         let error = candidate.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
         return Err(error.help("name the platforms, for example: --platform linux_amd64").into());
     }
@@ -245,9 +245,9 @@ fn fewer_platforms(candidate: &Candidate<'_>, new: &LockedProvider) -> Option<Di
     let name = candidate.name();
     let message = format!("{name} had {before} h1 hashes, one for each platform, and {} has {after}", new.version);
     let warning = Diagnostic::warning(Code::PlatformNotKnown, message)
-        .note("no platforms are named, and which ones the other hashes were for is not known")
+        .note("no platforms were named, and the platforms of the other hashes are not known")
         .help(
-            Help::text("name all that your team uses, as in: ")
+            Help::text("name all platforms that your team uses, as in: ")
                 .and_command(["lock", "-p", "linux_amd64,darwin_arm64"])
                 .and_text("; or in provlock.toml"),
         );
@@ -311,7 +311,7 @@ fn prune(locks: &mut Locks, requirements: &Requirements) -> Option<Diagnostic> {
         locks.retain(|address, _| is_required(address));
         return None;
     }
-    let message = "nothing is removed, since not all that the configuration requires is known";
+    let message = "no entry is removed, because not everything that the configuration requires is known";
     let would_prune = locks.keys().any(|address| !is_required(address));
     would_prune.then(|| Diagnostic::warning(Code::ProviderNotRequired, message))
 }

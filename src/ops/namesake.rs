@@ -28,7 +28,7 @@ pub(super) fn namesake<'a>(
 
 /// Says why the provider is taken for one of hashicorp.
 pub(super) fn explained(error: Diagnostic) -> Diagnostic {
-    error.note("no entry of required_providers names its source, so it is taken for a provider of hashicorp")
+    error.note("required_providers has no source for it, so it is assumed to be a hashicorp provider")
 }
 
 /// Says which source is missing, if the entry is what is meant.

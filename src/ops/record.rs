@@ -132,8 +132,8 @@ fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Has
     let name = candidate.address.short(candidate.dialect);
     let message = format!("none of the {} recorded hashes of {name} {version} could be confirmed", kept.len());
     let warning = Diagnostic::warning(Code::HashesChanged, message)
-        .note("they may belong to platforms that were not asked for, or to another package")
-        .help(Help::text("lock all platforms that your team uses, then look at: ").and_command(["verify", "--online"]));
+        .note("they may belong to platforms that were not requested, or to another package")
+        .help(Help::text("lock all platforms that your team uses, then review: ").and_command(["verify", "--online"]));
     match candidate.lock_file.entry(candidate.address) {
         Some(entry) => warning.at(entry.block.clone(), ""),
         None => warning,

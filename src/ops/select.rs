@@ -99,10 +99,10 @@ impl Candidate<'_> {
         if available.versions.contains_key(chosen) {
             return Ok(());
         }
-        let message = format!("there is no version {chosen} of {}", self.name());
+        let message = format!("{} has no version {chosen}", self.name());
         let error = Diagnostic::error(Code::NoMatchingVersion, message);
         Err(Diagnostics::from(match available.versions.keys().next_back() {
-            Some(newest) => error.note(format!("the newest version there is: {newest}")),
+            Some(newest) => error.note(format!("the newest version is {newest}")),
             None => error,
         }))
     }
@@ -139,7 +139,7 @@ impl Candidate<'_> {
     fn requirement_text(&self) -> String {
         let constraints = &self.requirement.constraints;
         if constraints.is_empty() {
-            "a prerelease is only locked when a constraint names exactly it".to_owned()
+            "a prerelease is only locked when a constraint names it exactly".to_owned()
         } else {
             format!("the configuration asks for {constraints}")
         }
@@ -170,7 +170,7 @@ impl Candidate<'_> {
         let constraints = &self.requirement.constraints;
         let message = match (available.versions.is_empty(), constraints.is_empty()) {
             (true, _) => format!("there is no version of {name}"),
-            (false, true) => format!("there are only prereleases of {name}"),
+            (false, true) => format!("{name} has only prereleases"),
             (false, false) => format!("no version of {name} meets all constraints: {constraints}"),
         };
         let mut error = Diagnostic::error(Code::NoMatchingVersion, message);
@@ -185,7 +185,7 @@ impl Candidate<'_> {
             }
         }
         if let Some(newest) = available.versions.keys().next_back() {
-            error = error.note(format!("the newest version there is: {newest}"));
+            error = error.note(format!("the newest version is {newest}"));
         }
         error.help(match self.requirement.declarations.len() {
             0 | 1 => "correct the version constraint",
@@ -203,8 +203,8 @@ impl Candidate<'_> {
         let older = available.versions.range(..version.clone()).rev().find(supported);
         let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));
         let help = match nearest {
-            Some((nearest, _)) => format!("the nearest version that speaks one of them is {nearest}"),
-            None => "no version of it speaks one of them".to_owned(),
+            Some((nearest, _)) => format!("the nearest version that supports protocol 5 or 6 is {nearest}"),
+            None => "no version supports protocol 5 or 6".to_owned(),
         };
         Diagnostics::from(error).map(|error| error.help(help.clone()))
     }

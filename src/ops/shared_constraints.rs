@@ -134,16 +134,16 @@ fn conflict(
     let old = edit.location.file.text.get(edit.location.span.clone()).unwrap_or_default();
     let message = format!("the constraint {old} cannot be rewritten for all root modules that share it");
     let error = Diagnostic::error(Code::VersionOutsideConstraints, message).at(edit.location.clone(), "");
-    let error = error.note(format!("{} is to have {version}, which needs {}", name(*root), edit.new));
+    let error = error.note(format!("{} should get {version}, which needs {}", name(*root), edit.new));
     let excluded = readings.iter().filter_map(|reading| Some((reading.root, reading.excluded.as_ref()?)));
     let excluded: BTreeSet<_> = excluded.collect();
     let note = |error: Diagnostic, (root, version): &(usize, &Version)| {
-        error.note(format!("{} can have {version} at most, which that does not allow", name(*root)))
+        error.note(format!("{} can get {version} at most, which that does not allow", name(*root)))
     };
     let error = excluded.iter().fold(error, note);
     let common = excluded.iter().map(|(_, version)| *version).min().unwrap_or(version);
     let name = address.short(plans[*root].1.dialect);
-    let help = Help::text("change what holds it back there, or let none of them have a newer version: ").and_command([
+    let help = Help::text("change what holds it back there, or keep all of them at an older version: ").and_command([
         "upgrade",
         "--recursive",
         "--constraints",

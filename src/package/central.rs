@@ -119,12 +119,12 @@ fn find_end(tail: &Tail<'_>) -> Result<End, CentralError> {
         return if tail.start > window_start {
             Err(CentralError::Earlier(window_start))
         } else {
-            refused("it has no end record, so it may be cut off")
+            refused("it has no end record, so it may be truncated")
         };
     };
     let record = &window[position..];
     if usize::from(u16_at(record, 20)) > record.len() - 22 {
-        return refused("its comment is cut off");
+        return refused("its comment is truncated");
     }
     let end = End {
         records: u64::from(u16_at(record, 10)),

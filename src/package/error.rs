@@ -84,7 +84,7 @@ pub enum EntryProblem {
     #[error("has no header where the central directory says")]
     LocalHeader,
     /// The archive, or the entry's data, ends too early.
-    #[error("is cut off")]
+    #[error("is truncated")]
     Truncated,
     /// The compressed data is not a deflate stream.
     #[error("holds compressed data that is damaged")]

@@ -40,7 +40,7 @@ pub(super) fn hash<R: Read>(
     let mut bytes = Vec::new();
     source.drain(|more| {
         if (bytes.len() + more.len()) as u64 > limits.directory_bytes {
-            return Err(PackageError::NotStreamable("much follows its entries"));
+            return Err(PackageError::NotStreamable("much data follows its entries"));
         }
         bytes.extend_from_slice(more);
         Ok(())
@@ -90,7 +90,7 @@ fn read_entry<R: Read>(
     extractor: &mut Extractor,
     inflated_left: u64,
 ) -> Result<Streamed, PackageError> {
-    const CUT_OFF: PackageError = PackageError::NotStreamable("an entry is cut off");
+    const CUT_OFF: PackageError = PackageError::NotStreamable("an entry is truncated");
     let header_offset = source.offset();
     let header = source.array::<30>()?.ok_or(CUT_OFF)?;
     let name = source.bytes(usize::from(u16_at(&header, 26)))?.ok_or(CUT_OFF)?;
@@ -121,7 +121,7 @@ fn inflate<R: Read>(source: &mut Source<R>, extractor: &mut Extractor, most: u64
     loop {
         let input = source.fill()?;
         if input.is_empty() {
-            return Err(PackageError::NotStreamable("an entry is cut off"));
+            return Err(PackageError::NotStreamable("an entry is truncated"));
         }
         let inflated = extractor.inflate(input, most).map_err(|problem| match problem {
             EntryProblem::Size => PackageError::NotStreamable("its entries are very large"),
@@ -139,7 +139,7 @@ fn store<R: Read>(source: &mut Source<R>, extractor: &mut Extractor, size: u64) 
     while extractor.size() < size {
         let input = source.fill()?;
         if input.is_empty() {
-            return Err(PackageError::NotStreamable("an entry is cut off"));
+            return Err(PackageError::NotStreamable("an entry is truncated"));
         }
         let left = usize::try_from(size - extractor.size()).unwrap_or(usize::MAX);
         let used = input.len().min(left);

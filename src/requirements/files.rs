@@ -103,7 +103,7 @@ pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic
     };
     Diagnostic::error(
         Code::NoConfiguration,
-        format!("{} holds no configuration ({extensions} file)", directory.display()),
+        format!("{} has no configuration ({extensions} file)", directory.display()),
     )
     .help("name the root module's directory with -C DIR, or find all root modules below with --recursive")
 }

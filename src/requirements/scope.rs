@@ -138,8 +138,7 @@ impl<'a> Scope<'a> {
             return not_known(format!("there is no variable \"{name}\""), None);
         };
         if self.dialect == Dialect::Terraform && !variable.is_const {
-            let reason =
-                format!("the variable \"{name}\" has no `const = true`, without which Terraform does not use it here");
+            let reason = format!("the variable \"{name}\" lacks `const = true`, which Terraform requires here");
             return not_known(reason, Some(&variable.location));
         }
         let given = match self.values {

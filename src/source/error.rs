@@ -16,7 +16,7 @@ use crate::platform::Platform;
 use crate::version::Version;
 
 /// What to do about a package that is not what its publisher signed.
-const NOT_AUTHENTIC_HELP: &str = "ask the provider's publisher; a package that was tampered with looks like this";
+const NOT_AUTHENTIC_HELP: &str = "ask the provider's publisher; this is what tampering looks like";
 
 /// What a source answers. The error is boxed, since it says much of what it is about.
 pub type Result<T> = std::result::Result<T, Box<SourceError>>;
@@ -228,7 +228,7 @@ impl From<SourceError> for Diagnostics {
             E::UnsupportedProtocol { address, version, protocols } => {
                 let protocols = protocols.join(", ");
                 let message =
-                    format!("{address} {version} speaks plugin protocol {protocols}; only 5 and 6 are supported");
+                    format!("{address} {version} uses plugin protocol {protocols}; only 5 and 6 are supported");
                 Diagnostic::error(Code::UnsupportedProtocol, message)
             }
             E::Request { subject, error } => return error.into_diagnostic(&subject),
@@ -261,12 +261,12 @@ impl From<SourceError> for Diagnostics {
     }
 }
 
-const OFFLINE_HELP: &str = "run the command once without --offline, with the same cache";
+const OFFLINE_HELP: &str = "run the command once without --offline and with the same cache";
 
 fn provider_not_found(address: &ProviderAddress, searched: &[SearchedPlace]) -> Diagnostic {
     let error = |message| Diagnostic::error(Code::ProviderNotFound, message);
     match searched {
-        [] => error(format!("no installation method of the CLI configuration is for {address}"))
+        [] => error(format!("no installation method of the CLI configuration covers {address}"))
             .help("add it to the include list of a method in the provider_installation block"),
         [place] => place.with_advice(error(place.has_not(address))),
         places => {
@@ -316,7 +316,7 @@ fn platform_not_available(package: &PackageId, available: &BTreeSet<Platform>) -
     let PackageId { address, version, platform } = package;
     let message = format!("{address} {version} has no package for {platform}");
     let error =
-        Diagnostic::error(Code::PlatformNotAvailable, message).help("leave the platform out, or lock another version");
+        Diagnostic::error(Code::PlatformNotAvailable, message).help("remove the platform, or lock another version");
     if available.is_empty() {
         return error;
     }

@@ -83,7 +83,7 @@ impl Connections {
             && storage::is_writable_by_others(directory)
         {
             let message = format!("others can write to the cache directory {}", directory.display());
-            let help = "take that right from them with chmod go-w, name another with --cache-dir DIR, or use none with --no-cache";
+            let help = "remove that permission with chmod go-w, use another directory with --cache-dir DIR, or no cache with --no-cache";
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }
         let environment = environment.clone();

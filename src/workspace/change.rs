@@ -59,9 +59,9 @@ impl Change {
             |path: &&PathBuf| path.starts_with(start) && path.parent().is_some_and(|root| filter.takes(root));
         let gone = self.lock_files.keys().filter(is_meant).filter(|path| is_gone(path));
         let finding = |path: &PathBuf| {
-            let message = format!("{} is gone, and with it its root module", shown(path, environment).display());
+            let message = format!("{} is gone, and its root module with it", shown(path, environment).display());
             Diagnostic::warning(Code::RootRemoved, message)
-                .help("make sure that the root module is meant to go; one that has moved is checked as a new one")
+                .help("make sure that this is intended; a root module that moved is checked as a new one")
         };
         gone.map(finding).collect()
     }
@@ -79,11 +79,11 @@ impl Change {
                 (Some(_), _) => "has changed",
             };
             let shown = shown(path, environment);
-            let message = format!("{} {what}; this change is judged without that", shown.display());
+            let message = format!("{} {what}; this change is checked without it", shown.display());
             // The finding is about the file as a whole; its start stands for it.
             let location = Location::new(&SourceFile::new(shown, ""), 0..0);
             let warning = Diagnostic::warning(Code::PolicyChanged, message).at(location, "");
-            Some(warning.help("look at what it allows from the next change on"))
+            Some(warning.help("review what it allows from the next change on"))
         };
         paths.into_iter().filter_map(|path| Some((path.parent()?, judge(path)?))).collect()
     }

@@ -170,7 +170,7 @@ fn module_directories(start: &Path, canonical: &Path) -> Result<BTreeMap<PathBuf
                 Ok(entry) if is_module_file(entry) => entry.path().parent(),
                 Ok(_) => None,
                 Err(error) => {
-                    let message = format!("cannot look for root modules: {error}");
+                    let message = format!("cannot search for root modules: {error}");
                     let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
                     found.1.push(Diagnostic::error(Code::Io, message));
                     None

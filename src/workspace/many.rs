@@ -226,8 +226,8 @@ impl Member {
         if choosing(&request).iter().all(is_exempt) {
             return Ok(request);
         }
-        let message = "min-age is in force, and with --offline nobody can be asked when versions were published";
-        let help = "choose versions whatever their age with --min-age 0d, or leave --offline out";
+        let message = "min-age is set, and with --offline nothing tells when versions were published";
+        let help = "to ignore the age pass --min-age 0d, or omit --offline";
         Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into())
     }
 
@@ -265,7 +265,7 @@ fn resolve(
     for (address, provider) in only.iter().zip(providers) {
         let Some(version) = provider.version().cloned() else { continue };
         if versions.insert(address.clone(), version).is_some_and(|other| other != versions[address]) {
-            let message = format!("two different versions of {address} are asked for");
+            let message = format!("two different versions of {address} are requested");
             return Err(Diagnostic::error(Code::InvalidArgument, message).into());
         }
     }

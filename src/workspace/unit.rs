@@ -135,9 +135,9 @@ impl Unit {
     fn missing_module(&self, allowed: bool) -> Diagnostic {
         let message = format!("the module of the unit in {} is remote, and not here", self.root.display());
         let help = if allowed {
-            "what it requires is not checked; terragrunt init -lockfile=readonly does that"
+            "what it requires was not checked; terragrunt init -lockfile=readonly does that"
         } else {
-            "leave it out with --allow-missing-modules"
+            "skip it with --allow-missing-modules"
         };
         let error = Diagnostic::error(Code::ModuleNotInstalled, message).help(help);
         self.read.source_location.iter().fold(error, |error, place| error.at(place.clone(), "its source"))
@@ -147,7 +147,7 @@ impl Unit {
     fn not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
         let message = format!("what the unit in {} requires is not known in full", self.root.display());
         let warning = Diagnostic::warning(Code::RequirementsNotKnown, message)
-            .note("entries that nothing seems to require, and constraints that differ, are not reported")
+            .note("unused entries and differing constraints are not reported")
             .help("terragrunt init -lockfile=readonly checks the whole");
         let mut seen: Vec<(&str, Option<&Location>)> = Vec::new();
         for Unknown { reason, location, .. } in unknown {

@@ -157,12 +157,12 @@ impl Workspace {
             return self.requirements(ignore_tests, true, modules);
         }
         let path = &self.lock_path;
-        let message = format!("there is no configuration beside {}, so it was checked by itself", path.display());
+        let message = format!("there is no configuration beside {}, so it was checked on its own", path.display());
         // The finding is about the file as a whole; its start stands for it.
         let location = Location::new(&SourceFile::new(path, ""), 0..0);
         let warning = Diagnostic::warning(Code::NoConfiguration, message)
             .at(location, "")
-            .help("remove the lock file unless something else puts a configuration beside it");
+            .help("remove the lock file, unless a configuration is put beside it later");
         Ok(Requirements { is_incomplete: true, warnings: vec![warning], ..Requirements::default() })
     }
 }

@@ -106,8 +106,8 @@ warning[hashes-changed]: none of the 1 recorded hashes of acme/gamma 1.5.0 could
 4 | provider "registry.opentofu.org/acme/gamma" {
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = they may belong to platforms that were not asked for, or to another package
-help: lock all platforms that your team uses, then look at: provlock verify --online
+  = they may belong to platforms that were not requested, or to another package
+help: lock all platforms that your team uses, then review: provlock verify --online
   ~ acme/gamma   1.5.0   signed, key ID 558D46FBE8647CB4   h1 for linux_amd64 added, 2 hashes added
 Locked 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
 "#]]);

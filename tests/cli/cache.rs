@@ -133,7 +133,7 @@ fn a_cache_that_others_can_write_to_is_refused() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: others can write to the cache directory [ROOT]/shared
-help: take that right from them with chmod go-w, name another with --cache-dir DIR, or use none with --no-cache
+help: remove that permission with chmod go-w, use another directory with --cache-dir DIR, or no cache with --no-cache
 "#]]);
     }
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
@@ -283,7 +283,7 @@ Up to date: 1 provider for darwin_arm64 and linux_amd64
 exit code: 2
 ----- stderr -----
 error[platform-not-known]: registry.opentofu.org/hashicorp/null 3.2.4 for windows_amd64: the package is not in the cache of hashes
-help: run the command once without --offline, with the same cache
+help: run the command once without --offline and with the same cache
 "#]]);
     forget_lock_file(&environment);
     offline("all").matches(str![[r#"
@@ -301,7 +301,7 @@ Removed [SIZE] from [ROOT]/home/.cache/provlock
 exit code: 2
 ----- stderr -----
 error[platform-not-known]: no package of registry.opentofu.org/hashicorp/null 3.2.4 is in the cache of hashes
-help: run the command once without --offline, with the same cache
+help: run the command once without --offline and with the same cache
 "#]]);
     forget_lock_file(&environment);
     offline("linux_amd64").matches(str![[r#"
@@ -313,7 +313,7 @@ error[provider-not-found]: no version of registry.opentofu.org/hashicorp/null is
 4 |       source = "hashicorp/null"
   |                ^^^^^^^^^^^^^^^^ required here
   |
-help: run the command once without --offline, with the same cache
+help: run the command once without --offline and with the same cache
 "#]]);
     assert_eq!(registry.statistics().requests, 0);
     assert!(cached(&environment, "").is_empty());

@@ -132,14 +132,14 @@ fn a_helper_that_cannot_store_or_forget_is_an_error() {
 exit code: 2
 ----- stderr -----
 error[credentials-helper]: cannot store the credentials for registry.example.com: the credentials helper [ROOT]/home/.terraform.d/plugins/terraform-credentials-test says: [redacted]
-help: to do without the helper, set TF_TOKEN_registry_example_com
+help: to bypass the helper, set TF_TOKEN_registry_example_com
 "#]]).assert_lacks(TOKEN);
     let logout = environment.provlock(["logout", HOST]);
     logout.matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[credentials-helper]: cannot forget the credentials for registry.example.com: the credentials helper [ROOT]/home/.terraform.d/plugins/terraform-credentials-test says: no room:
-help: to do without the helper, set TF_TOKEN_registry_example_com
+help: to bypass the helper, set TF_TOKEN_registry_example_com
 "#]]);
 }
 
@@ -158,7 +158,7 @@ warning[credentials-helper]: the credentials helper terraform-credentials-test i
 1 | credentials_helper "****" {
   |                    ^^^^^^
   |
-  = looked in [ROOT]/home/.terraform.d/plugins, [ROOT]/home/.terraform.d/plugins/linux_amd64, [ROOT]/home/.local/share/opentofu/plugins, [ROOT]/home/.local/share/opentofu/plugins/linux_amd64
+  = searched [ROOT]/home/.terraform.d/plugins, [ROOT]/home/.terraform.d/plugins/linux_amd64, [ROOT]/home/.local/share/opentofu/plugins, [ROOT]/home/.local/share/opentofu/plugins/linux_amd64
 error[credentials-helper]: the credentials helper terraform-credentials-test is not installed
  --> [ROOT]/home/.tofurc:1:20
   |
@@ -177,7 +177,7 @@ warning[credentials-helper]: the credentials helper terraform-credentials-test i
 1 | credentials_helper "****" {
   |                    ^^^^^^
   |
-  = looked in [ROOT]/home/.terraform.d/plugins, [ROOT]/home/.terraform.d/plugins/linux_amd64, [ROOT]/home/.local/share/opentofu/plugins, [ROOT]/home/.local/share/opentofu/plugins/linux_amd64
+  = searched [ROOT]/home/.terraform.d/plugins, [ROOT]/home/.terraform.d/plugins/linux_amd64, [ROOT]/home/.local/share/opentofu/plugins, [ROOT]/home/.local/share/opentofu/plugins/linux_amd64
 reading the CLI configuration [ROOT]/home/.tofurc
   + registry.example.com/acme/gamma   1.5.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded

@@ -155,7 +155,7 @@ error[provider-not-locked]: hashicorp/yandex is required, but not locked
 4 | provider "registry.opentofu.org/yandex-cloud/yandex" {
   |          ------------------------------------------- this one is locked
   |
-  = no entry of required_providers names its source, so it is taken for a provider of hashicorp
+  = required_providers has no source for it, so it is assumed to be a hashicorp provider
 help: add yandex = { source = "yandex-cloud/yandex" } to required_providers
 
 ----- stderr -----
@@ -176,7 +176,7 @@ error[provider-not-found]: registry.opentofu.org has no provider registry.opento
   |          ------------------------------------------- this one is locked
   |
   = asked for https://registry.opentofu.org/v1/providers/hashicorp/yandex/versions
-  = no entry of required_providers names its source, so it is taken for a provider of hashicorp
+  = required_providers has no source for it, so it is assumed to be a hashicorp provider
 help: add yandex = { source = "yandex-cloud/yandex" } to required_providers
 "#]]);
     environment.write("main.tf", format!("provider \"yandex\" {{}}\n{}", requires("hashicorp/yandex", "")));

@@ -14,7 +14,7 @@ exit code: 0
 no-hashes: An entry has no hashes.
 
 Error. A provider is locked without any hash, so `init` accepts every package that claims to be this version, and records what it
-got. That is the moment an attacker waits for. Run `provlock lock -p all`, or with the platforms that you use, which records the
+got. That is when an attacker can step in. Run `provlock lock -p all`, or with the platforms that you use, which records the
 hashes of the signed release.
 "#]]);
 }

@@ -88,7 +88,7 @@ fn patterns_say_which_method_is_for_which_provider() {
     refused.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[provider-not-found]: no installation method of the CLI configuration is for registry.opentofu.org/acme/gamma
+error[provider-not-found]: no installation method of the CLI configuration covers registry.opentofu.org/acme/gamma
  --> main.tf:4:24
   |
 4 |     gamma = { source = "acme/gamma" }
@@ -224,9 +224,9 @@ fn a_provider_under_development_is_not_locked() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-warning[dev-override]: acme/gamma is not locked: dev_overrides take it from /work/gamma
+warning[dev-override]: acme/gamma is not locked: dev_overrides takes it from /work/gamma
  |
- = its entry in the lock file, if there is one, stays as it is
+ = its entry in the lock file, if any, is unchanged
 help: to lock it, run without --use-cli-config
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded

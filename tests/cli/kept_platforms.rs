@@ -70,8 +70,8 @@ warning[platform-not-known]: hashicorp/null had 3 h1 hashes, one for each platfo
 4 | provider "registry.terraform.io/hashicorp/null" {
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = no platforms are named, and which ones the other hashes were for is not known
-help: name all that your team uses, as in: provlock lock -p linux_amd64,darwin_arm64; or in provlock.toml
+  = no platforms were named, and the platforms of the other hashes are not known
+help: name all platforms that your team uses, as in: provlock lock -p linux_amd64,darwin_arm64; or in provlock.toml
   ~ hashicorp/null   1.0.0 → 1.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 5 zh
 Locked 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
 "#]]);

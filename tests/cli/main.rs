@@ -6,6 +6,7 @@
 
 mod authentication;
 mod cache;
+mod completions;
 #[cfg(unix)]
 mod credentials_helper;
 mod demo;
@@ -20,6 +21,7 @@ mod installation;
 mod json_output;
 mod kept_platforms;
 mod lock;
+mod manual;
 mod many_roots;
 mod merge;
 mod min_age;
@@ -33,6 +35,7 @@ mod private;
 mod repository;
 mod runs;
 mod terragrunt;
+mod tree;
 mod upgrade;
 mod upgrade_many;
 mod verify;

@@ -87,7 +87,7 @@ error[no-matching-version]: no version of hashicorp/null meets all constraints: 
 7 |       version = "> 9.0"
   |                 ^^^^^^^ no version meets > 9.0.0
   |
-  = the newest version there is: 3.2.4
+  = the newest version is 3.2.4
   = root module: a
 help: relax one of the constraints
 

@@ -59,7 +59,7 @@ Auto-merging .terraform.lock.hcl
 CONFLICT (content): Merge conflict in .terraform.lock.hcl
 Automatic merge failed; fix conflicts and then commit the result.
 ----- stderr -----
-error[merge-conflict]: conflict: we lock hashicorp/aws at 5.2.0, they at 5.1.0
+error[merge-conflict]: conflict: ours has hashicorp/aws 5.2.0, theirs 5.1.0
  |
  = locked at 5.0.0 before
 help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock merge --resolve .terraform.lock.hcl
@@ -79,7 +79,7 @@ exit code: 1
 ----- stdout -----
 (JSON)
 ----- stderr -----
-error[merge-conflict]: conflict: we lock hashicorp/aws at 5.2.0, they at 5.1.0
+error[merge-conflict]: conflict: ours has hashicorp/aws 5.2.0, theirs 5.1.0
 help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock merge --resolve .terraform.lock.hcl
 "#]]);
     assert_eq!(validated(&output.stdout)["errors"][0]["code"], "merge-conflict");
@@ -112,13 +112,13 @@ exit code: 1
 error[platform-not-available]: registry.opentofu.org/hashicorp/null 3.2.0 has no package for linux_arm64
  |
  = there are packages for linux_amd64
-help: leave the platform out, or lock another version
+help: remove the platform, or lock another version
 
-error[merge-conflict]: conflict: we lock hashicorp/null at 3.1.0, they at 3.2.0
+error[merge-conflict]: conflict: ours has hashicorp/null 3.1.0, theirs 3.2.0
  |
  = locked at 3.0.0 before
 
-error[merge-conflict]: conflict: they removed hashicorp/old, we changed it (now 2.0.0)
+error[merge-conflict]: conflict: theirs removed hashicorp/old, ours changed it (now 2.0.0)
  |
  = locked at 1.0.0 before
 help: choose a side of each conflict in infra/.terraform.lock.hcl, or run: provlock merge --resolve infra/.terraform.lock.hcl
@@ -153,7 +153,7 @@ Auto-merging .terraform.lock.hcl
 CONFLICT (content): Merge conflict in .terraform.lock.hcl
 Automatic merge failed; fix conflicts and then commit the result.
 ----- stderr -----
-error[merge-conflict]: conflict: we removed hashicorp/aws, they changed it (now 5.1.0)
+error[merge-conflict]: conflict: ours removed hashicorp/aws, theirs changed it (now 5.1.0)
  |
  = locked at 5.0.0 before
 help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock merge --resolve .terraform.lock.hcl
@@ -196,7 +196,7 @@ Auto-merging -infra/it's a $(test)/.terraform.lock.hcl
 CONFLICT (content): Merge conflict in -infra/it's a $(test)/.terraform.lock.hcl
 Automatic merge failed; fix conflicts and then commit the result.
 ----- stderr -----
-error[merge-conflict]: conflict: we lock hashicorp/aws at 5.2.0, they at 5.1.0
+error[merge-conflict]: conflict: ours has hashicorp/aws 5.2.0, theirs 5.1.0
  |
  = locked at 5.0.0 before
 help: choose a side of each conflict in -infra/it's a $(test)/.terraform.lock.hcl, or run: provlock merge --resolve './-infra/it'\''s a $(test)/.terraform.lock.hcl'
@@ -244,7 +244,7 @@ warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; e
 1 | provider {
   |           ^
   |
-  = so the file was merged line by line, as git does without provlock
+  = the file was merged line by line instead, as git does without provlock
 
 warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
  --> infra/lock.hcl (ours):5:11
@@ -252,7 +252,7 @@ warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; e
 5 | provider {
   |           ^
   |
-  = so the file was merged line by line, as git does without provlock
+  = the file was merged line by line instead, as git does without provlock
 
 warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
  --> infra/lock.hcl (theirs):2:9
@@ -260,7 +260,7 @@ warning[lock-file-syntax]: the lock file cannot be parsed: invalid block body; e
 2 | # theirs
   |         ^
   |
-  = so the file was merged line by line, as git does without provlock
+  = the file was merged line by line instead, as git does without provlock
 "#]]);
     assert_eq!(environment.read("ours"), format!("# ours\n\n\n\n{broken}# theirs\n"));
     environment.write("theirs", "provider x {\n");
@@ -290,7 +290,7 @@ fn a_file_with_conflict_markers_is_mended() {
             "{style}"
         );
         // Only a base tells what was added from what was removed, and zdiff3 does not show all of it.
-        assert_eq!(output.stderr.contains("is on our side only"), style != "diff3", "{style} {output}");
+        assert_eq!(output.stderr.contains("only ours has"), style != "diff3", "{style} {output}");
         let before = repository.environment.snapshot();
         repository.provlock(["merge", ".terraform.lock.hcl"]).assert_code(0).assert_stderr_has("No conflict");
         before.assert_same(&repository.environment.snapshot());
@@ -310,7 +310,7 @@ exit code: 0
 ----- stderr -----
 warning[hashes-replaced]: the two sides have different zh hashes of hashicorp/null 3.2.4
  |
- = both were kept, but a release has one list of them: some may be of another version
+ = both were kept, but a release has one list of zh hashes: some may belong to another version
 help: provlock verify
 Merged .terraform.lock.hcl
 "#]]);
@@ -361,7 +361,7 @@ Auto-merging .terraform.lock.hcl
 CONFLICT (content): Merge conflict in .terraform.lock.hcl
 Automatic merge failed; fix conflicts and then commit the result.
 ----- stderr -----
-error[merge-conflict]: conflict: we lock hashicorp/aws at 5.1.0, they at 5.2.0
+error[merge-conflict]: conflict: ours has hashicorp/aws 5.1.0, theirs 5.2.0
 help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock merge --resolve .terraform.lock.hcl
 "#]]);
 }

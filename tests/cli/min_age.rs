@@ -58,7 +58,7 @@ fn without_a_version_that_is_old_enough_nothing_is_locked() {
 exit code: 2
 ----- stderr -----
 error[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must be 7 days old
-help: choose it all the same with --min-age 0d
+help: to use it anyway, pass --min-age 0d
 "#]]);
     assert!(!environment.has_lock_file());
 
@@ -70,7 +70,7 @@ exit code: 2
 error[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must be 200 days old
  |
  = 1.0.0 is not chosen: published [TIME], and it must be 200 days old
-help: choose it all the same with --min-age 0d
+help: to use it anyway, pass --min-age 0d
 "#]]);
     environment.write("provlock.toml", POLICY);
     environment.provlock([&LOCK[..], &["--min-age", "0d"]].concat()).assert_code(0);
@@ -103,8 +103,8 @@ fn offline_an_age_can_only_be_demanded_where_nothing_is_chosen() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: min-age is in force, and with --offline nobody can be asked when versions were published
-help: choose versions whatever their age with --min-age 0d, or leave --offline out
+error[invalid-argument]: min-age is set, and with --offline nothing tells when versions were published
+help: to ignore the age pass --min-age 0d, or omit --offline
 Locked 1 of 2 root modules: 0 changed, 1 up to date; 1 failed
 "#]]);
     assert_eq!(output.stderr.matches("error[").count(), 1, "{output}");
@@ -126,7 +126,7 @@ fn a_version_that_is_taken_over_is_not_chosen_anew() {
     environment.provlock(LOCK).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null                         3.0.0   signed, key ID 558D46FBE8647CB4   version carried over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
+  + hashicorp/null                         3.0.0   signed, key ID 558D46FBE8647CB4   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
   = registry.terraform.io/hashicorp/null   3.0.0                                     not required by the configuration; --prune removes it
 Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
 "#]]);

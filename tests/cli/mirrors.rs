@@ -199,7 +199,7 @@ fn all_platforms_of_a_version_that_has_none_are_an_error() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[platform-not-available]: there is no platform to lock registry.opentofu.org/hashicorp/null 3.2.4 for
+error[platform-not-available]: no platform to lock registry.opentofu.org/hashicorp/null 3.2.4 for
  --> main.tf:4:16
   |
 4 |       source = "hashicorp/null"
@@ -269,6 +269,6 @@ exit code: 2
 error[package-not-authentic]: registry.opentofu.org/hashicorp/null 3.2.4 for linux_amd64: the mirror reports only hashes of unknown schemes: h9:abcdef
  |
  = downloaded from https://mirror.example.com/null.zip?[redacted]
-help: ask the provider's publisher; a package that was tampered with looks like this
+help: ask the provider's publisher; this is what tampering looks like
 "#]]);
 }

@@ -53,7 +53,7 @@ error[module-not-installed]: module "network" from "git::file://[ROOT]/modules.g
 2 |   source = "git::file://[ROOT]/modules.git//network?ref=v1.0.0"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
   |
-help: install it with tofu get or tofu init, or leave it out with --allow-missing-modules
+help: install it with tofu get or tofu init, or skip it with --allow-missing-modules
 "#]]);
     assert!(!environment.has_lock_file());
 

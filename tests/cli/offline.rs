@@ -53,7 +53,7 @@ provider         locked   allowed   newest   held back by
 hashicorp/null   3.0.0    3.1.0     3.2.0    packages that are not in the cache
 ----- stderr -----
 warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
-help: run the command once without --offline, with the same cache
+help: run the command once without --offline and with the same cache
 1 provider can move within its constraints; 1 held back
 "#]]);
     environment.provlock(upgrade(&["--check"])).assert_code(1);
@@ -65,7 +65,7 @@ exit code: 0
 (JSON)
 ----- stderr -----
 warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
-help: run the command once without --offline, with the same cache
+help: run the command once without --offline and with the same cache
   ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 changed)
 1 provider held back from the newest version; see: provlock upgrade --dry-run
@@ -89,7 +89,7 @@ fn all_platforms_are_those_that_are_known_of_any_version() {
 exit code: 0
 ----- stderr -----
 warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
-help: run the command once without --offline, with the same cache
+help: run the command once without --offline and with the same cache
   ~ hashicorp/null   3.0.0 → 3.1.0   unauthenticated   2 h1, 2 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 changed)
 1 provider held back from the newest version; see: provlock upgrade --dry-run
@@ -113,15 +113,15 @@ fn what_is_missing_stops_the_upgrade_and_changes_nothing() {
 exit code: 2
 ----- stderr -----
 error[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
-help: run the command once without --offline, with the same cache
+help: run the command once without --offline and with the same cache
 "#]]);
     let unseen = environment.provlock(upgrade(&["hashicorp/null@3.2.4"]));
     unseen.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[no-matching-version]: there is no version 3.2.4 of hashicorp/null
+error[no-matching-version]: hashicorp/null has no version 3.2.4
  |
- = the newest version there is: 3.2.0
+ = the newest version is 3.2.0
 "#]]);
     before.assert_same(&environment.snapshot());
 
@@ -139,7 +139,7 @@ error[no-matching-version]: there is no version 3.2.4 of hashicorp/null
 exit code: 0
 ----- stderr -----
 warning[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
-help: run the command once without --offline, with the same cache
+help: run the command once without --offline and with the same cache
   + hashicorp/null   3.0.0   unauthenticated   2 h1, 2 zh
 Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
 1 provider held back from the newest version; see: provlock upgrade --dry-run
@@ -150,7 +150,7 @@ Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
 exit code: 2
 ----- stderr -----
 error[platform-not-known]: hashicorp/null 3.2.0 is not chosen: its package for darwin_arm64 is not in the cache
-help: run the command once without --offline, with the same cache
+help: run the command once without --offline and with the same cache
 "#]]);
 }
 
@@ -177,13 +177,13 @@ fn an_age_cannot_be_demanded() {
     lock_elsewhere(&environment, "3.1.0", "linux_amd64,darwin_arm64");
     registry.reset_statistics();
     let before = environment.snapshot();
-    let reason = "min-age is in force, and with --offline nobody can be asked when versions were published";
+    let reason = "min-age is set, and with --offline nothing tells when versions were published";
 
     environment.provlock(upgrade(&["--min-age", "7d"])).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: min-age is in force, and with --offline nobody can be asked when versions were published
-help: choose versions whatever their age with --min-age 0d, or leave --offline out
+error[invalid-argument]: min-age is set, and with --offline nothing tells when versions were published
+help: to ignore the age pass --min-age 0d, or omit --offline
 "#]]);
     let many = environment.provlock(upgrade(&["--min-age", "7d", "--check", "-r"]));
     assert_eq!(many.assert_code(2).stderr.matches(reason).count(), 1, "{many}");
@@ -193,8 +193,8 @@ help: choose versions whatever their age with --min-age 0d, or leave --offline o
     demanded.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: min-age is in force, and with --offline nobody can be asked when versions were published
-help: choose versions whatever their age with --min-age 0d, or leave --offline out
+error[invalid-argument]: min-age is set, and with --offline nothing tells when versions were published
+help: to ignore the age pass --min-age 0d, or omit --offline
 "#]]);
     environment.provlock(upgrade(&["--min-age", "0d", "--check"])).assert_code(1);
 
@@ -224,9 +224,9 @@ fn a_conflict_is_resolved_with_what_is_known() {
 exit code: 1
 ----- stderr -----
 error[platform-not-known]: registry.opentofu.org/hashicorp/null 3.2.0 for darwin_arm64: the package is not in the cache of hashes
-help: run the command once without --offline, with the same cache
+help: run the command once without --offline and with the same cache
 
-error[merge-conflict]: conflict: we lock hashicorp/null at 3.1.0, they at 3.2.0
+error[merge-conflict]: conflict: ours has hashicorp/null 3.1.0, theirs 3.2.0
  |
  = locked at 3.0.0 before
 help: choose a side of each conflict in ours, or run: provlock merge --resolve ours

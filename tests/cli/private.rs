@@ -123,7 +123,7 @@ fn login_tells_when_another_token_wins() {
 exit code: 0
 ----- stderr -----
 Stored the token for registry.example.com in [ROOT]/home/.config/opentofu/credentials.tfrc.json
-warning[credentials-not-used]: TF_TOKEN_registry_example_com is set, and its token is used for registry.example.com whatever is stored
+warning[credentials-not-used]: TF_TOKEN_registry_example_com is set, and its token is used for registry.example.com instead of the stored one
 help: unset TF_TOKEN_registry_example_com
 "#]]).assert_lacks("s3cr3t");
     let check = environment.provlock(["login", "--check", HOST]);

@@ -72,15 +72,15 @@ fn a_lock_file_without_a_configuration_is_checked_by_itself() {
     environment.provlock(["verify"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-warning[no-configuration]: there is no configuration beside .terraform.lock.hcl, so it was checked by itself
+warning[no-configuration]: there is no configuration beside .terraform.lock.hcl, so it was checked on its own
  --> .terraform.lock.hcl:1:1
   |
 1 |
   | ^
   |
-help: remove the lock file unless something else puts a configuration beside it
+help: remove the lock file, unless a configuration is put beside it later
 
-error[malformed-hash]: the hash zh:[HASH] can match no package: it is not zh: and 64 lower-case hexadecimal digits
+error[malformed-hash]: the hash zh:[HASH] cannot match any package: it is not zh: and 64 lower-case hexadecimal digits
  --> .terraform.lock.hcl:9:5
   |
 9 |     "zh:[HASH]",
@@ -88,7 +88,7 @@ error[malformed-hash]: the hash zh:[HASH] can match no package: it is not zh: an
   |
 help: remove the hash, then run: provlock lock
 
-error[malformed-hash]: the hash zh:[HASH] can match no package: it is not zh: and 64 lower-case hexadecimal digits
+error[malformed-hash]: the hash zh:[HASH] cannot match any package: it is not zh: and 64 lower-case hexadecimal digits
   --> .terraform.lock.hcl:10:5
    |
 10 |     "zh:[HASH]",
@@ -101,7 +101,7 @@ help: remove the hash, then run: provlock lock
 "#]]);
     environment.write_lock_file(good);
     environment.provlock(["verify", "--online"]).assert_code(0);
-    environment.provlock(["lock"]).assert_code(2).assert_stderr_has("holds no configuration");
+    environment.provlock(["lock"]).assert_code(2).assert_stderr_has("has no configuration");
 }
 
 /// Units with local sources and a root include: each is the module, and what the included file generates.
@@ -163,13 +163,13 @@ fn drift_of_units_is_found_where_it_can_be_fixed() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-warning[constraints-differ]: the recorded constraints of hashicorp/random are "~> 2.0", those of the configuration "~> 3.0"
+warning[constraints-differ]: the lock file records the constraints "~> 2.0" for hashicorp/random, but the configuration has "~> 3.0"
   --> live/prod/app/.terraform.lock.hcl:15:17
    |
 15 |   constraints = "~> 2.0"
    |                 ^^^^^^^^
    |
-   = the locked version 3.7.2 meets those of the configuration anyway
+   = the locked version 3.7.2 meets the constraints of the configuration
 help: provlock -C live/prod/app lock
 
 warning[provider-not-required]: hashicorp/tls is locked, but the configuration does not require it
@@ -178,7 +178,7 @@ warning[provider-not-required]: hashicorp/tls is locked, but the configuration d
 23 | provider "registry.opentofu.org/hashicorp/tls" {
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
-help: provlock -C live/prod/app lock --prune, unless state still holds objects of it
+help: provlock -C live/prod/app lock --prune, unless the state still has resources of it
 
 error[provider-not-locked]: hashicorp/random is required, but not locked
   --> root.hcl:1:1
@@ -247,7 +247,7 @@ warning[requirements-not-known]: what the unit in live/prod/app requires is not 
 12 | ${run_cmd("vault", "read")}
    |   ------------------------ `run_cmd` is not evaluated
    |
-   = entries that nothing seems to require, and constraints that differ, are not reported
+   = unused entries and differing constraints are not reported
 help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
@@ -266,10 +266,10 @@ warning[requirements-not-known]: what the unit in live/prod/app requires is not 
 12 | ${run_cmd("vault", "read")}
    |   ------------------------ `run_cmd` is not evaluated
    |
-   = entries that nothing seems to require, and constraints that differ, are not reported
+   = unused entries and differing constraints are not reported
 help: terragrunt init -lockfile=readonly checks the whole
 
-warning[provider-not-required]: nothing is removed, since not all that the configuration requires is known
+warning[provider-not-required]: no entry is removed, because not everything that the configuration requires is known
 live/prod/app:
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
 Locked 2 providers for linux_amd64 (1 added, 1 unchanged)
@@ -297,7 +297,7 @@ warning[module-not-installed]: the module of the unit in live/app is remote, and
 5 |   source = "git::https://example.com/modules.git//app?ref=v1"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ its source
   |
-help: what it requires is not checked; terragrunt init -lockfile=readonly does that
+help: what it requires was not checked; terragrunt init -lockfile=readonly does that
 
 error[provider-not-locked]: hashicorp/random is required, but not locked
  --> root.hcl:1:1
@@ -348,7 +348,7 @@ warning[provider-not-required]: hashicorp/tls is locked, but the configuration d
 14 | provider "registry.opentofu.org/hashicorp/tls" {
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
-help: provlock -C live/.terragrunt-stack/app lock --prune, unless state still holds objects of it
+help: provlock -C live/.terragrunt-stack/app lock --prune, unless the state still has resources of it
 
 warning[requirements-not-known]: what the unit in units/app requires is not known in full
  --> units/app/terragrunt.hcl:2:12
@@ -356,7 +356,7 @@ warning[requirements-not-known]: what the unit in units/app requires is not know
 2 |   source = "../../../modules//${values.module}"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `values` is known in generated units only
   |
-  = entries that nothing seems to require, and constraints that differ, are not reported
+  = unused entries and differing constraints are not reported
 help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
@@ -412,7 +412,7 @@ exit code: 0
 ----- stderr -----
   + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
 Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
-Terragrunt would go on with the older lock file in .terragrunt-cache: delete that, or run it with --source-update
+Terragrunt would keep using the older lock file in .terragrunt-cache: delete that directory, or run Terragrunt with --source-update
 "#]]);
     environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
 exit code: 0
@@ -476,7 +476,7 @@ warning[requirements-not-known]: what the unit in unit requires is not known in 
 4 | generate "provider" {
   | ^^^^^^^^ a variable of the environment is only compared, never shown
   |
-  = entries that nothing seems to require, and constraints that differ, are not reported
+  = unused entries and differing constraints are not reported
 help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
@@ -528,13 +528,13 @@ Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-warning[constraints-differ]: the recorded constraints of hashicorp/null are "~> 3.0", those of the configuration none
+warning[constraints-differ]: the lock file records the constraints "~> 3.0" for hashicorp/null, but the configuration has none
  --> live/app/.terraform.lock.hcl:6:17
   |
 6 |   constraints = "~> 3.0"
   |                 ^^^^^^^^
   |
-  = the locked version 3.2.4 meets those of the configuration anyway
+  = the locked version 3.2.4 meets the constraints of the configuration
 help: provlock -C live/app lock
 
 error[provider-not-locked]: hashicorp/tls is required, but not locked

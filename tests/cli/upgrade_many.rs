@@ -134,7 +134,7 @@ error[no-matching-version]: no version of hashicorp/null meets all constraints: 
 7 |       version = "> 9.0"
   |                 ^^^^^^^ no version meets > 9.0.0
   |
-  = the newest version there is: 3.2.4
+  = the newest version is 3.2.4
   = root module: never
 help: relax one of the constraints
 Upgraded 2 of 4 root modules: 2 changed, 0 up to date; 2 failed; [SIZE] downloaded
@@ -316,9 +316,9 @@ error[version-outside-constraints]: the constraint ~> 1.0 cannot be rewritten fo
 5 |       version = "~> 1.0"
   |                  ^^^^^^
   |
-  = a is to have 2.0.0, which needs ~> 2.0
-  = b can have 1.0.0 at most, which that does not allow
-help: change what holds it back there, or let none of them have a newer version: provlock upgrade --recursive --constraints acme/gamma@1.0.0
+  = a should get 2.0.0, which needs ~> 2.0
+  = b can get 1.0.0 at most, which that does not allow
+help: change what holds it back there, or keep all of them at an older version: provlock upgrade --recursive --constraints acme/gamma@1.0.0
 Upgraded 1 of 3 root modules: 1 changed, 0 up to date; 2 failed; [SIZE] downloaded
 "#]]);
     assert_eq!(validated(&output.stdout)["errors"].as_array().unwrap().len(), 1);
@@ -362,7 +362,7 @@ Locked 1 provider for linux_amd64 (1 changed)
 error[io]: cannot write b/.terraform.lock.hcl: No such file or directory (os error 2)
  |
  = root module: b
-help: make its directory; a symbolic link must lead into one
+help: create its directory; a symbolic link must lead into one
 Upgraded 1 of 2 root modules: 1 changed, 0 up to date; 1 failed; [SIZE] downloaded
 "#]]);
     assert_eq!(environment.read("modules/m/main.tf"), requires("acme/gamma", "~> 2.0"));

@@ -24,7 +24,7 @@ mod tests;
 pub mod threats;
 mod tls;
 
-pub use environment::TestEnvironment;
+pub use environment::{Output, TestEnvironment};
 pub use faults::{Fault, Times, url};
 pub use message::{Request, Response};
 pub use publish::{Flaw, PackagesMap};

@@ -93,7 +93,7 @@ impl SignatureError {
             }
             Self::RevokedKey { .. } => (
                 Code::SignatureInvalid,
-                "do not use this release; its key may be in other hands: ask the provider's author",
+                "do not use this release; its key may be compromised: ask the provider's author",
             ),
             Self::NoKeyMatches
             | Self::MalformedSignature(_)

@@ -103,7 +103,7 @@ fn parse(bytes: &[u8]) -> Result<Vec<Part>, String> {
             Ok(Packet::Trust(_)) => {}
             Ok(_) => parts.push(Part::Other),
             Err(pgp::errors::Error::PacketIncomplete { .. } | pgp::errors::Error::IO { .. }) => {
-                return Err("the key is cut short".to_owned());
+                return Err("the key is truncated".to_owned());
             }
             Err(error) if is_unsupported(&error) => {}
             Err(_) => parts.push(Part::Malformed),

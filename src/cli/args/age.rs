@@ -10,8 +10,8 @@ use url::Url;
 /// How old versions must be, and who knows.
 #[derive(Args)]
 pub(crate) struct AgeArgs {
-    /// Choose no version younger than this, for example 7d [default: that of provlock.toml]
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "What")]
+    /// Choose no version younger than this, such as 7d [default: min-age of provlock.toml]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Selection")]
     pub(crate) min_age: Option<Duration>,
     /// Where registry.opentofu.org tells when versions were published
     #[arg(long, hide = true, env = "PROVLOCK_OPENTOFU_API", default_value = "https://api.opentofu.org/")]

@@ -31,7 +31,7 @@ impl OutputFormat {
 /// The format of a command's result: text or JSON, unless the command says that it has others.
 #[derive(Args)]
 pub(crate) struct FormatArgs {
-    /// How the result is printed [default: text]
+    /// Output format [default: text]
     #[arg(long, value_name = "FORMAT", help_heading = "Output", conflicts_with = "json")]
     #[arg(value_parser = OutputFormat::one_of(&[OutputFormat::Text, OutputFormat::Json]))]
     pub(crate) format: Option<OutputFormat>,

@@ -3,16 +3,20 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
+use clap_complete::ArgValueCandidates;
 use provlock::dialect::Dialect;
+
+use super::candidates;
 
 /// Flags of every command.
 #[derive(Args)]
 pub(crate) struct GlobalArgs {
-    /// Run as if started in DIR
+    /// Change to DIR before doing anything
     #[arg(short = 'C', long = "chdir", value_name = "DIR", global = true, value_hint = ValueHint::DirPath)]
     pub(crate) chdir: Option<PathBuf>,
-    /// Whose rules apply: tofu or terraform [default: detected from the files]
+    /// Target tool: tofu or terraform [default: detected from the files]
     #[arg(long, value_name = "DIALECT", global = true, env = "PROVLOCK_DIALECT", hide_env_values = true)]
+    #[arg(add = ArgValueCandidates::new(candidates::dialects))]
     pub(crate) dialect: Option<Dialect>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -22,17 +26,17 @@ pub(crate) struct GlobalArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
-    /// Print the result as one JSON object on stdout, as --format json does
+    /// Same as --format json: print the result as one JSON object
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// Say more
+    /// More detail
     #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet")]
     verbose: u8,
-    /// Say nothing but errors
+    /// Errors only
     #[arg(short, long, global = true)]
     quiet: bool,
     /// When to use colour; auto: on a terminal, unless `NO_COLOR` is set
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto)]
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto, hide_short_help = true)]
     pub(crate) color: ColorChoice,
 }
 

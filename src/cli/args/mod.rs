@@ -1,6 +1,7 @@
 //! The command line: flags that several commands share, and the variables that stand for some of them.
 
 mod age;
+pub(crate) mod candidates;
 mod format;
 mod global;
 mod modules;
@@ -9,11 +10,16 @@ mod selection;
 mod source;
 mod variables;
 
+use clap::builder::{Resettable, Str};
+
 pub(crate) use age::AgeArgs;
 pub(crate) use format::{FormatArgs, OutputFormat};
 pub(crate) use global::{ColorChoice, GlobalArgs, Verbosity};
 pub(crate) use modules::ModuleArgs;
 pub(crate) use platforms::PlatformArgs;
 pub(crate) use selection::{SelectionArgs, provider, provider_at_version};
-pub(crate) use source::{CacheDirectory, OnlineArgs, SourceArgs};
+pub(crate) use source::{CacheArgs, CacheDirectory, OnlineArgs, SourceArgs};
 pub(crate) use variables::parse;
+
+/// The heading of positional arguments: clap's own, whatever heading the flags around them have.
+pub(crate) const ARGUMENTS: Resettable<Str> = Resettable::Reset;

@@ -11,14 +11,14 @@ use provlock::source::from_config::Connections;
 #[derive(Args)]
 #[command(next_help_heading = "Modules")]
 pub(crate) struct ModuleArgs {
-    /// Fetch no modules; read only those that are installed
-    #[arg(long)]
+    /// Don't fetch modules; read installed ones only
+    #[arg(long, hide_short_help = true)]
     no_fetch_modules: bool,
-    /// Give a variable a value, for the sources and versions of modules
-    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = assignment)]
+    /// Set a variable, for the sources and versions of modules
+    #[arg(long = "var", value_name = "NAME=VALUE", value_parser = assignment, hide_short_help = true)]
     variables: Vec<(String, String)>,
-    /// Read values of variables from FILE, as from terraform.tfvars; --var wins
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    /// Read variables from FILE, like terraform.tfvars; --var wins
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, hide_short_help = true)]
     var_file: Vec<PathBuf>,
 }
 

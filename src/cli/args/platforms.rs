@@ -1,18 +1,22 @@
 //! The flag that says which platforms are meant.
 
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use provlock::settings::PlatformSelection;
+
+use super::candidates;
 
 #[derive(Args)]
 pub(crate) struct PlatformArgs {
-    /// Platforms such as `linux_amd64`, or `all` [default: those of provlock.toml, else the current one]
+    /// Platforms such as `linux_amd64`, or `all` [default: platforms of provlock.toml, else the current one]
     #[arg(
         short,
         long = "platform",
         value_name = "OS_ARCH",
         value_delimiter = ',',
         env = "PROVLOCK_PLATFORMS",
-        hide_env_values = true
+        hide_env_values = true,
+        add = ArgValueCandidates::new(candidates::platforms)
     )]
     platforms: Vec<PlatformSelection>,
 }

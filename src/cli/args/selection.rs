@@ -17,7 +17,7 @@ use super::source::SourceArgs;
 /// What is to be locked.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-#[command(next_help_heading = "What")]
+#[command(next_help_heading = "Selection")]
 pub(crate) struct SelectionArgs {
     /// Every root module below the PATHs [default: .]; what `.gitignore` names is left out
     #[arg(short, long, value_name = "PATH", num_args(0..), value_hint = ValueHint::DirPath)]
@@ -27,14 +27,14 @@ pub(crate) struct SelectionArgs {
     /// Remove entries that the configuration does not require
     #[arg(long)]
     prune: bool,
-    /// Replace hashes that are not those of the published release
-    #[arg(long)]
+    /// Replace hashes that do not match the published release
+    #[arg(long, hide_short_help = true)]
     accept_changed_hashes: bool,
-    /// Go on without modules that are not installed
-    #[arg(long)]
+    /// Skip modules that are not installed
+    #[arg(long, hide_short_help = true)]
     allow_missing_modules: bool,
-    /// Do not count what only test files require
-    #[arg(long)]
+    /// Ignore what only test files require
+    #[arg(long, hide_short_help = true)]
     no_tests: bool,
     #[command(flatten)]
     pub(crate) modules: ModuleArgs,

@@ -16,36 +16,36 @@ use crate::cli::environment::cache_directory;
 
 /// Where packages come from.
 #[derive(Args)]
-#[command(next_help_heading = "From where")]
+#[command(next_help_heading = "Network")]
 pub(crate) struct SourceArgs {
     #[command(flatten)]
     online: OnlineArgs,
-    /// Ask no host; use the lock file and the cache, and say what is missing
+    /// Make no network requests; use the lock file and the cache, and report what is missing
     #[arg(long, conflicts_with_all = ["instead", "trust_registry", "no_cache"])]
     pub(crate) offline: bool,
 }
 
 /// Where packages come from when hosts may be asked.
 #[derive(Args)]
-#[command(next_help_heading = "From where")]
+#[command(next_help_heading = "Sources")]
 pub(crate) struct OnlineArgs {
     /// Take packages from a directory instead of the registries
-    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, group = "instead")]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath, group = "instead", hide_short_help = true)]
     fs_mirror: Option<PathBuf>,
     /// Take packages from a network mirror instead of the registries
-    #[arg(long, value_name = "URL", value_hint = ValueHint::Url, group = "instead")]
+    #[arg(long, value_name = "URL", value_hint = ValueHint::Url, group = "instead", hide_short_help = true)]
     net_mirror: Option<String>,
     /// Take packages from repositories of an OCI registry, such as `ghcr.io/acme/{namespace}/{type}`
-    #[arg(long, value_name = "TEMPLATE", group = "instead")]
+    #[arg(long, value_name = "TEMPLATE", group = "instead", hide_short_help = true)]
     oci_mirror: Option<String>,
     /// Take packages from where the CLI configuration says (`provider_installation` in `.tofurc`)
-    #[arg(long, group = "instead")]
+    #[arg(long, group = "instead", hide_short_help = true)]
     use_cli_config: bool,
     /// How many packages to download and hash at a time [default: 24, or twice the number of cores]
-    #[arg(short, long, value_name = "N", value_parser = jobs)]
+    #[arg(short, long, value_name = "N", value_parser = jobs, help_heading = "Network", hide_short_help = true)]
     jobs: Option<NonZeroUsize>,
-    /// Record the hashes that a registry reports without downloading packages, once they fit the signed checksums
-    #[arg(long, conflicts_with = "instead")]
+    /// Record the hashes that a registry reports without downloading packages, once they match the signed checksums
+    #[arg(long, conflicts_with = "instead", hide_short_help = true)]
     trust_registry: bool,
     #[command(flatten)]
     cache: CacheArgs,
@@ -53,9 +53,10 @@ pub(crate) struct OnlineArgs {
 
 /// Where hashes of packages are remembered.
 #[derive(Args)]
+#[command(next_help_heading = "Network")]
 pub(crate) struct CacheArgs {
-    /// Neither use nor fill the cache of package hashes
-    #[arg(long)]
+    /// Don't read or write the cache of package hashes
+    #[arg(long, hide_short_help = true)]
     no_cache: bool,
     #[command(flatten)]
     directory: CacheDirectory,
@@ -66,7 +67,30 @@ pub(crate) struct CacheArgs {
 pub(crate) struct CacheDirectory {
     /// Keep the cache of package hashes in DIR
     #[arg(long, value_name = "DIR", env = "PROVLOCK_CACHE_DIR", hide_env_values = true, value_hint = ValueHint::DirPath)]
+    #[arg(hide_short_help = true)]
     cache_dir: Option<PathBuf>,
+}
+
+impl CacheArgs {
+    /// Where everything that is remembered across runs is, if it may be used and there is a place for it.
+    fn used(&self, environment: &Environment) -> Option<PathBuf> {
+        self.directory.get(environment).filter(|_| !self.no_cache)
+    }
+
+    /// How hosts are reached when no packages of providers are fetched.
+    ///
+    /// # Errors
+    /// When others can write to the cache.
+    pub(crate) fn connections(&self, environment: &Environment) -> Result<Connections> {
+        let options = SourceOptions {
+            origin: Origin::default(),
+            jobs: default_jobs(),
+            trust_registry: false,
+            cache_directory: self.used(environment),
+            date_services: None,
+        };
+        Connections::new(options, environment)
+    }
 }
 
 impl CacheDirectory {
@@ -134,7 +158,7 @@ impl OnlineArgs {
             origin,
             jobs: self.jobs.map_or_else(default_jobs, usize::from),
             trust_registry: self.trust_registry,
-            cache_directory: self.cache_directory(environment),
+            cache_directory: self.cache.used(environment),
             date_services,
         };
         Connections::new(options, environment)
@@ -142,12 +166,7 @@ impl OnlineArgs {
 
     /// The cache of package hashes, if it may be used and there is a place for it.
     pub(crate) fn cache(&self, environment: &Environment) -> Option<HashCache> {
-        self.cache_directory(environment).map(|directory| HashCache::open(&directory))
-    }
-
-    /// Where everything that is remembered across runs is, if it may be used and there is a place for it.
-    fn cache_directory(&self, environment: &Environment) -> Option<PathBuf> {
-        self.cache.directory.get(environment).filter(|_| !self.cache.no_cache)
+        self.cache.used(environment).map(|directory| HashCache::open(&directory))
     }
 }
 

@@ -15,8 +15,9 @@ use crate::cli::environment::environment;
 use crate::cli::render::style::bytes;
 use crate::cli::ui::Ui;
 
+/// Show or empty the cache of package hashes
 #[derive(Args)]
-#[command(after_help = "Example: provlock cache clean")]
+#[command(before_help = "Example: provlock cache clean")]
 #[command(mut_arg("cache_dir", |directory| directory.global(true)))]
 pub(crate) struct CacheArgs {
     #[command(subcommand)]
@@ -35,8 +36,8 @@ enum Action {
 
 pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome> {
     let Some(directory) = arguments.directory.get(&environment()) else {
-        let error = Diagnostic::error(Code::InvalidArgument, "there is no place for the cache: no home directory");
-        return Err(error.help("--cache-dir DIR or PROVLOCK_CACHE_DIR says where it is").into());
+        let error = Diagnostic::error(Code::InvalidArgument, "no cache directory: there is no home directory");
+        return Err(error.help("set one with --cache-dir DIR or PROVLOCK_CACHE_DIR").into());
     };
     match arguments.action {
         Action::Dir => ui.print(&format!("{}\n", directory.display())),

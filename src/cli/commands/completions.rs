@@ -1,22 +1,46 @@
-//! `completions`: scripts that complete commands and flags in a shell.
+//! `completions`: scripts that have a shell ask this program for completions, and the answers.
 
+use anyhow::Context as _;
 use clap::{Args, Command};
-use clap_complete::Shell;
+use clap_complete::env::Shells;
+use clap_complete::{CompleteEnv, Shell};
 
 use super::outcome::Outcome;
 use crate::cli::ui::Ui;
 
+/// With this variable set to the name of a shell, the program prints completions for it.
+const VARIABLE: &str = "PROVLOCK_COMPLETE";
+
+/// Print a completion script for a shell
+///
+/// The script asks provlock itself, which knows the flags and their values: platforms, codes, and the providers of the
+/// configuration in the current directory.
 #[derive(Args)]
-#[command(after_help = "Example: provlock completions bash > /etc/bash_completion.d/provlock")]
+#[command(before_help = "Example: source <(provlock completions bash)")]
 pub(crate) struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
     shell: Shell,
 }
 
-pub(crate) fn run(arguments: &CompletionsArgs, program: &mut Command, ui: &Ui) -> Outcome {
-    let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, program, "provlock", &mut script);
-    ui.print_bytes(&script);
-    Outcome::Done
+pub(crate) fn run(arguments: &CompletionsArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+    ui.print_bytes(&script(arguments.shell)?);
+    Ok(Outcome::Done)
+}
+
+/// What has a shell ask `provlock` for completions.
+pub(super) fn script(shell: Shell) -> anyhow::Result<Vec<u8>> {
+    let (shells, mut script) = (Shells::builtins(), Vec::new());
+    let completer = shells.completer(&shell.to_string()).with_context(|| format!("no completions for {shell}"))?;
+    completer.write_registration(VARIABLE, "provlock", "provlock", "provlock", &mut script)?;
+    if shell == Shell::Zsh {
+        // Where zsh has loaded the script as the function of the same name, it is to complete at once.
+        script.extend_from_slice(b"[[ $funcstack[1] != _provlock ]] || _clap_dynamic_completer_provlock\n");
+    }
+    Ok(script)
+}
+
+/// Answers a shell that asks for completions, and ends the program then.
+pub(super) fn answer(program: fn() -> Command) {
+    CompleteEnv::with_factory(program).var(VARIABLE).complete();
 }

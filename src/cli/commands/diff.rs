@@ -12,7 +12,7 @@ use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::lockfile::{self, LockFile, Locks};
 
 use super::outcome::Outcome;
-use crate::cli::args::{FormatArgs, GlobalArgs, OutputFormat};
+use crate::cli::args::{ARGUMENTS, FormatArgs, GlobalArgs, OutputFormat};
 use crate::cli::git;
 use crate::cli::render::{diff as text, json, markdown};
 use crate::cli::ui::Ui;
@@ -20,9 +20,21 @@ use crate::cli::ui::Ui;
 const FORMATS: &[OutputFormat] =
     &[OutputFormat::Text, OutputFormat::Markdown, OutputFormat::Json, OutputFormat::Unified];
 
+const EXAMPLES: &str = "Examples:
+  provlock diff                               # HEAD and the working tree
+  provlock diff --git main --format markdown  # for a comment on a pull request
+  provlock diff --git v1..v2                  # two revisions
+  provlock diff OLD NEW                       # two files or directories";
+
+/// Compare two lock files, provider by provider
+///
+/// Shows which providers were added, removed or changed, their versions, constraints and numbers of hashes. Hashes that
+/// were replaced although the version did not change are marked with an exclamation mark.
+///
+/// On a terminal the result is shown by the pager that `PROVLOCK_PAGER` or `PAGER` names, else by less, as git does.
 #[derive(Args)]
-#[command(before_help = "Example: provlock diff --git main --format markdown")]
-#[command(after_help = "Exit codes: 0 done, 1 --exit-code found differences, 2 could not do it")]
+#[command(before_help = "Example: provlock diff --git main --format markdown", before_long_help = EXAMPLES)]
+#[command(after_help = "Exit codes: 0 done, 1 --exit-code: there are differences, 2 failed")]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct DiffArgs {
     #[command(flatten)]
@@ -32,17 +44,20 @@ pub(crate) struct DiffArgs {
     /// Exit with 1 if there are differences
     #[arg(long, help_heading = "Output")]
     exit_code: bool,
+    /// Print the result even if it does not fit on the terminal
+    #[arg(long, help_heading = "Output")]
+    no_pager: bool,
 }
 
 /// What is compared.
 #[derive(Args)]
-#[command(next_help_heading = "What")]
+#[command(next_help_heading = "Selection")]
 struct WhatArgs {
     /// The lock file before [default: that of HEAD]
-    #[arg(value_name = "OLD", display_order = 0, value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "OLD", value_hint = ValueHint::FilePath, help_heading = ARGUMENTS)]
     old: Option<PathBuf>,
     /// The lock file after [default: that of the current directory]
-    #[arg(value_name = "NEW", display_order = 0, value_hint = ValueHint::FilePath)]
+    #[arg(value_name = "NEW", value_hint = ValueHint::FilePath, help_heading = ARGUMENTS)]
     new: Option<PathBuf>,
     /// Compare a revision with the working tree, or two: REV, OLD..NEW or, from their merge base, OLD...NEW
     #[arg(long, value_name = "REV", conflicts_with = "old", allow_hyphen_values = true)]
@@ -73,18 +88,19 @@ pub(crate) fn run(arguments: &DiffArgs, global: &GlobalArgs, ui: &Ui) -> Result<
     if let Some(path) = &arguments.what.textconv {
         return textconv(path, global, ui);
     }
-    let differ = show(&pairs(&arguments.what, ui)?, global, ui)?;
+    let print = if arguments.no_pager { Ui::print } else { Ui::page };
+    let differ = show(&pairs(&arguments.what, ui)?, global, print, ui)?;
     Ok(if arguments.exit_code && differ { Outcome::Found } else { Outcome::Done })
 }
 
-/// Prints the differences. Whether there are any.
-fn show(pairs: &[Pair], global: &GlobalArgs, ui: &Ui) -> Result<bool> {
+/// Prints the differences, those for people by `print`. Whether there are any.
+fn show(pairs: &[Pair], global: &GlobalArgs, print: fn(&Ui, &str), ui: &Ui) -> Result<bool> {
     if ui.format == OutputFormat::Unified {
         let unified = |pair: &Pair| {
             text::unified(&pair.path, pair.old.bytes.as_deref(), pair.new.bytes.as_deref(), ui.stdout_style.color)
         };
         let texts: String = pairs.iter().map(unified).collect();
-        ui.print(&texts);
+        print(ui, &texts);
         return Ok(!texts.is_empty());
     }
     let mut warnings = Vec::new();
@@ -106,7 +122,7 @@ fn show(pairs: &[Pair], global: &GlobalArgs, ui: &Ui) -> Result<bool> {
     match ui.format {
         OutputFormat::Markdown => ui.print(&markdown::render(&files)),
         OutputFormat::Json => ui.print(&json::diff(&files, warnings, &ui.invocation)),
-        _ => ui.print(&text::render(&files, ui.stdout_style)),
+        _ => print(ui, &text::render(&files, ui.stdout_style)),
     }
     if !differ && ui.format == OutputFormat::Text {
         ui.status(&text::no_difference(pairs.len(), pairs.iter().any(|pair| pair.old.bytes != pair.new.bytes)));
@@ -197,7 +213,7 @@ impl Revision {
             if name.starts_with('-') { None } else { git::resolve(Path::new("."), name).map_err(or_name_two_files)? };
         let unknown = || {
             let help = Help::text("name a commit, branch or tag, as in: ").and_command(["diff", "--git", "main"]);
-            Diagnostic::error(Code::InvalidArgument, format!("git knows no revision {name:?}")).help(help)
+            Diagnostic::error(Code::InvalidArgument, format!("unknown git revision {name:?}")).help(help)
         };
         Ok(Self { name: name.to_owned(), object: object.ok_or_else(unknown)? })
     }

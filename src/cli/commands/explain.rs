@@ -12,6 +12,7 @@ use crate::cli::args::OutputFormat;
 use crate::cli::render::{json, pages};
 use crate::cli::ui::Ui;
 
+/// Explain the code of a finding or error
 #[derive(Args)]
 #[command(before_help = "Example: provlock explain hash-not-published")]
 pub(crate) struct ExplainArgs {
@@ -23,8 +24,7 @@ pub(crate) struct ExplainArgs {
 /// Accepts the codes, proposes the nearest one for any other, and gives completions.
 fn parser() -> impl clap::builder::TypedValueParser<Value = Code> {
     let names = Code::ALL.iter().map(|code| code.as_str());
-    let code =
-        |name: String| Code::ALL.iter().copied().find(|code| code.as_str() == name).ok_or("there is no such code");
+    let code = |name: String| Code::ALL.iter().copied().find(|code| code.as_str() == name).ok_or("unknown code");
     PossibleValuesParser::new(names).try_map(code)
 }
 

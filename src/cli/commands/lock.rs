@@ -1,6 +1,7 @@
 //! `lock`: writes the lock file that the configuration asks for.
 
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use provlock::diagnostic::Result;
 use provlock::provider_spec::ProviderSpec;
 use provlock::workspace::{LockOptions, Locked};
@@ -10,20 +11,35 @@ use super::messages::{
     show_stale_caches, without_repetition,
 };
 use super::outcome::Outcome;
-use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs};
+use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, candidates};
 use crate::cli::environment::environment;
 use crate::cli::render::lock::{self as text, Report};
 use crate::cli::render::{diff, json};
 use crate::cli::ui::Ui;
 
+const EXAMPLES: &str = "Examples:
+  provlock lock -p linux_amd64,darwin_arm64   # the platforms of your team and of CI
+  provlock lock -p all                        # every platform that the registry lists
+  provlock lock --check                       # in CI: exit 1 if the file would change
+  provlock lock -r                            # every root module below";
+
+/// Lock every required provider, with hashes for the requested platforms
+///
+/// Reads the configuration and the modules that it calls, keeps the versions that are locked, selects the newest allowed
+/// version for each other provider, verifies signatures and checksums, and edits the lock file in place. Everything is
+/// fetched in parallel and nothing twice. Neither `init` nor `tofu` or `terraform` is needed.
+///
+/// Without -p, hashes are added for the platforms of provlock.toml, else only for the current one. An entry whose hashes
+/// do not match the published release is refused.
 #[derive(Args)]
-#[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64")]
+#[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64", before_long_help = EXAMPLES)]
 #[command(
-    after_help = "Exit codes: 0 done or up to date, 1 --check found that the file would change or holds a hash nobody published, 2 could not do it"
+    after_help = "Exit codes: 0 done or up to date, 1 --check: the file would change or has a hash that was never published, 2 failed"
 )]
 pub(crate) struct LockArgs {
     /// Only these providers [default: all that the configuration requires]
-    #[arg(value_name = "PROVIDER", value_parser = args::provider, help_heading = "What")]
+    #[arg(value_name = "PROVIDER", value_parser = args::provider)]
+    #[arg(add = ArgValueCandidates::new(candidates::providers))]
     providers: Vec<ProviderSpec>,
     #[command(flatten)]
     selection: SelectionArgs,
@@ -33,7 +49,7 @@ pub(crate) struct LockArgs {
     source: SourceArgs,
     #[command(flatten)]
     pub(super) format: FormatArgs,
-    /// Write nothing; exit with 1 if the lock file would change or holds a `zh:` that nobody published
+    /// Write nothing; exit with 1 if the lock file would change or has a `zh:` that was never published
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; print the change as a diff

@@ -18,18 +18,20 @@ use crate::cli::ui::Ui;
 /// Tokens are a few kilobytes at most.
 const MAXIMUM_TOKEN_BYTES: u64 = 1 << 20;
 
+/// Store the token of a registry or mirror, from a prompt or stdin
 #[derive(Args)]
 #[command(before_help = "Example: printf %s \"$TOKEN\" | provlock login registry.example.com")]
-#[command(after_help = "Exit codes: 0 done, 1 --check found no token, 2 could not do it")]
+#[command(after_help = "Exit codes: 0 done, 1 --check: no token, 2 failed")]
 pub(crate) struct LoginArgs {
     /// The registry or mirror, such as `registry.example.com`
     #[arg(value_name = "HOST")]
     host: String,
-    /// Store nothing; say where the token for the host comes from, without showing it
+    /// Store nothing; show where the token for the host comes from, but not the token
     #[arg(long)]
     check: bool,
 }
 
+/// Remove the token of a registry or mirror
 #[derive(Args)]
 #[command(before_help = "Example: provlock logout registry.example.com")]
 pub(crate) struct LogoutArgs {
@@ -107,7 +109,7 @@ fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<Credentials> {
 /// A variable's token counts whatever is stored.
 fn variable_that_wins(host: &Hostname, credentials: &Credentials) -> Option<Diagnostic> {
     let variable = credentials.variable(host)?;
-    let message = format!("{variable} is set, and its token is used for {host} whatever is stored");
+    let message = format!("{variable} is set, and its token is used for {host} instead of the stored one");
     Some(Diagnostic::warning(Code::CredentialsNotUsed, message).help(format!("unset {variable}")))
 }
 

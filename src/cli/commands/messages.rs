@@ -41,7 +41,7 @@ pub(super) fn show_stale_caches<'a>(locked: impl Iterator<Item = &'a Locked<'a>>
     if !caches.is_empty() {
         let caches = enumerate(&caches);
         ui.status(&format!(
-            "Terragrunt would go on with the older lock file in {caches}: delete that, or run it with --source-update"
+            "Terragrunt would keep using the older lock file in {caches}: delete that directory, or run Terragrunt with --source-update"
         ));
     }
 }

@@ -10,6 +10,7 @@ mod merge;
 mod messages;
 mod outcome;
 mod setup;
+mod tree;
 mod upgrade;
 mod verify;
 
@@ -33,8 +34,8 @@ const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PROVLOCK_BUIL
 
 /// Locks, verifies, upgrades and compares the dependency lock files of OpenTofu and Terraform
 #[derive(Parser)]
-#[command(name = "provlock", version, long_version = BUILD, max_term_width = 100, disable_help_subcommand = true)]
-#[command(after_help = "Exit codes: 0 nothing to report, 1 differences or findings, 2 could not do it")]
+#[command(name = "provlock", version, long_version = BUILD, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 nothing to report, 1 differences or findings, 2 failed")]
 pub(crate) struct Cli {
     #[command(flatten)]
     pub(crate) global: GlobalArgs,
@@ -42,30 +43,21 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
+/// The commands in the order of their use. What `--help` says of each stands where its flags are.
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Lock every required provider, with its hashes for the platforms asked for
     Lock(lock::LockArgs),
-    /// Show or empty the cache of package hashes
-    Cache(cache::CacheArgs),
-    /// Check that the lock file fits its configuration, the policy and what is published
     Verify(verify::VerifyArgs),
-    /// Compare two lock files, provider by provider
+    Upgrade(upgrade::UpgradeArgs),
     Diff(diff::DiffArgs),
-    /// Merge lock files, or repair one that holds conflict markers
+    Tree(tree::TreeArgs),
     Merge(merge::MergeArgs),
-    /// Connect provlock with other programs
+    Explain(explain::ExplainArgs),
     #[command(subcommand)]
     Setup(setup::SetupCommand),
-    /// Move providers to newer versions
-    Upgrade(upgrade::UpgradeArgs),
-    /// Explain the code of a finding or an error
-    Explain(explain::ExplainArgs),
-    /// Store the token of a registry or mirror, read without echo or from stdin
     Login(login::LoginArgs),
-    /// Remove the token of a registry or mirror
     Logout(login::LogoutArgs),
-    /// Print a completion script for a shell
+    Cache(cache::CacheArgs),
     Completions(completions::CompletionsArgs),
 }
 
@@ -73,15 +65,16 @@ impl Command {
     fn name(&self) -> CommandName {
         match self {
             Self::Lock(_) => CommandName::Lock,
-            Self::Cache(_) => CommandName::Cache,
             Self::Verify(_) => CommandName::Verify,
-            Self::Diff(_) => CommandName::Diff,
-            Self::Merge(_) => CommandName::Merge,
-            Self::Setup(_) => CommandName::Setup,
             Self::Upgrade(_) => CommandName::Upgrade,
+            Self::Diff(_) => CommandName::Diff,
+            Self::Tree(_) => CommandName::Tree,
+            Self::Merge(_) => CommandName::Merge,
             Self::Explain(_) => CommandName::Explain,
+            Self::Setup(_) => CommandName::Setup,
             Self::Login(_) => CommandName::Login,
             Self::Logout(_) => CommandName::Logout,
+            Self::Cache(_) => CommandName::Cache,
             Self::Completions(_) => CommandName::Completions,
         }
     }
@@ -92,6 +85,7 @@ impl Command {
             Self::Lock(arguments) => arguments.format.format,
             Self::Verify(arguments) => arguments.format.format,
             Self::Diff(arguments) => arguments.format.format,
+            Self::Tree(arguments) => arguments.format.format,
             Self::Merge(arguments) => arguments.format.format,
             Self::Upgrade(arguments) => arguments.format.format,
             _ => None,
@@ -102,18 +96,24 @@ impl Command {
         enter(global)?;
         match self {
             Self::Lock(arguments) => lock::run(&arguments, global, ui),
-            Self::Cache(arguments) => cache::run(&arguments, ui),
             Self::Verify(arguments) => verify::run(&arguments, global, ui),
-            Self::Diff(arguments) => diff::run(&arguments, global, ui),
-            Self::Merge(arguments) => merge::run(&arguments, global, ui),
-            Self::Setup(arguments) => setup::run(&arguments, ui),
             Self::Upgrade(arguments) => upgrade::run(&arguments, global, ui),
+            Self::Diff(arguments) => diff::run(&arguments, global, ui),
+            Self::Tree(arguments) => tree::run(&arguments, global, ui),
+            Self::Merge(arguments) => merge::run(&arguments, global, ui),
             Self::Explain(arguments) => Ok(explain::run(&arguments, ui)),
+            Self::Setup(arguments) => setup::run(&arguments, ui),
             Self::Login(arguments) => login::login(&arguments, global, ui),
             Self::Logout(arguments) => login::logout(&arguments, global, ui),
-            Self::Completions(arguments) => Ok(completions::run(&arguments, &mut Cli::command(), ui)),
+            Self::Cache(arguments) => cache::run(&arguments, ui),
+            Self::Completions(arguments) => completions::run(&arguments, ui),
         }
     }
+}
+
+/// Answers a shell that asks how to complete a command line, and ends the program then.
+pub(crate) fn answer_shell() {
+    completions::answer(Cli::command);
 }
 
 /// Runs a command and shows what stopped it.

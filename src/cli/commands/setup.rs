@@ -1,4 +1,4 @@
-//! `setup`: what connects provlock with git.
+//! `setup`: other programs are told to use provlock.
 
 use std::path::Path;
 
@@ -12,9 +12,10 @@ use super::outcome::Outcome;
 use crate::cli::git;
 use crate::cli::ui::Ui;
 
+/// Set up other programs to use provlock
 #[derive(Subcommand)]
 pub(crate) enum SetupCommand {
-    /// Let git compare and merge lock files with provlock
+    /// Set up git to use provlock for diffs and merges
     Git(GitArgs),
 }
 

@@ -8,7 +8,7 @@ use clap::CommandFactory as _;
 use clap::ValueEnum as _;
 use clap_complete::{Generator as _, Shell};
 
-use super::Cli;
+use super::{Cli, completions};
 use crate::cli::render::json;
 
 /// Compares a committed file with what it should be. With `SNAPSHOTS=overwrite` it is written instead.
@@ -31,8 +31,7 @@ fn the_definition_is_sound() {
 #[test]
 fn completions_are_current() {
     for shell in Shell::value_variants() {
-        let mut script = Vec::new();
-        clap_complete::generate(*shell, &mut Cli::command(), "provlock", &mut script);
+        let script = completions::script(*shell).unwrap();
         check(&format!("completions/{}", shell.file_name("provlock")), &script);
     }
 }
@@ -56,49 +55,115 @@ fn man_pages_are_current() {
 
 /// Checks the page of a command and those of the commands below it, to which it refers.
 fn check_man_pages(command: &clap::Command, pages: &mut Vec<String>) {
-    let name = format!("{}.1", command.get_display_name().unwrap_or("provlock"));
-    check(&format!("docs/man/{name}"), &man_page(command));
-    pages.push(name);
-    for subcommand in command.get_subcommands() {
+    check(&format!("docs/man/{}.1", page_name(command)), &man_page(command));
+    pages.push(format!("{}.1", page_name(command)));
+    for subcommand in with_pages(command) {
         check_man_pages(subcommand, pages);
     }
 }
 
-/// The page that clap makes, with sections of the usual names for what stands around the help text.
+fn page_name(command: &clap::Command) -> &str {
+    command.get_display_name().unwrap_or("provlock")
+}
+
+/// The commands below a command, without `help`.
+fn with_pages(command: &clap::Command) -> impl Iterator<Item = &clap::Command> {
+    command.get_subcommands().filter(|subcommand| subcommand.get_name() != "help")
+}
+
+/// The page that clap makes, and the other sections that manuals have.
 fn man_page(command: &clap::Command) -> Vec<u8> {
     let mut page = Vec::new();
     // The page is the same for every build.
-    let command_of_page = command.clone().after_help(None).long_version(None);
+    let command_of_page = command.clone().after_help(None).disable_help_subcommand(true).long_version(None);
     clap_mangen::Man::new(command_of_page).render(&mut page).unwrap();
     let mut page = String::from_utf8(page).unwrap();
-    let around = [command.get_before_help(), command.get_after_help()].map(|text| text.map(ToString::to_string));
-    let (mut notes, mut examples, mut codes) = (Vec::new(), Vec::new(), "0 done, 2 could not do it");
-    for line in around.iter().flatten().flat_map(|text| text.lines()).filter(|line| !line.is_empty()) {
-        if let Some(list) = line.strip_prefix("Exit codes: ") {
-            let (list, note) = list.split_once(". ").map_or((list, None), |(list, note)| (list, Some(note)));
-            codes = list;
-            notes.extend(note.map(roff));
-        } else if let Some(example) = line.strip_prefix("Example: ") {
-            examples.push(format!(".nf\n{}.fi\n", roff(example)));
-        } else {
-            notes.push(roff(line));
-        }
-    }
-    let code = |code: &str| {
-        let (number, meaning) = code.split_once(' ').unwrap();
-        assert!(number.parse::<u8>().is_ok(), "{code}");
-        format!(".TP\n\\fB{number}\\fR\n{}", roff(meaning))
-    };
-    let codes: Vec<_> = codes.split(", ").map(code).collect();
-    for (title, lines) in [("NOTES", notes), ("\"EXIT STATUS\"", codes), ("EXAMPLES", examples)] {
+    let text = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string).unwrap_or_default();
+    let examples = text(command.get_before_long_help().or(command.get_before_help()));
+    let after = text(command.get_after_help());
+    let notes: Vec<_> =
+        after.lines().filter(|line| !line.is_empty() && !line.starts_with("Exit codes: ")).map(roff).collect();
+    let codes = after.lines().find_map(|line| line.strip_prefix("Exit codes: ")).unwrap_or("0 done, 2 failed");
+    let sections = [
+        ("NOTES", notes.concat()),
+        ("EXAMPLES", if examples.is_empty() { examples } else { preformatted(&examples) }),
+        ("ENVIRONMENT", environment(command)),
+        ("FILES", FILES.iter().map(|(file, meaning)| entry(file, meaning)).collect()),
+        ("\"EXIT STATUS\"", codes.split(", ").map(exit_code).collect()),
+        ("\"SEE ALSO\"", see_also(command)),
+    ];
+    for (title, lines) in sections {
         if !lines.is_empty() {
-            page.extend([".SH ", title, "\n", &lines.concat()]);
+            page.extend([".SH ", title, "\n", &lines]);
         }
     }
     page.into_bytes()
 }
 
-/// A line of text.
+const FILES: [(&str, &str); 4] = [
+    (".terraform.lock.hcl", "The dependency lock file of a root module"),
+    ("provlock.toml", "Settings of a project, beside the configuration or above it"),
+    ("~/.tofurc, ~/.terraformrc", "The CLI configuration of OpenTofu and Terraform: mirrors, credentials helpers"),
+    ("~/.terraform.d/credentials.tfrc.json", "Tokens of registries and mirrors"),
+];
+
+/// The variables that stand for flags; on the first page also those that are none, as docs/environment.md has them.
+fn environment(command: &clap::Command) -> String {
+    let mut entries = String::new();
+    for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+        if let Some((variable, flag)) = argument.get_env().zip(argument.get_long()) {
+            entries += &entry(&variable.to_string_lossy(), &format!("The value of --{flag} unless that is given"));
+        }
+    }
+    if page_name(command) != "provlock" {
+        return entries + ".PP\n" + &roff("provlock(1) lists the other variables.");
+    }
+    let document = include_str!("../../../docs/environment.md").replace('`', "");
+    for line in document.lines().filter(|line| line.starts_with("| ") && !line.contains("---")) {
+        let cells: Vec<_> = line.trim_matches('|').split(" | ").map(str::trim).collect();
+        let (variable, meaning) = (cells[0], cells[1]);
+        if variable != "variable" && !meaning.starts_with('-') {
+            entries += &entry(variable, &without_links(meaning));
+        }
+    }
+    entries
+}
+
+/// Markdown with the words of its links alone.
+fn without_links(text: &str) -> String {
+    let mut parts = text.split("](");
+    let first = parts.next().unwrap_or_default().replace('[', "");
+    parts.fold(first, |text, part| text + &part.split_once(')').map_or("", |(_, rest)| rest).replace('[', ""))
+}
+
+/// The other pages that matter.
+fn see_also(command: &clap::Command) -> String {
+    let root = Cli::command();
+    let pages = with_pages(&root).map(|subcommand| format!("provlock-{}", subcommand.get_name()));
+    let pages = std::iter::once("provlock".to_owned()).chain(pages).filter(|page| page != page_name(command));
+    roff(&pages.map(|page| format!("{page}(1)")).collect::<Vec<_>>().join(", "))
+}
+
+fn exit_code(code: &str) -> String {
+    let (number, meaning) = code.split_once(' ').unwrap();
+    assert!(number.parse::<u8>().is_ok(), "{code}");
+    entry(number, meaning)
+}
+
+/// A term and what it means.
+fn entry(term: &str, meaning: &str) -> String {
+    format!(".TP\n\\fB{}\\fR\n{}", roff(term).trim_end(), roff(meaning))
+}
+
+/// Examples as they are typed.
+fn preformatted(examples: &str) -> String {
+    let lines = examples.lines().map(|line| line.trim_start_matches("Example: ").trim_start());
+    let lines: String = lines.filter(|line| !line.is_empty() && *line != "Examples:").map(roff).collect();
+    format!(".nf\n{lines}.fi\n")
+}
+
+/// A line of text. One that starts with a dot or a quote would be a request.
 fn roff(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('-', "\\-") + "\n"
+    let guard = if text.starts_with(['.', '\'']) { "\\&" } else { "" };
+    guard.to_owned() + &text.replace('\\', "\\\\").replace('-', "\\-") + "\n"
 }

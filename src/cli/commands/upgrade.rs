@@ -1,6 +1,7 @@
 //! `upgrade`: moves providers to newer versions, or shows where they could move.
 
 use clap::Args;
+use clap_complete::ArgValueCandidates;
 use provlock::diagnostic::Result;
 use provlock::ops::UpgradePlan;
 use provlock::provider_spec::ProviderSpec;
@@ -12,28 +13,39 @@ use super::messages::{
     show_stale_caches, without_repetition,
 };
 use super::outcome::Outcome;
-use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs};
+use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, candidates};
 use crate::cli::environment::environment;
 use crate::cli::render::lock::{self as text, Report};
 use crate::cli::render::{diff, json, upgrade as table};
 use crate::cli::ui::Ui;
 
+const EXAMPLES: &str = "Examples:
+  provlock upgrade --dry-run              # a table: locked, allowed, newest, and what holds it back
+  provlock upgrade                        # every provider, to the newest allowed version
+  provlock upgrade hashicorp/aws@5.80.0   # this provider, to this version
+  provlock upgrade --constraints          # also rewrite version constraints in the configuration";
+
+/// Move providers to newer versions
+///
+/// Each provider moves to the newest version that the constraints, the policy and --min-age allow, with hashes for the
+/// requested platforms; every other entry stays as it is. With --constraints the constraints in the configuration
+/// are rewritten where they do not allow the newest version.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-#[command(before_help = "Example: provlock upgrade hashicorp/aws hashicorp/random@3.6.3")]
-#[command(after_help = "Exit codes: 0 done or up to date, 1 --check found that something can move, 2 could not do it")]
+#[command(before_help = "Example: provlock upgrade hashicorp/aws hashicorp/random@3.6.3", before_long_help = EXAMPLES)]
+#[command(after_help = "Exit codes: 0 done or up to date, 1 --check: something can move, 2 failed")]
 pub(crate) struct UpgradeArgs {
     /// Only these providers, each to its newest version or to the one named [default: all]
     #[arg(value_name = "PROVIDER[@VERSION]", value_parser = args::provider_at_version)]
-    #[arg(help_heading = "What", display_order = 0)]
+    #[arg(add = ArgValueCandidates::new(candidates::providers))]
     providers: Vec<ProviderSpec>,
     #[command(flatten)]
     selection: SelectionArgs,
     /// Rewrite version constraints in the configuration so that they allow the newest version
-    #[arg(long, help_heading = "What")]
+    #[arg(long, help_heading = "Selection")]
     constraints: bool,
-    /// Count prereleases as newer versions; only a constraint that names one exactly allows it
-    #[arg(long, help_heading = "What")]
+    /// Include prereleases; only a constraint that names one exactly allows it
+    #[arg(long, help_heading = "Selection")]
     pre: bool,
     #[command(flatten)]
     age: AgeArgs,

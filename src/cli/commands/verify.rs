@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum as _, ValueHint};
+use clap_complete::{ArgValueCandidates, CompletionCandidate};
 use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
 use provlock::ops::verify::{CODES, Tracking};
@@ -13,7 +14,9 @@ use provlock::workspace::{
 
 use super::messages::{no_root_module, show_configurations, show_modules, without_repetition};
 use super::outcome::Outcome;
-use crate::cli::args::{FormatArgs, GlobalArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs};
+use crate::cli::args::{
+    ARGUMENTS, FormatArgs, GlobalArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, candidates,
+};
 use crate::cli::environment::environment;
 use crate::cli::git::Repository;
 use crate::cli::render::style::TextStyle;
@@ -23,9 +26,21 @@ use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Github, OutputFormat::Sarif];
 
+const EXAMPLES: &str = "Examples:
+  provlock verify                           # offline; silent when all is well
+  provlock verify -r --online               # all root modules below, compared with the registries
+  provlock verify -r --base origin/main     # in CI: also check what a branch changes
+  provlock verify --allow unsorted-hashes   # without this finding";
+
+/// Check the lock file against its configuration, the policy and what is published
+///
+/// Finds what makes `init -lockfile=readonly` fail, what cannot be trusted and what the policy in provlock.toml forbids.
+/// Each finding has a code, a place and the command that fixes it; `provlock explain CODE` says more about it.
+///
+/// Makes no network requests unless --online is given, and writes nothing.
 #[derive(Args)]
-#[command(before_help = "Example: provlock verify --recursive --online")]
-#[command(after_help = "Exit codes: 0 no errors, 1 errors found, 2 could not check. Codes: see docs/findings.md")]
+#[command(before_help = "Example: provlock verify --recursive --online", before_long_help = EXAMPLES)]
+#[command(after_help = "Exit codes: 0 no errors, 1 errors found, 2 failed")]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct VerifyArgs {
     #[command(flatten)]
@@ -34,17 +49,21 @@ pub(crate) struct VerifyArgs {
     source: OnlineArgs,
     #[command(flatten)]
     pub(super) format: FormatArgs,
-    /// Also write the result to a file, in any of the formats, such as sarif=provlock.sarif
-    #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::parse, help_heading = "Output")]
+    /// Also write the result to a file, such as sarif=provlock.sarif
+    #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::parse)]
+    #[arg(help_heading = "Output", hide_short_help = true)]
     report: Vec<ReportFile>,
-    /// Take this finding for an error
+    /// Treat as an error
     #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Output")]
+    #[arg(add = ArgValueCandidates::new(codes))]
     deny: Vec<Code>,
-    /// Take this finding for a warning
+    /// Treat as a warning
     #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Output")]
+    #[arg(add = ArgValueCandidates::new(codes))]
     warn: Vec<Code>,
-    /// Leave this finding out
+    /// Suppress
     #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Output")]
+    #[arg(add = ArgValueCandidates::new(codes))]
     allow: Vec<Code>,
 }
 
@@ -65,41 +84,45 @@ impl ReportFile {
 }
 
 /// Here it is no use to fall back on the current platform.
-const PLATFORMS_HELP: &str = "Platforms that must be covered, or `all` [default: those of provlock.toml]";
+const PLATFORMS_HELP: &str = "Platforms that must be covered, or `all` [default: platforms of provlock.toml]";
 
 /// What is to be checked.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
-#[command(next_help_heading = "What")]
+#[command(next_help_heading = "Selection")]
 #[command(mut_arg("platforms", |platforms| platforms.help(PLATFORMS_HELP)))]
 struct WhatArgs {
     /// Root modules, or files in them [default: .]
-    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath, help_heading = ARGUMENTS)]
     paths: Vec<PathBuf>,
     /// Check every root module below
     #[arg(short, long)]
     recursive: bool,
     #[command(flatten)]
     platforms: PlatformArgs,
-    /// Ask the registries whether every hash is one that was published
-    #[arg(long)]
+    /// Ask the registries whether every hash was published
+    #[arg(long, help_heading = "Network")]
     online: bool,
     /// Compare the packages in .terraform/providers with the lock file
     #[arg(long)]
     installed: bool,
-    /// Judge the change since this commit
+    /// Also check the changes since REV
     #[arg(long, value_name = "REV")]
     base: Option<String>,
-    /// Do not count what only test files require
-    #[arg(long)]
+    /// Ignore what only test files require
+    #[arg(long, hide_short_help = true)]
     no_tests: bool,
     #[command(flatten)]
     modules: ModuleArgs,
 }
 
+fn codes() -> Vec<CompletionCandidate> {
+    candidates::codes(CODES)
+}
+
 fn code(text: &str) -> std::result::Result<Code, String> {
     let code = CODES.iter().find(|code| code.as_str() == text);
-    code.copied().ok_or_else(|| "there is no such finding; docs/findings.md lists them".to_owned())
+    code.copied().ok_or_else(|| "unknown finding; provlock explain lists all codes".to_owned())
 }
 
 pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
@@ -156,8 +179,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
 fn change(revision: Option<&str>, repository: Option<&Repository>) -> anyhow::Result<Option<Change>> {
     let Some(revision) = revision else { return Ok(None) };
     let unknown = || {
-        let error =
-            Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: git knows no such commit here"));
+        let error = Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: unknown git commit"));
         error.help("fetch it first; a shallow clone has only the last commit")
     };
     let repository = repository.ok_or_else(unknown)?;

@@ -144,7 +144,7 @@ impl Repository {
     pub(crate) fn warning(&self) -> Option<Diagnostic> {
         let error = self.listed().as_ref().err()?.downcast_ref::<Diagnostic>()?.clone();
         let warning = Diagnostic { severity: Severity::Warning, ..error };
-        Some(warning.note("whether git tracks the lock files was not checked"))
+        Some(warning.note("could not check whether git tracks the lock files"))
     }
 
     /// The path of a root module's lock file in the repository.

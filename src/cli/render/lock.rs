@@ -138,7 +138,7 @@ fn what_changed(report: &ProviderReport, row: &Row) -> String {
         parts.push(format!("{} as the registry reports {them}, not downloaded", count(reported, "package")));
     }
     if let Some(origin) = &report.carried_over_from {
-        parts.push(format!("version carried over from {origin}, without its hashes"));
+        parts.push(format!("version taken over from {origin}, without its hashes"));
     }
     if row.action != Action::Added && row.keeps_version() {
         parts.extend(hash_changes(report, row));

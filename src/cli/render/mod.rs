@@ -11,5 +11,6 @@ pub(crate) mod pages;
 pub(crate) mod row;
 pub(crate) mod sarif;
 pub(crate) mod style;
+pub(crate) mod tree;
 pub(crate) mod upgrade;
 pub(crate) mod verify;

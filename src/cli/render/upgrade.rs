@@ -75,8 +75,8 @@ pub(crate) fn summary(plan: &UpgradePlan) -> Vec<String> {
     };
     let pruned = match plan.pruned.len() {
         0 => None,
-        1 => Some("1 entry is not required and would go".to_owned()),
-        number => Some(format!("{number} entries are not required and would go")),
+        1 => Some("1 entry is not required and would be removed".to_owned()),
+        number => Some(format!("{number} entries are not required and would be removed")),
     };
     std::iter::once(first).chain(pruned).collect()
 }

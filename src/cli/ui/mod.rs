@@ -1,5 +1,6 @@
 //! The terminal: stdout is data, stderr is status.
 
+mod pager;
 mod progress;
 
 use std::borrow::Borrow;
@@ -59,6 +60,13 @@ impl Ui {
     /// Prints data. Whether that failed is found by [`Ui::take_stdout_error`] in the end.
     pub(crate) fn print(&self, text: &str) {
         self.print_bytes(text.as_bytes());
+    }
+
+    /// [`Ui::print`] for what people read: on a terminal by their pager.
+    pub(crate) fn page(&self, text: &str) {
+        if text.is_empty() || !std::io::stdout().is_terminal() || !pager::show(text) {
+            self.print(text);
+        }
     }
 
     /// [`Ui::print`] for what may not be text.

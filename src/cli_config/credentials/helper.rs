@@ -73,7 +73,7 @@ impl Helper {
         let message = format!("cannot {verb} the credentials for {host}: the credentials helper {program} {why}");
         let diagnostic = Diagnostic::error(Code::CredentialsHelper, message);
         match token_variable(host) {
-            Some(variable) => diagnostic.help(format!("to do without the helper, set {variable}")),
+            Some(variable) => diagnostic.help(format!("to bypass the helper, set {variable}")),
             None => diagnostic,
         }
     }

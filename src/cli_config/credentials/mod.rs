@@ -165,11 +165,11 @@ impl Credentials {
             });
         }
         let Some(path) = self.file.clone() else {
-            return Err(invalid("there is no home directory to keep credentials in".to_owned()).into());
+            return Err(invalid("there is no home directory to store credentials in".to_owned()).into());
         };
         if let Some(variable) = self.overridden_by {
             let error = invalid(format!("{} is not read while {variable} is set", path.display()));
-            return Err(error.help(format!("unset {variable}, or write the token into the file that it names")).into());
+            return Err(error.help(format!("unset {variable}, or put the token into the file that it names")).into());
         }
         Ok(TokenStore::File(path))
     }

@@ -94,7 +94,7 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
                 style = style.map(|style| MarkerStyle { theirs: marker.label, ..style });
                 Section::Common
             }
-            _ => return Err(misplaced(path, bytes, place, "this marker does not belong here").into()),
+            _ => return Err(misplaced(path, bytes, place, "unexpected conflict marker").into()),
         };
     }
     if section != Section::Common {
@@ -124,7 +124,7 @@ fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Diag
     let file = SourceFile::new(path, String::from_utf8_lossy(bytes));
     let line_end = place.start + bytes[place.clone()].trim_ascii_end().len();
 
-    Diagnostic::error(Code::ConflictMarkers, "the conflict markers do not belong together")
+    Diagnostic::error(Code::ConflictMarkers, "the conflict markers do not match")
         .at(Location::new(&file, place.start..line_end), text)
         .help("take one side with `git checkout --ours` or `--theirs`, then lock again")
 }

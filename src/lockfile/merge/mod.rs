@@ -141,13 +141,13 @@ impl Conflict {
         };
         let message = match self.reason {
             ConflictReason::Versions => {
-                format!("conflict: we lock {name} at {}, they at {}", version(&self.ours), version(&self.theirs))
+                format!("conflict: ours has {name} {}, theirs {}", version(&self.ours), version(&self.theirs))
             }
             ConflictReason::RemovedByUs => {
-                format!("conflict: we removed {name}, they changed it (now {})", version(&self.theirs))
+                format!("conflict: ours removed {name}, theirs changed it (now {})", version(&self.theirs))
             }
             ConflictReason::RemovedByThem => {
-                format!("conflict: they removed {name}, we changed it (now {})", version(&self.ours))
+                format!("conflict: theirs removed {name}, ours changed it (now {})", version(&self.ours))
             }
             ConflictReason::NoHashLeft => {
                 format!("conflict: no hash of {name} {} is left that both sides kept", version(&self.ours))

@@ -116,7 +116,7 @@ fn what_excludes_each_other_is_a_conflict() {
 fn a_conflict_is_told_by_provider() {
     let merged = merge(&locks("aws 5.0.0 [] a"), &locks("aws 5.1.0 [] b"), &locks("aws 5.2.0 [] c"));
     let diagnostic = merged.conflicts[0].diagnostic(Dialect::Tofu);
-    assert_eq!(diagnostic.message, "conflict: we lock hashicorp/aws at 5.1.0, they at 5.2.0");
+    assert_eq!(diagnostic.message, "conflict: ours has hashicorp/aws 5.1.0, theirs 5.2.0");
     assert_eq!(diagnostic.notes, ["locked at 5.0.0 before"]);
     let merged = merge(&Locks::new(), &locks("aws 5.1.0 [] b"), &locks("aws 5.2.0 [] c"));
     assert_eq!(merged.conflicts[0].diagnostic(Dialect::Terraform).notes, [""; 0]);

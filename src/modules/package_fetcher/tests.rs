@@ -121,12 +121,12 @@ fn a_server_may_say_where_the_package_is() {
     for (path, message) in [
         ("/header//../..", "leads out of the module's package"),
         ("/header//..", "leads out of it"),
-        ("/loop", "more than 10 servers say that it is elsewhere"),
-        ("/relative", "leads to what is no full address"),
-        ("/short", "leads to what is no full address"),
+        ("/loop", "more than 10 servers refer to another one"),
+        ("/relative", "leads to something that is not the full address"),
+        ("/short", "leads to something that is not the full address"),
         ("/file", "leads to this machine"),
         ("/gitfile", "leads to this machine"),
-        ("/none", "is no archive by its name, and does not say where the package is"),
+        ("/none", "is not an archive by its name, and does not say where the package is"),
     ] {
         let text = format!("{}{path}", at(&server, "/").trim_end_matches('/'));
         let error = match ModuleSource::parse(&text, Dialect::Tofu) {
@@ -225,11 +225,11 @@ fn an_archive_of_a_registry_is_known_by_its_content_and_may_want_the_token() {
 fn what_cannot_be_fetched_says_what_to_do() {
     let fetcher = fetcher(&Environment::default(), None);
     for (text, message) in [
-        ("s3::https://s3.amazonaws.com/b/m.zip", "\"s3\" is no known way to get a package"),
-        ("hg::https://h.test/m", "\"hg\" is no known way"),
-        ("ftp://h.test/m.zip", "\"ftp\" is no known way"),
-        ("git::ext::sh -c x", "git must not be asked for \"ext::sh\""),
-        ("http://h.test/m.zip", "was not asked, since it is not an https URL"),
+        ("s3::https://s3.amazonaws.com/b/m.zip", "\"s3\" is not a known way to get a package"),
+        ("hg::https://h.test/m", "\"hg\" is not a known way"),
+        ("ftp://h.test/m.zip", "\"ftp\" is not a known way"),
+        ("git::ext::sh -c x", "git is not asked for \"ext::sh\""),
+        ("http://h.test/m.zip", "was not requested, because it is not an https URL"),
     ] {
         let errors = fetcher.fetch(&source(text)).unwrap_err();
         assert!(errors.to_string().contains(message), "{errors}");

@@ -121,9 +121,9 @@ fn an_edit_that_excludes_the_version_of_another_root_stops_all_that_share_the_co
     assert_eq!(error.message, "the constraint ~> 1.0 cannot be rewritten for all root modules that share it");
     assert!(error.labels[0].location.path().ends_with("shared/main.tf"), "{error:?}");
     let notes = [
-        format!("{b} is to have 3.0.0, which needs ~> 3.0"),
-        format!("{a} can have 1.2.0 at most, which that does not allow"),
-        format!("{c} can have 2.0.0 at most, which that does not allow"),
+        format!("{b} should get 3.0.0, which needs ~> 3.0"),
+        format!("{a} can get 1.2.0 at most, which that does not allow"),
+        format!("{c} can get 2.0.0 at most, which that does not allow"),
     ];
     assert_eq!(error.notes, notes);
     let help = error.help.unwrap();

@@ -13,11 +13,11 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let parsed = lockfile::parse(request.lock_path, bytes, request.dialect);
     let Some(base) = parsed.lock_file else {
         let message =
-            format!("the change of {} is not judged: it could not be read before", request.lock_path.display());
+            format!("the change of {} was not checked: the old file cannot be read", request.lock_path.display());
         let warning = Diagnostic { severity: Severity::Warning, ..Diagnostic::error(Code::LockFileSyntax, message) };
         let why = parsed.diagnostics.into_iter().filter(|reason| reason.severity == Severity::Error);
         let warning = why.take(1).fold(warning, |warning, reason| warning.note(reason.message));
-        return vec![warning.help("look at the change yourself")];
+        return vec![warning.help("review the change yourself")];
     };
     let differences = lockfile::diff(base.locks(), subject.lock_file.locks());
     differences.changes().flat_map(|change| judge(subject, base.locks(), change)).collect()
@@ -33,8 +33,7 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
         removed => removed.map(|number| format!("{number} zh hashes")),
     };
     if let Some(which) = which {
-        let verb = if which.starts_with("1 ") { "was" } else { "were" };
-        let message = format!("{which} of {name} {} {verb} replaced, and its version stayed", entry.provider.version);
+        let message = format!("{which} of {name} {} changed although the version did not", entry.provider.version);
         let new = change.hashes_added();
         let is_it = |hash: &Hash| new.contains(hash) && (change.hashes_replaced() || hash.is_of_archive());
         let location = first_of(entry, is_it);
@@ -44,7 +43,8 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
     if let Some(number) = change.zh_added() {
         let (hashes, verb) = if number == 1 { ("hash", "was") } else { ("hashes", "were") };
         let version = &entry.provider.version;
-        let message = format!("{number} zh {hashes} {verb} added to those of {name} {version}, and its version stayed");
+        let message =
+            format!("{number} zh {hashes} of {name} {version} {verb} added although the version did not change");
         let location = first_of(entry, |hash| hash.is_of_archive() && change.hashes_added().contains(hash));
         let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
         findings.push(error.help(subject.request.command(["verify", "--online"])));
@@ -54,16 +54,16 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
     }
     let downgrade = change.version_move().is_some_and(|step| step.direction == Direction::Downgrade);
     if let Some(old) = change.old.as_ref().filter(|_| downgrade) {
-        let message = format!("{name} went back from {} to {}", old.version, entry.provider.version);
+        let message = format!("{name} was downgraded from {} to {}", old.version, entry.provider.version);
         let warning = finding(Severity::Warning, Code::Downgrade, message, &entry.version, "");
         findings.push(warning.help(subject.request.command(["upgrade", &name])));
     }
     if change.change == Change::Added
         && let Some(previous) = base.keys().find(|previous| moved(subject, previous, &change.address))
     {
-        let message = format!("{previous} has become {}", change.address);
+        let message = format!("{previous} was replaced by {}", change.address);
         let warning = finding(Severity::Warning, Code::HostChanged, message, &entry.block, "");
-        findings.push(warning.help("make sure that the new host is intended; its packages are different ones"));
+        findings.push(warning.help("make sure that the new host is intended; it serves different packages"));
     }
     findings
 }
@@ -80,8 +80,8 @@ fn not_checked(subject: &Subject<'_>, entry: &Entry, change: &ProviderDiff) -> O
     }
     let release = subject.release(entry);
     let message = match added.len() {
-        1 => format!("a hash of {release} was added, and nothing known on this machine confirms it"),
-        count => format!("{count} hashes of {release} were added, and nothing known on this machine confirms them"),
+        1 => format!("a hash of {release} was added, and nothing on this machine confirms it"),
+        count => format!("{count} hashes of {release} were added, and nothing on this machine confirms them"),
     };
     let location = first_of(entry, |hash| added.contains(hash));
     let warning = finding(Severity::Warning, Code::HashNotChecked, message, location, "");

@@ -36,7 +36,7 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
     let required = &requirement.constraints;
     if !required.allows(version) {
         let asks = if required.is_empty() {
-            "a prerelease is only accepted when a constraint names exactly it".to_owned()
+            "a prerelease is only accepted when a constraint names it exactly".to_owned()
         } else {
             format!("the configuration asks for {required}")
         };
@@ -56,10 +56,11 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
     }
     let shown = |text: String| if text.is_empty() { "none".to_owned() } else { format!("{text:?}") };
     let (recorded, required) = (shown(recorded.to_string()), shown(required.to_string()));
-    let message = format!("the recorded constraints of {name} are {recorded}, those of the configuration {required}");
+    let message =
+        format!("the lock file records the constraints {recorded} for {name}, but the configuration has {required}");
     let location = entry.constraints.as_ref().unwrap_or(&entry.block);
     let warning = finding(Severity::Warning, Code::ConstraintsDiffer, message, location, "");
-    let warning = warning.note(format!("the locked version {version} meets those of the configuration anyway"));
+    let warning = warning.note(format!("the locked version {version} meets the constraints of the configuration"));
     Some(warning.help(subject.request.command(["lock"])))
 }
 
@@ -68,7 +69,7 @@ fn not_required(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
     let message = format!("{name} is locked, but the configuration does not require it");
     let warning = finding(Severity::Warning, Code::ProviderNotRequired, message, &entry.block, "");
     let prune = subject.request.command(["lock", "--prune"]);
-    let help = Help::command(prune).and_text(", unless state still holds objects of it");
+    let help = Help::command(prune).and_text(", unless the state still has resources of it");
     (!subject.request.requirements.is_incomplete).then(|| warning.help(help))
 }
 

@@ -49,12 +49,12 @@ pub(super) fn hashes(subject: &Subject<'_>) -> Vec<Diagnostic> {
     for entry in subject.entries() {
         for (hash, location) in &entry.hashes {
             if !hash.is_known() {
-                let message = format!("this program does not know the scheme of the hash {hash}");
+                let message = format!("unknown scheme of the hash {hash}");
                 let warning = finding(Severity::Warning, Code::UnknownHashScheme, message, location, "");
-                findings.push(warning.help("remove the hash unless a newer program has recorded it"));
+                findings.push(warning.help("remove the hash unless a newer tool recorded it"));
             } else if !hash.is_well_formed() {
                 let form = hash.scheme().form();
-                let message = format!("the hash {hash} can match no package: it is not {form}");
+                let message = format!("the hash {hash} cannot match any package: it is not {form}");
                 let error = finding(Severity::Error, Code::MalformedHash, message, location, "");
                 findings
                     .push(error.help(
@@ -76,16 +76,16 @@ fn order(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
     let mut greatest = None;
     for (hash, location) in &entry.hashes {
         let label = if !seen.insert(hash) {
-            Some("already listed above")
+            Some("listed above already")
         } else if greatest.is_some_and(|greatest| greatest > hash) {
-            Some("belongs further up")
+            Some("should be further up")
         } else {
             None
         };
         if let Some(label) = label {
-            let message = format!("the hashes of {} are not sorted, or not unique", subject.name(&entry.address));
+            let message = format!("the hashes of {} are unsorted or duplicated", subject.name(&entry.address));
             let warning = finding(Severity::Warning, Code::UnsortedHashes, message, location, label);
-            return Some(warning.help("sort the lines of the list, and remove duplicates"));
+            return Some(warning.help("sort the list and remove duplicates"));
         }
         greatest = Some(hash);
     }

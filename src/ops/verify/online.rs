@@ -120,7 +120,7 @@ impl Question<'_> {
             let listed: Vec<_> = platforms.iter().map(ToString::to_string).collect();
             let error = finding(Severity::Error, Code::PlatformMissing, message, &self.entry.version, "");
             let error = error.note(format!("it is published for {}", listed.join(", ")));
-            self.verified.findings.push(error.help("lock another version, or leave the platform out"));
+            self.verified.findings.push(error.help("lock another version, or remove the platform"));
         }
         there
     }
@@ -235,7 +235,7 @@ impl Question<'_> {
         let is_finding = error.condemns_release();
         for error in Diagnostics::from(error) {
             let mut error = self.about_entry(error);
-            error.help.get_or_insert_with(|| "do not install this release; ask its publisher what has happened".into());
+            error.help.get_or_insert_with(|| "do not install this release; ask its publisher what happened".into());
             let list = if is_finding { &mut self.verified.findings } else { &mut self.verified.errors };
             if !list.contains(&error) {
                 list.push(error);

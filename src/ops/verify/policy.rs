@@ -25,7 +25,8 @@ pub(super) fn bundled_plugins(request: &VerifyRequest<'_>) -> Option<Diagnostic>
         more => format!(" and {more} more"),
     };
     let directory = directory.display();
-    let message = format!("{directory} holds packages of {first}{more}, which are installed instead of the registry's");
+    let message =
+        format!("{directory} contains packages of {first}{more}, which are installed instead of the registry's");
     let help = format!("remove {directory}, or name a mirror in the CLI configuration");
     Some(Diagnostic::error(Code::BundledPlugins, message).help(help))
 }
@@ -36,8 +37,8 @@ pub(super) fn tracked_data(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let directory = request.root.join(DATA_DIRECTORY);
     let directory = directory.strip_prefix(".").unwrap_or(&directory).display();
     let count = match request.tracked_data.len() {
-        1 => format!("git tracks {first}, a file that init takes for one that it has installed"),
-        count => format!("git tracks {count} files such as {first}, which init takes for those that it has installed"),
+        1 => format!("git tracks {first}, which init would trust as installed by itself"),
+        count => format!("git tracks {count} files such as {first}, which init would trust as installed by itself"),
     };
     let help = format!("git rm -r --cached {directory}, and add .terraform/ to .gitignore");
     Some(Diagnostic::error(Code::TrackedDataDirectory, count).help(help))
@@ -56,11 +57,11 @@ fn floating(ModuleCall { name, location, .. }: &ModuleCall, why: &Floating) -> D
         }
         Floating::DefaultBranch => (
             format!("{name} has no ref, so the newest commit of the default branch is used"),
-            "add ?ref= with the full id of a commit, or with the tag of a version",
+            "add ?ref= with a full commit ID or the tag of a version",
         ),
         Floating::Reference(reference) => (
             format!("{name} has the ref {reference:?}, which is a branch or may be one"),
-            "name the full id of a commit, or a tag: refs/tags/NAME unless it looks like a version",
+            "use a full commit ID, or a tag: refs/tags/NAME unless it looks like a version",
         ),
     };
     finding(Severity::Error, Code::ModuleRefFloating, message, location, "called here").help(help)
@@ -77,9 +78,7 @@ fn check_address(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     let mut findings: Vec<_> = errors.map(|error| about(entry, error)).collect();
     if let Some(known) = lookalike::of(address).filter(|_| !policy.names(address, dialect)) {
         let message = format!("{address} looks like {known}, but is not");
-        let help = format!(
-            "make sure that it is not {known} that is meant; if it is right, allow its namespace in provlock.toml"
-        );
+        let help = format!("did you mean {known}? If the address is right, allow its namespace in provlock.toml");
         findings.push(finding(Severity::Error, Code::Lookalike, message, &entry.block, "").help(help));
     }
     findings

@@ -340,7 +340,7 @@ fn files_that_are_no_configuration_are_left_alone() {
     ]);
     let errors = read(empty.path(), &options(Dialect::Tofu)).unwrap_err();
     assert_eq!(errors[0].code, crate::diagnostic::Code::NoConfiguration);
-    assert!(errors[0].message.contains("holds no configuration"));
+    assert!(errors[0].message.contains("has no configuration"));
     let missing = read(&empty.path().join("nowhere"), &options(Dialect::Tofu)).unwrap_err();
     assert_eq!(missing[0].code, crate::diagnostic::Code::Io);
     let foreign = super::directory(&[("x.tofu", "provider \"a\" {}")]);

@@ -144,7 +144,7 @@ fn terraform_wants_variables_to_be_constant() {
     assert!(read("", Dialect::Tofu).is_ok());
     assert!(read("  const = true\n", Dialect::Terraform).is_ok());
     let found = read("", Dialect::Terraform).unwrap_err();
-    assert!(found[0].contains("the variable \"s\" has no `const = true`"), "{found:?}");
+    assert!(found[0].contains("the variable \"s\" lacks `const = true`"), "{found:?}");
 }
 
 #[test]

@@ -177,7 +177,7 @@ impl Applicant<'_> {
         let error = Diagnostic::error(Code::Unauthorized, message);
         let error = match self.login {
             Some(found) => error.note(format!("the login comes from {}", found.origin)),
-            None => error.note("there is no login for it, so a token for anybody was asked for"),
+            None => error.note("there is no login for it, so an anonymous token was requested"),
         };
         Failure::lasting(RequestErrorKind::Credentials(error.help(login_help(self.repository)).into()))
     }

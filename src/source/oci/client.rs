@@ -98,7 +98,7 @@ impl OciRegistries {
             // The URL standard refuses some names that a template may give, such as 1.2.3.4.5.
             Url::parse(&format!("{scheme}://{host}/v2/")).map_err(|error| {
                 let message =
-                    format!("the OCI registry {registry} could not be asked: its name is not a host: {error}");
+                    format!("the OCI registry {registry} could not be reached: its name is not a host: {error}");
                 Diagnostic::error(Code::RequestFailed, message)
             })
         };

@@ -232,7 +232,7 @@ mod tests {
             (r#"{"providers.v1": "https://u:p@h.test/"}"#, "providers.v1: the URL must not hold a user name"),
         ] {
             let error = error_for(move |_| Response::ok(body));
-            assert!(error.contains(&format!(" gave no usable answer: {expected}")), "{body}: {error}");
+            assert!(error.contains(&format!(" sent an unusable response: {expected}")), "{body}: {error}");
         }
         let (server, discovery, name) = start(|_| Response::new(503, "no"));
         let error = discovery.service(&name, Service::Providers).unwrap_err();

@@ -1,6 +1,8 @@
 //! `provlock diff`: of two files, of git's revisions, and as git's textconv.
 
 mod git;
+#[cfg(target_os = "linux")]
+mod pager;
 
 use std::path::Path;
 
@@ -293,7 +295,7 @@ fn a_file_with_conflict_markers_is_for_merge() {
     environment.provlock(["diff", "new.hcl", "live"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[conflict-markers]: the lock file holds git conflict markers
+error[conflict-markers]: the lock file contains git conflict markers
  --> live/.terraform.lock.hcl:1:1
   |
 1 | <<<<<<< HEAD

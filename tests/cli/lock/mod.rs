@@ -136,7 +136,7 @@ error[provider-not-found]: registry.opentofu.org has no provider registry.opento
   |          ^^^^^^^^^^^^^^ required here
   |
   = asked for https://registry.opentofu.org/v1/providers/hashicorp/nosuch/versions
-  = no entry of required_providers names its source, so it is taken for a provider of hashicorp
+  = required_providers has no source for it, so it is assumed to be a hashicorp provider
 help: correct its source in required_providers
 "#]]);
 }
@@ -271,7 +271,7 @@ fn only_the_providers_that_are_named_are_locked() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: the configuration does not require acme/gamma
-help: name a provider that required_providers lists
+help: choose a provider that required_providers lists
 "#]]);
 }
 
@@ -402,7 +402,7 @@ fn an_entry_of_terraforms_registry_gives_its_version_to_that_of_tofu() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-  + hashicorp/null                         3.1.0   signed, key ID 558D46FBE8647CB4   version carried over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
+  + hashicorp/null                         3.1.0   signed, key ID 558D46FBE8647CB4   version taken over from registry.terraform.io/hashicorp/null, without its hashes, 1 h1, 2 zh
   = registry.terraform.io/hashicorp/null   3.1.0                                     not required by the configuration; --prune removes it
 Locked 1 provider for linux_amd64 (1 added, 1 unchanged); [SIZE] downloaded
 "#]]);

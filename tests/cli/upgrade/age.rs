@@ -76,7 +76,7 @@ fn the_age_comes_from_the_settings_unless_the_flag_says_otherwise() {
 exit code: 2
 ----- stderr -----
 error[too-young]: acme/gamma 1.1.0 is not chosen: published [TIME], and it must be 7 days old
-help: choose it all the same with --min-age 0d
+help: to use it anyway, pass --min-age 0d
 "#]]);
     environment.provlock(upgrade(&["--min-age", "0d", "acme/gamma@1.1.0"])).assert_code(0);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&gamma[1], "~> 1.0"), locked(&null[1], "~> 3.0")]));
@@ -118,7 +118,7 @@ exit code: 2
 error[too-young]: acme/gamma 1.1.0 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
  |
  = 1.0.0 is not chosen: when it was published is not known, because https://api.opentofu.org/registry/docs/providers/acme/gamma/index.json was not found (404), and SHA256SUMS has no time stamp
-help: choose it all the same with --min-age 0d
+help: to use it anyway, pass --min-age 0d
 "#]]);
 }
 

@@ -131,7 +131,7 @@ exit code: 2
 error[too-young]: acme/gamma 2.0.0 is not chosen: published [TIME], and it must be 7 days old
  |
  = 1.2.0 is not chosen: published [TIME], and it must be 7 days old
-help: choose it all the same with --min-age 0d
+help: to use it anyway, pass --min-age 0d
 "#]]);
     assert_eq!(environment.read("main.tf"), main);
     environment.provlock(upgrade(&["--constraints", "acme/gamma@1.0.0"])).assert_code(0);
@@ -155,7 +155,7 @@ fn when_the_lock_file_cannot_be_written_the_configuration_is_restored() {
 exit code: 2
 ----- stderr -----
 error[io]: cannot write .terraform.lock.hcl: No such file or directory (os error 2)
-help: make its directory; a symbolic link must lead into one
+help: create its directory; a symbolic link must lead into one
 "#]]);
     assert_eq!(environment.read("main.tf"), before);
 }

@@ -90,7 +90,7 @@ fn only_the_providers_that_are_named_move() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: the configuration does not require acme/other
-help: name a provider that required_providers lists
+help: choose a provider that required_providers lists
 "#]]);
 }
 
@@ -119,9 +119,9 @@ acme/gamma   1.0.0    1.1.0     2.0.0
     missing.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[no-matching-version]: there is no version 1.9.0 of acme/gamma
+error[no-matching-version]: acme/gamma has no version 1.9.0
  |
- = the newest version there is: 2.0.0
+ = the newest version is 2.0.0
 "#]]);
     environment.provlock(upgrade(&["acme/gamma@new"])).matches(str![[r#"
 exit code: 2
@@ -133,7 +133,7 @@ For more information, try '--help'.
     environment.provlock(upgrade(&["null@3.2.4", "null@3.1.0"])).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: two different versions of registry.opentofu.org/hashicorp/null are asked for
+error[invalid-argument]: two different versions of registry.opentofu.org/hashicorp/null are requested
 "#]]);
     before.assert_same(&environment.snapshot());
 }
@@ -246,7 +246,7 @@ provider         locked   allowed   newest   held back by
 hashicorp/null   3.2.4              3.2.4
 ----- stderr -----
 Up to date: 1 provider
-1 entry is not required and would go
+1 entry is not required and would be removed
 "#]]);
     environment.provlock(upgrade(&["--prune"])).assert_code(0);
     assert_eq!(environment.lock_file(), lock_file(&[locked(&null[1], "~> 3.0")]));
@@ -299,7 +299,7 @@ acme/gamma            1.0.0     2.0.0-rc.1   a prerelease must be named exactly
     named.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[version-outside-constraints]: acme/gamma cannot be 2.0.0-rc.1, because a prerelease is only locked when a constraint names exactly it
+error[version-outside-constraints]: acme/gamma cannot be 2.0.0-rc.1, because a prerelease is only locked when a constraint names it exactly
 help: change the constraints: provlock upgrade --constraints acme/gamma@2.0.0-rc.1
 "#]]);
 }

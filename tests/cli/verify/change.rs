@@ -49,7 +49,7 @@ fn one_zh_exchanged_is_as_bad_as_all() {
     output.matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[hashes-replaced]: 1 zh hash of hashicorp/null 3.2.4 was replaced, and its version stayed
+error[hashes-replaced]: 1 zh hash of hashicorp/null 3.2.4 changed although the version did not
   --> .terraform.lock.hcl:10:5
    |
 10 |     "zh:2222222222222222222222222222222222222222222222222222222222222222",
@@ -110,10 +110,10 @@ fn a_lock_file_that_could_not_be_read_before_is_not_taken_for_none() {
     output.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-warning[lock-file-syntax]: the change of .terraform.lock.hcl is not judged: it could not be read before
+warning[lock-file-syntax]: the change of .terraform.lock.hcl was not checked: the old file cannot be read
  |
  = the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
-help: look at the change yourself
+help: review the change yourself
 
 ----- stderr -----
 1 warning in .terraform.lock.hcl
@@ -152,6 +152,6 @@ fn a_committed_lock_file_that_is_too_large_is_refused() {
 fn a_commit_that_is_not_there_is_an_error() {
     for revision in ["no-such-branch", "--output=x", ""] {
         let base = format!("--base={revision}");
-        committed().provlock(["verify", &base]).assert_code(2).assert_stderr_has("git knows no such commit");
+        committed().provlock(["verify", &base]).assert_code(2).assert_stderr_has("unknown git commit");
     }
 }

@@ -36,7 +36,7 @@ warning[provider-not-required]: hashicorp/other is locked, but the configuration
 12 | provider "registry.opentofu.org/hashicorp/other" {
    |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
    |
-help: provlock lock --prune, unless state still holds objects of it
+help: provlock lock --prune, unless the state still has resources of it
 
 ----- stderr -----
 1 warning in .terraform.lock.hcl
@@ -97,7 +97,7 @@ fn a_directory_without_a_configuration_is_not_the_one() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[no-configuration]: . holds no configuration (.tf, .tofu, .tf.json or .tofu.json file)
+error[no-configuration]: . has no configuration (.tf, .tofu, .tf.json or .tofu.json file)
 help: name the root module's directory with -C DIR, or find all root modules below with --recursive
 "#]]);
 }
@@ -174,7 +174,7 @@ error[module-not-installed]: 5 modules are not installed, so what they require i
   |            ---------------- module "c"
   |
   = and 2 more
-help: install them with tofu get or tofu init, or leave them out with --allow-missing-modules
+help: install them with tofu get or tofu init, or skip them with --allow-missing-modules
 "#]]);
 }
 

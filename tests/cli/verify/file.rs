@@ -37,7 +37,7 @@ fn conflict_markers() {
     environment.provlock(["verify"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[conflict-markers]: the lock file holds git conflict markers
+error[conflict-markers]: the lock file contains git conflict markers
  --> .terraform.lock.hcl:1:1
   |
 1 | <<<<<<< HEAD
@@ -52,7 +52,7 @@ help: provlock merge .terraform.lock.hcl; to lock again what is in conflict: pro
     environment.provlock(["lock"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[conflict-markers]: the lock file holds git conflict markers
+error[conflict-markers]: the lock file contains git conflict markers
  --> .terraform.lock.hcl:1:1
   |
 1 | <<<<<<< HEAD
@@ -66,7 +66,7 @@ help: provlock merge .terraform.lock.hcl; to lock again what is in conflict: pro
     environment.provlock(["verify", "live/a"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-error[conflict-markers]: the lock file holds git conflict markers
+error[conflict-markers]: the lock file contains git conflict markers
  --> live/a/.terraform.lock.hcl:1:1
   |
 1 | <<<<<<< HEAD
@@ -81,7 +81,7 @@ help: provlock -C live/a merge .terraform.lock.hcl; to lock again what is in con
     environment.provlock(["lock", "-r", "live"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[conflict-markers]: the lock file holds git conflict markers
+error[conflict-markers]: the lock file contains git conflict markers
  --> live/a/.terraform.lock.hcl:1:1
   |
 1 | <<<<<<< HEAD

@@ -433,7 +433,7 @@ error[namespace-not-allowed]: the policy does not allow evil/null: its namespace
   |
 help: use another provider, or add "registry.opentofu.org/evil" to allowed-namespaces in provlock.toml
 
-warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing known on this machine confirms them
+warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing on this machine confirms them
  --> live/.terraform.lock.hcl:7:5
   |
 7 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
@@ -441,15 +441,15 @@ warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing k
   |
 help: provlock -C live verify --online
 
-warning[policy-changed]: provlock.toml has changed; this change is judged without that
+warning[policy-changed]: provlock.toml has changed; this change is checked without it
  --> provlock.toml:1:1
   |
 1 |
   | ^
   |
-help: look at what it allows from the next change on
+help: review what it allows from the next change on
 
-error[tracked-data-directory]: git tracks other/.terraform/terraform.tfstate, a file that init takes for one that it has installed
+error[tracked-data-directory]: git tracks other/.terraform/terraform.tfstate, which init would trust as installed by itself
 help: git rm -r --cached other/.terraform, and add .terraform/ to .gitignore
 
 ----- stderr -----
@@ -510,7 +510,7 @@ exit code: 0
 ----- stderr -----
 warning[io]: git ls-files failed: detected dubious ownership in repository at '[ROOT]/project'
  |
- = whether git tracks the lock files was not checked
+ = could not check whether git tracks the lock files
 help: if you trust its owner: git config --global --add safe.directory [ROOT]/project
 "#]]);
     run(&["--base", "main"], other_owner, "1").matches(provlock_test::str![[r#"
@@ -524,7 +524,7 @@ exit code: 0
 ----- stderr -----
 warning[io]: cannot run git
  |
- = whether git tracks the lock files was not checked
+ = could not check whether git tracks the lock files
 help: install git
 "#]]);
     run(&["--base", "main"], "PATH", "").matches(provlock_test::str![[r#"

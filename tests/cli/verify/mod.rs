@@ -111,13 +111,13 @@ error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the c
   |
 help: provlock upgrade hashicorp/null
 
-warning[unsorted-hashes]: the hashes of hashicorp/null are not sorted, or not unique
+warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicated
  --> .terraform.lock.hcl:9:5
   |
 9 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
-  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ belongs further up
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ should be further up
   |
-help: sort the lines of the list, and remove duplicates
+help: sort the list and remove duplicates
 
 warning[provider-not-required]: example.com/a/b is locked, but the configuration does not require it
   --> .terraform.lock.hcl:13:10
@@ -125,7 +125,7 @@ warning[provider-not-required]: example.com/a/b is locked, but the configuration
 13 | provider "example.com/a/b" {
    |          ^^^^^^^^^^^^^^^^^
    |
-help: provlock lock --prune, unless state still holds objects of it
+help: provlock lock --prune, unless the state still has resources of it
 
 ----- stderr -----
 1 error and 2 warnings in .terraform.lock.hcl
@@ -205,7 +205,7 @@ fn levels_are_for_the_user_to_set() {
     environment.provlock(["verify", "--allow", "no-such-code"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error: invalid value 'no-such-code' for '--allow <CODE>': there is no such finding; docs/findings.md lists them
+error: invalid value 'no-such-code' for '--allow <CODE>': unknown finding; provlock explain lists all codes
 
 For more information, try '--help'.
 "#]]);

@@ -51,7 +51,7 @@ error[module-ref-floating]: module "default" has no ref, so the newest commit of
 2 |   source = "git::https://example.com/a.git"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
   |
-help: add ?ref= with the full id of a commit, or with the tag of a version
+help: add ?ref= with a full commit ID or the tag of a version
 
 error[module-ref-floating]: module "branch" has the ref "main", which is a branch or may be one
  --> calls.tf:5:12
@@ -59,7 +59,7 @@ error[module-ref-floating]: module "branch" has the ref "main", which is a branc
 5 |   source = "github.com/acme/b//part?ref=main"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
   |
-help: name the full id of a commit, or a tag: refs/tags/NAME unless it looks like a version
+help: use a full commit ID, or a tag: refs/tags/NAME unless it looks like a version
 
 error[module-ref-floating]: module "newest" has no version, so the newest is used
  --> calls.tf:8:12
@@ -75,7 +75,7 @@ error[module-ref-floating]: module "local.below" has the ref "release/1.2", whic
 2 |   source = "git@example.com:c.git?ref=release/1.2"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
   |
-help: name the full id of a commit, or a tag: refs/tags/NAME unless it looks like a version
+help: use a full commit ID, or a tag: refs/tags/NAME unless it looks like a version
 
 ----- stderr -----
 4 errors in calls.tf and local/main.tf

@@ -20,11 +20,16 @@ use crate::cli::git;
 use crate::cli::render::json;
 use crate::cli::ui::Ui;
 
+/// Merge lock files, or repair one with conflict markers
+///
+/// Merges entries instead of lines, so two branches that each add a provider do not conflict. Given one file, both
+/// sides are taken out of its conflict markers and merged. With --resolve the providers that remain in conflict are locked
+/// again.
 #[derive(Args)]
 #[command(before_help = "Example: provlock merge .terraform.lock.hcl")]
 #[command(override_usage = "provlock merge [OPTIONS] FILE\n       provlock merge [OPTIONS] BASE OURS THEIRS")]
 #[command(after_help = "`provlock setup git` makes git run it.\n\n\
-    Exit codes: 0 merged, 1 conflicts are left and marked in the file, 2 could not do it")]
+    Exit codes: 0 merged, 1 conflicts remain and are marked in the file, 2 failed")]
 pub(crate) struct MergeArgs {
     /// A lock file with conflict markers, which is repaired; or the three versions of one, as git's %O %A %B, of which the
     /// second is overwritten with the result
@@ -111,7 +116,7 @@ fn mixed_releases(ours: &Locks, theirs: &Locks, dialect: Dialect) -> Vec<Diagnos
         let version = provider.new.as_ref().map(|entry| entry.version.to_string()).unwrap_or_default();
         let name = format!("{} {version}", provider.address.short(dialect));
         Diagnostic::warning(Code::HashesReplaced, format!("the two sides have different zh hashes of {name}"))
-            .note("both were kept, but a release has one list of them: some may be of another version")
+            .note("both were kept, but a release has one list of zh hashes: some may belong to another version")
             .help(Help::command(["verify"]))
     };
     mixed.map(warning).collect()
@@ -120,7 +125,7 @@ fn mixed_releases(ours: &Locks, theirs: &Locks, dialect: Dialect) -> Vec<Diagnos
 /// Tells that a side cannot be read, so that git merged its lines as it does without a merge driver.
 fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool, ui: &Ui) -> Outcome {
     let warning = |error: Diagnostic| {
-        let note = "so the file was merged line by line, as git does without provlock";
+        let note = "the file was merged line by line instead, as git does without provlock";
         Diagnostic { severity: Severity::Warning, ..error }.note(note)
     };
     let warnings: Vec<_> = errors.into_iter().map(warning).collect();
@@ -164,9 +169,9 @@ fn one_sided(base: &Locks, ours: &LockFile, theirs: &LockFile, dialect: Dialect)
     let is_one_sided = |provider: &&lockfile::ProviderDiff| provider.old.is_none() || provider.new.is_none();
     let one_sided = difference.providers.iter().filter(is_one_sided).filter(|p| !base.contains_key(&p.address));
     let warning = |provider: &lockfile::ProviderDiff| {
-        let side = if provider.new.is_none() { "our" } else { "their" };
+        let side = if provider.new.is_none() { "ours" } else { "theirs" };
         let name = provider.address.short(dialect);
-        Diagnostic::warning(Code::MergeConflict, format!("{name} is on {side} side only and was kept"))
+        Diagnostic::warning(Code::MergeConflict, format!("only {side} has {name}; it was kept"))
             .note("the conflict does not show whether one side added it or the other removed it")
             .help(Help::text("if the configuration no longer requires it: ").and_command(["lock", "--prune"]))
     };

@@ -2,11 +2,13 @@
 
 mod credentials;
 mod diagnostic;
+mod dialect;
 mod explanation;
 mod output;
 mod path;
 mod root;
+mod tree;
 
 #[cfg(test)]
 pub(crate) use output::schema;
-pub(crate) use output::{CommandName, diff, explain, failure, lock, login, merge, plans, upgrade, verify};
+pub(crate) use output::{CommandName, diff, explain, failure, lock, login, merge, plans, tree, upgrade, verify};

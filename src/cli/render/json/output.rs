@@ -12,8 +12,10 @@ use super::credentials::Credentials;
 use super::diagnostic::Notice;
 use super::explanation::Explanation;
 use super::root::{ComparedRoot, LockedRoot, Root, VerifiedRoot};
+use super::tree::TreeRoot;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
+use crate::cli::render::tree::ProviderTree;
 
 /// The version of the schema. It grows when a field is removed or changes its meaning.
 const SCHEMA: u32 = 1;
@@ -48,6 +50,7 @@ pub(crate) enum CommandName {
     Verify,
     Diff,
     Explain,
+    Tree,
     Merge,
     Setup,
     Login,
@@ -107,6 +110,17 @@ fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
         let message = format!("{}: {} {}: {}", file.path.display(), row.name, row.version.new?, row.replaced?);
         Some(Diagnostic::warning(Code::HashesReplaced, message))
     })
+}
+
+/// The result of `tree`.
+pub(crate) fn tree(
+    workspace: &Workspace,
+    trees: &[ProviderTree<'_>],
+    warnings: &[Diagnostic],
+    invocation: &Invocation,
+) -> String {
+    let root = Root::Tree(TreeRoot::new(workspace, trees));
+    Output::new(CommandName::Tree, [root], warnings, &[], invocation).print()
 }
 
 /// The result of `merge`: conflicts are among its errors.

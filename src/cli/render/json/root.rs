@@ -14,7 +14,9 @@ use provlock::workspace::{self, Locked, Workspace};
 use serde::Serialize;
 
 use super::diagnostic::Finding;
+use super::dialect::Dialect;
 use super::path::shown;
+use super::tree::TreeRoot;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, HashCounts, Row, VersionChange};
@@ -27,6 +29,7 @@ pub(crate) enum Root {
     Locked(LockedRoot),
     Verified(VerifiedRoot),
     Compared(ComparedRoot),
+    Tree(TreeRoot),
 }
 
 /// One root module.
@@ -74,15 +77,6 @@ pub(crate) struct ComparedRoot {
     /// Whether a provider differs.
     changed: bool,
     providers: Vec<ComparedProvider>,
-}
-
-/// Whose rules apply.
-#[derive(Serialize)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "dialect"))]
-enum Dialect {
-    Tofu,
-    Terraform,
 }
 
 /// What `lock` or `upgrade` did to a provider.
@@ -236,15 +230,6 @@ impl ComparedRoot {
             dialect: file.dialect.into(),
             changed: !file.difference.is_empty(),
             providers: file.rows().map(ComparedProvider::from).collect(),
-        }
-    }
-}
-
-impl From<dialect::Dialect> for Dialect {
-    fn from(dialect: dialect::Dialect) -> Self {
-        match dialect {
-            dialect::Dialect::Tofu => Self::Tofu,
-            dialect::Dialect::Terraform => Self::Terraform,
         }
     }
 }

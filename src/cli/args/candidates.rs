@@ -1,0 +1,68 @@
+//! What shells complete values of arguments with.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use clap_complete::CompletionCandidate;
+use provlock::diagnostic::Code;
+use provlock::dialect::Dialect;
+use provlock::requirements::ModuleCache;
+use provlock::workspace::Workspace;
+
+use crate::cli::environment::environment;
+
+/// The platforms that providers are commonly published for, the most used ones first.
+const PLATFORMS: [&str; 13] = [
+    "linux_amd64",
+    "linux_arm64",
+    "darwin_arm64",
+    "darwin_amd64",
+    "windows_amd64",
+    "windows_arm64",
+    "windows_386",
+    "linux_386",
+    "linux_arm",
+    "freebsd_amd64",
+    "freebsd_386",
+    "freebsd_arm",
+    "freebsd_arm64",
+];
+
+/// Platforms, and `all`.
+pub(crate) fn platforms() -> Vec<CompletionCandidate> {
+    let all = CompletionCandidate::new("all").help(Some("Every platform that the registry lists".into()));
+    std::iter::once(all).chain(PLATFORMS.map(CompletionCandidate::new)).collect()
+}
+
+/// The target tools.
+pub(crate) fn dialects() -> Vec<CompletionCandidate> {
+    [Dialect::Tofu, Dialect::Terraform].map(|dialect| CompletionCandidate::new(dialect.to_string())).into()
+}
+
+/// Codes with what they mean.
+pub(crate) fn codes(codes: &[Code]) -> Vec<CompletionCandidate> {
+    codes.iter().map(|code| CompletionCandidate::new(code.as_str()).help(Some(code.summary().into()))).collect()
+}
+
+/// The providers that the root module requires or has locked, without any request.
+pub(crate) fn providers() -> Vec<CompletionCandidate> {
+    let Ok(workspace) = Workspace::open(&directory(), &environment()) else { return Vec::new() };
+    let mut providers = BTreeMap::new();
+    if let Ok(requirements) = workspace.requirements(false, true, &ModuleCache::default()) {
+        providers.extend(requirements.providers.into_keys().map(|address| (address, None)));
+    }
+    if let Ok((lock_file, _)) = workspace.lock_file() {
+        let locks = lock_file.locks().iter();
+        providers.extend(locks.map(|(address, locked)| (address.clone(), Some(locked.version.to_string().into()))));
+    }
+    let candidate = |(address, help): (provlock::address::ProviderAddress, _)| {
+        CompletionCandidate::new(address.short(workspace.dialect)).help(help)
+    };
+    providers.into_iter().map(candidate).collect()
+}
+
+/// The directory of `-C` on the command line that is being completed.
+fn directory() -> PathBuf {
+    let mut words = std::env::args_os();
+    words.find(|word| word == "-C" || word == "--chdir").and_then(|_| words.next()).map_or(".".into(), PathBuf::from)
+}

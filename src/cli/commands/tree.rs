@@ -1,0 +1,92 @@
+//! `tree`: which modules require which providers.
+
+use std::path::Path;
+
+use clap::Args;
+use clap_complete::ArgValueCandidates;
+use provlock::address::ProviderAddress;
+use provlock::diagnostic::{Code, Diagnostic};
+use provlock::provider_spec::{ProviderSpec, ProviderSpecError};
+use provlock::workspace::Workspace;
+
+use super::messages::{show_configurations, show_modules};
+use super::outcome::Outcome;
+use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs, candidates};
+use crate::cli::environment::environment;
+use crate::cli::render::json;
+use crate::cli::render::tree::{ProviderTree, text};
+use crate::cli::ui::Ui;
+
+const EXAMPLES: &str = "Examples:
+  provlock tree hashicorp/aws   # who requires this provider, and in which versions?
+  provlock tree                 # every provider that is required or locked
+  provlock tree --online        # also read modules that are not installed";
+
+/// Show which modules require a provider, and where
+///
+/// For each provider, the root module and the modules that it calls, directly or through others, with the file, the line
+/// and the version constraint. A module that is called again is marked with (*) where the modules that it calls are not repeated.
+///
+/// Modules that are neither local nor installed nor in the cache are fetched with --online only.
+#[derive(Args)]
+#[command(before_help = "Example: provlock tree hashicorp/aws", before_long_help = EXAMPLES)]
+pub(crate) struct TreeArgs {
+    /// Only these providers [default: all]
+    #[arg(value_name = "PROVIDER", value_parser = provider)]
+    #[arg(add = ArgValueCandidates::new(candidates::providers))]
+    providers: Vec<ProviderSpec>,
+    /// Ignore what only test files require
+    #[arg(long, help_heading = "Selection")]
+    no_tests: bool,
+    #[command(flatten)]
+    modules: ModuleArgs,
+    /// Fetch modules that are not installed
+    #[arg(long, help_heading = "Network")]
+    online: bool,
+    #[command(flatten)]
+    cache: CacheArgs,
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+}
+
+fn provider(text: &str) -> std::result::Result<ProviderSpec, String> {
+    let provider: ProviderSpec = text.parse().map_err(|error: ProviderSpecError| error.to_string())?;
+    if provider.version().is_some() { Err("write it without a version".to_owned()) } else { Ok(provider) }
+}
+
+pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+    let environment = environment();
+    let connections = arguments.cache.connections(&environment)?;
+    let modules = arguments.modules.modules(&connections, &environment, !arguments.online);
+    let workspace = Workspace::open_as(Path::new("."), global.dialect, &environment)?;
+    let waiting = ui.progress(arguments.online.then_some("fetching modules"));
+    let requirements = workspace.requirements(arguments.no_tests, true, &modules);
+    drop(waiting);
+    show_modules(&modules, ui);
+    show_configurations(&connections, ui);
+    let requirements = requirements?;
+    let (lock_file, mut warnings) = workspace.lock_file()?;
+    warnings.extend(requirements.warnings.iter().cloned());
+    let locks = lock_file.locks();
+    let is_known =
+        |address: &ProviderAddress| requirements.providers.contains_key(address) || locks.contains_key(address);
+    let mut wanted: Vec<_> = arguments.providers.iter().map(|provider| provider.resolve(workspace.dialect)).collect();
+    if let Some(unknown) = wanted.iter().find(|address| !is_known(address)) {
+        let name = unknown.short(workspace.dialect);
+        let error = Diagnostic::error(Code::InvalidArgument, format!("{name} is neither required nor locked"));
+        return Err(error.help("provlock tree lists all providers").into());
+    }
+    if wanted.is_empty() {
+        wanted = requirements.providers.keys().chain(locks.keys()).cloned().collect();
+    }
+    wanted.sort();
+    wanted.dedup();
+    let trees: Vec<_> = wanted.iter().map(|address| ProviderTree::new(address, &requirements, locks)).collect();
+    ui.warn(&warnings);
+    ui.print(&if ui.is_json() {
+        json::tree(&workspace, &trees, &warnings, &ui.invocation)
+    } else {
+        text(&trees, workspace.dialect)
+    });
+    Ok(Outcome::Done)
+}

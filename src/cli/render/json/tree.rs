@@ -1,0 +1,106 @@
+//! Who requires which provider, as JSON.
+
+use provlock::diagnostic::Location;
+use provlock::requirements::Requirer;
+use provlock::workspace::Workspace;
+use serde::Serialize;
+
+use super::dialect::Dialect;
+use super::path::shown;
+use crate::cli::render::tree::ProviderTree;
+
+/// One root module, with all that it requires.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "tree_root", deny_unknown_fields))]
+pub(crate) struct TreeRoot {
+    path: String,
+    lock_file: String,
+    dialect: Dialect,
+    /// The providers that are required or locked.
+    requirements: Vec<RequiredProvider>,
+}
+
+/// A provider with all that require it.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "required_provider", deny_unknown_fields))]
+struct RequiredProvider {
+    /// The full address, with the host.
+    address: String,
+    /// The version that is locked; null when there is no entry.
+    locked: Option<String>,
+    /// All constraints together; null if nothing requires the provider.
+    constraints: Option<String>,
+    /// The root module first, each other module after the one that calls it.
+    required_by: Vec<RequiringModule>,
+}
+
+/// A module that requires a provider.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "requiring_module", deny_unknown_fields))]
+struct RequiringModule {
+    /// As in the address of a resource, such as `module.network.module.flow_logs`; null for the root module.
+    module: Option<String>,
+    /// Where the module is called; null for the root module.
+    called_at: Option<Place>,
+    /// Where it requires the provider; null if only modules that it calls do.
+    required_at: Option<Place>,
+    /// What it asks of the version; null if nothing.
+    constraints: Option<String>,
+    /// Whether modules that it calls require the provider and are listed at an earlier call of it.
+    repeated: bool,
+}
+
+/// A place in a file.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "place", deny_unknown_fields))]
+struct Place {
+    file: String,
+    /// From 1.
+    line: usize,
+    /// From 1, in characters.
+    column: usize,
+}
+
+impl TreeRoot {
+    pub(crate) fn new(workspace: &Workspace, trees: &[ProviderTree<'_>]) -> Self {
+        Self {
+            path: shown(&workspace.root),
+            lock_file: shown(&workspace.lock_path),
+            dialect: workspace.dialect.into(),
+            requirements: trees.iter().map(RequiredProvider::from).collect(),
+        }
+    }
+}
+
+impl From<&ProviderTree<'_>> for RequiredProvider {
+    fn from(tree: &ProviderTree<'_>) -> Self {
+        Self {
+            address: tree.address.to_string(),
+            locked: tree.locked.map(ToString::to_string),
+            constraints: tree.constraints.map(ToString::to_string),
+            required_by: tree.requirers.iter().map(RequiringModule::from).collect(),
+        }
+    }
+}
+
+impl From<&Requirer<'_>> for RequiringModule {
+    fn from(requirer: &Requirer<'_>) -> Self {
+        let declaration = requirer.declaration;
+        let required_at = declaration.map(|declaration| declaration.version.as_ref().unwrap_or(&declaration.location));
+        let constraints = declaration.filter(|declaration| !declaration.constraints.is_empty());
+        Self {
+            module: requirer.call.map(|call| call.address.clone()),
+            called_at: requirer.call.map(|call| Place::from(&call.location)),
+            required_at: required_at.map(Place::from),
+            constraints: constraints.map(|declaration| declaration.constraints.to_string()),
+            repeated: requirer.is_repeated,
+        }
+    }
+}
+
+impl From<&Location> for Place {
+    fn from(location: &Location) -> Self {
+        let (line, column) = location.line_column();
+        Self { file: shown(location.path()), line, column }
+    }
+}

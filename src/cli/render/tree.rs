@@ -1,0 +1,103 @@
+//! What `tree` says: who requires a provider, as `cargo tree --invert` does.
+
+use std::fmt::Write as _;
+
+use provlock::address::ProviderAddress;
+use provlock::constraint::ConstraintList;
+use provlock::dialect::Dialect;
+use provlock::lockfile::Locks;
+use provlock::requirements::{Requirements, Requirer};
+use provlock::version::Version;
+
+/// A provider with all that require it.
+pub(crate) struct ProviderTree<'a> {
+    pub(crate) address: &'a ProviderAddress,
+    pub(crate) locked: Option<&'a Version>,
+    /// All constraints together; none if nothing requires the provider.
+    pub(crate) constraints: Option<&'a ConstraintList>,
+    pub(crate) requirers: Vec<Requirer<'a>>,
+}
+
+impl<'a> ProviderTree<'a> {
+    pub(crate) fn new(address: &'a ProviderAddress, requirements: &'a Requirements, locks: &'a Locks) -> Self {
+        Self {
+            address,
+            locked: locks.get(address).map(|locked| &locked.version),
+            constraints: requirements.providers.get(address).map(|requirement| &requirement.constraints),
+            requirers: requirements.requirers(address),
+        }
+    }
+}
+
+/// Every tree, set apart by blank lines.
+pub(crate) fn text(trees: &[ProviderTree<'_>], dialect: Dialect) -> String {
+    let texts: Vec<_> = trees.iter().map(|tree| one(tree, dialect)).collect();
+    texts.join("\n")
+}
+
+fn one(tree: &ProviderTree<'_>, dialect: Dialect) -> String {
+    let depths: Vec<_> = tree.requirers.iter().map(|requirer| requirer.depth).collect();
+    let rows: Vec<[String; 3]> =
+        branches(&depths).into_iter().zip(&tree.requirers).map(|(branch, requirer)| row(&branch, requirer)).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
+    let (modules, places) = (width(0), width(1));
+    let mut text = format!("{}\n", header(tree, dialect));
+    for [module, place, constraints] in &rows {
+        let line = format!("{module:modules$}   {place:places$}   {constraints}");
+        _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+fn header(tree: &ProviderTree<'_>, dialect: Dialect) -> String {
+    let name = tree.address.short(dialect);
+    let locked =
+        tree.locked.map_or_else(|| format!("{name} (not locked)"), |version| format!("{name} {version} (locked)"));
+    match tree.constraints {
+        None => format!("{locked}, not required"),
+        Some(constraints) if constraints.is_empty() => format!("{locked}, required in any version"),
+        Some(constraints) => format!("{locked}, required as {constraints}"),
+    }
+}
+
+fn row(branch: &str, requirer: &Requirer<'_>) -> [String; 3] {
+    let module = requirer.call.map_or(".", |call| &call.address);
+    let repeated = if requirer.is_repeated { " (*)" } else { "" };
+    let Some(declaration) = requirer.declaration else {
+        return [format!("{branch}{module}{repeated}"), String::new(), String::new()];
+    };
+    let place = declaration.version.as_ref().unwrap_or(&declaration.location);
+    let constraints = match declaration.constraints.to_string() {
+        none if none.is_empty() => "(no constraint)".to_owned(),
+        constraints => constraints,
+    };
+    let place = format!("{}:{}", place.path().display(), place.line_column().0);
+    [format!("{branch}{module}{repeated}"), place, constraints]
+}
+
+/// What stands before each node of a tree that is given by the depths of its nodes, each before those below it.
+fn branches(depths: &[usize]) -> Vec<String> {
+    // For each depth, whether another node of it follows before the tree gets back to a smaller depth.
+    let mut follows: Vec<bool> = Vec::new();
+    let mut branches = Vec::with_capacity(depths.len());
+    for &depth in depths.iter().rev() {
+        follows.truncate(depth + 1);
+        follows.resize(depth + 1, false);
+        let lines: String = follows[..depth].iter().map(|follows| if *follows { "│   " } else { "    " }).collect();
+        branches.push(lines + if follows[depth] { "├── " } else { "└── " });
+        follows[depth] = true;
+    }
+    branches.reverse();
+    branches
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_lead_to_the_last_node_of_each_depth() {
+        assert_eq!(branches(&[0, 0, 1, 2, 1, 0]), ["├── ", "├── ", "│   ├── ", "│   │   └── ", "│   └── ", "└── "]);
+        assert_eq!(branches(&[]), [""; 0]);
+    }
+}

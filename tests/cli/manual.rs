@@ -1,0 +1,211 @@
+//! `--help`, `-h` and `provlock help`.
+
+use provlock_test::{Output, TestEnvironment, str};
+
+const COMMANDS: [&str; 12] = [
+    "lock",
+    "verify",
+    "upgrade",
+    "diff",
+    "tree",
+    "merge",
+    "explain",
+    "setup",
+    "login",
+    "logout",
+    "cache",
+    "completions",
+];
+
+fn help(arguments: &[&str]) -> Output {
+    let output = TestEnvironment::new().command(arguments).env("COLUMNS", "80").run();
+    output.assert_code(0);
+    output
+}
+
+#[test]
+fn commands_are_listed_in_the_order_of_their_use() {
+    let output = help(&["-h"]);
+    let after = output.stdout.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let lines = after.take_while(|line| !line.is_empty()).filter(|line| !line.starts_with("   "));
+    let names: Vec<_> = lines.filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names[..COMMANDS.len()], COMMANDS);
+    assert_eq!(names[COMMANDS.len()..], ["help"]);
+}
+
+#[test]
+fn short_help_fits_one_screen() {
+    for command in COMMANDS {
+        let output = help(&[command, "-h"]);
+        let lines = output.stdout.lines().count();
+        assert!(lines <= 50, "{lines} lines\n{output}");
+    }
+}
+
+#[test]
+fn help_of_a_command_is_its_long_help() {
+    for command in COMMANDS {
+        assert_eq!(help(&["help", command]).stdout, help(&[command, "--help"]).stdout);
+    }
+}
+
+#[test]
+fn flags_stand_below_the_same_headings_everywhere() {
+    for command in COMMANDS {
+        let output = help(&[command, "--help"]);
+        let headings = output.stdout.lines().filter(|line| !line.contains(' ') && line.ends_with(':'));
+        for heading in headings {
+            let known = [
+                "Examples:",
+                "Commands:",
+                "Arguments:",
+                "Options:",
+                "Selection:",
+                "Modules:",
+                "Sources:",
+                "Network:",
+                "Output:",
+            ];
+            assert!(known.contains(&heading), "{heading}\n{output}");
+        }
+    }
+}
+
+#[test]
+fn short_help_of_lock() {
+    help(&["lock", "-h"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+Example: provlock lock -p linux_amd64,darwin_arm64
+
+Lock every required provider, with hashes for the requested platforms
+
+Usage: provlock lock [OPTIONS] [PROVIDER]...
+
+Arguments:
+  [PROVIDER]...  Only these providers [default: all that the configuration
+                 requires]
+
+Options:
+  -C, --chdir <DIR>        Change to DIR before doing anything
+      --dialect <DIALECT>  Target tool: tofu or terraform [default: detected
+                           from the files] [env: PROVLOCK_DIALECT]
+  -h, --help               Print help (see more with '--help')
+
+Selection:
+  -r, --recursive [<PATH>...]  Every root module below the PATHs [default: .];
+                               what `.gitignore` names is left out
+  -p, --platform <OS_ARCH>     Platforms such as `linux_amd64`, or `all`
+                               [default: platforms of provlock.toml, else the
+                               current one] [env: PROVLOCK_PLATFORMS]
+      --prune                  Remove entries that the configuration does not
+                               require
+      --min-age <DURATION>     Choose no version younger than this, such as 7d
+                               [default: min-age of provlock.toml]
+
+Network:
+      --offline  Make no network requests; use the lock file and the cache, and
+                 report what is missing
+
+Output:
+      --json             Same as --format json: print the result as one JSON
+                         object
+  -v, --verbose...       More detail
+  -q, --quiet            Errors only
+      --format <FORMAT>  Output format [default: text] [possible values: text,
+                         json]
+      --check            Write nothing; exit with 1 if the lock file would
+                         change or has a `zh:` that was never published
+      --dry-run          Write nothing; print the change as a diff
+
+Exit codes: 0 done or up to date, 1 --check: the file would change or has a hash
+that was never published, 2 failed
+"#]]);
+}
+
+#[test]
+fn long_help_of_diff() {
+    help(&["diff", "--help"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+Examples:
+  provlock diff                               # HEAD and the working tree
+  provlock diff --git main --format markdown  # for a comment on a pull request
+  provlock diff --git v1..v2                  # two revisions
+  provlock diff OLD NEW                       # two files or directories
+
+Compare two lock files, provider by provider
+
+Shows which providers were added, removed or changed, their versions,
+constraints and numbers of hashes. Hashes that were replaced although the
+version did not change are marked with an exclamation mark.
+
+On a terminal the result is shown by the pager that `PROVLOCK_PAGER` or `PAGER`
+names, else by less, as git does.
+
+Usage: provlock diff [OPTIONS] [OLD] [NEW]
+
+Arguments:
+  [OLD]
+          The lock file before [default: that of HEAD]
+
+  [NEW]
+          The lock file after [default: that of the current directory]
+
+Options:
+  -C, --chdir <DIR>
+          Change to DIR before doing anything
+
+      --dialect <DIALECT>
+          Target tool: tofu or terraform [default: detected from the files]
+          
+          [env: PROVLOCK_DIALECT]
+
+  -h, --help
+          Print help (see a summary with '-h')
+
+Selection:
+      --git <REV>
+          Compare a revision with the working tree, or two: REV, OLD..NEW or,
+          from their merge base, OLD...NEW
+
+  -r, --recursive
+          Compare every lock file in this directory and below that git knows
+
+      --textconv <FILE>
+          Print FILE with one line per provider, for `git diff`
+
+Output:
+      --json
+          Same as --format json: print the result as one JSON object
+
+      --format <FORMAT>
+          Output format [default: text]
+
+          Possible values:
+          - text:     For people
+          - markdown: A table for a comment on a pull request
+          - json:     One JSON object, as with --json
+          - unified:  Line by line, as `diff -u` does
+
+  -v, --verbose...
+          More detail
+
+      --exit-code
+          Exit with 1 if there are differences
+
+  -q, --quiet
+          Errors only
+
+      --color <WHEN>
+          When to use colour; auto: on a terminal, unless `NO_COLOR` is set
+          
+          [default: auto]
+          [possible values: auto, always, never]
+
+      --no-pager
+          Print the result even if it does not fit on the terminal
+
+Exit codes: 0 done, 1 --exit-code: there are differences, 2 failed
+"#]]);
+}

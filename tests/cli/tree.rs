@@ -1,0 +1,114 @@
+//! `provlock tree`: which modules require a provider, and where.
+
+use provlock_test::{TestEnvironment, str};
+use serde_json::{Value, json};
+
+use super::json_output::validated;
+use super::lock::requires;
+
+const NULL: &str = r#"provider "registry.opentofu.org/hashicorp/null" {
+  version     = "3.2.4"
+  constraints = ">= 3.0.0, ~> 3.2"
+  hashes = [
+    "h1:L5V05xwp/Gto1leRryuesxjMfgZwjb7oool4WS1UEFQ=",
+  ]
+}
+"#;
+
+/// A root module that calls `network` and `storage`; both call `tags`, which is the only other one that requires the provider
+/// with a constraint.
+fn project() -> TestEnvironment {
+    let environment = TestEnvironment::new();
+    environment.write("versions.tf", requires("hashicorp/null", "~> 3.2"));
+    let call = |name: &str, source: &str| format!("module \"{name}\" {{\n  source = \"{source}\"\n}}\n");
+    environment.write("main.tf", call("network", "./modules/network") + &call("storage", "./modules/storage"));
+    environment.write("modules/network/main.tf", call("tags", "../tags") + "resource \"null_resource\" \"this\" {}\n");
+    environment.write("modules/storage/main.tf", call("tags", "../tags"));
+    environment.write("modules/tags/main.tf", call("names", "../names") + &requires("hashicorp/null", ">= 3.0"));
+    environment.write("modules/names/main.tf", "resource \"null_resource\" \"name\" {}\n");
+    environment.write_lock_file(NULL);
+    environment
+}
+
+#[test]
+fn every_call_that_leads_to_a_provider_is_shown() {
+    let environment = project();
+    let before = environment.snapshot();
+    environment.provlock(["tree", "hashicorp/null"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+hashicorp/null 3.2.4 (locked), required as >= 3.0.0, ~> 3.2
+├── .                                                 versions.tf:5               ~> 3.2
+├── module.network                                    modules/network/main.tf:4   (no constraint)
+│   └── module.network.module.tags                    modules/tags/main.tf:8      >= 3.0.0
+│       └── module.network.module.tags.module.names   modules/names/main.tf:1     (no constraint)
+└── module.storage.module.tags (*)                    modules/tags/main.tf:8      >= 3.0.0
+"#]]);
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn without_a_name_every_provider_is_shown() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", "provider \"random\" {}\n");
+    environment.write_lock_file(NULL);
+    environment.provlock(["tree"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+hashicorp/null 3.2.4 (locked), not required
+
+hashicorp/random (not locked), required in any version
+└── .   main.tf:1   (no constraint)
+"#]]);
+}
+
+#[test]
+fn json_has_the_places() {
+    let output = project().provlock(["tree", "hashicorp/null", "--json"]);
+    output.assert_code(0);
+    let root = &validated(&output.stdout)["roots"][0];
+    let provider = &root["requirements"][0];
+    assert_eq!(provider["address"], "registry.opentofu.org/hashicorp/null");
+    assert_eq!((&provider["locked"], &provider["constraints"]), (&json!("3.2.4"), &json!(">= 3.0.0, ~> 3.2")));
+    let modules: Vec<_> = provider["required_by"].as_array().unwrap().iter().map(|by| &by["module"]).collect();
+    assert_eq!(modules[..2], [&Value::Null, &json!("module.network")]);
+    let tags = &provider["required_by"][2];
+    assert_eq!(tags["module"], "module.network.module.tags");
+    assert_eq!(tags["called_at"], json!({ "file": "modules/network/main.tf", "line": 2, "column": 12 }));
+    assert_eq!(tags["required_at"]["file"], "modules/tags/main.tf");
+    assert_eq!((&tags["constraints"], &tags["repeated"]), (&json!(">= 3.0.0"), &json!(false)));
+    assert!(provider["required_by"].as_array().unwrap().iter().any(|by| by["repeated"] == true));
+}
+
+#[test]
+fn a_provider_that_nothing_requires_is_an_error() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", requires("hashicorp/null", ""));
+    environment.provlock(["tree", "hashicorp/random"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: hashicorp/random is neither required nor locked
+help: provlock tree lists all providers
+"#]]);
+}
+
+#[test]
+fn modules_that_are_not_installed_are_named_and_not_fetched() {
+    let environment = TestEnvironment::new();
+    environment
+        .write("main.tf", "module \"vpc\" {\n  source = \"terraform-aws-modules/vpc/aws\"\n}\nprovider \"aws\" {}\n");
+    environment.provlock(["tree"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+hashicorp/aws (not locked), required in any version
+└── .   main.tf:4   (no constraint)
+----- stderr -----
+warning[module-not-installed]: module "vpc" from "terraform-aws-modules/vpc/aws" is not installed
+ --> main.tf:2:12
+  |
+2 |   source = "terraform-aws-modules/vpc/aws"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |
+help: install it with tofu get or tofu init
+"#]]);
+}
