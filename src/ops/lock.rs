@@ -6,17 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::age::MinimumAge;
+use super::explained::Release;
+use super::kept_platforms::KeptPlatforms;
 use super::record::{Recorded, record};
 use super::select::{Candidate, Selected};
 use crate::address::{Hostname, ProviderAddress};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LockFile, LockedProvider, Locks, ProviderDiff};
 use crate::package::{HashCache, PackageId};
 use crate::platform::Platform;
 use crate::requirements::Requirements;
 use crate::settings::{PlatformSelection, Policy};
-use crate::source::{Fetched, Source, SourceError};
+use crate::source::{Fetched, ProgressSink, Source, SourceError};
 use crate::version::Version;
 
 /// What is to be locked, and how.
@@ -90,6 +92,7 @@ pub(super) struct Plan<'a> {
     pub(super) candidate: Candidate<'a>,
     pub(super) version: Version,
     pub(super) platforms: Cow<'a, [Platform]>,
+    kept: KeptPlatforms,
     warnings: Vec<Diagnostic>,
 }
 
@@ -185,21 +188,34 @@ fn not_allowed(candidate: &Candidate<'_>, policy: &Policy) -> Vec<Diagnostic> {
 }
 
 /// Selects the version of a provider.
-pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, source: &Source) -> Result<Plan<'a>> {
+pub(super) fn plan<'a>(
+    candidate: Candidate<'a>,
+    request: &LockRequest<'a>,
+    source: &Source,
+    progress: ProgressSink<'_>,
+) -> Result<Plan<'a>> {
     let address = candidate.address;
     let available = candidate.available(source)?;
     let Selected { version, skipped } = candidate.select(&available, source)?;
     let listed = available.versions.get(&version).map(|release| &release.platforms).filter(|listed| !listed.is_empty());
+    let goes = |locked: &&LockedProvider| locked.version != version || request.accept_changed_hashes;
+    let kept = match (request.platforms, candidate.locked.filter(goes)) {
+        (PlatformSelection::These(platforms), Some(locked)) if !request.platforms_are_named => {
+            let new = Release { address, version: &version, source, progress };
+            KeptPlatforms::find(locked, &new, platforms, request.cache)
+        }
+        _ => KeptPlatforms::default(),
+    };
     let platforms = match request.platforms {
         PlatformSelection::These(platforms) => {
-            let mut kept = covered(&candidate, &version, request);
-            kept.retain(|platform| {
+            let is_more = |platform: &&Platform| {
                 !platforms.contains(platform) && listed.is_none_or(|listed| listed.contains(platform))
-            });
-            if kept.is_empty() {
+            };
+            let more: Vec<_> = kept.platforms.iter().filter(is_more).cloned().collect();
+            if more.is_empty() {
                 Cow::Borrowed(platforms.as_slice())
             } else {
-                platforms.iter().cloned().chain(kept).collect()
+                platforms.iter().cloned().chain(more).collect()
             }
         }
         PlatformSelection::All => source.platforms(address, &version)?.into_iter().collect(),
@@ -220,41 +236,7 @@ pub(super) fn plan<'a>(candidate: Candidate<'a>, request: &LockRequest<'a>, sour
         Diagnostic::warning(Code::RequestFailed, format!("{} says about {address}: {text}", address.hostname))
     };
     let warnings = available.warnings.iter().map(warning).chain(skipped).collect();
-    Ok(Plan { candidate, version, platforms, warnings })
-}
-
-/// The platforms that an entry covers, as far as known packages tell, if nobody named others and its hashes are to go.
-fn covered(candidate: &Candidate<'_>, version: &Version, request: &LockRequest<'_>) -> BTreeSet<Platform> {
-    let goes = |locked: &&LockedProvider| locked.version != *version || request.accept_changed_hashes;
-    let (Some(locked), Some(cache)) = (candidate.locked.filter(goes), request.cache) else { return BTreeSet::new() };
-    if request.platforms_are_named {
-        return BTreeSet::new();
-    }
-    let packages = cache.packages_of(candidate.address, &locked.version).into_iter();
-    let recorded = packages.filter(|(_, digest)| digest.is_recorded_in(&locked.hashes));
-    recorded.map(|(package, _)| package.platform).collect()
-}
-
-/// Fewer `h1:` than before, although nobody asked for fewer platforms.
-fn fewer_platforms(candidate: &Candidate<'_>, new: &LockedProvider) -> Option<Diagnostic> {
-    let count = |provider: &LockedProvider| provider.hashes.iter().filter(|hash| hash.is_of_files()).count();
-    let (before, after) = (count(candidate.locked?), count(new));
-    if after >= before {
-        return None;
-    }
-    let name = candidate.name();
-    let message = format!("{name} had {before} h1 hashes, one for each platform, and {} has {after}", new.version);
-    let warning = Diagnostic::warning(Code::PlatformNotKnown, message)
-        .note("no platforms were named, and the platforms of the other hashes are not known")
-        .help(
-            Help::text("name all platforms that your team uses, as in: ")
-                .and_command(["lock", "-p", "linux_amd64,darwin_arm64"])
-                .and_text("; or in provlock.toml"),
-        );
-    Some(match candidate.lock_file.entry(candidate.address) {
-        Some(entry) => warning.at(entry.block.clone(), ""),
-        None => warning,
-    })
+    Ok(Plan { candidate, version, platforms, kept, warnings })
 }
 
 /// Joins the packages with the old entries. All errors are collected.
@@ -276,7 +258,8 @@ pub(super) fn assemble(
             Ok(Recorded { provider, warning, unpublished }) => {
                 unpublished_hashes += unpublished;
                 warnings.extend(warning);
-                warnings.extend(fewer_platforms(&plan.candidate, &provider).filter(|_| !request.platforms_are_named));
+                let refusal = plan.kept.refusal(&plan.candidate, &plan.platforms, &provider);
+                errors.extend(refusal.filter(|_| !request.platforms_are_named));
                 locks.insert(plan.candidate.address.clone(), provider);
             }
             Err(more) => errors.extend(more),

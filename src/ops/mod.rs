@@ -1,6 +1,8 @@
 //! What the commands do: selecting versions, locking, verifying, upgrading.
 
 mod age;
+mod explained;
+mod kept_platforms;
 mod lock;
 mod namesake;
 mod record;

@@ -43,7 +43,7 @@ pub(crate) fn lock_all<T: Send + Sync>(
     let known: Vec<_> = to_lock.iter().flatten().flatten().collect();
     ask(ahead(&known, requests), source);
     let results: Vec<OnceLock<Result<T>>> = requests.iter().map(|_| OnceLock::new()).collect();
-    let planned_roots = each_candidate(to_lock, |index, candidate| plan(candidate, &requests[index], source));
+    let planned_roots = each_candidate(to_lock, |index, candidate| plan(candidate, &requests[index], source, progress));
     let mut planned = Vec::new();
     for (index, plans) in planned_roots.into_iter().enumerate() {
         match plans {

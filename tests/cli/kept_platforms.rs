@@ -3,7 +3,7 @@
 use provlock::platform::Platform;
 
 use super::lock::requires;
-use provlock_test::publish::Published;
+use provlock_test::publish::{PackagesMap, Published};
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
 
@@ -55,30 +55,87 @@ fn platforms_that_are_named_are_all_there_are() {
     assert_eq!(recorded(&environment, &new), ["linux_arm64"]);
 }
 
-#[test]
-fn hashes_that_nobody_can_tell_apart_are_missed_aloud() {
-    let registry = Registry::start();
-    let (environment, [_, new]) = project(&registry);
+/// The platforms of the locked version, whose hashes nobody remembers here.
+fn forgetful_project(registry: &Registry) -> (TestEnvironment, [Published; 2]) {
+    let (environment, published) = project(registry);
     environment.provlock(["cache", "clean"]).assert_code(0);
+    registry.reset_statistics();
+    (environment, published)
+}
+
+#[test]
+fn what_the_cache_does_not_know_the_packages_of_the_locked_version_tell() {
+    let registry = Registry::start();
+    let (environment, [_, new]) = forgetful_project(&registry);
+    let output = environment.provlock([&["upgrade"][..], &TERRAFORM].concat());
+    output.assert_code(0).assert_lacks("warning");
+    let kept = recorded(&environment, &new);
+    assert!(
+        ["darwin_arm64", "linux_amd64", "windows_amd64"].iter().all(|platform| kept.contains(platform)),
+        "{output}"
+    );
+}
+
+#[test]
+fn hashes_that_the_registry_reports_need_no_package_of_the_locked_version() {
+    let registry = Registry::start();
+    let platforms = ["darwin_arm64", "linux_amd64", "windows_amd64"];
+    let current = Platform::current().to_string();
+    let published = ["1.0.0", "1.1.0"].map(|version| {
+        let null = registry.publish("hashicorp/null", version).packages(PackagesMap::Right).platforms(platforms);
+        if platforms.contains(&current.as_str()) { null.done() } else { null.platform(&current).done() }
+    });
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", "1.0.0"));
+    environment.provlock(["lock"]).assert_code(0);
+    environment.write("main.tf", requires("hashicorp/null", "~> 1.0"));
+    environment.provlock(["cache", "clean"]).assert_code(0);
+    environment.provlock(["upgrade"]).assert_code(0).assert_lacks("warning");
+    assert_eq!(platforms.map(|platform| environment.lock_file().contains(published[1].h1(platform))), [true; 3]);
+    assert_eq!(registry.requests_to("*_1.0.0_*.zip"), 1, "only `lock` has looked at a package");
+    assert_eq!(registry.requests_to("*_1.1.0_*.zip"), 1);
+}
+
+#[test]
+fn an_entry_whose_platforms_nobody_can_tell_is_not_upgraded_unless_they_are_named() {
+    let registry = Registry::start();
+    let (environment, [old, new]) = forgetful_project(&registry);
+    let unknown = format!("h1:{}=", "A".repeat(43));
+    environment.write_lock_file(environment.lock_file().replace(old.h1("windows_amd64"), &unknown));
+    let before = environment.lock_file();
     let output = environment.provlock([&["upgrade"][..], &TERRAFORM].concat());
     output.matches(str![[r#"
-exit code: 0
+exit code: 2
 ----- stderr -----
-warning[platform-not-known]: hashicorp/null had 3 h1 hashes, one for each platform, and 1.1.0 has 1
+error[platform-not-known]: hashicorp/null 1.0.0 has 3 h1 hashes, one for each platform, and 1.1.0 would have 2
  --> .terraform.lock.hcl:4:10
   |
 4 | provider "registry.terraform.io/hashicorp/null" {
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
-  = no platforms were named, and the platforms of the other hashes are not known
-help: name all platforms that your team uses, as in: provlock lock -p linux_amd64,darwin_arm64; or in provlock.toml
-  ~ hashicorp/null   1.0.0 → 1.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 5 zh
-Locked 1 provider for linux_amd64 (1 changed); [SIZE] downloaded
+  = no platforms are named, and it is not known which one 1 of the hashes is for
+help: name all platforms that your team uses, as in: provlock upgrade -p linux_amd64,darwin_arm64; or in provlock.toml
 "#]]);
-    assert_eq!(
-        recorded(&environment, &new).len(),
-        usize::from(ALL.contains(&Platform::current().to_string().as_str()))
-    );
+    assert_eq!(environment.lock_file(), before, "nothing is written");
+    let named = ["upgrade", "-p", "linux_arm64"];
+    environment.provlock([&named[..], &TERRAFORM].concat()).assert_code(0);
+    assert_eq!(recorded(&environment, &new), ["linux_arm64"]);
+}
+
+#[test]
+fn a_platform_that_the_new_version_lacks_is_not_lost_in_silence() {
+    let registry = Registry::start();
+    let (environment, _) = project(&registry);
+    let current = Platform::current().to_string();
+    let smaller = registry.publish("hashicorp/null", "1.2.0").on_host("registry.terraform.io");
+    let smaller = smaller.platforms(["darwin_arm64", "linux_amd64", "linux_arm64"]);
+    if current == "windows_amd64" {
+        return;
+    }
+    smaller.done();
+    let output = environment.provlock([&["upgrade"][..], &TERRAFORM].concat());
+    output.assert_code(2).assert_stderr_has("1.2.0 is not published for windows_amd64");
+    output.assert_stderr_has("provlock upgrade -p ");
 }
 
 #[test]
@@ -106,7 +163,7 @@ error[hashes-changed]: the hashes of hashicorp/null 1.0.0 in the lock file are n
 help: compare with the provider's release page; if the new release is right: provlock lock --accept-changed-hashes hashicorp/null
 "#]]);
     let lock = ["lock", "--accept-changed-hashes"];
-    environment.provlock([&lock[..], &TERRAFORM].concat()).assert_code(0).assert_lacks("h1 hashes, one for each");
+    environment.provlock([&lock[..], &TERRAFORM].concat()).assert_code(0).assert_lacks("one for each platform");
     let kept = recorded(&environment, &again);
     assert!(
         ["darwin_arm64", "linux_amd64", "windows_amd64"].iter().all(|platform| kept.contains(platform)),

@@ -1,6 +1,6 @@
 //! Findings about what a registry publishes: whether every recorded hash is one of a published package.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::platforms::missing;
 use super::policy;
@@ -8,14 +8,12 @@ use super::subject::{Online, Subject, Verified, finding};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::hash::Hash;
 use crate::lockfile::Entry;
+use crate::ops::explained::{Known, Release, unexplained};
 use crate::package::PackageId;
 use crate::parallel::{self, WAITING_REQUESTS};
 use crate::platform::Platform;
 use crate::settings::PlatformSelection;
 use crate::source::{self, AvailableVersions, Published, SourceError};
-
-/// Packages that are most often locked; looked at first when an `h1:` is to be explained.
-const COMMON: [&str; 5] = ["linux_amd64", "darwin_arm64", "darwin_amd64", "linux_arm64", "windows_amd64"];
 
 /// Asks about every entry, side by side.
 pub(super) fn check(subject: &Subject<'_>, online: Online<'_>) -> Verified {
@@ -38,10 +36,7 @@ struct Question<'a> {
     verified: Verified,
 }
 
-/// The `h1:` of platforms' packages, as far as they were looked at.
-type Known = BTreeMap<Platform, BTreeSet<Hash>>;
-
-impl Question<'_> {
+impl<'a> Question<'a> {
     fn ask(mut self) -> Verified {
         let platforms = match self.platforms() {
             Ok(platforms) => platforms,
@@ -91,7 +86,8 @@ impl Question<'_> {
             known.clone_from(&published.h1);
         }
         let unknown = required.iter().filter(|platform| !known.contains_key(platform)).cloned().collect();
-        let mut complete = self.fetch(&mut known, unknown);
+        let errors = self.release().fetch(unknown, &mut known);
+        let mut complete = self.all_succeeded(errors);
         for platform in &required {
             if known.get(platform).is_some_and(|hashes| hashes.is_disjoint(&self.entry.provider.hashes)) {
                 self.verified.findings.push(missing(self.subject, self.entry, platform));
@@ -101,9 +97,11 @@ impl Question<'_> {
         if published.is_none() {
             return;
         }
-        complete &= self.explain(&mut known, platforms);
+        let recorded = self.recorded(Hash::is_of_files);
+        let errors = self.release().explain(&recorded, platforms, &mut known);
+        complete &= self.all_succeeded(errors);
         if complete {
-            let unexplained = self.unexplained(&known);
+            let unexplained = unexplained(&recorded, &known);
             self.not_published(&unexplained, "the packages of all its platforms");
         }
     }
@@ -153,54 +151,9 @@ impl Question<'_> {
         self.not_published(&unexplained, "SHA256SUMS");
     }
 
-    /// Looks at packages until every recorded `h1:` is explained or there are no more; as many at a time as there are
-    /// hashes to explain. Says whether all could be looked at.
-    fn explain(&mut self, known: &mut Known, platforms: &BTreeSet<Platform>) -> bool {
-        let mut complete = true;
-        let rank = |platform: &Platform| COMMON.iter().position(|common| *common == platform.to_string());
-        let mut rest: Vec<_> = platforms.iter().filter(|platform| !known.contains_key(platform)).cloned().collect();
-        rest.sort_by_key(|platform| rank(platform).unwrap_or(COMMON.len()));
-        while !rest.is_empty() {
-            let unexplained = self.unexplained(known).len();
-            if unexplained == 0 {
-                break;
-            }
-            let next = rest.drain(..unexplained.min(rest.len())).collect();
-            complete &= self.fetch(known, next);
-        }
-        complete
-    }
-
-    /// Fetches packages and notes their hashes. Says whether all that exist could be fetched.
-    fn fetch(&mut self, known: &mut Known, platforms: Vec<Platform>) -> bool {
-        let fetch = |platform: Platform| {
-            let fetched = self.online.source.package(&self.package(&platform), self.online.progress);
-            (platform, fetched)
-        };
-        let mut complete = true;
-        for (platform, fetched) in parallel::map(platforms, WAITING_REQUESTS, fetch) {
-            match fetched {
-                Ok(fetched) => {
-                    known.entry(platform).or_default().insert(fetched.h1.clone());
-                }
-                Err(error) if error.is_platform_missing() => {}
-                Err(error) => {
-                    complete = false;
-                    self.failed(error);
-                }
-            }
-        }
-        complete
-    }
-
     fn recorded(&self, is_asked_for: fn(&Hash) -> bool) -> BTreeSet<Hash> {
         let hashes = self.entry.provider.hashes.iter();
         hashes.filter(|hash| is_asked_for(hash) && hash.is_well_formed()).cloned().collect()
-    }
-
-    fn unexplained(&self, known: &Known) -> BTreeSet<Hash> {
-        let known: BTreeSet<_> = known.values().flatten().collect();
-        self.recorded(Hash::is_of_files).into_iter().filter(|hash| !known.contains(hash)).collect()
     }
 
     fn not_published(&mut self, hashes: &BTreeSet<Hash>, compared: &str) {
@@ -217,12 +170,21 @@ impl Question<'_> {
     }
 
     fn package(&self, platform: &Platform) -> PackageId {
-        let entry = self.entry;
-        PackageId {
-            address: entry.address.clone(),
-            version: entry.provider.version.clone(),
-            platform: platform.clone(),
+        self.release().package(platform)
+    }
+
+    fn release(&self) -> Release<'a> {
+        let (entry, Online { source, progress }) = (self.entry, self.online);
+        Release { address: &entry.address, version: &entry.provider.version, source, progress }
+    }
+
+    /// Takes note of why packages could not be looked at. Whether all could.
+    fn all_succeeded(&mut self, errors: Vec<SourceError>) -> bool {
+        let all = errors.is_empty();
+        for error in errors {
+            self.failed(error.into());
         }
+        all
     }
 
     /// Puts what a source says at the entry that it is about.
