@@ -78,6 +78,17 @@ impl Help {
         self
     }
 
+    /// Lets the commands that are for the root module in `directory` be for many, given the arguments that name those.
+    #[must_use]
+    pub fn for_many(mut self, directory: &Path, many: &[CommandArgument]) -> Self {
+        for part in &mut self.parts {
+            if let HelpPart::Command(command) = part {
+                *command = std::mem::take(command).for_many(directory, many);
+            }
+        }
+        self
+    }
+
     /// Lets the commands name a dialect, which another machine might not detect.
     #[must_use]
     pub fn in_dialect(mut self, dialect: Dialect) -> Self {
@@ -99,6 +110,17 @@ impl CommandLine {
             // Joining an empty path would add a separator.
             let is_empty = self.directory.as_os_str().is_empty();
             self.directory = if is_empty { directory.to_owned() } else { directory.join(&self.directory) };
+        }
+        self
+    }
+
+    /// Commands that take root modules, if this one is for the root module in `directory`.
+    fn for_many(mut self, directory: &Path, many: &[CommandArgument]) -> Self {
+        let is_here = self.directory.as_os_str().is_empty() && directory == Path::new(".");
+        let takes_many = |name: &CommandArgument| matches!(name, CommandArgument::Word(name) if matches!(name.as_str(), "lock" | "upgrade" | "verify"));
+        if (is_here || self.directory == directory) && self.arguments.first().is_some_and(takes_many) {
+            self.directory = PathBuf::new();
+            self.arguments.splice(1..1, many.iter().cloned());
         }
         self
     }

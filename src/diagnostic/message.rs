@@ -41,6 +41,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What to do next, if possible the command to run.
     pub help: Option<Help>,
+    /// The root module that it is about, as the user knows it, if there are many.
+    pub root: Option<Box<Path>>,
 }
 
 impl Diagnostic {
@@ -53,6 +55,7 @@ impl Diagnostic {
             labels: Vec::new(),
             notes: Vec::new(),
             help: None,
+            root: None,
         }
     }
 
@@ -82,6 +85,19 @@ impl Diagnostic {
         self
     }
 
+    /// Says which of many root modules it is about.
+    #[must_use]
+    pub fn in_root(mut self, root: &Path) -> Self {
+        self.root = Some(root.into());
+        self
+    }
+
+    /// What is known, one line each, and which of many root modules it is about.
+    pub fn all_notes(&self) -> impl Iterator<Item = String> {
+        let root = self.root.as_ref().map(|root| format!("root module: {}", root.display()));
+        self.notes.iter().cloned().chain(root)
+    }
+
     /// Lets the commands in its help run in `directory`, which their own directories are relative to.
     #[must_use]
     pub fn in_directory(mut self, directory: &Path) -> Self {
@@ -98,7 +114,7 @@ impl Diagnostic {
 
     /// Whether another diagnostic differs at most in its places.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
-        let words = |d: &Self| (d.severity, d.code, d.message.clone(), d.notes.clone(), d.help.clone());
+        let words = |d: &Self| (d.severity, d.code, d.message.clone(), d.notes.clone(), d.help.clone(), d.root.clone());
         words(self) == words(other)
     }
 

@@ -51,6 +51,18 @@ pub struct VersionMove {
     pub step: Step,
 }
 
+impl VersionMove {
+    /// Which way and how far it is from one version to another, if they differ.
+    pub fn between(old: &Version, new: &Version) -> Option<Self> {
+        let direction = match new.cmp(old) {
+            Ordering::Equal => return None,
+            Ordering::Greater => Direction::Upgrade,
+            Ordering::Less => Direction::Downgrade,
+        };
+        Some(Self { direction, step: step(old, new) })
+    }
+}
+
 /// Which way a version went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
@@ -113,13 +125,7 @@ impl ProviderDiff {
 
     /// Which way and how far the version went, if there are two versions and they differ.
     pub fn version_move(&self) -> Option<VersionMove> {
-        let (old, new) = (&self.old.as_ref()?.version, &self.new.as_ref()?.version);
-        let direction = match new.cmp(old) {
-            Ordering::Equal => return None,
-            Ordering::Greater => Direction::Upgrade,
-            Ordering::Less => Direction::Downgrade,
-        };
-        Some(VersionMove { direction, step: step(old, new) })
+        VersionMove::between(&self.old.as_ref()?.version, &self.new.as_ref()?.version)
     }
 
     /// Whether the version stayed but none of its `h1:` and `zh:` hashes did, though both entries have some: the

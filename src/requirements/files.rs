@@ -105,5 +105,5 @@ pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic
         Code::NoConfiguration,
         format!("{} has no configuration ({extensions} file)", directory.display()),
     )
-    .help("name the root module's directory with -C DIR, or find all root modules below with --recursive")
+    .help("name the root module's directory, or find all root modules below with --recursive")
 }

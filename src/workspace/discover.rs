@@ -42,6 +42,8 @@ pub(super) struct RootSearch<'a> {
 ///
 /// A unit of Terragrunt's is a root module if it has a lock file, and only then; a module that one runs is none.
 ///
+/// Whatever else it is, a directory is one that a glob of the settings is the very name of.
+///
 /// These rules were measured on 5,123 root modules of public repositories. What `.gitignore` names is not looked at, nor is
 /// `.terraform`, and symbolic links to directories are not followed.
 ///
@@ -56,12 +58,16 @@ pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Resu
     let directories = module_directories(start, &canonical)?;
     let read = |(directory, shown): (PathBuf, PathBuf)| {
         let (module, has_lock_file) = read_module(&directory, &shown, search.dialect, modules);
-        if terragrunt::is_unit(&directory) {
-            let runs = module_of_unit(&directory, search.environment);
-            return Candidate { directory, shown, module, sign: has_lock_file.then_some(Sign::Unit), runs };
-        }
-        let sign = sign(&module, has_lock_file, directory.strip_prefix(&canonical).unwrap_or(&directory));
-        Candidate { directory, shown, module, sign, runs: None }
+        let is_unit = terragrunt::is_unit(&directory);
+        let runs = if is_unit { module_of_unit(&directory, search.environment) } else { None };
+        let sign = if search.filter.names(&directory) {
+            Some(Sign::Named)
+        } else if is_unit {
+            has_lock_file.then_some(Sign::Unit)
+        } else {
+            sign(&module, has_lock_file, directory.strip_prefix(&canonical).unwrap_or(&directory))
+        };
+        Candidate { directory, shown, module, sign, runs }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let read = parallel::map(directories.into_iter().collect(), threads, read);
@@ -70,7 +76,7 @@ pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Resu
     let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
     let roots = read.into_iter().filter(|Candidate { directory, sign, .. }| {
         let is_root = match sign {
-            Some(Sign::Unit) => true,
+            Some(Sign::Named | Sign::Unit) => true,
             Some(Sign::Certain) => !run.contains(directory),
             Some(Sign::UnlessCalled) => !run.contains(directory) && !called.contains(directory),
             None => false,
@@ -96,6 +102,8 @@ struct Candidate {
 
 /// How sure it is that a directory is a root module.
 enum Sign {
+    /// The settings name it.
+    Named,
     /// It is a unit with a lock file.
     Unit,
     /// It is one unless it is the module of a unit.
@@ -214,15 +222,26 @@ struct FileFilter {
     base: PathBuf,
     include: Option<GlobSet>,
     exclude: GlobSet,
+    /// The directories that are named in `include` as they are.
+    named: HashSet<PathBuf>,
 }
 
 impl Filter {
     pub(super) fn new(filters: &[RootFilter]) -> Result<Self> {
         let compile = |filter: &RootFilter| {
             let include = (!filter.include.is_empty()).then(|| globs(&filter.include)).transpose()?;
-            Ok(FileFilter { base: filter.base.clone(), include, exclude: globs(&filter.exclude)? })
+            let literal =
+                filter.include.iter().map(Glob::glob).filter(|text| !text.contains(['*', '?', '[', '{', '\\']));
+            // Without a needless `.` or `/` at either end, as paths are when they are compared.
+            let named = literal.map(|name| filter.base.join(name).components().collect()).collect();
+            Ok(FileFilter { base: filter.base.clone(), include, exclude: globs(&filter.exclude)?, named })
         };
         filters.iter().map(compile).collect::<Result<_>>().map(Self)
+    }
+
+    /// Whether the settings name a directory; its path is absolute and without symlinks.
+    pub(super) fn names(&self, directory: &Path) -> bool {
+        self.0.iter().any(|filter| filter.named.contains(directory))
     }
 
     /// Whether a directory counts; its path is absolute and without symlinks.

@@ -22,8 +22,8 @@ use crate::version::Version;
 /// Root modules that are locked or upgraded together, in the order of their paths.
 pub struct Workspaces {
     members: Vec<(PathBuf, Result<Member>)>,
-    /// Whether errors say which root module they are about.
-    names_roots: bool,
+    /// Whether errors say which root module they are about, since there may be several.
+    are_many: bool,
 }
 
 /// A root module with all that has been read to lock it.
@@ -64,31 +64,39 @@ impl Workspaces {
     pub fn one(workspace: Workspace, options: &LockOptions, modules: &ModuleCache) -> Result<Self> {
         let path = workspace.root.clone();
         let member = Member::read(workspace, options, modules)?;
-        Ok(Self { members: vec![(path, Ok(member))], names_roots: false })
+        Ok(Self { members: vec![(path, Ok(member))], are_many: false })
     }
 
-    /// The root modules that paths mean. Those that require none of the providers that the options name are left out.
+    /// The root modules that paths mean. Of several, those that require none of the providers that the options name are left out.
     ///
     /// # Errors
     /// There is no root module, or none requires one of the providers. What is wrong with a single root module is an error
     /// only when it is to be locked.
     pub fn open(selection: &RootSelection<'_>, options: &LockOptions) -> Result<Self> {
-        let members =
-            parallel::map(selection.roots()?, selection.modules.threads(), |SelectedRoot { path, .. }| {
-                let workspace = selection.open(&path);
-                let member = workspace.and_then(|workspace| Member::read(workspace, options, selection.modules));
-                (path, member)
+        let read = |SelectedRoot { path, is_named }: SelectedRoot| {
+            let member = selection.open(&path).and_then(|workspace| {
+                let elsewhere = if is_named { selection.roots_elsewhere(&workspace) } else { None };
+                elsewhere.map_or_else(|| Member::read(workspace, options, selection.modules), |error| Err(error.into()))
             });
-        let mut workspaces = Self { members, names_roots: true };
-        if !options.providers.is_empty() {
+            (path, member)
+        };
+        let members = parallel::map(selection.roots()?, selection.modules.threads(), read);
+        let are_many = selection.recursive || members.len() != 1;
+        let mut workspaces = Self { members, are_many };
+        if are_many && !options.providers.is_empty() {
             workspaces.leave_out_others(&options.providers)?;
         }
         for (path, member) in &mut workspaces.members {
             if let Err(errors) = member {
-                *errors = in_root(path, std::mem::take(errors));
+                *errors = in_root(path, are_many, std::mem::take(errors));
             }
         }
         Ok(workspaces)
+    }
+
+    /// Whether there may be several root modules, so that it must be said which one something is about.
+    pub fn are_many(&self) -> bool {
+        self.are_many
     }
 
     /// Leaves out the root modules that require none of the named providers. Each must be required by some root module.
@@ -103,7 +111,7 @@ impl Workspaces {
         };
         let is_complete = self.members.iter().all(|(_, member)| member.is_ok());
         if let Some(provider) = providers.iter().find(|provider| is_complete && !is_required(provider)) {
-            let message = format!("no root module requires {provider}");
+            let message = format!("no root module requires {provider}, and there is no directory of that name");
             return Err(Diagnostic::error(Code::InvalidArgument, message).into());
         }
         self.members.retain(|(_, member)| member.as_ref().map_or(true, |member| !member.only.is_empty()));
@@ -149,8 +157,8 @@ impl Workspaces {
         let name = |(index, result): (usize, Result<T>)| {
             let result = result.map_err(|errors| self.in_dialect(index, errors));
             match result {
-                Err(errors) if self.names_roots => (index, Err(in_root(&self.members[index].0, errors))),
-                result => (index, result),
+                Err(errors) => (index, Err(in_root(&self.members[index].0, self.are_many, errors))),
+                Ok(value) => (index, Ok(value)),
             }
         };
         let refused = refused.into_iter().map(|(index, errors)| (index, Err(errors)));
@@ -272,7 +280,10 @@ fn resolve(
     Ok((only, versions))
 }
 
-/// Errors about one of many root modules, with commands for it.
-fn in_root(path: &Path, errors: Diagnostics) -> Diagnostics {
-    errors.map(|error| error.in_directory(path).note(format!("root module: {}", path.display())))
+/// Errors about a root module, with commands for it; of one of many they say which.
+fn in_root(path: &Path, is_one_of_many: bool, errors: Diagnostics) -> Diagnostics {
+    errors.map(|error| {
+        let error = error.in_directory(path);
+        if is_one_of_many { error.in_root(path) } else { error }
+    })
 }

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::cli_config::Environment;
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::requirements::ModuleCache;
@@ -162,8 +162,29 @@ impl RootSelection<'_> {
         super::settings(directory, files, self.environment)
     }
 
+    /// The error for a directory without a configuration, with one in directories below.
+    pub(super) fn roots_elsewhere(&self, workspace: &Workspace) -> Option<Diagnostic> {
+        if workspace.has_configuration(self.modules) {
+            return None;
+        }
+        let below = self.search(&workspace.root).ok()?;
+        let example = below.iter().find(|root| **root != workspace.root)?;
+        let number = match below.len() {
+            1 => "there is 1 root module below".to_owned(),
+            number => format!("there are {number} root modules below"),
+        };
+        let message = format!("{} holds no configuration, but {number}", workspace.root.display());
+        let help = format!("take all of them with --recursive (-r), or name one, such as {}", example.display());
+        Some(Diagnostic::error(Code::NoConfiguration, message).help(help))
+    }
+
     fn is_root(&self, directory: &Path) -> bool {
-        is_root(&self.modules.module(directory, self.dialect.unwrap_or_default()), directory)
+        let is_named = || {
+            let (canonical, settings) = self.settings(directory).ok()?;
+            Some(Filter::new(&settings.roots).ok()?.names(&canonical))
+        };
+        let module = self.modules.module(directory, self.dialect.unwrap_or_default());
+        is_root(&module, directory) || is_named().unwrap_or(false)
     }
 
     /// The root modules below the current directory that use one of these modules. One whose configuration cannot be read

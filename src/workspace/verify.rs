@@ -64,11 +64,17 @@ pub fn verify_all(selection: &RootSelection<'_>, options: &VerifyOptions<'_>) ->
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = if options.online.is_some() { ROOTS_ONLINE } else { cores };
     let sources = OnceMap::default();
+    let selected = selection.roots()?;
+    let are_many = selection.recursive || selected.len() != 1;
     let verify = |SelectedRoot { path, is_named }: SelectedRoot| {
-        let workspace = selection.open(&path)?;
-        workspace.verify(is_named, options, selection, &sources)
+        let in_root = |error: Diagnostic| if are_many { error.in_root(&path) } else { error };
+        let verified =
+            selection.open(&path).and_then(|workspace| workspace.verify(is_named, options, selection, &sources));
+        let (mut root, unshared) = verified.map_err(|errors| errors.map(in_root))?;
+        root.errors = root.errors.into_iter().map(in_root).collect();
+        Ok((root, unshared))
     };
-    let mut roots = add_unshared(parallel::map(selection.roots()?, threads, verify), options.ignore_rules);
+    let mut roots = add_unshared(parallel::map(selected, threads, verify), options.ignore_rules);
     if let Some(change) = selection.change {
         judge(change, selection, &mut roots)?;
     }

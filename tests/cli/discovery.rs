@@ -97,7 +97,7 @@ warning[untracked-lock-file]: git ignores stage/c/.terraform.lock.hcl, so nobody
 help: add !.terraform.lock.hcl below this line, run provlock -C stage/c lock -p all, and add the lock file to git
 
 ----- stderr -----
-2 warnings in 2 of 8 root modules
+8 root modules: 2 with warnings, 6 in order
 "#]]);
     let output = environment.provlock(["verify", "-C", "live/a", "-p", "linux_amd64"]);
     output.matches(str![[r#"
@@ -122,7 +122,7 @@ fn a_repository_without_root_modules_is_in_order() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; [roots] only selects among these, and -C takes any directory
+No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to take one all the same, name its directory here or in [roots] of provlock.toml
 "#]]);
     for arguments in
         [&["verify", "-r", "--json"][..], &["lock", "-r", "b"], &["upgrade", "-r"], &["upgrade", "-r", "--dry-run"]]

@@ -41,9 +41,8 @@ fn what_lock_does_not_take_is_said_with_what_does() {
     versioned.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error: invalid value 'acme/gamma@1.0.0' for '[PROVIDER]...': lock keeps locked versions; upgrade moves a provider to a version that is named
-
-For more information, try '--help'.
+error[invalid-argument]: lock keeps locked versions, but acme/gamma@1.0.0 names one
+help: to move it to that version: provlock upgrade acme/gamma@1.0.0
 "#]]);
     environment.provlock(["lock", "--jobs", "0"]).matches(str![[r#"
 exit code: 2

@@ -80,11 +80,11 @@ Example: provlock lock -p linux_amd64,darwin_arm64
 
 Lock every required provider, with hashes for the requested platforms
 
-Usage: provlock lock [OPTIONS] [PROVIDER]...
+Usage: provlock lock [OPTIONS] [PROVIDER|PATH]...
 
 Arguments:
-  [PROVIDER]...  Only these providers [default: all that the configuration
-                 requires]
+  [PROVIDER|PATH]...  Only these providers [default: all that are required]; and
+                      root modules, by a directory or a file in it [default: .]
 
 Options:
   -C, --chdir <DIR>        Change to DIR before doing anything
@@ -93,15 +93,15 @@ Options:
   -h, --help               Print help (see more with '--help')
 
 Selection:
-  -r, --recursive [<PATH>...]  Every root module below the PATHs [default: .];
-                               what `.gitignore` names is left out
-  -p, --platform <OS_ARCH>     Platforms such as `linux_amd64`, or `all`
-                               [default: platforms of provlock.toml, else the
-                               current one] [env: PROVLOCK_PLATFORMS]
-      --prune                  Remove entries that the configuration does not
-                               require
-      --min-age <DURATION>     Choose no version younger than this, such as 7d
-                               [default: min-age of provlock.toml]
+  -r, --recursive           Every root module below the paths [default: .]; what
+                            `.gitignore` names is left out
+  -p, --platform <OS_ARCH>  Platforms such as `linux_amd64`, or `all` [default:
+                            platforms of provlock.toml, else the current one]
+                            [env: PROVLOCK_PLATFORMS]
+      --prune               Remove entries that the configuration does not
+                            require
+      --min-age <DURATION>  Choose no version younger than this, such as 7d
+                            [default: min-age of provlock.toml]
 
 Network:
       --offline  Make no network requests; use the lock file and the cache, and

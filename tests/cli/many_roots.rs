@@ -31,16 +31,8 @@ fn all_roots_share_every_request() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-a:
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 added)
-b:
-  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 2 providers for linux_amd64 (2 added)
-deep/c:
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 added)
+  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a, b and deep/c
+  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b
 Locked 3 root modules: 3 changed, 0 up to date; [SIZE] downloaded
 "#]]);
     assert_eq!(environment.read("a/.terraform.lock.hcl"), environment.read("deep/c/.terraform.lock.hcl"));
@@ -74,13 +66,8 @@ exit code: 2
 ----- stdout -----
 (JSON)
 ----- stderr -----
-b:
-  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 2 providers for linux_amd64 (2 added)
-deep/c:
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 added)
+  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b and deep/c
+  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b
 error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0
  --> a/main.tf:7:17
   |
@@ -118,12 +105,7 @@ fn a_package_that_fails_stops_the_roots_that_need_it_only() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-a:
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 added)
-deep/c:
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 added)
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a and deep/c
 error[request-failed]: cannot get registry.opentofu.org/hashicorp/random 3.7.2 for linux_amd64: https://registry.opentofu.org/files/registry.opentofu.org/hashicorp/random/3.7.2/terraform-provider-random_3.7.2_linux_amd64.zip was not found (404)
  |
  = root module: b
@@ -138,20 +120,20 @@ fn paths_and_providers_narrow_what_is_locked() {
     let environment = roots(&registry);
     environment.provlock(["lock", "-p", "linux_amd64", "-r", "deep", "a"]).assert_code(0);
     assert!(!environment.project().join("b/.terraform.lock.hcl").exists());
-    environment.provlock(["lock", "-p", "linux_amd64", "hashicorp/random", "-r"]).assert_code(0);
+    environment.provlock(["lock", "-rp", "linux_amd64", "hashicorp/random"]).assert_code(0);
     let text = environment.read("b/.terraform.lock.hcl");
     assert!(text.contains("hashicorp/random") && !text.contains("hashicorp/null"), "{text}");
     let unknown = environment.provlock(["lock", "-p", "linux_amd64", "hashicorp/nil", "-r"]);
     unknown.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: no root module requires hashicorp/nil
+error[invalid-argument]: no root module requires hashicorp/nil, and there is no directory of that name
 "#]]);
     environment.write("none/readme.md", "");
     environment.provlock(["lock", "-r", "none"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-No root module in none or below: none has a backend, a lock file, or providers that it configures and uses; [roots] only selects among these, and -C takes any directory
+No root module in none or below: none has a backend, a lock file, or providers that it configures and uses; to take one all the same, name its directory here or in [roots] of provlock.toml
 "#]]);
 }
 
@@ -165,13 +147,8 @@ fn check_finds_the_roots_that_would_change() {
     output.matches(str![[r#"
 exit code: 1
 ----- stderr -----
-b:
-  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Would lock 2 providers for linux_amd64 (2 added)
-deep/c:
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Would lock 1 provider for linux_amd64 (1 added)
+  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b and deep/c
+  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b
 Would lock 3 root modules: 2 changed, 1 up to date; [SIZE] downloaded
 "#]]);
     before.assert_same(&environment.snapshot());
@@ -217,12 +194,8 @@ exit code: 0
 ----- stdout -----
 (JSON)
 ----- stderr -----
-open:
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 added)
-terra:
-  + hashicorp/null   3.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 added)
+  + hashicorp/null   3.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in terra
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in open
 Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 "#]]);
     let entries =
@@ -281,15 +254,188 @@ fn an_interrupt_leaves_no_temporary_file() {
 }
 
 #[test]
-fn the_settings_select_among_root_modules_and_make_none() {
-    let environment = TestEnvironment::new();
+fn the_settings_select_among_root_modules_and_make_those_that_they_name() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
     environment.write("live/none/main.tf", requires("hashicorp/null", ""));
-    environment.write("provlock.toml", "[roots]\ninclude = [\"live/none\"]\n");
+    environment.write("modules/m/main.tf", requires("hashicorp/null", ""));
+    environment.write("provlock.toml", "[roots]\ninclude = [\"live/*\"]\n");
     for command in [&["lock", "-r"][..], &["upgrade", "-r"], &["verify", "--recursive"]] {
         let output = environment.provlock(command);
         output.assert_code(0).assert_stderr_has("No root module in . or below: none has a backend, a lock file, or ");
-        output.assert_stderr_has("[roots] only selects among these");
+        output.assert_stderr_has("name its directory here or in [roots] of provlock.toml");
     }
+    environment
+        .write("provlock.toml", "[roots]\ninclude = [\"live/none\", \"./modules/m/\"]\nexclude = [\"modules/m\"]\n");
+    environment.provlock(LOCK_ALL).assert_code(0);
+    assert!(environment.project().join("live/none/.terraform.lock.hcl").exists());
+    assert!(!environment.project().join("modules/m/.terraform.lock.hcl").exists(), "left out, so not meant");
+}
+
+#[test]
+fn a_directory_that_is_named_is_a_root_module_whatever_is_in_it() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    environment.provlock(["lock", "-p", "linux_amd64", "modules/m"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+"#]]);
+    assert!(environment.project().join("modules/m/.terraform.lock.hcl").exists());
+    assert!(!environment.project().join("a/.terraform.lock.hcl").exists());
+    environment.provlock(["lock", "-p", "linux_amd64", "hashicorp/null", "deep/c", "./a", "-q"]).assert_code(0);
+    assert_eq!(environment.read("a/.terraform.lock.hcl"), environment.read("deep/c/.terraform.lock.hcl"));
+    assert!(!environment.project().join("b/.terraform.lock.hcl").exists());
+    // A directory of the name of a provider is one.
+    environment.write("hashicorp/random/main.tf", requires("hashicorp/null", ""));
+    environment.provlock(["lock", "-p", "linux_amd64", "hashicorp/random"]).assert_code(0);
+    assert!(environment.read("hashicorp/random/.terraform.lock.hcl").contains("hashicorp/null"));
+    let missing = environment.provlock(["lock", "./gone"]);
+    missing.assert_code(2).assert_stderr_has("cannot open ./gone: ");
+}
+
+#[test]
+fn an_error_about_a_directory_that_is_named_has_commands_for_it() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    environment.write("a/main.tf", requires("hashicorp/null", "> 9.0"));
+    environment.provlock(["lock", "a"]).assert_code(2).assert_lacks("root module:");
+    environment.provlock(["upgrade", "hashicorp/null@3.2.4", "a"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[version-outside-constraints]: hashicorp/null cannot be 3.2.4, because the configuration asks for > 9.0.0
+ --> a/main.tf:5:17
+  |
+5 |       version = "> 9.0"
+  |                 ^^^^^^^ asked for here
+  |
+help: change the constraints: provlock -C a upgrade --constraints hashicorp/null@3.2.4
+"#]]);
+}
+
+#[test]
+fn where_there_is_no_configuration_root_modules_below_are_proposed() {
+    let environment = TestEnvironment::new();
+    environment.provlock(["lock"]).assert_code(2).assert_stderr_has("find all root modules below with --recursive");
+    for root in ["a", "b"] {
+        environment.write(format!("live/{root}/main.tf"), format!("{PROVIDER}{}", requires("hashicorp/null", "")));
+    }
+    environment.provlock(["lock"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[no-configuration]: . holds no configuration, but there are 2 root modules below
+help: take all of them with --recursive (-r), or name one, such as live/a
+"#]]);
+    environment.provlock(["upgrade", "live", "--check"]).assert_code(2).assert_stderr_has("such as live/a");
+}
+
+#[test]
+fn what_three_hundred_root_modules_have_in_common_is_said_once() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    for number in 0..300 {
+        let version = if number < 298 { "~> 3.0" } else { "> 9.0" };
+        let text = format!("{PROVIDER}{}", requires("hashicorp/null", version));
+        environment.write(format!("live/{number:03}/main.tf"), text);
+    }
+    environment.provlock(LOCK_ALL).matches(str![[r#"
+exit code: 2
+----- stderr -----
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in 298 root modules
+error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0, in 2 root modules
+ --> live/298/main.tf:7:17
+  |
+7 |       version = "> 9.0"
+  |                 ^^^^^^^ no version meets > 9.0.0
+  |
+  = the newest version is 3.2.4
+  = also in live/299
+help: relax one of the constraints
+Locked 298 of 300 root modules: 298 changed, 0 up to date; 2 failed; [SIZE] downloaded
+"#]]);
+    for number in [7, 8, 9] {
+        let lock_file = environment.read(format!("live/{number:03}/.terraform.lock.hcl"));
+        let text = lock_file.replace("  hashes = [\n", "  hashes = [\n    \"zh:0\",\n");
+        environment.write(format!("live/{number:03}/.terraform.lock.hcl"), text);
+    }
+    environment.write("live/010/main.tf", "locals {\n");
+    environment.provlock(["verify", "-r"]).matches(str![[r#"
+exit code: 2
+----- stdout -----
+error[malformed-hash]: the hash zh:0 cannot match any package: it is not zh: and 64 lower-case hexadecimal digits, in 3 root modules
+ --> live/007/.terraform.lock.hcl:8:5
+  |
+8 |     "zh:0",
+  |     ^^^^^^
+  |
+  = also in live/008 and live/009
+help: remove the hash, then run: provlock lock -r
+
+warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicated, in 3 root modules
+ --> live/007/.terraform.lock.hcl:9:5
+  |
+9 |     "h1:DtNFvSSFRQfRiy/2IIgxol70KAERtZXn1/Npr/JrVvg=",
+  |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ should be further up
+  |
+  = also in live/008 and live/009
+help: sort the list and remove duplicates
+
+----- stderr -----
+error[invalid-configuration]: this bracket is never closed
+ --> live/010/main.tf:1:8
+  |
+1 | locals {
+  |        ^
+  |
+  = root module: live/010
+
+300 root modules: 3 with errors, 296 in order; 1 could not be checked
+"#]]);
+    registry.publish("hashicorp/null", "3.3.0").platforms(["linux_amd64"]).done();
+    registry.publish("hashicorp/null", "4.0.0").platforms(["linux_amd64"]).done();
+    environment.write("live/010/main.tf", environment.read("live/011/main.tf"));
+    environment.provlock(["upgrade", "-r", "--dry-run"]).matches(str![[r#"
+exit code: 2
+----- stdout -----
+provider         locked   allowed   newest   root modules   held back by
+hashicorp/null   3.2.4    3.3.0     4.0.0    298            live/000/main.tf:7  ~> 3.0, and in 297 other places
+----- stderr -----
+error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0, in 2 root modules
+ --> live/298/main.tf:7:17
+  |
+7 |       version = "> 9.0"
+  |                 ^^^^^^^ no version meets > 9.0.0
+  |
+  = the newest version is 4.0.0
+  = also in live/299
+help: relax one of the constraints
+298 of 300 root modules: 298 can move, 0 up to date; 2 failed
+"#]]);
+    environment.provlock(["upgrade", "-r", "--dry-run", "--format", "markdown"]).matches(str![[r#"
+exit code: 2
+----- stdout -----
+| Provider | From | To | Change | Root modules |
+|---|---|---|---|---|
+| `hashicorp/null` | `3.2.4` | `3.3.0` | minor | 298 |
+
+| Held back | At | Newest | By | Root modules |
+|---|---|---|---|---|
+| `hashicorp/null` | `3.3.0` | `4.0.0` | `live/000/main.tf:7  ~> 3.0, and in 297 other places` | 298 |
+----- stderr -----
+error[no-matching-version]: no version of hashicorp/null meets all constraints: > 9.0.0, in 2 root modules
+ --> live/298/main.tf:7:17
+  |
+7 |       version = "> 9.0"
+  |                 ^^^^^^^ no version meets > 9.0.0
+  |
+  = the newest version is 4.0.0
+  = also in live/299
+help: relax one of the constraints
+298 of 300 root modules: 298 can move, 0 up to date; 2 failed
+"#]]);
 }
 
 #[test]
@@ -306,12 +452,7 @@ fn what_several_root_modules_share_counts_as_downloaded_once() {
     many.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-a:
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 added)
-deep/c:
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 added)
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a and deep/c
 Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 "#]]);
     assert_eq!(many.stderr.matches("downloaded").count(), 1, "{many}");

@@ -129,15 +129,9 @@ fn units_with_local_sources_are_locked_as_terragrunt_would_run_them() {
     environment.provlock(LOCK_ALL).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-live/prod/app:
-  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 2 providers for linux_amd64 (2 added)
-live/prod/dns:
-  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-  + hashicorp/tls      4.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 3 providers for linux_amd64 (3 added)
+  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/app and live/prod/dns
+  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/app and live/prod/dns
+  + hashicorp/tls      4.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/dns
 Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 "#]]);
 
@@ -192,7 +186,7 @@ error[provider-not-locked]: hashicorp/random is required, but not locked
 help: provlock -C live/prod/dns lock
 
 ----- stderr -----
-1 error and 2 warnings in 2 of 2 root modules
+2 root modules: 1 with errors, 1 with warnings
 "#]]);
 
     environment.command(["verify", "--allow", "provider-not-required"]).run_in("live/prod/dns").run().matches(str![[
@@ -270,9 +264,7 @@ warning[requirements-not-known]: what the unit in live/prod/app requires is not 
 help: terragrunt init -lockfile=readonly checks the whole
 
 warning[provider-not-required]: no entry is removed, because not everything that the configuration requires is known
-live/prod/app:
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 2 providers for linux_amd64 (1 added, 1 unchanged)
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/prod/app
 Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
 "#]]);
     let locked = Providers::lock_file(&[(null, ""), (random, "~> 2.0")]);
@@ -360,7 +352,7 @@ warning[requirements-not-known]: what the unit in units/app requires is not know
 help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
-2 warnings in 2 of 2 root modules
+2 root modules: 2 with warnings
 "#]]);
 
     let lock = ["lock", "-r", "live", "--prune", "-p", "linux_amd64"];
@@ -513,11 +505,9 @@ fn a_remote_module_is_fetched_and_what_it_calls_is_read() {
     environment.provlock(LOCK_ALL).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-live/app:
-  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-  + hashicorp/tls      4.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 3 providers for linux_amd64 (3 added)
+  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/app
+  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/app
+  + hashicorp/tls      4.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/app
 Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
 "#]]);
 

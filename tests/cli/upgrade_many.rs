@@ -61,12 +61,7 @@ fn all_roots_share_every_request() {
     output.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-a:
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 changed)
-b:
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 changed)
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a and b
 Upgraded 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
 "#]]);
     for root in ["a", "b"] {
@@ -85,14 +80,6 @@ Upgraded 2 root modules: 0 changed, 2 up to date
 "#]]);
     environment.provlock(upgrade_all(&["--check"])).matches(str![[r#"
 exit code: 0
------ stdout -----
-a:
-provider         locked   allowed   newest   held back by
-hashicorp/null   3.2.4              3.2.4
-
-b:
-provider         locked   allowed   newest   held back by
-hashicorp/null   3.2.4              3.2.4
 ----- stderr -----
 2 root modules: 0 can move, 2 up to date
 "#]]);
@@ -114,12 +101,7 @@ exit code: 2
 ----- stdout -----
 (JSON)
 ----- stderr -----
-a:
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 changed)
-b:
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 changed)
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a and b
 error[invalid-configuration]: this bracket is never closed
  --> broken/other.tf:1:8
   |
@@ -161,9 +143,7 @@ fn a_package_that_fails_stops_the_roots_that_need_it_only() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-a:
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 changed)
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a
 error[request-failed]: cannot get registry.opentofu.org/hashicorp/random 3.7.2 for linux_amd64: https://registry.opentofu.org/files/registry.opentofu.org/hashicorp/random/3.7.2/terraform-provider-random_3.7.2_linux_amd64.zip was not found (404)
  |
  = root module: b
@@ -185,16 +165,12 @@ fn check_and_dry_run_print_a_table_for_each_root_and_write_nothing() {
     dry_run.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-a:
-provider         locked   allowed   newest   held back by
-hashicorp/null   3.1.0    3.2.4     3.2.4
-
-b:
-provider         locked   allowed   newest   held back by
-hashicorp/null   3.2.4              3.2.4
+provider         locked   allowed   newest   root modules   held back by
+hashicorp/null   3.1.0    3.2.4     3.2.4    a
 ----- stderr -----
 2 root modules: 1 can move, 1 up to date
 "#]]);
+    let each = environment.provlock(["upgrade", "--dry-run", "-r", "-v"]);
     let expected = "\
 a:
 provider         locked   allowed   newest   held back by
@@ -204,18 +180,13 @@ b:
 provider         locked   allowed   newest   held back by
 hashicorp/null   3.2.4              3.2.4
 ";
-    assert_eq!(dry_run.stdout, expected);
-    assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::DOWNLOAD)), (1, 0));
+    assert_eq!(each.stdout, expected);
+    assert_eq!((registry.requests_to(url::VERSIONS), registry.requests_to(url::DOWNLOAD)), (2, 0));
     environment.provlock(["upgrade", "--check", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
-a:
-provider         locked   allowed   newest   held back by
-hashicorp/null   3.1.0    3.2.4     3.2.4
-
-b:
-provider         locked   allowed   newest   held back by
-hashicorp/null   3.2.4              3.2.4
+provider         locked   allowed   newest   root modules   held back by
+hashicorp/null   3.1.0    3.2.4     3.2.4    a
 ----- stderr -----
 2 root modules: 1 can move, 1 up to date
 "#]]);
@@ -235,14 +206,12 @@ fn paths_and_providers_narrow_what_moves() {
     environment.write("c/main.tf", requires("acme/gamma", ""));
     environment.write("c/.terraform.lock.hcl", locked(&gamma[0], ""));
 
-    let named = environment.provlock(["upgrade", "-p", "linux_amd64", "hashicorp/null@3.2.4", "-r", "b", "c"]);
+    let named = environment.provlock(["upgrade", "-p", "linux_amd64", "-r", "b", "hashicorp/null@3.2.4", "c"]);
 
     named.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-b:
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 changed)
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b
 Upgraded 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
 "#]]);
     assert_eq!(lock_file_of(&environment, "a"), locked(&null[0], "~> 3.0"));
@@ -255,15 +224,13 @@ Upgraded 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
     unknown.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: no root module requires hashicorp/nil
+error[invalid-argument]: no root module requires hashicorp/nil, and there is no directory of that name
 "#]]);
     let unreadable = environment.provlock(["upgrade", "acme/gamma@new", "-r"]);
     unreadable.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error: invalid value 'acme/gamma@new' for '[PROVIDER[@VERSION]]...': "new" is not a version: "new" is not a number
-
-For more information, try '--help'.
+error[invalid-argument]: acme/gamma@new is no provider, and there is no file or directory of that name: "new" is not a version: "new" is not a number
 "#]]);
 }
 
@@ -306,9 +273,7 @@ exit code: 2
 ----- stdout -----
 (JSON)
 ----- stderr -----
-c:
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 added)
+  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in c
   ~ c/main.tf:7   ~> 3.1.0 → ~> 3.2.4
 error[version-outside-constraints]: the constraint ~> 1.0 cannot be rewritten for all root modules that share it
  --> modules/m/main.tf:5:18
@@ -355,9 +320,7 @@ fn a_shared_module_is_rewritten_although_a_root_cannot_be_written() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-a:
-  ~ acme/gamma   1.0.0 → 2.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 changed)
+  ~ acme/gamma   1.0.0 → 2.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a
   ~ modules/m/main.tf:5   ~> 1.0 → ~> 2.0
 error[io]: cannot write b/.terraform.lock.hcl: No such file or directory (os error 2)
  |
@@ -379,24 +342,17 @@ fn providers_and_directories_are_told_apart() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[io]: cannot open bench/p1: No such file or directory (os error 2)
-help: after -r come directories; a provider goes before it
+error[invalid-argument]: no root module requires bench/p1, and there is no directory of that name
 "#]]);
-    #[cfg(unix)]
-    output.assert_stderr_has("cannot open bench/p1: No such file or directory");
-    for arguments in [&["upgrade", "-r", "--constraints", "live/a"][..], &["lock", "-r", "--check", "live/a"]] {
+    for arguments in [
+        &["upgrade", "-r", "--check", "live/a"][..],
+        &["lock", "-r", "--check", "live/a"],
+        &["lock", "--check", "./live/a", "-p", "all"],
+        &["lock", "--check", "live/a/main.tf"],
+    ] {
         let output = environment.provlock(arguments);
-        output.assert_code(2).assert_stderr_has("no root module requires live/a");
-        output.assert_stderr_has("help: live/a is a directory: put it right after -r\n");
+        output.assert_code(2).assert_stderr_has("registry.opentofu.org/hashicorp/null");
     }
-    let output = environment.provlock(["lock", "-r", "--check", "./live/a"]);
-    output.matches(str![[r#"
-exit code: 2
------ stderr -----
-error: invalid value './live/a' for '[PROVIDER]...': "." is not a host name (a directory goes right after -r)
-
-For more information, try '--help'.
-"#]]);
 }
 
 #[test]
@@ -434,19 +390,13 @@ fn roots_share_the_dates_and_each_has_the_age_of_its_settings() {
     table.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-a:
-provider         locked   allowed   newest   held back by
-hashicorp/null   3.1.0              3.2.4    its age
-
-b:
-provider         locked   allowed   newest   held back by
-hashicorp/null   3.1.0              3.2.4    its age
-
-c:
-provider         locked   allowed   newest   held back by
-hashicorp/null   3.1.0    3.2.4     3.2.4
+provider         locked   allowed   newest   root modules   held back by
+hashicorp/null   3.1.0              3.2.4    2              its age
+hashicorp/null   3.1.0    3.2.4     3.2.4    c
 ----- stderr -----
-warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it must be 7 days old
+warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it must be 7 days old, in 2 root modules
+ |
+ = in a and b
 3 root modules: 1 can move, 2 up to date
 "#]]);
     assert_eq!(table.stderr.matches("hashicorp/null 3.2.4 is not chosen: published ").count(), 1, "{table}");
@@ -458,12 +408,7 @@ warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it
 exit code: 0
 ----- stderr -----
 warning[too-young]: hashicorp/null 3.2.4 is not chosen: published [TIME], and it must be 7 days old
-b:
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 changed)
-c:
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 changed)
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in b and c
 Upgraded 3 root modules: 2 changed, 1 up to date; [SIZE] downloaded
 1 provider held back from the newest version; see: provlock upgrade --recursive --dry-run
 "#]]);
@@ -474,9 +419,7 @@ Upgraded 3 root modules: 2 changed, 1 up to date; [SIZE] downloaded
     named.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-a:
-  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 changed)
+  ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a
 Upgraded 3 root modules: 1 changed, 2 up to date
 "#]]);
 }

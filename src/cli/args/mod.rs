@@ -8,6 +8,7 @@ mod modules;
 mod platforms;
 mod selection;
 mod source;
+mod targets;
 mod variables;
 
 use clap::builder::{Resettable, Str};
@@ -17,8 +18,9 @@ pub(crate) use format::{FormatArgs, OutputFormat};
 pub(crate) use global::{ColorChoice, GlobalArgs, Verbosity};
 pub(crate) use modules::ModuleArgs;
 pub(crate) use platforms::PlatformArgs;
-pub(crate) use selection::{SelectionArgs, provider, provider_at_version};
+pub(crate) use selection::SelectionArgs;
 pub(crate) use source::{CacheArgs, CacheDirectory, OnlineArgs, SourceArgs};
+pub(crate) use targets::Targets;
 pub(crate) use variables::parse;
 
 /// The heading of positional arguments: clap's own, whatever heading the flags around them have.

@@ -1,13 +1,13 @@
 //! The arguments that say what is to be locked, of `lock` and `upgrade`.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use clap::{Args, ValueHint};
+use clap::Args;
 use provlock::cli_config::Environment;
-use provlock::diagnostic::{Diagnostic, Result};
-use provlock::provider_spec::{ProviderSpec, ProviderSpecError};
+use provlock::diagnostic::Result;
+use provlock::provider_spec::ProviderSpec;
 use provlock::requirements::ModuleCache;
-use provlock::workspace::{LockOptions, Repositories, RootSelection, Workspace, Workspaces};
+use provlock::workspace::{LockOptions, Repositories, RootSelection, Workspaces};
 
 use super::global::GlobalArgs;
 use super::modules::ModuleArgs;
@@ -19,9 +19,9 @@ use super::source::SourceArgs;
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(next_help_heading = "Selection")]
 pub(crate) struct SelectionArgs {
-    /// Every root module below the PATHs [default: .]; what `.gitignore` names is left out
-    #[arg(short, long, value_name = "PATH", num_args(0..), value_hint = ValueHint::DirPath)]
-    recursive: Option<Vec<PathBuf>>,
+    /// Every root module below the paths [default: .]; what `.gitignore` names is left out
+    #[arg(short, long)]
+    pub(crate) recursive: bool,
     #[command(flatten)]
     platforms: PlatformArgs,
     /// Remove entries that the configuration does not require
@@ -41,15 +41,6 @@ pub(crate) struct SelectionArgs {
 }
 
 impl SelectionArgs {
-    pub(crate) fn is_recursive(&self) -> bool {
-        self.recursive.is_some()
-    }
-
-    /// The directories below which all root modules are meant.
-    pub(crate) fn directories(&self) -> &[PathBuf] {
-        self.recursive.as_deref().unwrap_or_default()
-    }
-
     /// What the library is asked for.
     pub(crate) fn lock_options(
         &self,
@@ -70,55 +61,24 @@ impl SelectionArgs {
         }
     }
 
-    /// Reads the root modules that the flags mean.
+    /// Reads the root modules that the paths mean.
     pub(crate) fn open(
         &self,
+        paths: &[PathBuf],
         options: &LockOptions,
         global: &GlobalArgs,
         environment: &Environment,
         modules: &ModuleCache,
     ) -> Result<Workspaces> {
-        let Some(paths) = &self.recursive else {
-            return Workspaces::one(Workspace::open_as(Path::new("."), global.dialect, environment)?, options, modules);
-        };
-        let repositories = &Repositories::default();
         let selection = RootSelection {
             paths,
-            recursive: true,
+            recursive: self.recursive,
             dialect: global.dialect,
             environment,
             modules,
-            repositories,
+            repositories: &Repositories::default(),
             change: None,
         };
-        let directory = options.providers.iter().map(ToString::to_string).find(|name| Path::new(name).is_dir());
-        let help = match directory {
-            _ if paths.iter().any(|path| !path.exists()) => {
-                Some("after -r come directories; a provider goes before it".to_owned())
-            }
-            Some(directory) => Some(format!("{directory} is a directory: put it right after -r")),
-            None => None,
-        };
-        let helpful = |error: Diagnostic| match &help {
-            Some(help) => error.help(help.as_str()),
-            None => error,
-        };
-        Workspaces::open(&selection, options).map_err(|errors| errors.map(helpful))
+        Workspaces::open(&selection, options)
     }
-}
-
-/// Reads a `PROVIDER` argument.
-pub(crate) fn provider(text: &str) -> std::result::Result<ProviderSpec, String> {
-    let provider = provider_at_version(text)?;
-    match provider.version() {
-        Some(_) => Err("lock keeps locked versions; upgrade moves a provider to a version that is named".to_owned()),
-        None => Ok(provider),
-    }
-}
-
-/// Reads a `PROVIDER[@VERSION]` argument.
-pub(crate) fn provider_at_version(text: &str) -> std::result::Result<ProviderSpec, String> {
-    let is_path = text.starts_with(['.', '/']) || text.ends_with('/');
-    let hint = if is_path { " (a directory goes right after -r)" } else { "" };
-    text.parse().map_err(|error: ProviderSpecError| format!("{error}{hint}"))
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueHint};
-use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Severity};
+use provlock::diagnostic::{self, Code, CommandLine, Diagnostic, Diagnostics, Help, Severity};
 use provlock::dialect::Dialect;
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::lockfile::{self, LockFile, Locks};
@@ -159,7 +159,25 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
     if let Some(old) = &what.old {
         return Ok(vec![pair_of_files(old, what.new.as_deref(), ui)?]);
     }
-    Revisions::parse(what.git.as_deref().unwrap_or("HEAD"))?.pairs(what.recursive)
+    let revisions = Revisions::parse(what.git.as_deref().unwrap_or("HEAD"))?;
+    let pairs = revisions.pairs(what.recursive)?;
+    let is_missing = |pair: &Pair| pair.old.bytes.is_none() && pair.new.bytes.is_none();
+    if !what.recursive && pairs.iter().all(is_missing) {
+        let below = revisions.pairs(true)?;
+        if let Some(first) = below.first() {
+            return Err(only_below(&first.path, below.len(), what.git.as_deref()).into());
+        }
+    }
+    Ok(pairs)
+}
+
+/// The error where there is no lock file, but below.
+fn only_below(first: &Path, number: usize, revision: Option<&str>) -> Diagnostic {
+    let below = if number == 1 { "1 below".to_owned() } else { format!("{number} below") };
+    let message = format!("there is no lock file here, but {below}, such as {}", first.display());
+    let revision = revision.into_iter().flat_map(|revision| ["--git", revision]);
+    let command: CommandLine = ["diff", "-r"].into_iter().chain(revision).collect();
+    Diagnostic::error(Code::LockFileMissing, message).help(command)
 }
 
 fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {

@@ -1,18 +1,20 @@
 //! `lock`: writes the lock file that the configuration asks for.
 
-use clap::Args;
+use std::ffi::OsString;
+
+use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
 use provlock::diagnostic::Result;
-use provlock::provider_spec::ProviderSpec;
 use provlock::workspace::{LockOptions, Locked};
 
 use super::messages::{
-    errors, first_failure, no_root_module, show_configurations, show_default_dialect, show_dialects, show_modules,
-    show_stale_caches, without_repetition,
+    errors, failures, first_failure, no_root_module, show_configurations, show_default_dialect, show_dialects,
+    show_modules, show_stale_caches, without_repetition,
 };
 use super::outcome::Outcome;
-use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, candidates};
+use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, Targets, candidates};
 use crate::cli::environment::environment;
+use crate::cli::render::causes::{Many, by_cause};
 use crate::cli::render::lock::{self as text, Report};
 use crate::cli::render::{diff, json};
 use crate::cli::ui::Ui;
@@ -37,10 +39,10 @@ const EXAMPLES: &str = "Examples:
     after_help = "Exit codes: 0 done or up to date, 1 --check: the file would change or has a hash that was never published, 2 failed"
 )]
 pub(crate) struct LockArgs {
-    /// Only these providers [default: all that the configuration requires]
-    #[arg(value_name = "PROVIDER", value_parser = args::provider)]
+    /// Only these providers [default: all that are required]; and root modules, by a directory or a file in it [default: .]
+    #[arg(value_name = "PROVIDER|PATH", value_hint = ValueHint::AnyPath)]
     #[arg(add = ArgValueCandidates::new(candidates::providers))]
-    providers: Vec<ProviderSpec>,
+    targets: Vec<OsString>,
     #[command(flatten)]
     selection: SelectionArgs,
     #[command(flatten)]
@@ -60,15 +62,16 @@ pub(crate) struct LockArgs {
 pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let LockArgs { selection, age, source, .. } = arguments;
     let environment = environment();
+    let Targets { providers, paths } = Targets::without_versions(&arguments.targets)?;
     let options = LockOptions {
         min_age: age.min_age,
         dry_run: arguments.check || arguments.dry_run,
-        ..selection.lock_options(&arguments.providers, source, &environment)
+        ..selection.lock_options(&providers, source, &environment)
     };
     let connections = source.connections(&environment, Some(age.services()))?;
     let modules = selection.modules.modules(&connections, &environment, source.offline);
     let waiting = ui.progress(Some("fetching modules"));
-    let workspaces = selection.open(&options, global, &environment, &modules);
+    let workspaces = selection.open(&paths, &options, global, &environment, &modules);
     drop(waiting);
     show_modules(&modules, ui);
     let workspaces = workspaces?;
@@ -79,10 +82,11 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
         ui.progress(source.asked(workspaces.members().flat_map(|(_, member)| member.providers())).as_deref());
     let results = workspaces.lock(&supplies?, &options, &|package, progress| downloads.note(package, progress));
     drop(downloads);
-    if !selection.is_recursive() {
+    let many = workspaces.are_many().then_some(Many { paths: &paths, recursive: selection.recursive });
+    if many.is_none() {
         first_failure(&results)?;
     }
-    show(&results, arguments, ui);
+    show(&results, many, arguments, ui);
     let is_wrong = |locked: &Locked<'_>| locked.changed || locked.outcome.unpublished_hashes > 0;
     Ok(match results.iter().all(Result::is_ok) {
         true if arguments.check && results.iter().flatten().any(is_wrong) => Outcome::Found,
@@ -92,26 +96,23 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
 }
 
 /// Shows what became of every root module.
-fn show(results: &[Result<Locked<'_>>], arguments: &LockArgs, ui: &Ui) {
-    let is_recursive = arguments.selection.is_recursive();
+fn show(results: &[Result<Locked<'_>>], many: Option<Many<'_>>, arguments: &LockArgs, ui: &Ui) {
     let locked: Vec<&Locked<'_>> = results.iter().flatten().collect();
-    let of_lock_files = locked.iter().flat_map(|locked| &locked.member.warnings);
-    let warnings = without_repetition(of_lock_files.chain(locked.iter().flat_map(|locked| &locked.outcome.warnings)));
-    let errors = errors(results);
-    ui.warn(&warnings);
-    for locked in &locked {
-        let report = Report(locked);
-        ui.status_lines(&if is_recursive {
-            report.lines_of_many(ui.stderr_style)
-        } else {
-            report.lines(ui.stderr_style)
-        });
+    let warnings = locked.iter().flat_map(|locked| {
+        let warnings = locked.member.warnings.iter().chain(&locked.outcome.warnings);
+        warnings.map(|warning| (Some(locked.member.workspace.root.as_path()), warning))
+    });
+    let warnings: Vec<_> = warnings.collect();
+    ui.warn(&by_cause(warnings.iter().copied(), many, ui.stderr_style.verbose));
+    match many {
+        Some(_) => ui.status_lines(&text::lines_of_many(&locked, ui.stderr_style)),
+        None => locked.iter().for_each(|locked| ui.status_lines(&Report(locked).lines(ui.stderr_style))),
     }
-    ui.error(&errors);
-    if is_recursive && results.is_empty() {
-        ui.status(&no_root_module(arguments.selection.directories()));
-    } else if is_recursive {
-        ui.status(&text::summary_of_many(["Locked", "Would lock"], &locked, results.len() - locked.len()));
+    ui.error(&by_cause(failures(results), many, ui.stderr_style.verbose));
+    match many {
+        Some(many) if results.is_empty() => ui.status(&no_root_module(many.paths)),
+        Some(_) => ui.status(&text::summary_of_many(["Locked", "Would lock"], &locked, results.len() - locked.len())),
+        None => {}
     }
     if locked.iter().any(|locked| locked.member.has_default_platform && Report(locked).has_written_for_one_platform()) {
         ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
@@ -119,7 +120,8 @@ fn show(results: &[Result<Locked<'_>>], arguments: &LockArgs, ui: &Ui) {
     show_default_dialect(locked.iter().copied(), ui);
     show_stale_caches(locked.iter().copied(), ui);
     if ui.is_json() {
-        ui.print(&json::lock(&locked, &warnings, &errors, &ui.invocation));
+        let warnings = without_repetition(warnings.into_iter().map(|(_, warning)| warning));
+        ui.print(&json::lock(&locked, &warnings, &errors(results), &ui.invocation));
     } else if arguments.dry_run {
         for Locked { member, bytes, .. } in locked.iter().filter(|locked| locked.changed) {
             let old = member.workspace.lock_bytes.as_deref();

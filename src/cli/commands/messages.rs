@@ -1,7 +1,7 @@
 //! Messages that several commands show.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Diagnostic, Result};
 use provlock::dialect::Dialect;
@@ -16,6 +16,12 @@ use crate::cli::ui::Ui;
 /// What is wrong with the first root module that failed, if one did.
 pub(super) fn first_failure<T>(results: &[Result<T>]) -> Result<()> {
     results.iter().find_map(|result| result.as_ref().err()).map_or(Ok(()), |errors| Err(errors.clone()))
+}
+
+/// What is wrong with the root modules that failed, each with its root module if it is one of many.
+pub(super) fn failures<T>(results: &[Result<T>]) -> impl Iterator<Item = (Option<&Path>, &Diagnostic)> {
+    let errors = results.iter().filter_map(|result| result.as_ref().err()).flatten();
+    errors.map(|error| (error.root.as_deref(), error))
 }
 
 /// What is wrong with those of many root modules that failed, each thing once.
@@ -52,7 +58,7 @@ pub(super) fn no_root_module(paths: &[PathBuf]) -> String {
     let places = if paths.is_empty() { ".".to_owned() } else { enumerate(&paths) };
     format!(
         "No root module in {places} or below: none has a backend, a lock file, or providers that it configures and uses; \
-        [roots] only selects among these, and -C takes any directory"
+        to take one all the same, name its directory here or in [roots] of provlock.toml"
     )
 }
 

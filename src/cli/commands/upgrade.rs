@@ -1,23 +1,28 @@
 //! `upgrade`: moves providers to newer versions, or shows where they could move.
 
-use clap::Args;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+
+use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
 use provlock::diagnostic::Result;
 use provlock::ops::UpgradePlan;
-use provlock::provider_spec::ProviderSpec;
 use provlock::requirements::rewrite::{self, FileRewrite};
 use provlock::workspace::{LockOptions, Locked, Member, UpgradeOptions, Workspace, Workspaces};
 
 use super::messages::{
-    errors, first_failure, no_root_module, show_configurations, show_default_dialect, show_dialects, show_modules,
-    show_stale_caches, without_repetition,
+    errors, failures, first_failure, no_root_module, show_configurations, show_default_dialect, show_dialects,
+    show_modules, show_stale_caches, without_repetition,
 };
 use super::outcome::Outcome;
-use crate::cli::args::{self, AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, candidates};
+use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, OutputFormat, SelectionArgs, SourceArgs, Targets, candidates};
 use crate::cli::environment::environment;
+use crate::cli::render::causes::{Many, by_cause};
 use crate::cli::render::lock::{self as text, Report};
-use crate::cli::render::{diff, json, upgrade as table};
+use crate::cli::render::{diff, json, markdown, upgrade as table};
 use crate::cli::ui::Ui;
+
+const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Markdown];
 
 const EXAMPLES: &str = "Examples:
   provlock upgrade --dry-run              # a table: locked, allowed, newest, and what holds it back
@@ -34,11 +39,13 @@ const EXAMPLES: &str = "Examples:
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[command(before_help = "Example: provlock upgrade hashicorp/aws hashicorp/random@3.6.3", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done or up to date, 1 --check: something can move, 2 failed")]
+#[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct UpgradeArgs {
-    /// Only these providers, each to its newest version or to the one named [default: all]
-    #[arg(value_name = "PROVIDER[@VERSION]", value_parser = args::provider_at_version)]
+    /// Only these providers, each to its newest version or to the one named [default: all]; and root modules, by a directory
+    /// or a file in it [default: .]
+    #[arg(value_name = "PROVIDER[@VERSION]|PATH", value_hint = ValueHint::AnyPath)]
     #[arg(add = ArgValueCandidates::new(candidates::providers))]
-    providers: Vec<ProviderSpec>,
+    targets: Vec<OsString>,
     #[command(flatten)]
     selection: SelectionArgs,
     /// Rewrite version constraints in the configuration so that they allow the newest version
@@ -64,7 +71,8 @@ pub(crate) struct UpgradeArgs {
 pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let UpgradeArgs { selection, age, source, .. } = arguments;
     let environment = environment();
-    let lock = selection.lock_options(&arguments.providers, source, &environment);
+    let Targets { providers, paths } = Targets::read(&arguments.targets)?;
+    let lock = selection.lock_options(&providers, source, &environment);
     let options = UpgradeOptions {
         lock: LockOptions { min_age: age.min_age, ..lock },
         prereleases: arguments.pre,
@@ -73,7 +81,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     let connections = source.connections(&environment, Some(age.services()))?;
     let modules = selection.modules.modules(&connections, &environment, source.offline);
     let waiting = ui.progress(Some("fetching modules"));
-    let workspaces = selection.open(&options.lock, global, &environment, &modules);
+    let workspaces = selection.open(&paths, &options.lock, global, &environment, &modules);
     drop(waiting);
     show_modules(&modules, ui);
     let workspaces = workspaces?;
@@ -84,11 +92,12 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     let waiting = ui.progress(source.asked(workspaces.members().flat_map(|(_, member)| member.providers())).as_deref());
     let plans = workspaces.plan_upgrades(&supplies, &options);
     drop(waiting);
-    if !selection.is_recursive() {
+    let many = workspaces.are_many().then_some(Many { paths: &paths, recursive: selection.recursive });
+    if many.is_none() {
         first_failure(&plans)?;
     }
     if arguments.check || arguments.dry_run {
-        show(&workspaces, &plans, arguments, ui);
+        show(&workspaces, &plans, many, ui);
         return Ok(match plans.iter().all(Result::is_ok) {
             true if arguments.check && plans.iter().flatten().any(UpgradePlan::moves) => Outcome::Found,
             true => Outcome::Done,
@@ -99,85 +108,104 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     let results =
         workspaces.upgrade(&supplies, &options, &plans, &|package, progress| downloads.note(package, progress));
     drop(downloads);
-    if !selection.is_recursive() {
+    if many.is_none() {
         first_failure(&results)?;
     }
-    tell(&plans, &results, arguments, ui);
+    tell(&plans, &results, many, ui);
     Ok(if results.iter().all(Result::is_ok) { Outcome::Done } else { Outcome::Failed })
 }
 
 /// Shows what would move, and how the configuration would change.
-fn show(workspaces: &Workspaces, plans: &[Result<UpgradePlan>], arguments: &UpgradeArgs, ui: &Ui) {
-    let is_recursive = arguments.selection.is_recursive();
+fn show(workspaces: &Workspaces, plans: &[Result<UpgradePlan>], many: Option<Many<'_>>, ui: &Ui) {
     let members = workspaces.members().filter_map(|(index, member)| Some((member, plans[index].as_ref().ok()?)));
     let members: Vec<(&Member, &UpgradePlan)> = members.collect();
-    let of_lock_files = members.iter().flat_map(|(member, _)| &member.warnings);
-    let of_plans = members.iter().flat_map(|(_, plan)| &plan.warnings);
-    let of_configurations = members.iter().flat_map(|(member, _)| &member.requirements.warnings);
-    let warnings = without_repetition(of_lock_files.chain(of_plans).chain(of_configurations));
-    let errors = errors(plans);
-    ui.warn(&warnings);
+    let warnings = members.iter().flat_map(|(member, plan)| {
+        let warnings = member.warnings.iter().chain(&plan.warnings).chain(&member.requirements.warnings);
+        warnings.map(|warning| (Some(member.workspace.root.as_path()), warning))
+    });
+    let warnings: Vec<_> = warnings.collect();
+    ui.warn(&by_cause(warnings.iter().copied(), many, ui.stderr_style.verbose));
     let shown: Vec<(&Workspace, &UpgradePlan)> =
         members.into_iter().map(|(member, plan)| (&member.workspace, plan)).collect();
-    if ui.is_json() {
-        ui.print(&json::plans(&shown, &warnings, &errors, &ui.invocation));
-    } else {
-        for (place, (workspace, plan)) in shown.iter().enumerate() {
-            if is_recursive {
-                let distance = if place == 0 { "" } else { "\n" };
-                ui.print(&format!("{distance}{}:\n", workspace.root.display()));
-            }
-            ui.print(&table::table(plan, workspace.dialect));
+    match ui.format {
+        OutputFormat::Json => {
+            let warnings = without_repetition(warnings.into_iter().map(|(_, warning)| warning));
+            ui.print(&json::plans(&shown, &warnings, &errors(plans), &ui.invocation));
         }
-        for FileRewrite { path, old, new } in rewrite::files(shown.iter().flat_map(|(_, plan)| &plan.edits)) {
-            ui.print(&diff::unified(&path, Some(old.as_bytes()), Some(new.as_bytes()), ui.stdout_style.color));
-        }
+        OutputFormat::Markdown => ui.print(&markdown::upgrade(&shown, many.is_some())),
+        _ => print_tables(&shown, many, ui),
     }
-    ui.error(&errors);
+    ui.error(&by_cause(failures(plans), many, ui.stderr_style.verbose));
+    let failed = plans.len() - shown.len();
     let shown: Vec<_> = shown.into_iter().map(|(_, plan)| plan).collect();
-    let summary = if is_recursive && plans.is_empty() {
-        vec![no_root_module(arguments.selection.directories())]
-    } else if is_recursive {
-        vec![table::summary_of_many(&shown, plans.len() - shown.len())]
-    } else {
-        shown.into_iter().flat_map(table::summary).collect()
+    let summary = match many {
+        Some(many) if plans.is_empty() => vec![no_root_module(many.paths)],
+        Some(_) => vec![table::summary_of_many(&shown, failed)],
+        None => shown.into_iter().flat_map(table::summary).collect(),
     };
     ui.status_lines(&summary);
 }
 
+/// Prints what would move: of many root modules what they have in common, or if more is to be said each for itself.
+fn print_tables(shown: &[(&Workspace, &UpgradePlan)], many: Option<Many<'_>>, ui: &Ui) {
+    if many.is_some() && !ui.stdout_style.verbose {
+        ui.print(&table::table_of_many(shown));
+    } else {
+        for (place, (workspace, plan)) in shown.iter().enumerate() {
+            if many.is_some() {
+                let distance = if place == 0 { "" } else { "\n" };
+                ui.print(&format!("{distance}{}:\n", workspace.root.display()));
+            }
+            ui.print(&table::table(workspace, plan));
+        }
+    }
+    for FileRewrite { path, old, new } in rewrite::files(shown.iter().flat_map(|(_, plan)| &plan.edits)) {
+        ui.print(&diff::unified(&path, Some(old.as_bytes()), Some(new.as_bytes()), ui.stdout_style.color));
+    }
+}
+
 /// Tells what was written.
-fn tell(plans: &[Result<UpgradePlan>], results: &[Result<Locked<'_>>], arguments: &UpgradeArgs, ui: &Ui) {
-    let is_recursive = arguments.selection.is_recursive();
+fn tell(plans: &[Result<UpgradePlan>], results: &[Result<Locked<'_>>], many: Option<Many<'_>>, ui: &Ui) {
     let upgraded =
         results.iter().zip(plans).filter_map(|(locked, plan)| Some((locked.as_ref().ok()?, plan.as_ref().ok()?)));
     let upgraded: Vec<(&Locked<'_>, &UpgradePlan)> = upgraded.collect();
-    let of_lock_files = upgraded.iter().flat_map(|(locked, _)| &locked.member.warnings);
-    let of_plans = upgraded.iter().flat_map(|(_, plan)| &plan.warnings);
-    let of_outcomes = upgraded.iter().flat_map(|(locked, _)| &locked.outcome.warnings);
-    let warnings = without_repetition(of_lock_files.chain(of_plans).chain(of_outcomes));
-    let errors = errors(results);
-    ui.warn(&warnings);
-    for (locked, plan) in &upgraded {
-        let report = Report(locked);
-        let mut lines =
-            if is_recursive { report.lines_of_many(ui.stderr_style) } else { report.lines(ui.stderr_style) };
-        lines.extend(table::edits(plan));
-        ui.status_lines(&lines);
+    let warnings = upgraded.iter().flat_map(|(locked, plan)| {
+        let warnings = locked.member.warnings.iter().chain(&plan.warnings).chain(&locked.outcome.warnings);
+        warnings.map(|warning| (Some(locked.member.workspace.root.as_path()), warning))
+    });
+    let warnings: Vec<_> = warnings.collect();
+    ui.warn(&by_cause(warnings.iter().copied(), many, ui.stderr_style.verbose));
+    let locked: Vec<&Locked<'_>> = upgraded.iter().map(|(locked, _)| *locked).collect();
+    match many {
+        Some(_) => ui.status_lines(&text::lines_of_many(&locked, ui.stderr_style)),
+        None => locked.iter().for_each(|locked| ui.status_lines(&Report(locked).lines(ui.stderr_style))),
     }
-    ui.error(&errors);
-    if is_recursive && results.is_empty() {
-        ui.status(&no_root_module(arguments.selection.directories()));
-    } else if is_recursive {
-        let locked: Vec<_> = upgraded.iter().map(|(locked, _)| *locked).collect();
-        ui.status(&text::summary_of_many(["Upgraded", "Would upgrade"], &locked, results.len() - locked.len()));
+    // A constraint that root modules share is rewritten once.
+    let edits: BTreeSet<String> = upgraded.iter().flat_map(|(_, plan)| table::edits(plan)).collect();
+    ui.status_lines(&edits.into_iter().collect::<Vec<_>>());
+    ui.error(&by_cause(failures(results), many, ui.stderr_style.verbose));
+    match many {
+        Some(many) if results.is_empty() => ui.status(&no_root_module(many.paths)),
+        Some(_) => {
+            ui.status(&text::summary_of_many(["Upgraded", "Would upgrade"], &locked, results.len() - locked.len()));
+        }
+        None => {}
     }
     let carried_out: Vec<_> = upgraded.iter().map(|(_, plan)| *plan).collect();
-    if let Some(hint) = table::held_back(&carried_out, is_recursive) {
+    if let Some(hint) = table::held_back(&carried_out, many.is_some_and(|many| many.recursive)) {
         ui.status(&hint);
     }
-    show_default_dialect(upgraded.iter().map(|(locked, _)| *locked), ui);
-    show_stale_caches(upgraded.iter().map(|(locked, _)| *locked), ui);
-    if ui.is_json() {
-        ui.print(&json::upgrade(&upgraded, &warnings, &errors, &ui.invocation));
+    show_default_dialect(locked.iter().copied(), ui);
+    show_stale_caches(locked.iter().copied(), ui);
+    match ui.format {
+        OutputFormat::Json => {
+            let warnings = without_repetition(warnings.into_iter().map(|(_, warning)| warning));
+            ui.print(&json::upgrade(&upgraded, &warnings, &errors(results), &ui.invocation));
+        }
+        OutputFormat::Markdown => {
+            let plans: Vec<_> = upgraded.iter().map(|(locked, plan)| (&locked.member.workspace, *plan)).collect();
+            ui.print(&markdown::upgrade(&plans, many.is_some()));
+        }
+        _ => {}
     }
 }

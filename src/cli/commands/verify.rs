@@ -1,5 +1,6 @@
 //! `verify`: the check that CI and pre-commit run.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
@@ -19,9 +20,10 @@ use crate::cli::args::{
 };
 use crate::cli::environment::environment;
 use crate::cli::git::Repository;
+use crate::cli::render::causes::{Many, by_cause};
 use crate::cli::render::style::TextStyle;
 use crate::cli::render::verify::{self as text, RepositoryPaths};
-use crate::cli::render::{github, json, sarif};
+use crate::cli::render::{github, json, markdown, sarif};
 use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Github, OutputFormat::Sarif];
@@ -162,13 +164,26 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     if arguments.what.recursive && results.is_empty() {
         ui.status(&no_root_module(&arguments.what.paths));
     }
-    let (roots, errors) = arguments.levelled(results);
-    let report =
-        Report { roots: &roots, errors: &errors, paths: repository_paths(&environment, repository.as_ref()), ui };
+    let WhatArgs { paths, recursive, .. } = &arguments.what;
+    let many = (*recursive || results.len() != 1).then_some(Many { paths, recursive: *recursive });
+    let all = results.len();
+    let (roots, failures) = arguments.levelled(results);
+    let report = Report {
+        roots: &roots,
+        failed: all - roots.len(),
+        failures: &failures,
+        errors: &without_repetition(failures.iter()),
+        many,
+        paths: repository_paths(&environment, repository.as_ref()),
+        ui,
+    };
     report.show();
     report.write(&arguments.report)?;
+    if ui.format == OutputFormat::Github {
+        report.append_summary(environment.variable("GITHUB_STEP_SUMMARY"))?;
+    }
     let found = roots.iter().flat_map(|root| &root.findings).any(|finding| finding.severity == Severity::Error);
-    Ok(match (errors.is_empty(), found) {
+    Ok(match (failures.is_empty(), found) {
         (false, _) => Outcome::Failed,
         (true, true) => Outcome::Found,
         (true, false) => Outcome::Done,
@@ -198,21 +213,20 @@ fn repository_paths<'a>(environment: &'a Environment, repository: Option<&'a Rep
 }
 
 impl VerifyArgs {
-    /// The root modules that were checked, with findings at the levels of the flags, and what could not be checked, each
-    /// thing once.
+    /// The root modules that were checked, with findings at the levels of the flags, and what could not be checked.
     fn levelled(&self, results: Vec<Result<VerifiedRoot>>) -> (Vec<VerifiedRoot>, Vec<Diagnostic>) {
         let (mut roots, mut errors) = (Vec::new(), Vec::new());
         for result in results {
             match result {
                 Ok(mut root) => {
                     root.findings = self.with_levels(root.findings);
-                    errors.append(&mut root.errors);
+                    errors.extend(root.errors.iter().cloned());
                     roots.push(root);
                 }
                 Err(failure) => errors.extend(failure),
             }
         }
-        (roots, without_repetition(errors.iter()))
+        (roots, errors)
     }
 
     /// The findings at the levels that the flags give them; `--deny` wins over `--warn`, and that over `--allow`.
@@ -234,25 +248,48 @@ impl VerifyArgs {
 /// What was found, and what could not be checked.
 struct Report<'a> {
     roots: &'a [VerifiedRoot],
+    /// How many root modules could not be checked at all.
+    failed: usize,
+    /// Why something could not be checked.
+    failures: &'a [Diagnostic],
+    /// The same, each thing once.
     errors: &'a [Diagnostic],
+    /// How the root modules were selected, if there may be several.
+    many: Option<Many<'a>>,
     paths: RepositoryPaths<'a>,
     ui: &'a Ui,
 }
 
 impl Report<'_> {
     fn show(&self) {
-        let Self { roots, errors, ui, .. } = self;
+        let Self { roots, failed, failures, many, ui, .. } = self;
         for root in *roots {
             ui.verbose(&text::checked(root));
         }
-        ui.error(errors);
-        if ui.format == OutputFormat::Text && !errors.is_empty() && roots.iter().any(|root| !root.findings.is_empty()) {
+        let failures = failures.iter().map(|failure| (failure.root.as_deref(), failure));
+        let failures = by_cause(failures, *many, ui.stderr_style.verbose);
+        ui.error(&failures);
+        let has_findings = roots.iter().any(|root| !root.findings.is_empty());
+        if ui.format == OutputFormat::Text && !failures.is_empty() && has_findings {
             ui.status("");
         }
         ui.print(&self.rendered(ui.format, ui.stdout_style));
-        if let Some(summary) = text::summary(roots) {
+        let summary = if many.is_some() { text::summary_of_many(roots, *failed) } else { text::summary(roots) };
+        if let Some(summary) = summary {
             ui.status(&summary);
         }
+    }
+
+    /// Adds the findings by cause to the summary of a job, if the runner has a file for it.
+    fn append_summary(&self, path: Option<&str>) -> anyhow::Result<()> {
+        let Some(path) = path.filter(|path| !path.is_empty()) else { return Ok(()) };
+        let causes = text::causes(self.roots, Severity::Warning, self.many, false);
+        let failures = self.failures.iter().map(|failure| (failure.root.as_deref(), failure));
+        let failures = by_cause(failures, self.many, false);
+        let summary = markdown::findings(failures.iter().chain(&causes), &self.paths);
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        let written = file.and_then(|mut file| file.write_all(summary.as_bytes()));
+        written.with_context(|| format!("cannot write the job summary {path}"))
     }
 
     fn write(&self, files: &[ReportFile]) -> anyhow::Result<()> {
@@ -265,12 +302,12 @@ impl Report<'_> {
     }
 
     fn rendered(&self, format: OutputFormat, style: TextStyle) -> String {
-        let Self { roots, errors, paths, ui } = self;
+        let Self { roots, errors, many, paths, ui, .. } = self;
         match format {
             OutputFormat::Json => json::verify(roots, errors, &ui.invocation),
             OutputFormat::Github => github::annotations(roots, errors, paths, &ui.invocation),
             OutputFormat::Sarif => sarif::log(roots, errors, paths, &ui.invocation),
-            _ => text::findings(roots, ui.least_severity(), &ui.invocation, style),
+            _ => text::findings(roots, ui.least_severity(), *many, &ui.invocation, style),
         }
     }
 }

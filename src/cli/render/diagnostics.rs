@@ -54,7 +54,7 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
     let paths: Vec<String> =
         diagnostic.labels.iter().map(|label| label.location.path().display().to_string()).collect();
     let texts: Vec<String> = diagnostic.labels.iter().map(|label| printable(&label.text)).collect();
-    let notes: Vec<String> = diagnostic.notes.iter().map(|note| printable(note)).collect();
+    let notes: Vec<String> = diagnostic.all_notes().map(|note| printable(&note)).collect();
     let help = diagnostic.help.as_ref().map(|help| printable(&invocation.help(help)));
 
     let mut group = Group::with_title(level.primary_title(title.as_str()).id(diagnostic.code.as_str()));

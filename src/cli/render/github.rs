@@ -1,15 +1,21 @@
 //! Findings as annotations of a GitHub workflow: commands that the runner reads from the output of a step.
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::diagnostic::{Code, Diagnostic, Severity};
 use provlock::workspace::VerifiedRoot;
 
 use super::help::Invocation;
-use super::style::printable;
+use super::style::{count, enumerate, printable};
 use super::verify::RepositoryPaths;
 
-/// One line for each finding, and for each thing that could not be checked.
+/// How many annotations of a level GitHub shows of a step; it drops what comes after
+/// (<https://docs.github.com/en/rest/checks/runs>).
+const MOST_OF_A_LEVEL: usize = 10;
+
+/// One line for each finding, and for each thing that could not be checked; of more than GitHub shows the worst, and how many more
+/// there are.
 pub(crate) fn annotations(
     roots: &[VerifiedRoot],
     errors: &[Diagnostic],
@@ -17,8 +23,57 @@ pub(crate) fn annotations(
     invocation: &Invocation,
 ) -> String {
     let findings = roots.iter().flat_map(|root| root.findings.iter().map(|finding| (finding, Some(&*root.lock_path))));
-    let errors = errors.iter().map(|error| (error, None));
-    findings.chain(errors).map(|(finding, path)| annotation(finding, path, paths, invocation)).collect()
+    let all: Vec<_> = findings.chain(errors.iter().map(|error| (error, None))).collect();
+    let (mut text, mut more) = (String::new(), Vec::new());
+    for (severity, noun) in [(Severity::Error, "more error"), (Severity::Warning, "more warning")] {
+        let of_level = all.iter().copied().filter(|(finding, _)| finding.severity == severity);
+        let of_level = worst_first(of_level.collect());
+        let shown = of_level.iter().take(MOST_OF_A_LEVEL);
+        text.extend(shown.map(|(finding, path)| annotation(finding, *path, paths, invocation)));
+        more.extend((of_level.len() > MOST_OF_A_LEVEL).then(|| count(of_level.len() - MOST_OF_A_LEVEL, noun)));
+    }
+    if !more.is_empty() {
+        text.extend(["::notice title=provlock::", &enumerate(&more), ": the job summary has all causes\n"]);
+    }
+    text
+}
+
+/// A finding with the file that stands for it where it has no place.
+type Placed<'a> = (&'a Diagnostic, Option<&'a Path>);
+
+/// If there are more than are shown: what cannot be trusted, what could not be checked, then the rest; the first of each code before
+/// the second of any.
+fn worst_first(all: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
+    if all.len() <= MOST_OF_A_LEVEL {
+        return all;
+    }
+    let mut numbers: HashMap<Code, usize> = HashMap::new();
+    let ranked = all.into_iter().map(|(finding, path)| {
+        let rank = if cannot_be_trusted(finding.code) { 0 } else { 1 + usize::from(path.is_some()) };
+        let number = numbers.entry(finding.code).or_default();
+        *number += 1;
+        ((rank, *number), (finding, path))
+    });
+    let mut ranked: Vec<_> = ranked.collect();
+    ranked.sort_by_key(|(rank, _)| *rank);
+    ranked.into_iter().map(|(_, placed)| placed).collect()
+}
+
+/// Whether a code says that somebody may have put a package or a hash there that the publisher did not make.
+fn cannot_be_trusted(code: Code) -> bool {
+    matches!(
+        code,
+        Code::HashNotPublished
+            | Code::HashesReplaced
+            | Code::HashesChanged
+            | Code::SignatureInvalid
+            | Code::KeyNotTrusted
+            | Code::PackageNotAuthentic
+            | Code::InstalledPackageDiffers
+            | Code::HostChanged
+            | Code::Lookalike
+            | Code::BundledPlugins
+    )
 }
 
 /// `path` is the file that stands for a finding without a place.
@@ -44,7 +99,7 @@ fn annotation(
     properties.push(("title", finding.code.to_string()));
     let properties: Vec<_> = properties.iter().map(|(key, value)| format!("{key}={}", property(value))).collect();
     let help = finding.help.iter().map(|help| format!("help: {}", invocation.help(help)));
-    let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.notes.clone()).chain(help).collect();
+    let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.all_notes()).chain(help).collect();
     format!("::{kind} {}::{}\n", properties.join(","), data(&printable(&lines.join("\n"))))
 }
 
@@ -62,10 +117,34 @@ fn property(text: &str) -> String {
 mod tests {
     use std::path::PathBuf;
 
-    use provlock::diagnostic::{Code, Location, SourceFile};
+    use provlock::diagnostic::{Location, SourceFile};
     use provlock::dialect::Dialect;
 
     use super::*;
+
+    #[test]
+    fn of_too_many_the_worst_are_shown() {
+        let unsorted = (0..30).map(|number| Diagnostic::error(Code::NoHashes, format!("no hash {number}")));
+        let other = Diagnostic::error(Code::LockFileMissing, "missing");
+        let forged = Diagnostic::error(Code::HashNotPublished, "forged");
+        let root = VerifiedRoot {
+            path: PathBuf::from("a"),
+            lock_path: PathBuf::from("a/.terraform.lock.hcl"),
+            dialect: Dialect::Tofu,
+            dialect_reason: provlock::workspace::DialectReason::Default,
+            platforms: None,
+            entries: 1,
+            findings: unsorted.chain([other, forged]).collect(),
+            errors: Vec::new(),
+        };
+        let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
+        let failure = Diagnostic::error(Code::Io, "not read");
+        let text = annotations(&[root], &[failure], &paths, &Invocation::new(None));
+        let lines: Vec<_> = text.lines().map(|line| line.rsplit("::").next().unwrap()).collect();
+        assert_eq!(lines[..5], ["forged", "not read", "no hash 0", "missing", "no hash 1"]);
+        assert_eq!(lines.len(), 11);
+        assert_eq!(lines[10], "23 more errors: the job summary has all causes");
+    }
 
     #[test]
     fn nothing_in_a_finding_ends_the_command_or_starts_another() {

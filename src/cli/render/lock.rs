@@ -1,6 +1,6 @@
 //! What `lock` says: one line per provider, then a summary.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use provlock::lockfile::Change;
@@ -14,10 +14,14 @@ use super::style::{Color, TextStyle, bytes, count, count_hashes, enumerate, pain
 /// What is said of a root module that was locked.
 pub(crate) struct Report<'a>(pub(crate) &'a Locked<'a>);
 
+/// Up to how many root modules are named.
+const FEW: usize = 3;
+
 /// One provider's line, in columns.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Line {
-    symbol: (&'static str, Color),
     cells: [String; 4],
+    symbol: (&'static str, Color),
 }
 
 impl Report<'_> {
@@ -28,26 +32,20 @@ impl Report<'_> {
     }
 
     fn rows(&self, style: TextStyle) -> Vec<String> {
-        let shown = |report: &&ProviderReport| {
+        aligned(&self.shown(style).map(|line| (line, String::new())).collect::<Vec<_>>(), style)
+    }
+
+    /// The lines of the providers of which there is something to say.
+    fn shown(&self, style: TextStyle) -> impl Iterator<Item = Line> {
+        let is_shown = move |report: &&ProviderReport| {
             let unchanged = report.difference.change == Change::Unchanged;
             !unchanged || style.verbose || !report.required
         };
-        let rows: Vec<Line> = self.0.outcome.providers.iter().filter(shown).map(|report| self.line(report)).collect();
-        let width = |column: usize| rows.iter().map(|row| row.cells[column].chars().count()).max().unwrap_or(0);
-        let widths = [width(0), width(1), width(2), 0];
-        let line = |row: &Line| {
-            let cells = row.cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
-            let cells: Vec<_> = cells.collect();
-            format!("  {} {}", paint(style.color, row.symbol.1, row.symbol.0), cells.join("   ")).trim_end().to_owned()
-        };
-        rows.iter().map(line).collect()
+        self.0.outcome.providers.iter().filter(is_shown).map(|report| self.line(report))
     }
 
-    /// [`Report::lines`] below the name of the root module, without what was downloaded for all of them; none if nothing changed, unless more is to be said.
-    pub(crate) fn lines_of_many(&self, style: TextStyle) -> Vec<String> {
-        if !self.0.changed && !style.verbose {
-            return Vec::new();
-        }
+    /// [`Report::lines`] below the name of the root module, without what was downloaded for all of them.
+    fn lines_with_heading(&self, style: TextStyle) -> Vec<String> {
         let heading = format!("{}:", self.0.member.workspace.root.display());
         [heading].into_iter().chain(self.rows(style)).chain([self.summary()]).collect()
     }
@@ -95,6 +93,37 @@ impl Report<'_> {
         let verb = if self.0.written { "Locked" } else { "Would lock" };
         format!("{verb} {what}{changes}")
     }
+}
+
+/// What is said of many root modules: what happened to a provider in several of those that changed is one line. Who wants to know
+/// more gets the lines of each.
+pub(crate) fn lines_of_many(reports: &[&Locked<'_>], style: TextStyle) -> Vec<String> {
+    if style.verbose {
+        return reports.iter().flat_map(|report| Report(report).lines_with_heading(style)).collect();
+    }
+    let mut roots: BTreeMap<Line, Vec<String>> = BTreeMap::new();
+    for report in reports.iter().filter(|report| report.changed) {
+        let root = report.member.workspace.root.display().to_string();
+        Report(report).shown(style).for_each(|line| roots.entry(line).or_default().push(root.clone()));
+    }
+    let place = |roots: Vec<String>| match roots.len() {
+        ..=FEW => format!("in {}", enumerate(&roots)),
+        number => format!("in {number} root modules"),
+    };
+    let lines: Vec<_> = roots.into_iter().map(|(line, roots)| (line, place(roots))).collect();
+    aligned(&lines, style)
+}
+
+/// Lines in columns, each with what comes last.
+fn aligned(lines: &[(Line, String)], style: TextStyle) -> Vec<String> {
+    let width = |column: usize| lines.iter().map(|(line, _)| line.cells[column].chars().count()).max().unwrap_or(0);
+    let widths: [usize; 4] = std::array::from_fn(width);
+    let text = |(line, last): &(Line, String)| {
+        let cells = line.cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+        let cells: Vec<_> = cells.chain([last.clone()]).collect();
+        format!("  {} {}", paint(style.color, line.symbol.1, line.symbol.0), cells.join("   ")).trim_end().to_owned()
+    };
+    lines.iter().map(text).collect()
 }
 
 /// `; 118.40 MiB downloaded`, if anything was. A package that several root modules share counts once.

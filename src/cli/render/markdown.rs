@@ -1,12 +1,19 @@
-//! Differences between lock files as Markdown, for a comment on a pull request.
+//! Differences between lock files, and upgrades, as Markdown for a pull request.
 //!
 //! Whatever comes from a file is shown as code, in which GitHub and GitLab see neither markup nor mentions.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+
+use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::ops::UpgradePlan;
+use provlock::workspace::Workspace;
 
 use super::diff::FileDiff;
 use super::row::{Action, Change, Direction, Row};
 use super::style::{count, count_hashes};
+use super::upgrade;
+use super::verify::RepositoryPaths;
 
 /// GitHub takes 65,536 characters in a comment; the folded hashes are left out of anything near that.
 const LENGTH_LIMIT: usize = 60_000;
@@ -28,6 +35,87 @@ pub(crate) fn render(files: &[FileDiff]) -> String {
     }
     let without: Vec<_> = changed.iter().map(|file| section(file, false)).collect();
     without.join("\n") + "\nThe hashes are too many to be listed here; `provlock diff --format json` has them.\n"
+}
+
+/// What was found, for the summary of a job.
+pub(crate) fn findings<'a>(
+    findings: impl Iterator<Item = &'a Diagnostic> + Clone,
+    paths: &RepositoryPaths<'_>,
+) -> String {
+    let row = |finding: &Diagnostic| {
+        let level = match finding.severity {
+            Severity::Error => "**error**",
+            Severity::Warning => "warning",
+        };
+        let place = finding.labels.first().map(|label| {
+            let (line, _) = label.location.line_column();
+            cell(&format!("{}:{line}", paths.shown(label.location.path())))
+        });
+        let notes = finding.all_notes().map(|note| cell(&note));
+        let text = std::iter::once(cell(&finding.message)).chain(notes).collect::<Vec<_>>().join("<br>");
+        vec![format!("{level} {}", cell(finding.code.as_str())), text, place.unwrap_or_default()]
+    };
+    let number = findings.clone().count();
+    if number == 0 {
+        return "#### provlock verify: nothing was found\n\n".to_owned();
+    }
+    let mut text = "#### provlock verify\n\n| | Finding | First place |\n|---|---|---|\n".to_owned();
+    for (index, cells) in findings.map(row).enumerate() {
+        let line = format!("| {} |\n", cells.join(" | "));
+        if text.len() + line.len() > LENGTH_LIMIT {
+            let _ = writeln!(text, "\n{} more causes are not listed here.", number - index);
+            break;
+        }
+        text += &line;
+    }
+    text + "\n"
+}
+
+/// Which providers move, and which are held back, as the description of a pull request. `many`: the root modules are shown.
+pub(crate) fn upgrade(plans: &[(&Workspace, &UpgradePlan)], many: bool) -> String {
+    let rows = upgrade::rows(plans);
+    let moving: Vec<_> = rows.iter().filter(|row| !row.allowed.is_empty()).collect();
+    let held_back: Vec<_> = rows.iter().filter(|row| !row.reasons.is_empty()).collect();
+    let edits: BTreeSet<_> = plans.iter().flat_map(|(_, plan)| upgrade::edited(plan)).collect();
+    let where_ = |row: &upgrade::Row| many.then(|| root_modules(&row.roots));
+    let mut tables = Vec::new();
+    if moving.is_empty() {
+        tables.push("No provider can move.\n".to_owned());
+    } else {
+        let row = |row: &&upgrade::Row| {
+            let change = row.change.map(|change| change.to_string()).unwrap_or_default();
+            let cells = [cell(&row.name), cell(&row.locked), cell(&row.allowed), change];
+            cells.into_iter().chain(where_(row)).collect()
+        };
+        tables.push(rows_below(&["Provider", "From", "To", "Change"], many, moving.iter().map(row)));
+    }
+    if !edits.is_empty() {
+        let row = |[place, old, new]: [String; 3]| vec![cell(&place), cell(&old), cell(&new)];
+        tables.push(rows_below(&["Constraint", "From", "To"], false, edits.into_iter().map(row)));
+    }
+    if !held_back.is_empty() {
+        let row = |row: &&upgrade::Row| {
+            let version = if row.allowed.is_empty() { &row.locked } else { &row.allowed };
+            let reasons = row.reasons.iter().map(|reason| cell(reason)).collect::<Vec<_>>().join("<br>");
+            let cells = [cell(&row.name), cell(version), cell(&row.newest), reasons];
+            cells.into_iter().chain(where_(row)).collect()
+        };
+        tables.push(rows_below(&["Held back", "At", "Newest", "By"], many, held_back.iter().map(row)));
+    }
+    tables.join("\n")
+}
+
+/// The only root module, or how many there are.
+fn root_modules(roots: &[String]) -> String {
+    if let [only] = roots { cell(only) } else { roots.len().to_string() }
+}
+
+/// A table, if `many` with a last column for root modules.
+fn rows_below(header: &[&str], many: bool, rows: impl Iterator<Item = Vec<String>>) -> String {
+    let header: Vec<_> = header.iter().copied().chain(many.then_some("Root modules")).collect();
+    let mut text = format!("| {} |\n|{}\n", header.join(" | "), "---|".repeat(header.len()));
+    text.extend(rows.map(|cells| format!("| {} |\n", cells.join(" | "))));
+    text
 }
 
 fn table(file: &FileDiff) -> String {

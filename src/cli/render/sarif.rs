@@ -99,7 +99,7 @@ fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, i
         Severity::Warning => "warning",
     };
     let help = finding.help.iter().map(|help| format!("help: {}", invocation.help(help)));
-    let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.notes.clone()).chain(help).collect();
+    let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.all_notes()).chain(help).collect();
     let file = |path: &Path| json!({ "uri": uri(&paths.shown(path)) });
     let place = |location: &Location| json!({ "artifactLocation": file(location.path()), "region": region(location) });
     let (first, others) = match &finding.labels[..] {

@@ -16,7 +16,7 @@ pub(crate) fn paint(enabled: bool, color: Color, text: impl Display) -> String {
 }
 
 /// The few colours in use, with their ANSI codes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Color {
     Dim = 2,
     Red = 31,

@@ -1,60 +1,158 @@
 //! What `upgrade` says: a table of versions, as those who know `npm outdated` expect it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use provlock::diagnostic::Location;
-use provlock::dialect::Dialect;
+use provlock::lockfile::VersionMove;
 use provlock::ops::{PlannedUpgrade, Reason, UpgradePlan};
 use provlock::requirements::Declaration;
+use provlock::workspace::Workspace;
 
 use super::lock::root_modules;
+use super::row::VersionChange;
 use super::style::count;
 
+/// Root modules in which a provider can move in the same way, or is held back in the same way.
+pub(crate) struct Row {
+    pub(crate) name: String,
+    /// The locked version, or the oldest and the newest of several; may be empty.
+    pub(crate) locked: String,
+    /// The version that is chosen; empty where that is the locked one.
+    pub(crate) allowed: String,
+    pub(crate) newest: String,
+    /// The farthest way from a locked version to the chosen one, if there is one to go.
+    pub(crate) change: Option<VersionChange>,
+    pub(crate) roots: Vec<String>,
+    /// What holds the provider back; of a reason that is in several places the first one.
+    pub(crate) reasons: Vec<String>,
+}
+
+/// What tells one row from another, wherever the constraints are written.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Outlook {
+    name: String,
+    allowed: String,
+    newest: String,
+    constraints: Vec<String>,
+    otherwise: Option<&'static str>,
+}
+
 /// Every provider with its versions. A cell that would repeat the locked version is empty.
-pub(crate) fn table(plan: &UpgradePlan, dialect: Dialect) -> String {
-    let header = ["provider", "locked", "allowed", "newest", "held back by"].map(str::to_owned);
-    let rows: Vec<[String; 5]> =
-        std::iter::once(header).chain(plan.providers.iter().flat_map(|planned| rows(planned, dialect))).collect();
-    let widths: [usize; 5] =
-        std::array::from_fn(|column| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0));
-    let line = |row: &[String; 5]| {
-        let cells: Vec<_> = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+pub(crate) fn table(workspace: &Workspace, plan: &UpgradePlan) -> String {
+    let rows = plan.providers.iter().map(|planned| Row::new(&[(workspace, planned)]));
+    let cells = |row: Row| (vec![row.name, row.locked, row.allowed, row.newest], row.reasons);
+    aligned(&["provider", "locked", "allowed", "newest", "held back by"], rows.map(cells))
+}
+
+/// What many root modules have in common. Nothing where nothing moves and nothing is held back.
+pub(crate) fn table_of_many(plans: &[(&Workspace, &UpgradePlan)]) -> String {
+    let rows = rows(plans);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let cells = |row: Row| {
+        let place = if let [only] = &row.roots[..] { only.clone() } else { row.roots.len().to_string() };
+        (vec![row.name, row.locked, row.allowed, row.newest, place], row.reasons)
+    };
+    let header = ["provider", "locked", "allowed", "newest", "root modules", "held back by"];
+    aligned(&header, rows.into_iter().map(cells))
+}
+
+/// Each way that a provider can move, or is held back, with the root modules in which that is so.
+pub(crate) fn rows(plans: &[(&Workspace, &UpgradePlan)]) -> Vec<Row> {
+    let mut outlooks: BTreeMap<Outlook, Vec<(&Workspace, &PlannedUpgrade)>> = BTreeMap::new();
+    for (workspace, plan) in plans {
+        for planned in plan.providers.iter().filter(|planned| planned.moves() || planned.is_held_back()) {
+            let outlook = Outlook {
+                name: planned.address.short(workspace.dialect),
+                allowed: allowed(planned),
+                newest: planned.newest.to_string(),
+                constraints: planned.held_back_by.iter().map(|held| held.constraints.to_string()).collect(),
+                otherwise: otherwise(planned),
+            };
+            outlooks.entry(outlook).or_default().push((workspace, planned));
+        }
+    }
+    outlooks.values().map(|same| Row::new(same)).collect()
+}
+
+impl Row {
+    /// The row of root modules, of which there is at least one, with the same outlook.
+    fn new(same: &[(&Workspace, &PlannedUpgrade)]) -> Self {
+        let (workspace, first) = same[0];
+        let locked: BTreeSet<_> = same.iter().filter_map(|(_, planned)| planned.locked.as_ref()).collect();
+        let changes = locked.iter().filter_map(|locked| VersionMove::between(locked, &first.allowed));
+        Self {
+            name: first.address.short(workspace.dialect),
+            allowed: allowed(first),
+            newest: first.newest.to_string(),
+            change: changes.min_by_key(|change| change.step).map(VersionChange::from),
+            locked: match (locked.first(), locked.last()) {
+                (Some(oldest), Some(newest)) if oldest != newest => format!("{oldest} … {newest}"),
+                (oldest, _) => oldest.map(ToString::to_string).unwrap_or_default(),
+            },
+            roots: same.iter().map(|(workspace, _)| workspace.root.display().to_string()).collect(),
+            reasons: reasons(same),
+        }
+    }
+}
+
+fn allowed(planned: &PlannedUpgrade) -> String {
+    if planned.moves() { planned.allowed.to_string() } else { String::new() }
+}
+
+/// What holds a provider back: the constraints where the first root module has them, and how many other places have the same.
+fn reasons(same: &[(&Workspace, &PlannedUpgrade)]) -> Vec<String> {
+    let (_, first) = same[0];
+    let reason = |(index, held): (usize, &Declaration)| {
+        let others = same.iter().filter_map(|(_, planned)| planned.held_back_by.get(index)).map(place);
+        let places: BTreeSet<_> = others.map(|place| (place.path(), place.span.start)).collect();
+        let reason = format!("{}  {}", shown(place(held)), held.constraints);
+        match places.len() {
+            1 => reason,
+            number => format!("{reason}, and in {}", count(number - 1, "other place")),
+        }
+    };
+    let reasons: Vec<_> = first.held_back_by.iter().enumerate().map(reason).collect();
+    if reasons.is_empty() { otherwise(first).into_iter().map(str::to_owned).collect() } else { reasons }
+}
+
+/// What holds a provider back if it is no constraint.
+fn otherwise(planned: &PlannedUpgrade) -> Option<&'static str> {
+    if !planned.held_back_by.is_empty() || !planned.is_held_back() {
+        return None;
+    }
+    match planned.skipped {
+        Some(Reason::TooYoung) => Some("its age"),
+        Some(Reason::Incomplete) => Some("packages that are not in the cache"),
+        None => planned.newest.is_prerelease().then_some("a prerelease must be named exactly"),
+    }
+}
+
+/// Rows in columns below a header. The last column holds the reasons, each in a row of its own.
+fn aligned(header: &[&str], rows: impl Iterator<Item = (Vec<String>, Vec<String>)>) -> String {
+    let mut lines = vec![header.iter().map(ToString::to_string).collect::<Vec<_>>()];
+    for (mut cells, reasons) in rows {
+        let blank = vec![String::new(); cells.len()];
+        let mut reasons = reasons.into_iter();
+        cells.push(reasons.next().unwrap_or_default());
+        lines.push(cells);
+        lines.extend(reasons.map(|reason| blank.iter().cloned().chain([reason]).collect()));
+    }
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<_> = (0..header.len()).map(width).collect();
+    let line = |cells: &Vec<String>| {
+        let cells: Vec<_> = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
         format!("{}\n", cells.join("   ").trim_end())
     };
-    rows.iter().map(line).collect()
+    lines.iter().map(line).collect()
 }
 
-/// A provider's rows: one, and one more for each further declaration that holds it back.
-fn rows(planned: &PlannedUpgrade, dialect: Dialect) -> Vec<[String; 5]> {
-    let mut reasons: Vec<String> = planned.held_back_by.iter().map(reason).collect();
-    if reasons.is_empty() && planned.is_held_back() {
-        let reason = match planned.skipped {
-            Some(Reason::TooYoung) => Some("its age"),
-            Some(Reason::Incomplete) => Some("packages that are not in the cache"),
-            None => planned.newest.is_prerelease().then_some("a prerelease must be named exactly"),
-        };
-        reasons.extend(reason.map(str::to_owned));
-    }
-    let allowed = if planned.moves() { planned.allowed.to_string() } else { String::new() };
-    let locked = planned.locked.as_ref().map(ToString::to_string).unwrap_or_default();
-    let mut reasons = reasons.into_iter();
-    let first = [
-        planned.address.short(dialect),
-        locked,
-        allowed,
-        planned.newest.to_string(),
-        reasons.next().unwrap_or_default(),
-    ];
-    let more = reasons.map(|reason| [String::new(), String::new(), String::new(), String::new(), reason]);
-    std::iter::once(first).chain(more).collect()
+fn place(declaration: &Declaration) -> &Location {
+    declaration.version.as_ref().unwrap_or(&declaration.location)
 }
 
-/// `versions.tf:6  ~> 5.0`
-fn reason(declaration: &Declaration) -> String {
-    let place = declaration.version.as_ref().unwrap_or(&declaration.location);
-    format!("{}  {}", shown(place), declaration.constraints)
-}
-
+/// `versions.tf:6`
 fn shown(place: &Location) -> String {
     format!("{}:{}", place.path().display(), place.line_column().0)
 }
@@ -89,9 +187,14 @@ pub(crate) fn summary_of_many(plans: &[&UpgradePlan], failed: usize) -> String {
 
 /// The constraints that were rewritten.
 pub(crate) fn edits(plan: &UpgradePlan) -> impl Iterator<Item = String> {
+    edited(plan).map(|[place, old, new]| format!("  ~ {place}   {old} → {new}"))
+}
+
+/// Of each constraint that is rewritten the place, the old and the new text.
+pub(crate) fn edited(plan: &UpgradePlan) -> impl Iterator<Item = [String; 3]> {
     plan.edits.iter().map(|edit| {
         let old = edit.location.file.text.get(edit.location.span.clone()).unwrap_or_default();
-        format!("  ~ {}   {old} → {}", shown(&edit.location), edit.new)
+        [shown(&edit.location), old.to_owned(), edit.new.clone()]
     })
 }
 

@@ -3,19 +3,36 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use provlock::diagnostic::Severity;
+use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::settings::PlatformSelection;
 use provlock::workspace::{DialectReason, VerifiedRoot};
 
+use super::causes::{Many, by_cause};
 use super::diagnostics;
 use super::help::Invocation;
 use super::style::{TextStyle, count, enumerate};
 
-/// The findings that are at least this severe as text, with a blank line after each.
-pub(crate) fn findings(roots: &[VerifiedRoot], least: Severity, invocation: &Invocation, style: TextStyle) -> String {
-    let findings = roots.iter().flat_map(|root| &root.findings).filter(|finding| finding.severity >= least);
-    let texts = diagnostics::render_all(findings, invocation, style);
+/// The findings that are at least this severe as text, with a blank line after each; those of many root modules by cause.
+pub(crate) fn findings(
+    roots: &[VerifiedRoot],
+    least: Severity,
+    many: Option<Many<'_>>,
+    invocation: &Invocation,
+    style: TextStyle,
+) -> String {
+    let texts = diagnostics::render_all(&causes(roots, least, many, style.verbose), invocation, style);
     texts.into_iter().flat_map(|text| [text, "\n\n".to_owned()]).collect()
+}
+
+/// The findings that are at least this severe, each cause once.
+pub(crate) fn causes(roots: &[VerifiedRoot], least: Severity, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
+    let findings = roots.iter().flat_map(|root| root.findings.iter().map(|finding| (Some(&*root.path), finding)));
+    let findings = findings.filter(|(_, finding)| finding.severity >= least);
+    match many {
+        Some(many) => by_cause(findings, Some(many), all),
+        // Of one root module nothing has a cause in common with others.
+        None => findings.map(|(_, finding)| finding.clone()).collect(),
+    }
 }
 
 /// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`
@@ -54,17 +71,42 @@ pub(crate) fn summary(roots: &[VerifiedRoot]) -> Option<String> {
         |severity| roots.iter().flat_map(|root| &root.findings).filter(|finding| finding.severity == severity).count();
     let numbers = [(number(Severity::Error), "error"), (number(Severity::Warning), "warning")];
     let parts: Vec<_> = numbers.iter().filter(|(number, _)| *number > 0).map(|(n, noun)| count(*n, noun)).collect();
-    let concerned: Vec<_> = roots.iter().filter(|root| !root.findings.is_empty()).collect();
-    let place = match concerned[..] {
+    let files: BTreeSet<_> = roots.iter().flat_map(files).collect();
+    let place = match &files.into_iter().collect::<Vec<_>>()[..] {
         [] => return None,
-        [root] => match &files(root).into_iter().collect::<Vec<_>>()[..] {
-            [file] => file.display().to_string(),
-            [one, other] => format!("{} and {}", one.display(), other.display()),
-            files => format!("{} files", files.len()),
-        },
-        _ => format!("{} of {}", concerned.len(), count(roots.len(), "root module")),
+        [file] => file.display().to_string(),
+        [one, other] => format!("{} and {}", one.display(), other.display()),
+        files => format!("{} files", files.len()),
     };
     Some(format!("{} in {place}", parts.join(" and ")))
+}
+
+/// `300 root modules: 212 with errors, 12 partly checked, 76 in order; 2 could not be checked`; nothing when all are in order. Of
+/// a single one it is [`summary`].
+pub(crate) fn summary_of_many(roots: &[VerifiedRoot], failed: usize) -> Option<String> {
+    if roots.len() == 1 && failed == 0 {
+        return summary(roots);
+    }
+    let worst = |root: &VerifiedRoot| root.findings.iter().map(|finding| finding.severity).max();
+    let number = |state: fn(Option<Severity>, bool) -> bool| {
+        roots.iter().filter(|root| state(worst(root), root.errors.is_empty())).count()
+    };
+    let in_order = number(|worst, is_complete| worst.is_none() && is_complete);
+    if in_order == roots.len() && failed == 0 {
+        return None;
+    }
+    let states = [
+        (number(|worst, _| worst == Some(Severity::Error)), "with errors"),
+        (number(|worst, _| worst == Some(Severity::Warning)), "with warnings"),
+        (number(|worst, is_complete| worst.is_none() && !is_complete), "partly checked"),
+        (in_order, "in order"),
+    ];
+    let states = states.iter().filter(|(number, _)| *number > 0).map(|(number, state)| format!("{number} {state}"));
+    let states: Vec<_> = states.collect();
+    let all = count(roots.len() + failed, "root module");
+    let failed = (failed > 0).then(|| format!("{failed} could not be checked"));
+    let parts: Vec<_> = (!states.is_empty()).then(|| states.join(", ")).into_iter().chain(failed).collect();
+    Some(format!("{all}: {}", parts.join("; ")))
 }
 
 /// The files that the findings in a root module are about; what is about no place is about the lock file.

@@ -102,6 +102,9 @@ new/.terraform.lock.hcl
 ü b/.terraform.lock.hcl
   ~ hashicorp/null   1.0.0 → 1.0.1   patch
 ";
+    let here = repository.provlock(["-C", "infra", "diff"]);
+    here.assert_code(2).assert_stderr_has("there is no lock file here, but 6 below, such as a");
+    here.assert_stderr_has("help: provlock -C infra diff -r\n");
     let output = repository.provlock(["-C", "infra", "diff", "--recursive"]);
     assert_eq!(output.assert_code(0).stdout.replace('\\', "/"), expected);
     repository.git(["add", "--all"]);

@@ -54,8 +54,8 @@ exit code: 0
   ~ acme/gamma       1.0.0 → 2.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
 Locked 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
-  ~ main.tf:5   ~> 1.0 → ~> 2.0
   ~ a/main.tf:5   < 1.5 → < 2.1
+  ~ main.tf:5   ~> 1.0 → ~> 2.0
 "#]]);
     assert_eq!(environment.read("main.tf"), main.replace("\"~> 1.0\"", "\"~> 2.0\""));
     assert_eq!(environment.read("a/main.tf"), requires("acme/gamma", "< 2.1"));

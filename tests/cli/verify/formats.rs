@@ -90,6 +90,29 @@ fn github_gets_one_command_for_each_finding() {
 }
 
 #[test]
+fn a_job_gets_a_summary_by_cause() {
+    let mut environment = with_findings();
+    environment.set("GITHUB_STEP_SUMMARY", environment.root().join("summary.md"));
+    environment.provlock(["verify", "--format", "github"]).assert_code(1);
+    let summary = environment.read(environment.root().join("summary.md"));
+    let expected = "\
+#### provlock verify
+
+| | Finding | First place |
+|---|---|---|
+";
+    assert!(summary.starts_with(expected), "{summary}");
+    let line = "| **error** `version-outside-constraints` | `hashicorp/null is locked at 3.2.4, but the configuration asks \
+                for ~> 2.0` | `.terraform.lock.hcl:5` |\n";
+    assert!(summary.contains(line), "{summary}");
+    assert_eq!(summary.lines().count(), 4 + 3 + 1, "{summary}");
+    environment.provlock(["verify"]).assert_code(1);
+    assert_eq!(environment.read(environment.root().join("summary.md")), summary, "only the annotations need it");
+    environment.provlock(["verify", "--format", "github"]).assert_code(1);
+    assert_eq!(environment.read(environment.root().join("summary.md")), summary.repeat(2), "other steps have theirs");
+}
+
+#[test]
 fn a_report_holds_what_stdout_would() {
     let environment = with_findings();
     let run = |arguments: &[&str]| environment.provlock(["verify"].iter().chain(arguments));

@@ -453,7 +453,7 @@ error[tracked-data-directory]: git tracks other/.terraform/terraform.tfstate, wh
 help: git rm -r --cached other/.terraform, and add .terraform/ to .gitignore
 
 ----- stderr -----
-2 errors and 2 warnings in 2 of 2 root modules
+2 root modules: 2 with errors
 "#]]);
 }
 

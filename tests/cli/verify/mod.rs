@@ -182,14 +182,18 @@ error[invalid-configuration]: this bracket is never closed
   |
 1 | provider "null" {
   |                 ^
+  |
+  = root module: a
 
 error[invalid-configuration]: module "m" is in b/none, which does not exist
  --> b/main.tf:2:12
   |
 2 |   source = "./none"
   |            ^^^^^^^^ called here
+  |
+  = root module: b
 
-1 error in .terraform.lock.hcl
+3 root modules: 1 with errors; 2 could not be checked
 "#]]);
 }
 

@@ -40,7 +40,7 @@ error[no-hashes]: no hash is recorded for hashicorp/null 3.2.4, so any package w
 help: provlock -C b lock -p all
 
 ----- stderr -----
-1 error in b/.terraform.lock.hcl
+2 root modules: 1 with errors, 1 in order
 "#]]);
     assert_eq!(checked(&environment, &["-r", "a", "./b"]), ["a", "b"]);
 }
@@ -72,7 +72,7 @@ fn where_there_is_nothing_to_check_that_is_said() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; [roots] only selects among these, and -C takes any directory
+No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to take one all the same, name its directory here or in [roots] of provlock.toml
 "#]]);
     environment.provlock(["verify", "missing"]).matches(str![[r#"
 exit code: 2

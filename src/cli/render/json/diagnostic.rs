@@ -48,7 +48,7 @@ impl Notice {
         Self {
             code: diagnostic.code.as_str(),
             message: diagnostic.message.clone(),
-            notes: diagnostic.notes.clone(),
+            notes: diagnostic.all_notes().collect(),
             help: diagnostic.help.as_ref().map(|help| invocation.help(help)),
             file: place.map(|place| shown(place.path())),
             line,

@@ -1,0 +1,90 @@
+//! What `lock` and `upgrade` are to look at: providers and paths, in any order.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
+use provlock::provider_spec::ProviderSpec;
+
+/// Providers, and paths of root modules.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Targets {
+    pub(crate) providers: Vec<ProviderSpec>,
+    pub(crate) paths: Vec<PathBuf>,
+}
+
+impl Targets {
+    /// Tells providers from paths by what there is in the current directory.
+    ///
+    /// # Errors
+    /// Each argument that is neither.
+    pub(crate) fn read(arguments: &[OsString]) -> Result<Self> {
+        let (mut targets, mut errors) = (Self::default(), Diagnostics::default());
+        for argument in arguments {
+            let path = Path::new(argument);
+            if path.exists() || is_surely_path(path) {
+                targets.paths.push(path.to_owned());
+                continue;
+            }
+            match provider(argument) {
+                Ok(provider) => targets.providers.push(provider),
+                Err(error) => errors.push(error),
+            }
+        }
+        errors.into_result(targets)
+    }
+
+    /// [`Targets::read`], where no version may be named.
+    pub(crate) fn without_versions(arguments: &[OsString]) -> Result<Self> {
+        let targets = Self::read(arguments)?;
+        let error = |provider: &ProviderSpec| {
+            let named = format!("{provider}@{}", provider.version()?);
+            let error =
+                Diagnostic::error(Code::InvalidArgument, format!("lock keeps locked versions, but {named} names one"));
+            Some(error.help(Help::text("to move it to that version: ").and_command(["upgrade", &named])))
+        };
+        targets.providers.iter().filter_map(error).collect::<Diagnostics>().into_result(targets)
+    }
+}
+
+/// Whether a path that is not there can be nothing else: it is written as one, or it is that of a file which is gone.
+fn is_surely_path(path: &Path) -> bool {
+    let text = path.to_string_lossy();
+    let extension = path.extension().and_then(OsStr::to_str);
+    path.is_absolute()
+        || text.starts_with('.')
+        || text.ends_with(std::path::is_separator)
+        || matches!(extension, Some("tf" | "tofu" | "hcl" | "json"))
+}
+
+fn provider(argument: &OsStr) -> std::result::Result<ProviderSpec, Diagnostic> {
+    let text = argument.to_string_lossy();
+    text.parse().map_err(|error| {
+        let message = format!("{text} is no provider, and there is no file or directory of that name: {error}");
+        Diagnostic::error(Code::InvalidArgument, message)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(argument: &str) -> Result<(Vec<String>, Vec<PathBuf>)> {
+        let Targets { providers, paths } = Targets::read(&[OsString::from(argument)])?;
+        Ok((providers.iter().map(ToString::to_string).collect(), paths))
+    }
+
+    #[test]
+    fn what_is_there_is_a_path_and_what_may_be_a_provider_is_one() {
+        for path in ["src", "src/main.rs", "./none", "../none", "/none", "none/", "a/b/gone.tf", "gone.tofu", ".none"] {
+            assert_eq!(read(path).unwrap(), (Vec::new(), vec![PathBuf::from(path)]), "{path}");
+        }
+        for provider in ["hashicorp/aws@5.80.0", "registry.example.com/acme/gamma"] {
+            let name = provider.trim_end_matches("@5.80.0").to_owned();
+            assert_eq!(read(provider).unwrap(), (vec![name], Vec::new()), "{provider}");
+        }
+        for neither in ["acme/gamma@new", "a/b/c/d", "a b"] {
+            assert!(read(neither).is_err(), "{neither}");
+        }
+    }
+}
