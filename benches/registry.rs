@@ -8,7 +8,7 @@
 //! (proxy, certificate file, providers), and serves until its standard input ends. Every line that it reads there makes it
 //! print the statistics since the last one as JSON, and reset them. Without any option it does nothing.
 //!
-//! With `--http 2` it speaks HTTP/2. With `--content FILE` a package is made of that file, repeated to `--size`, so that it packs as real programs do.
+//! With `--body PATTERN=FILE` every request that matches the pattern is answered with that file. With `--http 2` it speaks HTTP/2. With `--content FILE` a package is made of that file, repeated to `--size`, so that it packs as real programs do.
 
 use std::io::{BufRead as _, Write as _};
 use std::time::Duration;
@@ -43,6 +43,8 @@ struct Options {
     /// What packages are made of, instead of made-up bytes.
     content: Vec<u8>,
     latency: Duration,
+    /// Answers that are not what they should be, by the patterns of requests.
+    bodies: Vec<(String, Vec<u8>)>,
     /// Starts it, in the version of HTTP that it is to speak.
     start: fn() -> Registry,
 }
@@ -63,6 +65,9 @@ fn main() {
     }
     if options.latency > Duration::ZERO {
         registry.fault(url::ANY, Times::Always, Fault::Delay(options.latency));
+    }
+    for (pattern, body) in options.bodies {
+        registry.fault(&pattern, Times::Always, Fault::Body(body));
     }
     print(&json!({
         "proxy": registry.proxy_url(),
@@ -115,6 +120,7 @@ impl Options {
             hosts,
             content: Vec::new(),
             latency: Duration::ZERO,
+            bodies: Vec::new(),
             start: Registry::start,
         };
         while let Some(name) = arguments.next() {
@@ -126,6 +132,10 @@ impl Options {
                 "--host" => options.hosts = vec![value],
                 "--content" => options.content = std::fs::read(&value).unwrap(),
                 "--latency-ms" => options.latency = Duration::from_millis(value.parse().unwrap()),
+                "--body" => {
+                    let (pattern, file) = value.split_once('=').unwrap();
+                    options.bodies.push((pattern.to_owned(), std::fs::read(file).unwrap()));
+                }
                 "--http" => options.start = if value == "2" { Registry::start_http2 } else { Registry::start },
                 _ => panic!("unknown option {name}"),
             }

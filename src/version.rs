@@ -73,6 +73,11 @@ impl Version {
             .then_with(|| cmp_prerelease(&self.prerelease, &other.prerelease))
     }
 
+    /// How many bytes there are beside the numbers.
+    pub(crate) fn text_length(&self) -> usize {
+        self.prerelease.len() + self.metadata.len()
+    }
+
     /// The text with two numbers, as `~> 1.2` has it.
     pub(crate) fn without_patch(&self) -> String {
         let full = self.to_string();

@@ -15,9 +15,9 @@ pub struct Sha256Sums {
 /// A line that names a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SumLine {
-    /// `None` when the first field is not a SHA-256 sum.
-    sum: Option<[u8; 32]>,
-    filename: String,
+    /// The `zh:` of the file; `None` when the first field is not a SHA-256 sum.
+    sum: Option<Hash>,
+    filename: Box<str>,
 }
 
 /// Why the sums of a package do not fit together.
@@ -57,25 +57,33 @@ impl Sha256Sums {
             let filename = fields.next();
             sums.malformed |= sum.is_none() || filename.is_none();
             if let Some(filename) = filename {
-                sums.lines.push(SumLine { sum, filename: String::from_utf8_lossy(filename).into_owned() });
+                sums.lines.push(SumLine { sum, filename: String::from_utf8_lossy(filename).into() });
             }
         }
         sums
     }
 
-    /// The lines with a sum, as file name and sum, in the order of the file.
-    pub fn lines(&self) -> impl Iterator<Item = (&str, [u8; 32])> {
-        self.lines.iter().filter_map(|line| Some((line.filename.as_str(), line.sum?)))
+    /// The lines with a sum, as file name and `zh:`, in the order of the file.
+    pub fn lines(&self) -> impl Iterator<Item = (&str, &Hash)> {
+        self.lines.iter().filter_map(|line| Some((&*line.filename, line.sum.as_ref()?)))
+    }
+
+    /// About how much memory it takes, in bytes.
+    pub(crate) fn weight(&self) -> usize {
+        /// Of a line and of a sum, without the name.
+        const LINE: usize = 64;
+        const SUM: usize = 96;
+        self.lines.iter().map(|line| LINE + line.filename.len() + line.sum.as_ref().map_or(0, |_| SUM)).sum()
     }
 
     /// The line of a file: the first which names it, even if that line's sum is invalid.
     fn line(&self, filename: &str) -> Option<&SumLine> {
-        self.lines.iter().find(|line| line.filename == filename)
+        self.lines.iter().find(|line| *line.filename == *filename)
     }
 
     /// The `zh:` of every package of the release.
     pub fn packages(&self) -> impl Iterator<Item = Hash> {
-        self.lines().filter(|(name, _)| is_archive(name)).map(|(_, sum)| Hash::zh(&sum))
+        self.lines().filter(|(name, _)| is_archive(name)).map(|(_, sum)| sum.clone())
     }
 
     /// What the file says of every `zh:` in it. If any line is malformed, only that there are such packages. Only for a file
@@ -88,35 +96,31 @@ impl Sha256Sums {
                 (false, false) => HashDisposition::ListedForOtherFile,
                 (false, true) => return None,
             };
-            Some((Hash::zh(&sum), disposition))
+            Some((sum.clone(), disposition))
         })
     }
 
-    /// The sum that the registry reports as `shasum`, in upper or lower case.
+    /// The `zh:` that the registry reports as `shasum`, in upper or lower case.
     ///
     /// # Errors
     /// [`SumsError::InvalidShasum`].
-    pub(crate) fn advertised(shasum: &str) -> Result<[u8; 32], SumsError> {
+    pub(crate) fn advertised(shasum: &str) -> Result<Hash, SumsError> {
         decode_sum(shasum.as_bytes()).ok_or_else(|| SumsError::InvalidShasum(shasum.to_owned()))
     }
 
     /// Checks that the file is listed with the sum that the registry reports as `shasum` (upper or lower case), and
-    /// returns that sum.
+    /// returns its `zh:`.
     ///
     /// # Errors
     /// One of the two sums is missing or invalid, or they differ.
-    pub(crate) fn confirm(&self, filename: &str, shasum: &str) -> Result<[u8; 32], SumsError> {
+    pub(crate) fn confirm(&self, filename: &str, shasum: &str) -> Result<Hash, SumsError> {
         let reported = Self::advertised(shasum)?;
         let Some(line) = self.line(filename) else {
             return Err(SumsError::Missing(filename.to_owned()));
         };
-        match line.sum {
-            Some(listed) if listed == reported => Ok(reported),
-            Some(listed) => Err(SumsError::Differs {
-                filename: filename.to_owned(),
-                listed: Hash::zh(&listed),
-                reported: Hash::zh(&reported),
-            }),
+        match &line.sum {
+            Some(listed) if *listed == reported => Ok(reported),
+            Some(listed) => Err(SumsError::Differs { filename: filename.to_owned(), listed: listed.clone(), reported }),
             None => Err(SumsError::Invalid(filename.to_owned())),
         }
     }
@@ -126,7 +130,7 @@ fn is_archive(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|extension| extension == "zip")
 }
 
-fn decode_sum(digits: &[u8]) -> Option<[u8; 32]> {
+fn decode_sum(digits: &[u8]) -> Option<Hash> {
     let digits: &[u8; 64] = digits.try_into().ok()?;
     let mut sum = [0; 32];
     for (byte, pair) in sum.iter_mut().zip(digits.chunks_exact(2)) {
@@ -134,7 +138,7 @@ fn decode_sum(digits: &[u8]) -> Option<[u8; 32]> {
         let low = char::from(pair[1]).to_digit(16)?;
         *byte = u8::try_from(high << 4 | low).ok()?;
     }
-    Some(sum)
+    Some(Hash::zh(&sum))
 }
 
 #[cfg(test)]
@@ -142,15 +146,14 @@ mod tests {
     use super::*;
 
     /// The sum that counts for a file.
-    fn sum_of(sums: &Sha256Sums, filename: &str) -> Option<[u8; 32]> {
-        sums.line(filename)?.sum
+    fn sum_of(sums: &Sha256Sums, filename: &str) -> Option<Hash> {
+        sums.line(filename)?.sum.clone()
     }
     use crate::authentication::HashDispositions;
 
-    fn sum(last: u8) -> ([u8; 32], String) {
-        let mut bytes = [0xab; 32];
-        bytes[31] = last;
-        (bytes, format!("{}{last:02x}", "ab".repeat(31)))
+    fn sum(last: u8) -> (Hash, String) {
+        let hex = format!("{}{last:02x}", "ab".repeat(31));
+        (format!("zh:{hex}").parse().unwrap(), hex)
     }
 
     fn parse(text: &str) -> Sha256Sums {
@@ -165,7 +168,7 @@ mod tests {
 
     #[test]
     fn reads_every_usual_separator() {
-        let (bytes, hex) = sum(7);
+        let (zh, hex) = sum(7);
         for text in [
             format!("{hex}  a.zip\n"),
             format!("{hex} a.zip"),
@@ -174,29 +177,29 @@ mod tests {
             format!("{}  a.zip\n", hex.to_uppercase()),
         ] {
             let sums = parse(&text);
-            assert_eq!(sum_of(&sums, "a.zip"), Some(bytes), "{text:?}");
-            assert_eq!(recordable(&sums), [Hash::zh(&bytes)], "{text:?}");
+            assert_eq!(sum_of(&sums, "a.zip"), Some(zh.clone()), "{text:?}");
+            assert_eq!(recordable(&sums), std::slice::from_ref(&zh), "{text:?}");
             assert!(!sums.malformed, "{text:?}");
         }
     }
 
     #[test]
     fn the_binary_marker_is_part_of_the_name() {
-        let (bytes, hex) = sum(7);
+        let (zh, hex) = sum(7);
         let sums = parse(&format!("{hex} *a.zip\n"));
         assert_eq!(sum_of(&sums, "a.zip"), None);
-        assert_eq!(sums.lines().collect::<Vec<_>>(), [("*a.zip", bytes)]);
+        assert_eq!(sums.lines().collect::<Vec<_>>(), [("*a.zip", &zh)]);
         assert_eq!(recordable(&sums).len(), 1);
     }
 
     #[test]
     fn a_malformed_line_withholds_all_but_what_was_asked_for() {
-        let (bytes, hex) = sum(7);
+        let (zh, hex) = sum(7);
         for junk in ["# a comment", "justoneword", &hex, &format!("{hex}0  b.zip"), &format!("g{}  b.zip", &hex[1..])] {
             let sums = parse(&format!("{junk}\n{hex}  a.zip\n"));
             assert!(sums.malformed, "{junk:?}");
             assert!(recordable(&sums).is_empty(), "{junk:?}");
-            assert_eq!(sums.confirm("a.zip", &hex), Ok(bytes), "{junk:?}");
+            assert_eq!(sums.confirm("a.zip", &hex), Ok(zh.clone()), "{junk:?}");
         }
     }
 
@@ -213,9 +216,9 @@ mod tests {
 
     #[test]
     fn confirms_what_the_registry_says() {
-        let ((bytes, hex), (_, other)) = (sum(1), sum(2));
+        let ((zh, hex), (_, other)) = (sum(1), sum(2));
         let sums = parse(&format!("{hex}  a.zip\n"));
-        assert_eq!(sums.confirm("a.zip", &hex.to_uppercase()), Ok(bytes));
+        assert_eq!(sums.confirm("a.zip", &hex.to_uppercase()), Ok(zh.clone()));
         assert_eq!(sums.confirm("b.zip", &hex), Err(SumsError::Missing("b.zip".into())));
         assert_eq!(sums.confirm("a.zip", "abc"), Err(SumsError::InvalidShasum("abc".into())));
         let error = sums.confirm("a.zip", &other).unwrap_err().to_string();

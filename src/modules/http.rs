@@ -13,7 +13,7 @@ use super::contents::MOST_BYTES;
 use super::source::RemoteSource;
 use crate::cli_config::Netrc;
 use crate::dialect::Dialect;
-use crate::net::{Client, Credentials, RequestError, SafeUrl, Token, read_whole, read_with};
+use crate::net::{Client, Credentials, RequestError, SafeUrl, Token, read_whole};
 
 /// A page that says where a package is, or a list of checksums, is not larger, in bytes.
 const LARGEST_PAGE: u64 = 1 << 20;
@@ -126,13 +126,11 @@ impl HttpAddress {
 
 /// Downloads an archive to a file in `workshop` that has no name there.
 pub(super) fn download(client: &Client, url: &Url, credentials: Credentials<'_>, workshop: &Path) -> Result<File> {
-    let written = client.fetch(url, credentials, |response| {
-        read_with(response, MOST_BYTES, |body, _| {
-            let mut file = tempfile::tempfile_in(workshop)?;
-            io::copy(body, &mut file)?;
-            file.rewind()?;
-            Ok(file)
-        })
+    let written = client.download_with(url, credentials, MOST_BYTES, |body, _| {
+        let mut file = tempfile::tempfile_in(workshop)?;
+        io::copy(body, &mut file)?;
+        file.rewind()?;
+        Ok(file)
     });
     written?.map_err(|error: io::Error| HttpError::Other(format!("there is no place to put it: {error}")))
 }

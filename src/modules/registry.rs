@@ -12,7 +12,7 @@ use crate::bounded::List;
 use crate::constraint::{ConstraintError, ConstraintList, Operator};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::net::{Client, Document, Purpose, SafeUrl};
+use crate::net::{Client, Document, Purpose, RequestErrorKind, SafeUrl};
 use crate::once_map::OnceMap;
 use crate::source::{Discovery, Service};
 use crate::version::Version;
@@ -23,7 +23,7 @@ const MOST_VERSIONS: usize = 10_000;
 /// An answer is about one module.
 const MOST_MODULES: usize = 16;
 /// Where a package is, is said in a header or in a short document.
-const MAXIMUM_LOCATION_BYTES: u64 = 1 << 20;
+const MAXIMUM_LOCATION_BYTES: u64 = 64 << 10;
 /// The header that says where a package is.
 const LOCATION: &str = "x-terraform-get";
 
@@ -86,18 +86,17 @@ impl ModuleRegistry {
 
     fn list(&self, module: &RegistryModule) -> Result<Vec<Version>> {
         let what = format!("the versions of {module}");
-        let (url, document) = self.ask(module, "versions", MAXIMUM_VERSIONS_BYTES, &what)?;
-        let invalid = |why: &str| {
-            let message = format!("cannot get {what}: {} sent an unusable response: {why}", SafeUrl::from(&url));
-            Diagnostic::error(Code::RequestFailed, message)
-        };
-        let response = serde_json::from_slice::<VersionsResponse>(&document.bytes);
-        let response = response.map_err(|_| invalid("it is not a list of versions"))?;
-        let Some(entry) = response.modules.0.into_iter().next() else {
-            return Err(invalid("it names no module").into());
-        };
-        // As the programs do, versions that cannot be read are passed over.
-        Ok(entry.versions.0.iter().filter_map(|entry| version(&entry.version)).collect())
+        let answer = self.ask(module, "versions", MAXIMUM_VERSIONS_BYTES, &what, |document| {
+            let invalid = |why: &str| RequestErrorKind::InvalidBody(why.to_owned());
+            let response = serde_json::from_slice::<VersionsResponse>(&document.bytes);
+            let response = response.map_err(|_| invalid("it is not a list of versions"))?;
+            let entry = response.modules.0.into_iter().next().ok_or_else(|| invalid("it names no module"))?;
+            // As the programs do, versions that cannot be read are passed over.
+            let versions: Vec<_> = entry.versions.0.iter().filter_map(|entry| version(&entry.version)).collect();
+            let kept = versions.iter().map(|version| size_of::<Version>() + version.text_length()).sum();
+            Ok((versions, kept))
+        });
+        answer.map(|(_, versions)| versions)
     }
 
     /// Where the package of a version is.
@@ -108,7 +107,8 @@ impl ModuleRegistry {
 
     fn ask_location(&self, module: &RegistryModule, version: &Version) -> Result<Location> {
         let what = format!("{module} {version}");
-        let (url, document) = self.ask(module, &format!("{version}/download"), MAXIMUM_LOCATION_BYTES, &what)?;
+        let path = format!("{version}/download");
+        let (url, document) = self.ask(module, &path, MAXIMUM_LOCATION_BYTES, &what, |document| Ok((document, 0)))?;
         let invalid = |why: &str| {
             let message = format!("cannot get {what}: {} {why}", SafeUrl::from(&url));
             Diagnostic::error(Code::RequestFailed, message)
@@ -168,11 +168,18 @@ impl ModuleRegistry {
         Ok(Location::Archive { url, credentials_of: Some(host.clone()) })
     }
 
-    /// Asks one of a module's endpoints, and says which URL that was.
-    fn ask(&self, module: &RegistryModule, path: &str, limit: u64, what: &str) -> Result<(Url, Document)> {
+    /// Asks one of a module's endpoints, and says which URL that was. `decode` is that of [`Client::get_decoded`].
+    fn ask<T>(
+        &self,
+        module: &RegistryModule,
+        path: &str,
+        limit: u64,
+        what: &str,
+        decode: impl Fn(Document) -> std::result::Result<(T, usize), RequestErrorKind>,
+    ) -> Result<(Url, T)> {
         let host = &module.host;
         let credentials_of = |url: &Url| self.discovery.credentials_of(host, url);
-        let get = |url: &Url| self.client.get(url, credentials_of(url), limit, Purpose::Metadata);
+        let get = |url: &Url| self.client.get_decoded(url, credentials_of(url), limit, Purpose::Metadata, &decode);
         let service = self.discovery.service(host, Service::Modules)?;
         let url = endpoint(&service, module, path)?;
         let answer = get(&url);
@@ -180,8 +187,8 @@ impl ModuleRegistry {
             && let Some(moved) = self.discovery.moved_service(host, Service::Modules, &service)
         {
             let url = endpoint(&moved, module, path)?;
-            let document = get(&url).map_err(|error| error.into_diagnostic(what))?;
-            return Ok((url, document));
+            let answer = get(&url).map_err(|error| error.into_diagnostic(what))?;
+            return Ok((url, answer));
         }
         Ok((url, answer.map_err(|error| error.into_diagnostic(what))?))
     }

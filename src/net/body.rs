@@ -6,6 +6,7 @@ use std::time::Instant;
 use reqwest::blocking::Response;
 
 use super::error::{RequestErrorKind, no_response, quote};
+use super::memory::{Memory, Reserved, SMALL};
 use super::pace::Pace;
 use super::retry::Failure;
 
@@ -15,6 +16,23 @@ pub(crate) fn read_whole(response: Response, limit: u64) -> Result<Vec<u8>, Fail
     // The body itself keeps what went wrong with it.
     let _ = read_with(response, limit, |body, _| body.read_to_end(&mut bytes))?;
     Ok(bytes)
+}
+
+/// [`read_whole`], where one that is not small waits until there is memory for it, and for decoding it.
+pub(super) fn read_bounded(
+    response: Response,
+    limit: u64,
+    memory: &Memory,
+) -> Result<(Vec<u8>, Option<Reserved<'_>>), Failure> {
+    let (mut bytes, mut reserved) = (Vec::new(), None);
+    let _ = read_with(response, limit, |body, _| {
+        if Read::take(&mut *body, SMALL).read_to_end(&mut bytes)? as u64 == SMALL {
+            reserved = Some(memory.reserve(limit));
+            body.read_to_end(&mut bytes)?;
+        }
+        io::Result::Ok(())
+    })?;
+    Ok((bytes, reserved))
 }
 
 /// Hands the body of a response, at most `limit` bytes, to `consume`, with its length if that is known. Whatever `consume`

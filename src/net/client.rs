@@ -15,8 +15,9 @@ use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use url::Url;
 
-use super::body::{read_whole, read_with};
+use super::body::{read_bounded, read_with};
 use super::error::{RequestError, RequestErrorKind, causes, quote};
+use super::memory::Memory;
 use super::pace::Pace;
 use super::proxy::{is_loopback, with_proxies};
 use super::redirect::{self, PlainHttp, Request};
@@ -45,6 +46,7 @@ struct Shared {
     http: reqwest::blocking::Client,
     settings: NetSettings,
     authorize: Box<Authorize>,
+    memory: Memory,
 }
 
 /// Says which token a host gets.
@@ -83,6 +85,16 @@ pub(crate) enum Credentials<'a> {
     Basic(&'a Token),
 }
 
+impl<'a> Credentials<'a> {
+    /// The host whose token is sent.
+    fn host(self) -> Option<&'a Hostname> {
+        match self {
+            Credentials::TokenOf(host) => Some(host),
+            Credentials::None | Credentials::Basic(_) => None,
+        }
+    }
+}
+
 impl Client {
     /// A client for a run. `authorize` says which token a host gets, and is asked before each request that may carry one.
     ///
@@ -97,7 +109,8 @@ impl Client {
             diagnostic.help("SSL_CERT_FILE must name a file of certificates in PEM form, if it is set")
         })?;
         let download_retries = settings.download_retries;
-        Ok(Self { shared: Arc::new(Shared { http, settings, authorize: Box::new(authorize) }), download_retries })
+        let shared = Shared { http, settings, authorize: Box::new(authorize), memory: Memory::default() };
+        Ok(Self { shared: Arc::new(shared), download_retries })
     }
 
     /// The same client with another number of retries for downloads (`download_retry_count` of an installation method).
@@ -117,35 +130,60 @@ impl Client {
         limit: u64,
         purpose: Purpose,
     ) -> std::result::Result<Document, RequestError> {
+        self.get_decoded(url, credentials_of, limit, purpose, |document| Ok((document, 0)))
+    }
+
+    /// [`Client::get`], and decodes the document, while others that are large wait for memory. `decode` also says how many bytes
+    /// of what it returns stay in memory until the end of the run.
+    pub(crate) fn get_decoded<T>(
+        &self,
+        url: &Url,
+        credentials_of: Option<&Hostname>,
+        limit: u64,
+        purpose: Purpose,
+        decode: impl FnOnce(Document) -> std::result::Result<(T, usize), RequestErrorKind>,
+    ) -> std::result::Result<T, RequestError> {
         let time_limit = match purpose {
             Purpose::Metadata => self.time_limit(),
-            Purpose::Download => SILENCE_TIMEOUT.max(self.time_limit()),
+            Purpose::Download => self.small_download_time_limit(),
         };
         let credentials = credentials_of.map_or(Credentials::None, Credentials::TokenOf);
-        self.exchange(url, credentials, purpose, Some(time_limit), |response| {
+        let answer = self.exchange(url, credentials, purpose, time_limit, |response| {
             let url = response.url().clone();
             let last_modified = http_date(response.headers(), &LAST_MODIFIED);
             let headers = response.headers().clone();
-            Ok(Document { url, bytes: read_whole(response, limit)?, last_modified, headers })
-        })
+            let (bytes, reserved) = read_bounded(response, limit, &self.shared.memory)?;
+            Ok((Document { url, bytes, last_modified, headers }, reserved))
+        });
+        let (document, _reserved) = answer?;
+        let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials_of.cloned() };
+        let (value, kept) = decode(document).map_err(fail)?;
+        self.shared.memory.keep(kept).map_err(fail)?;
+        Ok(value)
     }
 
-    /// Fetches a JSON document, as [`Client::get`] does, and says where it came from.
+    /// Takes note of so many bytes of the answer from `url` that stay in memory until the end of the run.
+    pub(crate) fn keep(&self, url: &Url, bytes: usize) -> std::result::Result<(), RequestError> {
+        let kept = self.shared.memory.keep(bytes);
+        kept.map_err(|kind| RequestError { url: url.into(), kind, credentials_of: None })
+    }
+
+    /// Fetches a JSON document, as [`Client::get`] does, and says where it came from. `weight` says how many bytes of it stay in
+    /// memory until the end of the run.
     pub(crate) fn get_json<T: DeserializeOwned>(
         &self,
         url: &Url,
         credentials_of: Option<&Hostname>,
         limit: u64,
         purpose: Purpose,
+        weight: impl FnOnce(&T) -> usize,
     ) -> std::result::Result<(Url, T), RequestError> {
-        let document = self.get(url, credentials_of, limit, purpose)?;
-        match serde_json::from_slice(&document.bytes) {
-            Ok(value) => Ok((document.url, value)),
-            Err(error) => {
-                let kind = RequestErrorKind::InvalidBody(what_is_wrong(&error));
-                Err(RequestError { url: url.into(), kind, credentials_of: credentials_of.cloned() })
-            }
-        }
+        self.get_decoded(url, credentials_of, limit, purpose, |document| {
+            let value = serde_json::from_slice(&document.bytes);
+            let value = value.map_err(|error| RequestErrorKind::InvalidBody(what_is_wrong(&error)))?;
+            let kept = weight(&value);
+            Ok(((document.url, value), kept))
+        })
     }
 
     /// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and returns what that returns.
@@ -159,13 +197,22 @@ impl Client {
         limit: u64,
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> std::result::Result<T, RequestError> {
-        let fail = |kind| RequestError { url: url.into(), kind, credentials_of: None };
-        if !redirect::is_allowed(url, PlainHttp::Configured, &self.shared.settings) {
-            return Err(fail(RequestErrorKind::Insecure));
-        }
+        self.download_with(url, Credentials::None, limit, consume)
+    }
+
+    /// [`Client::download`] with credentials, which go to the origin of the URL and nowhere else.
+    pub(crate) fn download_with<T>(
+        &self,
+        url: &Url,
+        credentials: Credentials<'_>,
+        limit: u64,
+        consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
+    ) -> std::result::Result<T, RequestError> {
+        let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials.host().cloned() };
+        let (scheme, token) = self.permission(url, credentials).map_err(fail)?;
         let send = |headers| {
             let request = Request { url, headers, time_limit: None, plain_http: PlainHttp::Configured };
-            self.send_for_success(&request, "", None)
+            self.send_for_success(&request, scheme, token.as_ref())
         };
         self.receive(limit, send, consume).map_err(fail)
     }
@@ -182,15 +229,14 @@ impl Client {
         resume::download(limit, &pace, self.retries(Purpose::Download), send, consume)
     }
 
-    /// Hands over the response to a request that may take as long as data arrives. A failure of `receive` counts as one of the
-    /// request.
+    /// Hands over the response to a request for a small file. A failure of `receive` counts as one of the request.
     pub(crate) fn fetch<T>(
         &self,
         url: &Url,
         credentials: Credentials<'_>,
         receive: impl FnMut(Response) -> std::result::Result<T, Failure>,
     ) -> std::result::Result<T, RequestError> {
-        self.exchange(url, credentials, Purpose::Download, None, receive)
+        self.exchange(url, credentials, Purpose::Download, self.small_download_time_limit(), receive)
     }
 
     /// Sends a request until it succeeds, or cannot, and hands the response over. A failure of `receive` counts as one of the
@@ -200,27 +246,31 @@ impl Client {
         url: &Url,
         credentials: Credentials<'_>,
         purpose: Purpose,
-        time_limit: Option<Duration>,
+        time_limit: Duration,
         mut receive: impl FnMut(Response) -> std::result::Result<T, Failure>,
     ) -> std::result::Result<T, RequestError> {
-        let credentials_of = match credentials {
-            Credentials::TokenOf(host) => Some(host),
-            Credentials::None | Credentials::Basic(_) => None,
-        };
-        let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials_of.cloned() };
-        let request = Request { url, headers: HeaderMap::new(), time_limit, plain_http: PlainHttp::Configured };
-        if !redirect::is_allowed(url, request.plain_http, &self.shared.settings) {
-            return Err(fail(RequestErrorKind::Insecure));
+        let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials.host().cloned() };
+        let (scheme, token) = self.permission(url, credentials).map_err(fail)?;
+        let (headers, time_limit) = (HeaderMap::new(), Some(time_limit));
+        let request = Request { url, headers, time_limit, plain_http: PlainHttp::Configured };
+        self.repeat(purpose, || receive(self.send_for_success(&request, scheme, token.as_ref())?)).map_err(fail)
+    }
+
+    /// The token that is sent along, and in which scheme, if the URL may be asked at all.
+    fn permission(
+        &self,
+        url: &Url,
+        credentials: Credentials<'_>,
+    ) -> std::result::Result<(&'static str, Option<Token>), RequestErrorKind> {
+        if !redirect::is_allowed(url, PlainHttp::Configured, &self.shared.settings) {
+            return Err(RequestErrorKind::Insecure);
         }
-        let (scheme, token) = match credentials {
+        Ok(match credentials {
             _ if url.scheme() != "https" && !is_loopback(url) => ("", None),
             Credentials::None => ("", None),
-            Credentials::TokenOf(host) => {
-                ("Bearer", self.token(host).map_err(|error| fail(RequestErrorKind::Credentials(error)))?)
-            }
+            Credentials::TokenOf(host) => ("Bearer", self.token(host).map_err(RequestErrorKind::Credentials)?),
             Credentials::Basic(token) => ("Basic", Some(token.clone())),
-        };
-        self.repeat(purpose, || receive(self.send_for_success(&request, scheme, token.as_ref())?)).map_err(fail)
+        })
     }
 
     /// The token for a host, which can be sent.
@@ -283,6 +333,11 @@ impl Client {
             Purpose::Download => self.download_retries,
         };
         Retries::new(retries, self.shared.settings.back_off)
+    }
+
+    /// How long a download may take that is a document.
+    fn small_download_time_limit(&self) -> Duration {
+        SILENCE_TIMEOUT.max(self.time_limit())
     }
 
     /// How long a request for a document may take.

@@ -46,6 +46,11 @@ pub enum RequestErrorKind {
         /// The allowed size in bytes.
         limit: u64,
     },
+    /// What is kept of all answers is larger than it may be.
+    TooMuchInAll {
+        /// The allowed size in bytes.
+        limit: u64,
+    },
     /// No data in time.
     Timeout,
     /// Less data than the least that must come.
@@ -128,6 +133,9 @@ impl RequestError {
             RequestErrorKind::Proxy(_) => {
                 Some("check HTTPS_PROXY, and NO_PROXY for hosts that are reached without it".into())
             }
+            RequestErrorKind::TooMuchInAll { .. } => {
+                Some("if no server misbehaves, name fewer root modules or providers in one command".into())
+            }
             RequestErrorKind::Insecure => {
                 Some("use https, or set the URL in a host block of the CLI configuration".into())
             }
@@ -150,6 +158,9 @@ impl fmt::Display for RequestError {
             RequestErrorKind::Status { status, body } if body.is_empty() => write!(f, "answered with status {status}"),
             RequestErrorKind::Status { status, body } => write!(f, "answered with status {status}: {body}"),
             RequestErrorKind::TooLarge { limit } => write!(f, "is larger than {limit} bytes"),
+            RequestErrorKind::TooMuchInAll { limit } => {
+                write!(f, "says so much that all answers together take more than {} MiB of memory", limit >> 20)
+            }
             RequestErrorKind::Timeout => f.write_str("did not answer in time"),
             RequestErrorKind::TooSlow { minimum_rate } => {
                 write!(f, "sent less than {} KiB per second", minimum_rate >> 10)

@@ -6,6 +6,7 @@
 mod body;
 mod client;
 mod error;
+mod memory;
 mod pace;
 mod proxy;
 mod redirect;
@@ -17,7 +18,7 @@ mod settings;
 mod tests;
 mod token;
 
-pub(crate) use body::{read_whole, read_with};
+pub(crate) use body::read_whole;
 pub(crate) use client::Credentials;
 pub use client::{Client, Document, Purpose};
 pub use error::{RequestError, RequestErrorKind};

@@ -230,7 +230,7 @@ pub(super) fn plan<'a>(
         && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))
     {
         let package = PackageId { address: address.clone(), version, platform: missing.clone() };
-        return Err(SourceError::PlatformNotAvailable { package, available: listed.clone() }.into());
+        return Err(SourceError::PlatformNotAvailable { package, available: listed.iter().collect() }.into());
     }
     let warning = |text: &String| {
         Diagnostic::warning(Code::RequestFailed, format!("{} says about {address}: {text}", address.hostname))

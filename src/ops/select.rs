@@ -9,7 +9,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
 use crate::dialect::Dialect;
 use crate::lockfile::{LockFile, LockedProvider};
 use crate::requirements::Requirement;
-use crate::source::{AvailableVersion, AvailableVersions, Source, SourceError};
+use crate::source::{AvailableVersion, AvailableVersions, Protocols, Source, SourceError};
 use crate::version::Version;
 
 /// A provider whose version is to be selected.
@@ -83,7 +83,9 @@ impl Candidate<'_> {
     /// Fails for a version whose plugin protocols are not supported.
     pub(crate) fn supported(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
         match available.versions.get(version) {
-            Some(release) if !release.is_supported() => Err(self.unsupported(version, release, available)),
+            Some(AvailableVersion { protocols: Protocols::Unsupported(protocols), .. }) => {
+                Err(self.unsupported(version, protocols, available))
+            }
             _ => Ok(()),
         }
     }
@@ -193,13 +195,13 @@ impl Candidate<'_> {
         })
     }
 
-    fn unsupported(&self, version: &Version, release: &AvailableVersion, available: &AvailableVersions) -> Diagnostics {
+    fn unsupported(&self, version: &Version, protocols: &str, available: &AvailableVersions) -> Diagnostics {
         let error = SourceError::UnsupportedProtocol {
             address: self.address.clone(),
             version: version.clone(),
-            protocols: release.protocols.clone(),
+            protocols: protocols.into(),
         };
-        let supported = |(_, release): &(&Version, &AvailableVersion)| release.is_supported();
+        let supported = |(_, release): &(&Version, &AvailableVersion)| release.protocols == Protocols::Supported;
         let older = available.versions.range(..version.clone()).rev().find(supported);
         let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));
         let help = match nearest {

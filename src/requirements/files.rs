@@ -4,13 +4,46 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
 use crate::dialect::Dialect;
 use crate::files::{self, join};
 
 /// The largest file that is read; no person or tool writes a larger one.
-pub(super) const MAX_FILE_SIZE: u64 = 32 << 20;
+const MAX_FILE_SIZE: u64 = 8 << 20;
+
+/// What is read of all configurations of a run together, in bytes. The texts stay in memory, because errors show lines of them.
+const MOST_TEXT: u64 = 256 << 20;
+
+/// Reads texts, and only so many.
+#[derive(Debug)]
+pub(super) struct Texts {
+    /// Bytes that may still be read.
+    left: AtomicU64,
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        Self { left: AtomicU64::new(MOST_TEXT) }
+    }
+}
+
+impl Texts {
+    /// Reads a file of text, which the user knows as `shown`. Bytes that are not UTF-8, as old comments hold them, become U+FFFD.
+    pub(super) fn read(&self, path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
+        let bytes = files::read(path, MAX_FILE_SIZE).map_err(|error| Diagnostic::io("read", shown, &error))?;
+        let take = |left: u64| left.checked_sub(bytes.len() as u64);
+        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
+            let why = format!("all files of configurations together are larger than {} MiB", MOST_TEXT >> 20);
+            let error = Diagnostic::io("read", shown, &io::Error::other(why));
+            return Err(error.help("name fewer root modules in one command").into());
+        }
+        let text =
+            String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        Ok(SourceFile::new(shown, text))
+    }
+}
 
 /// The names of a module's files, each kind sorted.
 #[derive(Debug, Default)]
@@ -88,13 +121,6 @@ fn visible<'a>(
     })
 }
 
-/// Reads a file of text, which the user knows as `shown`. Bytes that are not UTF-8, as old comments hold them, become U+FFFD.
-pub(super) fn read_source(path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
-    let bytes = files::read(path, MAX_FILE_SIZE).map_err(|error| Diagnostic::io("read", shown, &error))?;
-    let text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-    Ok(SourceFile::new(shown, text))
-}
-
 /// The error for a directory that holds nothing to read.
 pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic {
     let extensions = match dialect {
@@ -106,4 +132,23 @@ pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic
         format!("{} has no configuration ({extensions} file)", directory.display()),
     )
     .help("name the root module's directory, or find all root modules below with --recursive")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_texts_together_have_an_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("main.tf");
+        fs::write(&path, "# 6789").unwrap();
+        let texts = Texts { left: AtomicU64::new(13) };
+        for _ in 0..2 {
+            assert_eq!(texts.read(&path, &path).unwrap().text, "# 6789");
+        }
+        let error = texts.read(&path, Path::new("shown.tf")).unwrap_err();
+        let expected = "cannot read shown.tf: all files of configurations together are larger than 256 MiB";
+        assert_eq!(error[0].to_string(), expected);
+    }
 }

@@ -13,7 +13,7 @@ use crate::modules::local::{self, is_local};
 
 use super::decode;
 use super::file::{Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, Resource};
-use super::files;
+use super::files::{self, Texts};
 use super::merge::{MergedFiles, Table, module_name};
 use super::names::Names;
 use super::requirement::DeclarationKind;
@@ -57,7 +57,7 @@ pub(super) struct Found {
 impl Module {
     /// Reads the files of a directory, which the user knows as `shown`. What is wrong with them is found in
     /// [`Module::diagnostics`].
-    pub fn read(directory: &Path, shown: &Path, dialect: Dialect) -> Self {
+    pub(super) fn read(directory: &Path, shown: &Path, dialect: Dialect, texts: &Texts) -> Self {
         let mut merged = MergedFiles::default();
         let names = files::file_names(directory).unwrap_or_else(|error| {
             merged.diagnostics.push(Diagnostic::io("read the directory", shown, &error));
@@ -65,7 +65,7 @@ impl Module {
         });
         Self::merge(shown, &names, merged, dialect, |name| {
             let shown = if shown == directory { join(shown, name) } else { shown.join(name) };
-            files::read_source(&directory.join(name), &shown)
+            texts.read(&directory.join(name), &shown)
         })
     }
 

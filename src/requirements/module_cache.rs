@@ -11,6 +11,7 @@ use crate::once_map::OnceMap;
 
 use crate::source::from_config::Connections;
 
+use super::files::Texts;
 use super::module::Module;
 use super::variables::InputVariables;
 
@@ -21,6 +22,8 @@ const ROOTS_FETCHING: usize = 16;
 #[derive(Default)]
 pub struct ModuleCache {
     modules: OnceMap<(PathBuf, Dialect), Arc<Module>>,
+    /// What their files take.
+    pub(super) texts: Texts,
     /// Fetches those that are missing; none if nothing is fetched.
     pub(super) fetcher: Option<ModuleFetcher>,
     /// The values that the user gives to the root modules' variables.
@@ -65,7 +68,7 @@ impl ModuleCache {
     /// The module in `directory`, which is shown as given; read on first use only.
     pub fn module(&self, directory: &Path, dialect: Dialect) -> Arc<Module> {
         let Ok(canonical) = dunce::canonicalize(directory) else {
-            return Arc::new(Module::read(directory, directory, dialect));
+            return Arc::new(Module::read(directory, directory, dialect, &self.texts));
         };
         self.canonical_module(&canonical, directory, directory, dialect)
     }
@@ -78,7 +81,8 @@ impl ModuleCache {
         shown: &Path,
         dialect: Dialect,
     ) -> Arc<Module> {
-        self.modules
-            .get_or_compute((canonical.to_owned(), dialect), || Arc::new(Module::read(directory, shown, dialect)))
+        self.modules.get_or_compute((canonical.to_owned(), dialect), || {
+            Arc::new(Module::read(directory, shown, dialect, &self.texts))
+        })
     }
 }

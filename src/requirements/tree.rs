@@ -285,8 +285,10 @@ impl<'a> Walk<'a> {
             Err(error) => return self.errors.push(Diagnostic::io("read the test files of", shown, &error)),
         };
         for (path, name) in files {
-            let contents = files::read_source(&path, &path)
-                .and_then(|source| syntax::read(&source, |items| decode::decode_test_file(&source, items, dialect)));
+            let contents =
+                self.cache.texts.read(&path, &path).and_then(|source| {
+                    syntax::read(&source, |items| decode::decode_test_file(&source, items, dialect))
+                });
             match contents {
                 Ok(contents) => {
                     self.errors.extend(contents.diagnostics);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostics, Result, SourceFile};
 use crate::files::join;
 
-use super::files::read_source;
+use super::files::Texts;
 use super::syntax;
 use super::written::Written;
 
@@ -56,8 +56,9 @@ impl InputVariables {
         let mut given: BTreeMap<_, _> =
             self.environment.iter().map(|(name, text)| (name.clone(), Given::Text(text.clone()))).collect();
         let mut errors = Diagnostics::default();
+        let texts = Texts::default();
         for path in automatic_files(root).iter().chain(&self.files) {
-            match values(path) {
+            match values(path, &texts) {
                 Ok(values) => given.extend(values),
                 Err(more) => errors.extend(more),
             }
@@ -79,8 +80,8 @@ fn automatic_files(root: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.is_file()).collect()
 }
 
-fn values(path: &Path) -> Result<Vec<(String, Given)>> {
-    let file: Arc<SourceFile> = read_source(path, path)?;
+fn values(path: &Path, texts: &Texts) -> Result<Vec<(String, Given)>> {
+    let file: Arc<SourceFile> = texts.read(path, path)?;
     syntax::read(&file, |items| {
         let arguments = items.arguments().into_iter();
         arguments.map(|(name, value)| (name.text, Given::Written(value.deferred(&file)))).collect()

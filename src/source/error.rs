@@ -60,8 +60,8 @@ pub enum SourceError {
         address: ProviderAddress,
         /// Its version.
         version: Version,
-        /// The protocols that it speaks, such as `4.0`.
-        protocols: Vec<String>,
+        /// The protocols that it speaks, as in `4.0, 4.1`.
+        protocols: Box<str>,
     },
     /// A request failed.
     Request {
@@ -226,7 +226,6 @@ impl From<SourceError> for Diagnostics {
                 Diagnostic::error(Code::PlatformNotKnown, message).help(OFFLINE_HELP)
             }
             E::UnsupportedProtocol { address, version, protocols } => {
-                let protocols = protocols.join(", ");
                 let message =
                     format!("{address} {version} uses plugin protocol {protocols}; only 5 and 6 are supported");
                 Diagnostic::error(Code::UnsupportedProtocol, message)

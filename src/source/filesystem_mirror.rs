@@ -2,10 +2,10 @@
 //! (<https://opentofu.org/docs/cli/config/config-file/#filesystem_mirror>; OpenTofu's
 //! `internal/getproviders/filesystem_search.go`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::available::AvailableVersions;
+use super::available::{AvailableVersion, AvailableVersions};
 use super::error::{Result, SearchedPlace, SourceError};
 use super::fetched::Fetched;
 use crate::address::ProviderAddress;
@@ -51,14 +51,17 @@ impl FilesystemMirror {
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
-        let mut available = AvailableVersions::default();
+        let mut platforms: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for package in self.packages(address)? {
-            available.versions.entry(package.version).or_default().platforms.insert(package.platform);
+            platforms.entry(package.version).or_default().push(package.platform);
         }
-        if available.versions.is_empty() {
+        if platforms.is_empty() {
             return Err(self.provider_not_found(address));
         }
-        Ok(available)
+        let available = platforms.into_iter().map(|(version, platforms)| {
+            (version, AvailableVersion { platforms: platforms.into_iter().collect(), ..AvailableVersion::default() })
+        });
+        Ok(AvailableVersions { versions: available.collect(), warnings: Vec::new() })
     }
 
     pub(super) fn package(&self, package: &PackageId) -> Result<Fetched> {

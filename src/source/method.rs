@@ -68,8 +68,9 @@ impl Method {
             // These list them with the versions.
             SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {
                 let available = self.versions(address)?;
-                let platforms = available.versions.get(version).map(|version| version.platforms.clone());
-                platforms.filter(|platforms| !platforms.is_empty()).ok_or_else(|| {
+                let platforms = available.versions.get(version).map(|version| &version.platforms);
+                let platforms = platforms.filter(|platforms| !platforms.is_empty());
+                platforms.map(|platforms| platforms.iter().collect()).ok_or_else(|| {
                     SourceError::PlatformsNotListed { address: address.clone(), version: version.clone() }.into()
                 })
             }

@@ -24,7 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use available::{AvailableVersion, AvailableVersions};
+pub use available::{AvailableVersion, AvailableVersions, Platforms, Protocols};
 pub use download::Downloader;
 pub use error::{Result, SearchedPlace, SourceError};
 pub use fetched::{Fetched, Published};

@@ -1,12 +1,13 @@
 //! The provider network mirror protocol (<https://opentofu.org/docs/internals/provider-network-mirror-protocol/>).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use url::Url;
 
-use super::available::AvailableVersions;
+use super::available::{AvailableVersions, LONGEST_VERSION};
 use super::download::Downloader;
 use super::error::{Result, SearchedPlace, SourceError};
 use super::fetched::Fetched;
@@ -17,18 +18,20 @@ use crate::bounded::{List, Map};
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::dialect::Dialect;
 use crate::hash::Hash;
-use crate::net::{Purpose, RequestErrorKind, SafeUrl};
+use crate::net::{Purpose, RequestError, RequestErrorKind, SafeUrl};
 use crate::once_map::OnceMap;
 use crate::package::{PackageDigest, PackageId};
 use crate::platform::Platform;
 use crate::version::Version;
 
 /// The index of the provider with most versions is below 1 MiB.
-const MAXIMUM_DOCUMENT_BYTES: u64 = 4 << 20;
+const MAXIMUM_INDEX_BYTES: u64 = 4 << 20;
 const MOST_VERSIONS: usize = 10_000;
+/// A document with the packages of a version has some hundred bytes for each.
+const MAXIMUM_ARCHIVES_BYTES: u64 = 512 << 10;
 /// Go builds for about 50 platforms.
 const MOST_PLATFORMS: usize = 256;
-const MOST_HASHES: usize = 64;
+const MOST_HASHES: usize = 16;
 
 /// A server that holds packages of providers of any registry.
 pub struct NetworkMirror {
@@ -37,7 +40,7 @@ pub struct NetworkMirror {
     host: Hostname,
     dialect: Dialect,
     trust_all_hashes: bool,
-    archives: OnceMap<(ProviderAddress, Version), Result<Archives>>,
+    archives: OnceMap<(ProviderAddress, Version), Result<Arc<Archives>>>,
 }
 
 #[derive(Deserialize)]
@@ -45,12 +48,17 @@ struct Index {
     versions: Map<IgnoredAny, MOST_VERSIONS>,
 }
 
+/// The index as it is kept.
+#[derive(Deserialize)]
+#[serde(from = "Index")]
+struct Indexed(AvailableVersions);
+
 #[derive(Deserialize)]
 struct VersionDocument {
     archives: Map<Archive, MOST_PLATFORMS>,
 }
 
-#[derive(Clone, Deserialize)]
+#[derive(Deserialize)]
 struct Archive {
     url: String,
     #[serde(default)]
@@ -58,10 +66,29 @@ struct Archive {
 }
 
 /// The packages of a version, with the URL that their URLs are relative to.
-#[derive(Clone)]
 struct Archives {
     base: Url,
     by_platform: BTreeMap<String, Archive>,
+}
+
+impl From<Index> for Indexed {
+    fn from(index: Index) -> Self {
+        let versions = index.versions.0.into_keys().filter(|text| text.len() <= LONGEST_VERSION);
+        Self(versions.filter_map(|text| text.parse::<Version>().ok()).collect())
+    }
+}
+
+impl VersionDocument {
+    /// About how much memory it takes, in bytes.
+    fn weight(&self) -> usize {
+        /// Of a text.
+        const TEXT: usize = 64;
+        let archives = self.archives.0.iter();
+        let texts = archives.flat_map(|(platform, archive)| {
+            [platform, &archive.url].into_iter().chain(archive.hashes.iter().flat_map(|hashes| &hashes.0))
+        });
+        texts.map(|text| TEXT + text.len()).sum()
+    }
 }
 
 impl Archives {
@@ -108,15 +135,9 @@ impl NetworkMirror {
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
         let url = self.document(address, "index.json")?;
-        match self.downloader.client.get_json::<Index>(
-            &url,
-            Some(&self.host),
-            MAXIMUM_DOCUMENT_BYTES,
-            Purpose::Metadata,
-        ) {
-            Ok((_, index)) => {
-                Ok(index.versions.0.into_keys().filter_map(|text| text.parse::<Version>().ok()).collect())
-            }
+        let weight = |Indexed(versions): &Indexed| versions.weight();
+        match self.get_json(&url, MAXIMUM_INDEX_BYTES, weight) {
+            Ok((_, Indexed(versions))) => Ok(versions),
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 let place = SearchedPlace::NetworkMirror {
                     base: self.base.to_string(),
@@ -176,22 +197,26 @@ impl NetworkMirror {
         drop(self.archives(&package.address, &package.version));
     }
 
-    fn archives(&self, address: &ProviderAddress, version: &Version) -> Result<Archives> {
+    fn archives(&self, address: &ProviderAddress, version: &Version) -> Result<Arc<Archives>> {
         let key = (address.clone(), version.clone());
-        self.archives.get_or_compute(key, || self.fetch_archives(address, version))
+        self.archives.get_or_compute(key, || self.fetch_archives(address, version).map(Arc::new))
     }
 
     fn fetch_archives(&self, address: &ProviderAddress, version: &Version) -> Result<Archives> {
         let url = self.document(address, &format!("{version}.json"))?;
-        let answer = self.downloader.client.get_json::<VersionDocument>(
-            &url,
-            Some(&self.host),
-            MAXIMUM_DOCUMENT_BYTES,
-            Purpose::Metadata,
-        );
+        let answer = self.get_json(&url, MAXIMUM_ARCHIVES_BYTES, VersionDocument::weight);
         let (base, document) =
             answer.map_err(|error| SourceError::request(format_args!("{address} {version}"), error))?;
         Ok(Archives { base, by_platform: document.archives.0 })
+    }
+
+    fn get_json<T: DeserializeOwned>(
+        &self,
+        url: &Url,
+        limit: u64,
+        weight: impl FnOnce(&T) -> usize,
+    ) -> std::result::Result<(Url, T), RequestError> {
+        self.downloader.client.get_json(url, Some(&self.host), limit, Purpose::Metadata, weight)
     }
 
     fn document(&self, address: &ProviderAddress, name: &str) -> Result<Url> {

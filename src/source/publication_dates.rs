@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::Source;
@@ -106,11 +107,13 @@ impl PublicationDates {
         let host = address.hostname.as_ascii();
         let pairs: Vec<_> = if host == Dialect::Tofu.default_host_name() {
             let path = format!("registry/docs/providers/{provider}/index.json");
-            let index: DocumentationIndex = self.get(&self.services.opentofu, &path)?;
+            let index: DocumentationIndex =
+                self.get(&self.services.opentofu, &path, |index: &DocumentationIndex| index.versions.0.len())?;
             index.versions.0.into_iter().map(|version| (Some(version.id), version.published)).collect()
         } else if host == Dialect::Terraform.default_host_name() {
             let path = format!("v2/providers/{provider}?include=provider-versions");
-            let provider: RegistryProvider = self.get(&self.services.terraform, &path)?;
+            let provider: RegistryProvider =
+                self.get(&self.services.terraform, &path, |provider: &RegistryProvider| provider.included.0.len())?;
             let attributes = provider.included.0.into_iter().map(|included| included.attributes);
             attributes.map(|attributes| (attributes.version, attributes.published_at)).collect()
         } else {
@@ -123,13 +126,17 @@ impl PublicationDates {
         Ok(pairs.into_iter().filter_map(dated).collect())
     }
 
-    fn get<T: serde::de::DeserializeOwned>(&self, base: &Url, path: &str) -> Result<T, String> {
+    /// `count` says how many dates there are in a document, which are kept.
+    fn get<T: DeserializeOwned>(&self, base: &Url, path: &str, count: fn(&T) -> usize) -> Result<T, String> {
+        /// Of a date and its version in the map, in bytes.
+        const ENTRY: usize = 128;
         let mut base = base.clone();
         if !base.path().ends_with('/') {
             base.set_path(&format!("{}/", base.path()));
         }
         let url = base.join(path).map_err(|error| format!("{base}{path} is not a URL: {error}"))?;
-        let answer = self.client.get_json::<T>(&url, None, MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata);
+        let weight = |document: &T| ENTRY * count(document);
+        let answer = self.client.get_json(&url, None, MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata, weight);
         answer.map(|(_, document)| document).map_err(|error| error.to_string())
     }
 }

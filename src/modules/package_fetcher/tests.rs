@@ -98,6 +98,18 @@ fn without_a_cache_a_package_lives_as_long_as_the_fetcher() {
 }
 
 #[test]
+fn an_archive_that_breaks_off_is_fetched_from_there_on() {
+    let server = Server::http(|request| {
+        let response = Response::ok(module()).resumable(request, "\"one\"");
+        if request.number == 0 { response.cut_at(90) } else { response }
+    });
+    let fetcher = fetcher(&Environment::default(), None);
+    let fetcher = PackageFetcher { client: fetcher.client.with_download_retries(1), ..fetcher };
+    assert_eq!(main(&fetcher, &at(&server, "/m.zip")).unwrap(), "one");
+    assert_eq!(server.statistics().bytes_sent, module().len() as u64, "no byte comes twice");
+}
+
+#[test]
 fn a_server_may_say_where_the_package_is() {
     let server = Server::http(|request: &Request| match request.path() {
         "/m.zip" => Response::ok(module()),

@@ -352,9 +352,9 @@ fn files_that_are_no_configuration_are_left_alone() {
 #[test]
 fn a_large_or_unreadable_file_is_an_error() {
     let directory = super::directory(&[("a.tf", "")]);
-    std::fs::File::create(directory.path().join("b.tf")).unwrap().set_len(33 << 20).unwrap();
+    std::fs::File::create(directory.path().join("b.tf")).unwrap().set_len(9 << 20).unwrap();
     let errors = read(directory.path(), &options(Dialect::Tofu)).unwrap_err();
-    assert!(errors[0].message.ends_with("b.tf: it is larger than 32 MiB"), "{errors:?}");
+    assert!(errors[0].message.ends_with("b.tf: it is larger than 8 MiB"), "{errors:?}");
 }
 
 #[test]

@@ -4,18 +4,21 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::value::RawValue;
 use url::Url;
 
 use super::discovery_cache::DiscoveryCache;
 use super::service::Service;
 use crate::address::Hostname;
+use crate::bounded::Map;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{Client, Purpose, RequestError, RequestErrorKind};
 use crate::once_map::OnceMap;
 
 /// A service discovery document is small.
 const MAXIMUM_DOCUMENT_BYTES: u64 = 64 << 10;
+/// Hosts name fewer than ten services.
+const MOST_SERVICES: usize = 256;
 
 /// The registries of hosts. Each host is asked once per run.
 pub struct Discovery {
@@ -34,8 +37,11 @@ struct Document {
     /// Where it came from in the end; relative URLs in it are relative to this.
     url: Url,
     /// URLs by the names of services.
-    services: Map<String, Value>,
+    services: Services,
 }
+
+/// JSON by the names of services. Not all of them are registries.
+type Services = Map<Box<RawValue>, MOST_SERVICES>;
 
 impl Discovery {
     /// Discovery through `client`, except for `hosts`, whose services are known by their names (the `host` blocks of the CLI
@@ -122,8 +128,13 @@ impl Discovery {
 
     fn document(&self, host: &Hostname, url: &Url) -> std::result::Result<Arc<Document>, RequestError> {
         self.documents.get_or_compute(host.clone(), || {
-            let (url, services) = self.client.get_json(url, Some(host), MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata)?;
-            Ok(Arc::new(Document { url, services }))
+            /// Of a member, without its texts.
+            const MEMBER: usize = 64;
+            let weight = |services: &Services| {
+                services.0.iter().map(|(name, value)| MEMBER + name.len() + value.get().len()).sum()
+            };
+            let answer = self.client.get_json(url, Some(host), MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata, weight);
+            answer.map(|(url, services)| Arc::new(Document { url, services }))
         })
     }
 }
@@ -137,11 +148,8 @@ fn well_known(host: &Hostname) -> std::result::Result<Url, String> {
 impl Document {
     /// The URL of a registry; none if the host does not offer it.
     fn service(&self, service: Service) -> std::result::Result<Option<String>, String> {
-        match self.services.get(service.name()) {
-            None | Some(Value::Null) => Ok(None),
-            Some(Value::String(url)) => Ok(Some(url.clone())),
-            Some(_) => Err("it is not a string".to_owned()),
-        }
+        let Some(url) = self.services.0.get(service.name()) else { return Ok(None) };
+        serde_json::from_str(url.get()).map_err(|_| "it is not a string".to_owned())
     }
 }
 

@@ -8,7 +8,7 @@ mod release_urls;
 mod service;
 mod signed;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,6 +28,7 @@ use super::progress::ProgressSink;
 use crate::address::ProviderAddress;
 use crate::authentication::packages::{self, PackageReport};
 use crate::authentication::{HashDisposition, HashDispositions, Sha256Sums};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::hash::Hash;
 use crate::once_map::OnceMap;
 use crate::package::{PackageDigest, PackageId};
@@ -98,8 +99,8 @@ impl Registry {
         progress: ProgressSink<'_>,
     ) -> Result<(Result<Arc<SignedSums>>, Result<Downloaded>)> {
         let Metadata { package, response, .. } = metadata;
-        let zh = Sha256Sums::advertised(&response.shasum);
-        let zh = Hash::zh(&zh.map_err(|error| SourceError::not_authentic(package, error))?);
+        let zh =
+            Sha256Sums::advertised(&response.shasum).map_err(|error| SourceError::not_authentic(package, error))?;
         let is_refused = AtomicBool::new(false);
         let is_wanted = || !is_refused.load(Ordering::Relaxed);
         let report = metadata.reports(self.policy.dialect).unwrap_or_default().remove(&package.platform.to_string());
@@ -177,10 +178,14 @@ impl Registry {
         mut hashes: HashDispositions,
     ) -> Fetched {
         hashes.extend(signed.sums.dispositions());
+        let mut not_listed = None;
         if self.policy.is_default_host(&package.address) {
-            hashes.add(HashDisposition::ReportedByRegistry, packages::reported(reports));
+            let reported = packages::reported(reports);
+            not_listed = unlisted(package, &reported, &signed.sums);
+            hashes.add(HashDisposition::ReportedByRegistry, reported);
         }
-        let (authentication, warnings) = (signed.authentication.clone(), signed.warnings(package));
+        let authentication = signed.authentication.clone();
+        let warnings = signed.warnings(package).into_iter().chain(not_listed).collect();
         Fetched { h1, hashes, authentication, warnings, downloaded: 0 }
     }
 
@@ -188,7 +193,7 @@ impl Registry {
     pub(super) fn published(&self, package: &PackageId) -> Result<Published> {
         let metadata = self.protocol.metadata(package)?;
         let signed = self.releases.get(&metadata)?;
-        let zh: BTreeSet<_> = signed.sums.lines().map(|(_, sum)| Hash::zh(&sum)).collect();
+        let zh: BTreeSet<_> = signed.sums.lines().map(|(_, sum)| sum.clone()).collect();
         let reports = metadata.reports(self.policy.dialect)?;
         let those = |report: &PackageReport, is_asked_for: fn(&Hash) -> bool| -> BTreeSet<Hash> {
             report.hashes.iter().filter(|hash| is_asked_for(hash)).cloned().collect()
@@ -223,6 +228,21 @@ impl Registry {
             drop(self.releases.get(&metadata));
         }
     }
+}
+
+/// A warning about `zh:` that a registry reports and SHA256SUMS does not list. They are recorded, as OpenTofu does.
+fn unlisted(package: &PackageId, reported: &BTreeSet<Hash>, sums: &Sha256Sums) -> Option<Diagnostic> {
+    let listed: HashSet<_> = sums.lines().map(|(_, zh)| zh).collect();
+    let count = reported.iter().filter(|hash| hash.is_of_archive() && !listed.contains(hash)).count();
+    let PackageId { address, version, .. } = package;
+    if count == 0 {
+        return None;
+    }
+    let host = &address.hostname;
+    let message =
+        format!("SHA256SUMS does not list {count} of the zh: hashes that {host} reports for {address} {version}");
+    let warning = Diagnostic::warning(Code::HashNotPublished, message);
+    Some(warning.note("they are recorded on the word of the registry, which nobody has signed"))
 }
 
 /// What is known of the hashes of a package that SHA256SUMS lists.

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use url::{Origin, Url};
 
@@ -21,20 +21,24 @@ use crate::net::{Client, Purpose, RequestError, RequestErrorKind, SafeUrl};
 use crate::once_map::OnceMap;
 use crate::package::PackageId;
 use crate::platform::Platform;
-use crate::source::available::{AvailableVersion, AvailableVersions, is_supported};
+use crate::source::available::{AvailableVersion, AvailableVersions, LONGEST_VERSION, Platforms, Protocols};
 use crate::source::error::{Result, SearchedPlace, SourceError};
 use crate::version::Version;
 
 /// A version list is not larger than this; the largest known one is below 1 MiB.
 const MAXIMUM_VERSIONS_BYTES: u64 = 4 << 20;
 /// The metadata of a package holds keys and, from some registries, two hashes per platform.
-const MAXIMUM_METADATA_BYTES: u64 = 1 << 20;
+const MAXIMUM_METADATA_BYTES: u64 = 512 << 10;
 /// The provider with most versions has about 700.
 const MOST_VERSIONS: usize = 10_000;
 /// Go builds for about 50 platforms.
 const MOST_PLATFORMS: usize = 256;
-/// Of protocols, warnings, keys, and hashes of a package.
+/// Of protocols, warnings and keys.
 const MOST_OTHERS: usize = 64;
+/// A package has one of each scheme.
+const MOST_HASHES: usize = 16;
+/// So many characters of a warning are kept.
+const LONGEST_WARNING: usize = 2000;
 
 /// Asks registries, for the metadata of each package once.
 pub(super) struct Protocol {
@@ -69,8 +73,9 @@ impl Protocol {
 
     /// "List Available Versions".
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
-        match self.ask::<VersionsResponse>(address, "versions", MAXIMUM_VERSIONS_BYTES)? {
-            (_, Ok((_, list))) => Ok(list.into()),
+        let weight = |VersionsResponse(versions): &VersionsResponse| versions.weight();
+        match self.ask(address, "versions", MAXIMUM_VERSIONS_BYTES, weight)? {
+            (_, Ok((_, VersionsResponse(versions)))) => Ok(versions),
             (asked, Err(error)) if matches!(error.kind, RequestErrorKind::NotFound) => {
                 let searched = vec![SearchedPlace::Registry { asked }];
                 Err(SourceError::ProviderNotFound { address: address.clone(), searched }.into())
@@ -87,7 +92,7 @@ impl Protocol {
     fn fetch_metadata(&self, package: &PackageId) -> Result<Metadata> {
         let PackageId { address, version, platform } = package.clone();
         let path = format!("{version}/download/{}/{}", platform.os, platform.arch);
-        let (asked, answer) = self.ask::<PackageResponse>(&address, &path, MAXIMUM_METADATA_BYTES)?;
+        let (asked, answer) = self.ask(&address, &path, MAXIMUM_METADATA_BYTES, PackageResponse::weight)?;
         let (base, response) = match answer {
             Ok(answer) => answer,
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
@@ -101,23 +106,25 @@ impl Protocol {
             let problem = format!("{asked} answered for {}_{}", response.os, response.arch);
             return Err(SourceError::invalid_response(package, problem));
         }
-        if !is_supported(&response.protocols.0) {
-            return Err(SourceError::UnsupportedProtocol { address, version, protocols: response.protocols.0 }.into());
+        if let Protocols::Unsupported(protocols) = &response.protocols {
+            let protocols = protocols.clone();
+            return Err(SourceError::UnsupportedProtocol { address, version, protocols }.into());
         }
         let service = self.origin(&address.hostname)?;
         Ok(Metadata { package: package.clone(), response, service, base })
     }
 
-    /// Asks one of a provider's endpoints, and says which URL that was.
+    /// Asks one of a provider's endpoints, and says which URL that was. `weight` is that of [`Client::get_json`].
     fn ask<T: DeserializeOwned>(
         &self,
         address: &ProviderAddress,
         path: &str,
         limit: u64,
+        weight: impl Fn(&T) -> usize,
     ) -> Result<(String, Answer<T>)> {
         let host = &address.hostname;
         let get = |url: &Url| {
-            self.client.get_json::<T>(url, self.discovery.credentials_of(host, url), limit, Purpose::Metadata)
+            self.client.get_json(url, self.discovery.credentials_of(host, url), limit, Purpose::Metadata, &weight)
         };
         let service = self.discovery.service(host, Service::Providers).map_err(SourceError::Unreachable)?;
         let url = endpoint(&service, address, path)?;
@@ -164,8 +171,13 @@ impl Metadata {
     }
 }
 
+/// The answer to "list available versions".
 #[derive(Deserialize)]
-struct VersionsResponse {
+#[serde(from = "VersionList")]
+struct VersionsResponse(AvailableVersions);
+
+#[derive(Deserialize)]
+struct VersionList {
     versions: List<VersionEntry, MOST_VERSIONS>,
     #[serde(default)]
     warnings: Option<List<String, MOST_OTHERS>>,
@@ -175,9 +187,9 @@ struct VersionsResponse {
 struct VersionEntry {
     version: String,
     #[serde(default)]
-    protocols: Option<List<String, MOST_OTHERS>>,
+    protocols: Protocols,
     #[serde(default)]
-    platforms: Option<List<PlatformEntry, MOST_PLATFORMS>>,
+    platforms: Platforms,
 }
 
 #[derive(Deserialize)]
@@ -190,7 +202,7 @@ struct PlatformEntry {
 #[derive(Deserialize)]
 pub(super) struct PackageResponse {
     #[serde(default)]
-    protocols: List<String, MOST_OTHERS>,
+    protocols: Protocols,
     os: String,
     arch: String,
     pub(super) filename: String,
@@ -217,11 +229,24 @@ struct KeyEntry {
     ascii_armor: String,
 }
 
+impl PackageResponse {
+    /// About how much memory it takes, in bytes.
+    fn weight(&self) -> usize {
+        /// Of a key, without its texts, which are kept once more beside what it has signed.
+        const KEY: usize = 128;
+        let keys = self.signing_keys.gpg_public_keys.0.iter();
+        let texts = [&self.filename, &self.download_url, &self.shasums_url, &self.shasums_signature_url, &self.shasum];
+        keys.map(|key| KEY + 2 * (key.key_id.len() + key.ascii_armor.len())).sum::<usize>()
+            + texts.into_iter().map(String::len).sum::<usize>()
+            + self.packages.as_ref().map_or(0, |packages| packages.get().len())
+    }
+}
+
 /// One platform in the `packages` map.
 #[derive(Deserialize)]
 struct ReportEntry {
     #[serde(default)]
-    hashes: List<String, MOST_OTHERS>,
+    hashes: List<String, MOST_HASHES>,
     #[serde(default)]
     package_size: Option<u64>,
 }
@@ -241,18 +266,32 @@ fn read_reports(packages: &RawValue) -> std::result::Result<BTreeMap<String, Pac
     entries.0.into_iter().map(report).collect()
 }
 
-/// Versions and platforms that cannot be read are left out, as if the registry had not listed them.
-impl From<VersionsResponse> for AvailableVersions {
-    fn from(list: VersionsResponse) -> Self {
-        let available = |entry: VersionEntry| {
-            let version = entry.version.parse::<Version>().ok()?;
-            let platforms = entry.platforms.unwrap_or_default().0.into_iter();
-            let platforms = platforms.map(|platform| Platform { os: platform.os, arch: platform.arch }).collect();
-            Some((version, AvailableVersion { protocols: entry.protocols.unwrap_or_default().0, platforms }))
+/// Versions that cannot be read are left out, as if the registry had not listed them.
+impl From<VersionList> for VersionsResponse {
+    fn from(list: VersionList) -> Self {
+        let available = |VersionEntry { version, protocols, platforms }: VersionEntry| {
+            let version = version.parse::<Version>().ok().filter(|_| version.len() <= LONGEST_VERSION)?;
+            Some((version, AvailableVersion { protocols, platforms }))
         };
-        Self {
-            versions: list.versions.0.into_iter().filter_map(available).collect(),
-            warnings: list.warnings.unwrap_or_default().0,
-        }
+        let versions = list.versions.0.into_iter().filter_map(available).collect();
+        let warnings = list.warnings.unwrap_or_default().0.into_iter();
+        let warnings = warnings.map(|warning| warning.chars().take(LONGEST_WARNING).collect()).collect();
+        Self(AvailableVersions { versions, warnings })
+    }
+}
+
+impl<'de> Deserialize<'de> for Protocols {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let names = Option::<List<String, MOST_OTHERS>>::deserialize(deserializer)?;
+        Ok(Self::of(&names.unwrap_or_default().0))
+    }
+}
+
+/// Platforms that are none are left out, too.
+impl<'de> Deserialize<'de> for Platforms {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let entries = Option::<List<PlatformEntry, MOST_PLATFORMS>>::deserialize(deserializer)?;
+        let entries = entries.unwrap_or_default().0.into_iter();
+        Ok(entries.filter_map(|entry| format!("{}_{}", entry.os, entry.arch).parse::<Platform>().ok()).collect())
     }
 }

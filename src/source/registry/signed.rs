@@ -19,10 +19,10 @@ use crate::package::PackageId;
 use crate::source::error::{Result, SourceError};
 use crate::version::Version;
 
-/// SHA256SUMS has a line of about 120 bytes per platform. All of them fit into a lock file.
-const MAXIMUM_SUMS_BYTES: u64 = 1 << 20;
+/// SHA256SUMS has a line of about 120 bytes per platform; the largest known one is below 10 KiB.
+const MAXIMUM_SUMS_BYTES: u64 = 256 << 10;
 /// A signature is a few hundred bytes per key.
-const MAXIMUM_SIGNATURE_BYTES: u64 = 1 << 20;
+const MAXIMUM_SIGNATURE_BYTES: u64 = 64 << 10;
 
 /// What decides how packages of a registry are authenticated.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +51,7 @@ pub(super) struct SignedReleases {
 /// SHA256SUMS and its signature, not verified.
 struct Documents {
     sums: Document,
-    signature: Document,
+    signature: Vec<u8>,
 }
 
 /// Platforms that name the same SHA256SUMS with the same keys share it.
@@ -109,7 +109,8 @@ impl SignedReleases {
     fn verify(&self, metadata: &Metadata, key: &SumsKey) -> Result<SignedSums> {
         let PackageId { address, version, .. } = &metadata.package;
         let documents = self.documents(&key.sums, &key.signature);
-        let documents = documents.map_err(|error| SourceError::request(format_args!("{address} {version}"), error))?;
+        let failed = |error: &RequestError| SourceError::request(format_args!("{address} {version}"), error.clone());
+        let documents = documents.map_err(|error| failed(&error))?;
         let Documents { sums, signature } = &*documents;
         let policy = AuthenticationPolicy {
             dialect: self.policy.dialect,
@@ -117,21 +118,21 @@ impl SignedReleases {
             enforce_validation: self.policy.enforce_validation,
             enforce_expiration: self.policy.enforce_expiration,
         };
-        let (authentication, expired) =
-            authenticate_sums(&sums.bytes, &signature.bytes, &key.keys, policy, self.policy.now).map_err(|error| {
-                SourceError::Signature {
-                    address: address.clone(),
-                    version: version.clone(),
-                    error,
-                    sums: key.sums.clone(),
-                    signature: key.signature.clone(),
-                }
-            })?;
+        let (authentication, expired) = authenticate_sums(&sums.bytes, signature, &key.keys, policy, self.policy.now)
+            .map_err(|error| SourceError::Signature {
+            address: address.clone(),
+            version: version.clone(),
+            error,
+            sums: key.sums.clone(),
+            signature: key.signature.clone(),
+        })?;
         if let Some(urls) = &self.urls {
             urls.put(&metadata.service, address, version, (&key.sums, &key.signature));
         }
         let last_modified = sums.last_modified;
-        Ok(SignedSums { sums: Sha256Sums::parse(&sums.bytes), authentication, last_modified, expired })
+        let sums = Sha256Sums::parse(&sums.bytes);
+        self.client.keep(&key.sums, sums.weight()).map_err(|error| failed(&error))?;
+        Ok(SignedSums { sums, authentication, last_modified, expired })
     }
 
     fn documents(&self, sums: &Url, signature: &Url) -> std::result::Result<Arc<Documents>, RequestError> {
@@ -143,7 +144,9 @@ impl SignedReleases {
                 (sums, signature.join())
             });
             let signature = signature.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            Ok(Arc::new(Documents { sums: sums?, signature }))
+            let (sums, signature) = (sums?, signature.bytes);
+            self.client.keep(&sums.url, sums.bytes.len() + signature.len())?;
+            Ok(Arc::new(Documents { sums, signature }))
         })
     }
 }
@@ -152,7 +155,7 @@ impl SignedSums {
     /// The `zh:` of a package, which SHA256SUMS and the registry must agree on.
     pub(super) fn confirm(&self, metadata: &Metadata) -> Result<Hash> {
         let sum = self.sums.confirm(&metadata.response.filename, &metadata.response.shasum);
-        sum.map(|sum| Hash::zh(&sum)).map_err(|error| SourceError::not_authentic(&metadata.package, error))
+        sum.map_err(|error| SourceError::not_authentic(&metadata.package, error))
     }
 
     /// What has expired, as the user is told.

@@ -1,0 +1,192 @@
+#!/usr/bin/env python3
+"""Prints the peak memory of provlock while a registry or a configuration is as large as it may be, and larger.
+
+    cargo build && benches/hostile.py           every case, with one provider and with 64
+    benches/hostile.py --case platforms         one of them
+    benches/hostile.py --program target/release/provlock
+
+Whatever the tests' registry (`benches/registry.rs`) is asked for providers with 64 requests side by side, it gives the same hostile
+answer. Ends with 1 if a run takes more than 64 MiB beyond what a run without hostile answers takes, or 256 MiB for all 64.
+
+Peak memory is what the system accounts for the process (`ru_maxrss`), so it is never below this script's own.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+REPOSITORY = pathlib.Path(__file__).resolve().parent.parent
+PROVIDERS = 64
+MIB = 1 << 20
+
+
+def fill(first, element, last, size, most=10**9):
+    """The pieces of a document of about so many bytes: `element(number)` again and again, between `first` and `last`."""
+    length, number, separator = len(first) + len(last), 0, ""
+    yield first
+    while number < most and length + len(part := separator + element(number)) <= size:
+        yield part
+        length, number, separator = length + len(part), number + 1, ","
+    yield last
+
+
+def versions(element, size=4 * MIB):
+    return fill('{"versions":[', element, "]}", size, 10_000)
+
+
+def listed(name, elements):
+    return lambda number: '{"version":"1.0.%d","%s":[%s]}' % (number, name, elements)
+
+
+def metadata(members):
+    document = {
+        "protocols": ["5.0"],
+        "os": "linux",
+        "arch": "amd64",
+        "filename": "terraform-provider-p.zip",
+        "download_url": "/none.zip",
+        "shasums_url": "/none_SHA256SUMS",
+        "shasums_signature_url": "/none_SHA256SUMS.sig",
+        "shasum": "0" * 64,
+    }
+    return json.dumps(document | members)
+
+
+def keys():
+    return {"signing_keys": {"gpg_public_keys": [{"key_id": "A", "ascii_armor": "k" * 8000} for _ in range(64)]}}
+
+
+def packages():
+    hashes = ["zh:" + "0" * 64] + ["h1:%d" % number for number in range(15)]
+    return {"packages": {"os%d_arch" % number: {"hashes": hashes, "package_size": 1} for number in range(250)}}
+
+
+# What is asked, and the hostile answer.
+CASES = {
+    "versions": ("*/versions", lambda: versions(lambda number: '{"version":"1.0.%d"}' % number)),
+    "protocols": ("*/versions", lambda: versions(listed("protocols", ",".join('"%d"' % p for p in range(64))))),
+    "short protocols": ("*/versions", lambda: versions(listed("protocols", ",".join(['""'] * 64)))),
+    "platforms": (
+        "*/versions",
+        lambda: versions(listed("platforms", ",".join('{"os":"a%d","arch":"b"}' % p for p in range(16)))),
+    ),
+    "short platforms": ("*/versions", lambda: versions(listed("platforms", ",".join(['{"os":"","arch":""}'] * 256)))),
+    "long versions": ("*/versions", lambda: versions(lambda number: '{"version":"1.0.%d-%s"}' % (number, "a" * 100))),
+    "warnings": (
+        "*/versions",
+        lambda: fill('{"versions":[{"version":"1.1.0"}],"warnings":[', lambda number: '"%s"' % ("w" * 60_000), "]}", 64 * 60_003),
+    ),
+    "too many": ("*/versions", lambda: fill('{"versions":[', lambda number: '{"version":"1.0.%d"}' % number, "]}", 4 * MIB)),
+    "too large": ("*/versions", lambda: ['{"versions":[', *[" " * MIB] * 64]),
+    "endless nesting": ("*/versions", lambda: ['{"versions":', *["[" * MIB] * 3]),
+    "keys": ("*/download/*", lambda: [metadata(keys())]),
+    "packages": ("*/download/*", lambda: [metadata(packages())]),
+    "discovery": ("*/.well-known/terraform.json", lambda: fill("{", lambda number: '"%d":[]' % number, "}", 64 << 10)),
+    "sums": ("*_SHA256SUMS", lambda: ["a b\n" * (64 << 10)]),
+}
+
+
+class Registry:
+    """The tests' registry as a process of its own."""
+
+    def __init__(self, program, pattern, answer, providers):
+        command = [program] if program else ["cargo", "bench", "--quiet", "--bench", "registry", "--"]
+        command += ["--host", "registry.opentofu.org", "--providers", str(providers), "--platforms", "1", "--size", "1KB"]
+        if pattern:
+            command += ["--body", f"{pattern}={answer}"]
+        self.process = subprocess.Popen(command, cwd=REPOSITORY, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.description = json.loads(self.process.stdout.readline())
+
+    def __enter__(self):
+        return self.description
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def required(providers):
+    entries = "".join(f'    p{number} = {{\n      source = "bench/p{number}"\n    }}\n' for number in range(1, providers + 1))
+    return f"terraform {{\n  required_providers {{\n{entries}  }}\n}}\n"
+
+
+def peak(program, arguments, project, environment):
+    """The peak memory of a run in bytes, its exit code, and the first line that it printed."""
+    with tempfile.TemporaryFile() as output:
+        process = subprocess.Popen([program, *arguments], cwd=project, env=environment, stdout=output, stderr=output)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        output.seek(0)
+        first = output.readline().decode(errors="replace").strip()
+    return usage.ru_maxrss * 1024, process.returncode, first
+
+
+def lock(options, pattern, answer, providers):
+    with tempfile.TemporaryDirectory() as temporary:
+        home = pathlib.Path(temporary)
+        project = home / "project"
+        project.mkdir()
+        (project / "main.tf").write_text(required(providers))
+        with Registry(options.registry_program, pattern, answer, providers) as registry:
+            environment = {
+                "PATH": os.environ["PATH"],
+                "HOME": temporary,
+                "HTTPS_PROXY": registry["proxy"],
+                "SSL_CERT_FILE": registry["certificate_file"],
+                "PROVLOCK_DIALECT": "tofu",
+                "TF_REGISTRY_CLIENT_TIMEOUT": "120",
+            }
+            return peak(options.program, ["lock", "-p", "linux_amd64"], project, environment)
+
+
+def configuration(options, line, files, size):
+    """`verify -r` over root modules each of which is one file of so many bytes."""
+    with tempfile.TemporaryDirectory() as temporary:
+        for number in range(files):
+            root = pathlib.Path(temporary) / f"project/root{number}"
+            root.mkdir(parents=True)
+            with (root / "main.tf").open("w") as file:
+                file.writelines(line(number) for number in range(size // len(line(0))))
+            (root / ".terraform.lock.hcl").write_text("")
+        environment = {"PATH": os.environ["PATH"], "HOME": temporary, "PROVLOCK_DIALECT": "tofu"}
+        return peak(options.program, ["verify", "-r"], pathlib.Path(temporary) / "project", environment)
+
+
+def show(name, result):
+    memory, code, first = result
+    print(f"| {name} | {memory / MIB:.0f} MiB | {code} | {first[:90]} |", flush=True)
+    return memory
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--program", type=pathlib.Path, default=REPOSITORY / "target" / "debug" / "provlock")
+    parser.add_argument("--registry-program", metavar="PROGRAM", help="the compiled benches/registry.rs")
+    parser.add_argument("--case", choices=CASES, help="this case only")
+    options = parser.parse_args()
+    options.program = options.program.resolve()
+    print("| answer | peak memory | exit code | first line |\n| --- | --- | --- | --- |")
+    plain = {providers: show(f"right, × {providers}", lock(options, None, None, providers)) for providers in (1, PROVIDERS)}
+    fine = True
+    with tempfile.TemporaryDirectory() as temporary:
+        answer = pathlib.Path(temporary) / "answer"
+        for name in [options.case] if options.case else CASES:
+            pattern, document = CASES[name]
+            with answer.open("w") as file:
+                file.writelines(document())
+            one = show(f"{name}, × 1", lock(options, pattern, answer, 1))
+            all_of_them = show(f"{name}, × {PROVIDERS}", lock(options, pattern, answer, PROVIDERS))
+            fine &= one - plain[1] <= 64 * MIB and all_of_them <= 256 * MIB
+    if not options.case:
+        show("configuration: one file of 8 MiB of small blocks", configuration(options, lambda number: "a {}\n", 1, 8 * MIB))
+        show("configuration: one file of 8 MiB of resources", configuration(options, lambda number: 'resource "a" "b%06d" {}\n' % number, 1, 8 * MIB))
+        show("configuration: 40 files of 8 MiB", configuration(options, lambda number: "# a comment\n", 40, 8 * MIB))
+    sys.exit(0 if fine else 1)
+
+
+if __name__ == "__main__":
+    main()
