@@ -148,10 +148,23 @@ impl PackageReport {
 }
 
 /// The hashes of the map, of every platform; to be recorded for the default host of the tofu dialect only, after
-/// [`check`]. OpenTofu records none whose scheme it does not know.
+/// [`check`]. OpenTofu records none whose scheme it does not know, and any text of one that it knows; what has not the form of
+/// a hash is left out here.
 pub fn reported(reports: &BTreeMap<String, PackageReport>) -> BTreeSet<Hash> {
     let hashes = reports.values().flat_map(|report| &report.hashes);
-    hashes.filter(|hash| hash.is_known()).cloned().collect()
+    hashes.filter(|hash| has_form(hash)).cloned().collect()
+}
+
+/// Whether a hash of a known scheme has the length and the letters of one. Unlike [`Hash::is_well_formed`], but like the base64
+/// of Go, this takes no notice of the bits after the last byte of an `h1:`.
+fn has_form(hash: &Hash) -> bool {
+    match hash.scheme() {
+        HashScheme::H1 => hash.value().strip_suffix('=').is_some_and(|digits| {
+            digits.len() == 43 && digits.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/'))
+        }),
+        HashScheme::Zh => hash.is_well_formed(),
+        HashScheme::Unknown => false,
+    }
 }
 
 #[cfg(test)]
@@ -244,10 +257,30 @@ mod tests {
     #[test]
     fn every_platforms_hashes_are_reported() {
         let reports = BTreeMap::from([
-            ("a_b".to_owned(), report(&["zh:1", "h1:1"], None)),
-            ("c_d".to_owned(), report(&["zh:1", "h9:2"], Some(3))),
+            ("a_b".to_owned(), report(&[&format!("zh:{SHASUM}"), h1().as_str()], None)),
+            ("c_d".to_owned(), report(&[Hash::h1(&[2; 32]).as_str(), "h9:2"], Some(3))),
         ]);
-        let hashes: Vec<String> = reported(&reports).iter().map(Hash::to_string).collect();
-        assert_eq!(hashes, ["h1:1", "zh:1"]);
+        let hashes: Vec<Hash> = reported(&reports).into_iter().collect();
+        assert_eq!(hashes, [h1(), Hash::h1(&[2; 32]), format!("zh:{SHASUM}").parse().unwrap()]);
+    }
+
+    #[test]
+    fn what_cannot_be_a_hash_is_not_recorded() {
+        let base64 = "B".repeat(43);
+        for (text, is_recorded) in [
+            (format!("h1:{base64}="), true),
+            (format!("h1:{base64}"), false),
+            (format!("h1:{base64}B="), false),
+            (format!("h1:{}!=", &base64[1..]), false),
+            ("h1:".to_owned(), false),
+            (format!("zh:{SHASUM}"), true),
+            (format!("zh:{}", SHASUM.to_uppercase()), false),
+            (format!("zh:{}", &SHASUM[1..]), false),
+            (format!("zh:{SHASUM}\n"), false),
+            ("h9:future".to_owned(), false),
+        ] {
+            let reports = BTreeMap::from([("a_b".to_owned(), report(&[&text], None))]);
+            assert_eq!(reported(&reports).len() == 1, is_recorded, "{text}");
+        }
     }
 }

@@ -3,7 +3,8 @@
 use super::lock::{BOTH, LOCK_BOTH, entry, lock_file, requires};
 use provlock_test::publish::Flaw;
 use provlock_test::registry::Registry;
-use provlock_test::{TestEnvironment, keys, str, url};
+use provlock_test::{TestEnvironment, keys, str, survived, url};
+use serde_json::json;
 
 #[test]
 fn a_release_that_was_replaced_is_refused() {
@@ -167,7 +168,7 @@ fn what_is_not_authentic_is_refused_and_nothing_is_written() {
         (Flaw::MissingPackages, "request-failed"),
         (Flaw::NoProgram, "invalid-package"),
     ];
-    for (flaw, code) in flaws {
+    for (flaw, code) in &flaws {
         let registry = Registry::start();
         registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).flaw(flaw.clone()).done();
         let environment = TestEnvironment::with_registry(&registry);
@@ -180,6 +181,34 @@ fn what_is_not_authentic_is_refused_and_nothing_is_written() {
         output.assert_stderr_has(&format!("error[{code}]")).assert_stderr_has("acme/gamma 1.5.0");
         before.assert_same(&environment.snapshot());
     }
+    survived("a release that is not what its publisher signed", flaws.len());
+}
+
+#[test]
+fn of_what_the_default_host_reports_only_hashes_are_recorded() {
+    let registry = Registry::start();
+    let publish = || registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]);
+    let null = publish().done();
+    let (h1, zh) = (null.h1("linux_amd64"), null.zh("linux_amd64"));
+    let size = null.packages["linux_amd64"].archive.len();
+    let (unsigned_zh, unsigned_h1) = (format!("zh:{}", "1".repeat(64)), format!("h1:{}A=", "A".repeat(42)));
+    publish()
+        .patch_metadata(json!({ "packages": {
+            "linux_amd64": { "hashes": [zh, h1], "package_size": size },
+            "plan9_mips": { "hashes": [unsigned_zh, unsigned_h1, "zh:22", "h1:AAAA", "h1:\n", "h9:new"] },
+        } }))
+        .done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", ""));
+
+    let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+
+    let warning =
+        "warning[hash-not-published]: SHA256SUMS does not list 1 of the zh: hashes that registry.opentofu.org";
+    output.assert_code(0).assert_stderr_has(warning);
+    let mut hashes = [null.hashes(&["linux_amd64"]), vec![unsigned_zh, unsigned_h1]].concat();
+    hashes.sort();
+    assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", &hashes)]));
 }
 
 #[test]
