@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use provlock_test::survived;
+
 use super::*;
 
 /// 2026-06-01.
@@ -81,19 +83,20 @@ fn cases() -> Vec<(String, String, String, String)> {
 fn every_case_has_its_verdict() {
     let (message, cases) = (message(), cases());
     assert!(cases.len() > 50);
-    for (key_names, signature_name, tofu, terraform) in cases {
-        let (signature, keys) = (signature(&signature_name), keys(&key_names));
+    for (key_names, signature_name, tofu, terraform) in &cases {
+        let (signature, keys) = (signature(signature_name), keys(key_names));
         let verdict = |dialect, enforce_expiration| {
             let policy = SignaturePolicy { dialect, enforce_expiration };
             name(&verify_detached(&message, &signature, &keys, policy, at(NOW)))
         };
         let context = format!("keys {key_names}, signature {signature_name}");
-        assert_eq!(verdict(Dialect::Tofu, false), tofu, "{context}, tofu");
-        assert_eq!(verdict(Dialect::Terraform, false), terraform, "{context}, terraform");
-        assert_eq!(verdict(Dialect::Terraform, true), terraform, "{context}, terraform, enforced");
+        assert_eq!(verdict(Dialect::Tofu, false), *tofu, "{context}, tofu");
+        assert_eq!(verdict(Dialect::Terraform, false), *terraform, "{context}, terraform");
+        assert_eq!(verdict(Dialect::Terraform, true), *terraform, "{context}, terraform, enforced");
         let enforced = if tofu.starts_with("ok,") { "expired" } else { tofu.as_str() };
         assert_eq!(verdict(Dialect::Tofu, true), enforced, "{context}, tofu, enforced");
     }
+    survived("keys and signatures that gpg made, each judged as Terraform and OpenTofu judge it", cases.len());
 }
 
 #[test]
@@ -233,6 +236,7 @@ fn no_spoilt_signature_fits_another_message() {
             let verdict = verify_detached(other, &spoilt, &keys, policy(Dialect::Tofu), at(NOW));
             assert!(verdict.is_err(), "{signature_name}, round {round}: {spoilt:?}");
         }
+        survived("a signature that was changed", 400);
     }
 }
 
@@ -255,6 +259,7 @@ fn no_change_of_what_is_signed_is_accepted() {
             let verdict = verify_detached(&message, &spoilt, &keys, policy(Dialect::Tofu), at(NOW));
             assert!(verdict.is_err() || is_length(position), "byte {position}, bit {bit}: {verdict:?}");
         }
+        survived("a signature that was changed", 8);
     }
 }
 
@@ -271,6 +276,7 @@ fn no_spoilt_key_panics_or_vouches_for_another_message() {
             let verdict = check(b"another message", &signature, &entities, NOW);
             assert!(verdict.is_err(), "{name}, round {round}: {spoilt:?}");
         }
+        survived("a signing key that was changed", 150);
     }
 }
 
@@ -284,4 +290,5 @@ fn spoilt_armor_does_not_panic() {
         let verdict = verify_detached(b"another", &signature("ed25519"), &[key], policy(Dialect::Tofu), at(NOW));
         assert!(verdict.is_err());
     }
+    survived("a signing key that was changed", 300);
 }

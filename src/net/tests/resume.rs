@@ -1,6 +1,6 @@
 //! Downloads that go on where the connection broke, and those that must not.
 
-use provlock_test::Request;
+use provlock_test::{Request, survived};
 
 use super::*;
 
@@ -34,6 +34,22 @@ fn a_broken_download_goes_on_where_it_broke() {
     assert_eq!(server.statistics().bytes_sent, SIZE as u64, "no byte comes twice");
     let request = &server.requests()[1];
     assert_eq!((request.header("range"), request.header("if-range")), (Some("bytes=900000-"), Some("\"one\"")));
+}
+
+/// What breaks off late is not paid for twice.
+#[test]
+fn of_a_large_download_only_what_is_missing_is_fetched() {
+    const LARGE: u64 = 200_000_000;
+    let whole = Response::ok(vec![0; usize::try_from(LARGE).unwrap()]);
+    let server = Server::http(move |request| {
+        let response = whole.clone().resumable(request, "\"one\"");
+        if request.number == 0 { response.cut_at(90) } else { response }
+    });
+    let url = server.url("127.0.0.1", "/");
+    let received = plain_client().download(&url, LARGE, |body, _| io::copy(body, &mut io::sink()).unwrap()).unwrap();
+    assert_eq!((received, server.statistics().bytes_sent), (LARGE, LARGE));
+    assert_eq!(server.requests()[1].header("range"), Some("bytes=180000000-"));
+    survived("200 MB that break off at 90 %: 20 MB are fetched after that, and no byte twice", 1);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
+use provlock_test::survived;
 use sha2::{Digest as _, Sha256};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -12,6 +13,7 @@ use zip::{CompressionMethod, ZipArchive, ZipWriter};
 use super::archives::{ArchiveSpec, Descriptor, EntrySpec};
 use super::*;
 
+const DIFFERENTIAL: &str = "an archive of which two readers might read two things";
 const EXECUTABLE: &[u8] = b"terraform-provider-x";
 
 /// `h1:` in the plainest way.
@@ -125,6 +127,7 @@ proptest! {
     #[test]
     fn both_ways_agree_on_archives_made_by_hand(spec in archive()) {
         let _ = hash_every_way(&spec.build(), "x", &Limits::default());
+        survived(DIFFERENTIAL, 1);
     }
 
     #[test]
@@ -134,6 +137,7 @@ proptest! {
             mutate(&mut archive, mutation);
         }
         let _ = hash_every_way(&archive, "x", &Limits::default());
+        survived(DIFFERENTIAL, 1);
     }
 
     #[test]
@@ -156,6 +160,7 @@ proptest! {
         prop_assert_eq!(&h1, &with_directories);
         let streamable = spec.entries.iter().all(|entry| entry.deflated || entry.descriptor == Descriptor::None);
         prop_assert_eq!(streamed, streamable);
+        survived(DIFFERENTIAL, 1);
     }
 
     #[test]
@@ -191,5 +196,6 @@ proptest! {
         prop_assert_eq!(with_directories, naive_h1(&read_back));
         read_back.retain(|name, _| !name.ends_with(b"/"));
         prop_assert_eq!(h1, naive_h1(&read_back));
+        survived(DIFFERENTIAL, 1);
     }
 }

@@ -40,6 +40,7 @@ fn every_recorded_archive_has_the_recorded_hashes() {
             }
         }
     }
+    provlock_test::survived("an archive that is odd or damaged, read as Go reads it", expected.lines().count());
 }
 
 #[test]
