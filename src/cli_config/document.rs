@@ -41,7 +41,7 @@ impl ConfigFile {
         let file = SourceFile::new(path, quotable(text));
         match syntax::parse(text) {
             Ok(Node { value: Value::Object(members), .. }) => Ok(Self { file, members }),
-            Ok(root) => Err(invalid("the file must hold blocks", Location::new(&file, root.span)).into()),
+            Ok(root) => Err(invalid("the file must contain blocks", Location::new(&file, root.span)).into()),
             Err(fault) => Err(invalid(fault.message, Location::new(&file, fault.span)).into()),
         }
     }

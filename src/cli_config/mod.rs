@@ -165,7 +165,7 @@ impl Loader<'_> {
             if let Some(token) = block.value.string("token")?.and_then(|text| Token::new(text.value)) {
                 self.config.credentials.insert(host, BlockCredentials { token, path });
             } else {
-                self.config.debug.push(format!("{}: the credentials for {host} hold no token", path.display()));
+                self.config.debug.push(format!("{}: the credentials for {host} have no token", path.display()));
             }
         }
         Ok(())
@@ -174,9 +174,11 @@ impl Loader<'_> {
     fn add_helper(&mut self, body: Body<'_>) -> Result<()> {
         for (name, block) in body.labelled_blocks("credentials_helper")? {
             if name.is_empty() || name.contains(['/', '\\']) {
-                return Err(
-                    invalid("a helper's name is part of a program's name and holds no slash", block.location).into()
-                );
+                return Err(invalid(
+                    "a helper's name is part of a program's name and contains no slash",
+                    block.location,
+                )
+                .into());
             }
             if let Some(other) = self.config.credentials_helper.as_ref().filter(|other| other.name != name) {
                 let error = invalid("there may be only one credentials_helper block", block.location);

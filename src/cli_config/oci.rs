@@ -101,7 +101,9 @@ pub(super) fn read_defaults(block: &Located<Body<'_>>) -> Result<OciDefaultCrede
 fn helper(body: Body<'_>) -> Result<Option<String>> {
     let Some(name) = body.string("docker_credentials_helper")? else { return Ok(None) };
     if name.value.is_empty() || name.value.contains(['/', '\\']) {
-        return Err(invalid("the helper's name is part of a program's name and holds no slash", name.location).into());
+        return Err(
+            invalid("the helper's name is part of a program's name and contains no slash", name.location).into()
+        );
     }
     Ok(Some(name.value.to_owned()))
 }

@@ -277,7 +277,7 @@ fn errors_name_their_place() {
         ("\n  credentials \"h_x\" { token = \"t\" }", "is not a host name", 2, 15),
         ("credentials \"h.test\" { token = 3 }", "\"token\" must be text", 1, 32),
         ("credentials \"h.test\" = 3", "must be a block", 1, 24),
-        ("credentials_helper \"a/b\" {}", "holds no slash", 1, 20),
+        ("credentials_helper \"a/b\" {}", "contains no slash", 1, 20),
         ("credentials_helper \"a\" {}\ncredentials_helper \"b\" {}", "only one credentials_helper", 2, 20),
         ("provider_installation {}\nprovider_installation {}", "only one provider_installation", 2, 1),
         ("provider_installation {\n  direct { include = [\"a\"] }\n}", "not a provider pattern", 2, 23),

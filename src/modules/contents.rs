@@ -24,11 +24,11 @@ pub(super) enum Problem {
     Special(String),
     #[error("its entry {0:?} is a file or a link, and a directory as well")]
     Conflict(String),
-    #[error("it holds more than {MOST_ENTRIES} entries")]
+    #[error("it contains more than {MOST_ENTRIES} entries")]
     TooMany,
-    #[error("it holds more than {} MiB", MOST_BYTES >> 20)]
+    #[error("it contains more than {} MiB", MOST_BYTES >> 20)]
     TooLarge,
-    #[error("it holds nothing")]
+    #[error("it is empty")]
     Empty,
     #[error("it cannot be read: {0}")]
     Damaged(String),
@@ -288,6 +288,6 @@ mod tests {
         let message = problem(|writer| {
             (0..=MOST_ENTRIES).try_for_each(|number| writer.file(&format!("f{number}"), &mut io::empty()))
         });
-        assert_eq!(message, "it holds more than 100000 entries");
+        assert_eq!(message, "it contains more than 100000 entries");
     }
 }

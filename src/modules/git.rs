@@ -393,7 +393,7 @@ impl Repository<'_> {
     fn run(&self, command: Command, stdin: Option<String>) -> Result<Finished> {
         let exceeded = || {
             let is_large = storage::size_below(self.directory) > MOST_BYTES;
-            is_large.then(|| format!("the repository holds more than {} MiB", MOST_BYTES >> 20))
+            is_large.then(|| format!("the repository is larger than {} MiB", MOST_BYTES >> 20))
         };
         let left = self.deadline.saturating_duration_since(Instant::now());
         let limits = Limits { time: left, stdout: MOST_OUTPUT, exceeded: &exceeded };

@@ -84,14 +84,14 @@ impl Package {
             return Err(missing().into());
         };
         if !canonical.starts_with(&top) {
-            return Err(failed(format!("does not hold {directory:?}, which leads out of it")).into());
+            return Err(failed(format!("does not contain {directory:?}, which leads out of it")).into());
         }
         let leads_outside =
             |path: &Path| path.is_symlink() && !dunce::canonicalize(path).is_ok_and(|to| to.starts_with(&top));
         for entry in fs::read_dir(&canonical).map_err(|_| missing())?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if is_configuration(&name) && leads_outside(&entry.path()) {
-                return Err(failed(format!("holds {name}, which is a link that leads out of it, or nowhere")).into());
+                return Err(failed(format!("contains {name}, a link that leads out of it, or nowhere")).into());
             }
         }
         Ok(found)
@@ -150,8 +150,8 @@ mod tests {
         assert_eq!(directory("x*", Wildcards::Literal), Ok("x*".into()));
         for (name, wildcards, message) in [
             ("absent", Wildcards::Literal, r#"has no directory "absent""#),
-            ("..", Wildcards::Literal, r#"does not hold "..", which leads out of it"#),
-            ("modules/../../..", Wildcards::Expanded, r#"does not hold "modules/../../..", which leads out of it"#),
+            ("..", Wildcards::Literal, r#"does not contain "..", which leads out of it"#),
+            ("modules/../../..", Wildcards::Expanded, r#"does not contain "modules/../../..", which leads out of it"#),
             ("modules/*", Wildcards::Expanded, r#"has several directories that "modules/*" stands for"#),
             ("modules/*", Wildcards::Literal, r#"has no directory "modules/*""#),
             ("c*", Wildcards::Expanded, r#"has no directory that "c*" stands for"#),
@@ -169,7 +169,7 @@ mod tests {
         std::os::unix::fs::symlink("../outside", package.top.join("out")).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", package.top.join("modules/passwd.tf")).unwrap();
         package.directory("", Wildcards::Literal).unwrap();
-        for (name, message) in [("out", "which leads out of it"), ("modules", "holds passwd.tf, which is a link")] {
+        for (name, message) in [("out", "which leads out of it"), ("modules", "contains passwd.tf, a link")] {
             let error = package.directory(name, Wildcards::Literal).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");
         }

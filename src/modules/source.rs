@@ -70,7 +70,7 @@ pub enum ModuleSourceError {
     #[error("the short form is {0}")]
     ShortForm(&'static str),
     /// An address with a percent sign that starts no escape.
-    #[error("its address holds a percent sign that is not followed by two hexadecimal digits")]
+    #[error("its address contains a percent sign that is not followed by two hexadecimal digits")]
     Escape,
     /// None of the known forms.
     #[error("it is neither a path, nor a registry address, nor the address of a package")]

@@ -277,7 +277,7 @@ impl Client {
     fn token(&self, host: &Hostname) -> Result<Option<Token>> {
         match (self.shared.authorize)(host)? {
             Some(token) if !token.is_sendable() => {
-                let message = format!("the token for {host} holds characters that cannot be sent");
+                let message = format!("the token for {host} contains characters that cannot be sent");
                 Err(Diagnostic::error(Code::InvalidCliConfiguration, message).into())
             }
             token => Ok(token),

@@ -41,7 +41,7 @@ pub enum Refusal {
     #[error("it is an empty zip archive")]
     Empty,
     /// No file at the top has the name of a provider's executable.
-    #[error("it has no top-level file {0}, nor one that goes on with \"_\" or \".\"")]
+    #[error("it has no top-level file {0}, nor one whose name continues with \"_\" or \".\"")]
     NoExecutable(String),
     /// The central directory has more bytes than [`super::Limits`] allow.
     #[error("its central directory is larger than {0} bytes")]
@@ -87,7 +87,7 @@ pub enum EntryProblem {
     #[error("is truncated")]
     Truncated,
     /// The compressed data is not a deflate stream.
-    #[error("holds compressed data that is damaged")]
+    #[error("contains damaged compressed data")]
     Deflate,
     /// The content has another length than the central directory says.
     #[error("does not have the size that the central directory says")]

@@ -103,7 +103,7 @@ fn editable(declaration: &Declaration, place: &Location) -> Result<Location, &'s
     }
     // The text is that of the file only if every byte of the file could be read as text.
     if place.file.text.contains(char::REPLACEMENT_CHARACTER) {
-        return Err("its file holds bytes that are not UTF-8");
+        return Err("its file is not UTF-8");
     }
     let value = place.file.text.get(place.span.clone()).unwrap_or_default();
     let text = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));

@@ -109,7 +109,7 @@ fn a_helper_that_fails_is_named_with_its_own_words() {
         ("echo '{\"token\": [\"s3cr3t-t0ken\"]}'", "printed a token that is not a string"),
         ("yes s3cr3t-t0ken", "printed too much"),
         ("echo s3cr3t-t0ken; sleep 60", "took more than 1 seconds"),
-        ("printf '{\"token\": \"s3cr3t-t0ken\\\\nx\"}'", "holds characters that cannot be sent"),
+        ("printf '{\"token\": \"s3cr3t-t0ken\\\\nx\"}'", "contains characters that cannot be sent"),
     ] {
         let (_registry, mut environment) = private();
         install(&environment, script);

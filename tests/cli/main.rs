@@ -13,6 +13,8 @@ mod demo;
 mod dialect;
 mod diff;
 mod discovery;
+#[cfg(unix)]
+mod documents;
 mod explain;
 mod help;
 mod hints;

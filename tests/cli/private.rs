@@ -101,8 +101,8 @@ fn what_cannot_be_a_token_or_a_host_is_refused() {
     for (host, input, expected) in [
         (HOST, "", "there is no token for registry.example.com on stdin"),
         (HOST, "\n", "there is no token"),
-        (HOST, "s3cr3t\nm0re", "holds characters that cannot be sent"),
-        (HOST, "s3cr3t\u{e9}", "holds characters that cannot be sent"),
+        (HOST, "s3cr3t\nm0re", "contains characters that cannot be sent"),
+        (HOST, "s3cr3t\u{e9}", "contains characters that cannot be sent"),
         ("not a host", TOKEN, "\"not a host\" is not a host name"),
         ("https://registry.example.com", TOKEN, "is not a host name"),
     ] {

@@ -13,7 +13,11 @@ pub struct Repository {
 impl Repository {
     /// An empty repository with a branch `main`; `provlock` is in the path.
     pub fn new() -> Self {
-        let mut environment = TestEnvironment::new();
+        Self::around(TestEnvironment::new())
+    }
+
+    /// An empty repository in the project directory.
+    pub fn around(mut environment: TestEnvironment) -> Self {
         let nothing = if cfg!(windows) { "NUL" } else { "/dev/null" };
         for variable in ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"] {
             environment.set(variable, nothing);

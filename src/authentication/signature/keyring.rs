@@ -70,7 +70,7 @@ impl Budget {
 pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Vec<Entity>, String> {
     let mut parts = parse(bytes)?.into_iter().peekable();
     let mut entities = Vec::new();
-    let mut problem = "the block holds no key".to_owned();
+    let mut problem = "the block contains no key".to_owned();
     while let Some(part) = parts.next() {
         let Part::Primary(primary) = part else {
             "the block does not start with a key".clone_into(&mut problem);

@@ -145,7 +145,7 @@ fn read_signature(packet: pgp::errors::Result<Packet>) -> Result<Option<Signatur
             Err(Unreadable::Unsupported) => Ok(None),
             Err(Unreadable::Malformed(reason)) => Err(SignatureError::MalformedSignature(reason)),
         },
-        Ok(_) => Err(SignatureError::MalformedSignature("it holds something other than signatures")),
+        Ok(_) => Err(SignatureError::MalformedSignature("it contains something other than signatures")),
         Err(error) if keyring::is_unsupported(&error) => Ok(None),
         Err(_) => Err(SignatureError::MalformedSignature("it is not a binary OpenPGP signature")),
     }

@@ -99,7 +99,7 @@ impl Credentials {
         };
         match found {
             Some((token, origin)) if !token.is_sendable() => {
-                let message = format!("the token for {host} from {origin} holds characters that cannot be sent");
+                let message = format!("the token for {host} from {origin} contains characters that cannot be sent");
                 Err(Diagnostic::error(Code::InvalidCliConfiguration, message).into())
             }
             found => Ok(found),
@@ -113,7 +113,7 @@ impl Credentials {
     /// counts from the next run on; a `TF_TOKEN_…` variable wins over it. A token that cannot be sent is refused.
     pub fn store(&self, host: &Hostname, token: &Token) -> Result<CredentialsOrigin> {
         if !token.is_sendable() {
-            let message = format!("the token for {host} holds characters that cannot be sent");
+            let message = format!("the token for {host} contains characters that cannot be sent");
             let error = Diagnostic::error(Code::InvalidArgument, message);
             return Err(error.help("a token is one line of ASCII characters").into());
         }

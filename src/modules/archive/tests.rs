@@ -120,8 +120,8 @@ fn every_format_is_unpacked() {
 
 #[test]
 fn an_archive_without_entries_is_refused() {
-    assert_eq!(unpacked(&zip(&[]), Format::Zip).unwrap_err(), "it holds nothing");
-    assert_eq!(unpacked(&gzip(&tar(&[])), Format::TarGzip).unwrap_err(), "it holds nothing");
+    assert_eq!(unpacked(&zip(&[]), Format::Zip).unwrap_err(), "it is empty");
+    assert_eq!(unpacked(&gzip(&tar(&[])), Format::TarGzip).unwrap_err(), "it is empty");
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn links_are_followed_in_the_package_only() {
 fn a_bomb_is_refused_whatever_it_says_of_its_size() {
     let zeros = vec![0; usize::try_from(MOST).unwrap() + 1];
     let bomb = [Entry::File("main.tf", b"x"), Entry::File("zeros", &zeros)];
-    let message = "it holds more than 1024 MiB";
+    let message = "it contains more than 1024 MiB";
     refused(&bomb, message);
     let mut archive = zip(&bomb);
     assert_eq!(unpacked(&archive, Format::Zip).unwrap_err(), message);

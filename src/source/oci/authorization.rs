@@ -91,7 +91,7 @@ impl Applicant<'_> {
     fn authorization(&self, kind: AuthorizationKind, scheme: &str, token: &Token) -> Result<Authorization, Failure> {
         match token.authorization(scheme) {
             Some(header) => Ok(Authorization { kind, header }),
-            None => Err(self.failed("the token for it holds characters that cannot be sent")),
+            None => Err(self.failed("the token for it contains characters that cannot be sent")),
         }
     }
 

@@ -97,7 +97,7 @@ impl OciLogins {
     pub(super) fn searched(&self) -> Vec<String> {
         let mut lines = vec![match self.blocks.len() {
             0 => "there are no oci_credentials blocks".to_owned(),
-            count => format!("none of {count} oci_credentials blocks fits"),
+            count => format!("none of {count} oci_credentials blocks matches"),
         }];
         if let Some(Ok(files)) = self.files.get() {
             lines.extend(files.configs.iter().map(|config| format!("{} has no login for it", config.path.display())));

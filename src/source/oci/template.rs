@@ -32,7 +32,7 @@ pub enum RepositoryError {
     Registry,
     /// The name does not have the form that the OCI distribution specification demands.
     #[error(
-        "a repository's name holds lower-case letters and digits, with single \".\", \"_\", \"__\" or dashes between them, \
+        "a repository's name consists of lower-case letters and digits, with single \".\", \"_\", \"__\" or dashes between them, \
          in parts separated by slashes"
     )]
     Name,
@@ -203,7 +203,7 @@ fn parse_uri_template(text: &str) -> std::result::Result<Vec<Part>, String> {
         let (name, after) = expression
             .strip_prefix('{')
             .and_then(|after| after.split_once('}'))
-            .ok_or_else(|| "it holds a brace without its counterpart".to_owned())?;
+            .ok_or_else(|| "it contains an unmatched brace".to_owned())?;
         let variable = Variable::ALL.into_iter().find(|variable| variable.name() == name);
         let variable = variable
             .ok_or_else(|| format!("{{{name}}} is not known; there are {{hostname}}, {{namespace}} and {{type}}"))?;

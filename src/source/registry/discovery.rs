@@ -120,7 +120,7 @@ impl Discovery {
         let found = found.ok_or_else(|| failed(format!("{well_known} offers no {one} registry")))?;
         let mut url = base.join(&found).map_err(|error| invalid(error.to_string()))?;
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(invalid("the URL must not hold a user name".to_owned()));
+            return Err(invalid("the URL must not contain a user name".to_owned()));
         }
         url.set_fragment(None);
         Ok(url)
@@ -237,7 +237,7 @@ mod tests {
             ("[]", "its JSON does not have the expected form"),
             (r#"{"providers.v1": 3}"#, "providers.v1: it is not a string"),
             (r#"{"providers.v1": "https://"}"#, "providers.v1: empty host"),
-            (r#"{"providers.v1": "https://u:p@h.test/"}"#, "providers.v1: the URL must not hold a user name"),
+            (r#"{"providers.v1": "https://u:p@h.test/"}"#, "providers.v1: the URL must not contain a user name"),
         ] {
             let error = error_for(move |_| Response::ok(body));
             assert!(error.contains(&format!(" sent an unusable response: {expected}")), "{body}: {error}");

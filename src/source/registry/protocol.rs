@@ -260,7 +260,7 @@ fn read_reports(packages: &RawValue) -> std::result::Result<BTreeMap<String, Pac
     let report = |(platform, entry): (String, ReportEntry)| {
         let hashes = entry.hashes.0.iter().map(|text| text.parse::<Hash>());
         let hashes =
-            hashes.collect::<std::result::Result<_, _>>().map_err(|_| invalid("holds a hash without a scheme"))?;
+            hashes.collect::<std::result::Result<_, _>>().map_err(|_| invalid("contains a hash without a scheme"))?;
         Ok((platform, PackageReport { hashes, package_size: entry.package_size }))
     };
     entries.0.into_iter().map(report).collect()

@@ -149,7 +149,7 @@ fn a_refusal_says_what_was_sent() {
     assert!(error[0].notes[0].contains("the oci_credentials block at .tofurc:1"), "{error:?}");
     let error = fetch(&mirror_with(&server.host(), basic("registry.example"))).unwrap_err();
     assert!(error[0].notes[0].contains("no credentials were sent"), "{error:?}");
-    assert!(error[0].notes[1].contains("none of 1 oci_credentials blocks fits"), "{error:?}");
+    assert!(error[0].notes[1].contains("none of 1 oci_credentials blocks matches"), "{error:?}");
 }
 
 #[test]

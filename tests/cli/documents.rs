@@ -1,0 +1,103 @@
+//! Every command in README.md and docs/ runs.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use provlock_test::{Registry, TestEnvironment};
+
+use super::lock::requires;
+use super::repository::Repository;
+
+/// What cannot run here.
+const EXCEPTIONS: [&str; 3] = [
+    // It asks for the token on a terminal.
+    "provlock login registry.example.com",
+    // There is no such mirror.
+    "--net-mirror https://mirror.example.com/providers/",
+    "--oci-mirror 'ghcr.io/acme/providers/{namespace}/{type}'",
+];
+
+/// README.md and the documents for users.
+fn documents() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let in_docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
+    let is_page = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "md");
+    let mut documents: Vec<_> = in_docs.filter(is_page).collect();
+    documents.push(root.join("README.md"));
+    documents.sort();
+    documents
+}
+
+/// The lines of a document's code blocks, fenced or indented, that run provlock, each with where it is.
+fn commands(document: &Path) -> Vec<(String, String)> {
+    let text = fs::read_to_string(document).unwrap();
+    let (mut found, mut is_fenced) = (Vec::new(), false);
+    for (number, line) in text.lines().enumerate() {
+        is_fenced ^= line.trim_start().starts_with("```");
+        let mut command = line.trim();
+        for prefix in ["$ ", "- ", "run: "] {
+            command = command.strip_prefix(prefix).unwrap_or(command);
+        }
+        let runs =
+            command.starts_with("provlock ") || command.starts_with("printf ") && command.contains("| provlock ");
+        if runs && (is_fenced || line.starts_with("    ")) {
+            found.push((format!("{}:{}", document.display(), number + 1), command.to_owned()));
+        }
+    }
+    found
+}
+
+/// A repository as the documents have it: root modules that are locked, branches, tags and files to compare.
+fn repository(registry: &Registry) -> Repository {
+    for version in ["5.60.0", "5.80.0", "5.82.2", "6.3.0"] {
+        registry.publish("hashicorp/aws", version).platforms(["linux_amd64", "darwin_arm64"]).done();
+    }
+    let mut environment = TestEnvironment::with_registry(registry);
+    environment.set("TOKEN", "secret");
+    environment.set("CI_MERGE_REQUEST_DIFF_BASE_SHA", "main");
+    environment.write("provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
+    let root_modules = ["", "infra", "apps", "live", "modules/examples", "examples/complete"];
+    for root_module in root_modules {
+        let backend = "terraform {\n  backend \"s3\" {}\n}\n";
+        environment.write(Path::new(root_module).join("main.tf"), backend);
+        environment.write(Path::new(root_module).join("versions.tf"), requires("hashicorp/aws", "~> 5.0"));
+    }
+    let repository = Repository::around(environment);
+    let environment = &repository.environment;
+    for root_module in root_modules {
+        let directory = if root_module.is_empty() { "." } else { root_module };
+        environment.provlock(["-C", directory, "upgrade", "hashicorp/aws@5.60.0"]).assert_code(0);
+    }
+    let lock_file = environment.lock_file();
+    environment.write("OLD", &lock_file);
+    environment.write("NEW", &lock_file);
+    repository.git(["add", "--all"]);
+    repository.git(["commit", "--quiet", "--message=Lock"]);
+    for name in ["refs/tags/v1", "refs/tags/v2", "refs/remotes/origin/main"] {
+        repository.git(["update-ref", name, "HEAD"]);
+    }
+    repository
+}
+
+#[test]
+fn every_command_runs() {
+    let registry = Registry::start();
+    let repository = repository(&registry);
+    let (mut failed, mut ran) = (Vec::new(), 0);
+    for (place, command) in documents().iter().flat_map(|document| commands(document)) {
+        let without_comment = command.split(" # ").next().unwrap_or_default().trim();
+        let command = without_comment.trim_end_matches(" && terraform apply");
+        if EXCEPTIONS.contains(&command) || EXCEPTIONS[1..].iter().any(|exception| command.ends_with(exception)) {
+            continue;
+        }
+        repository.git(["reset", "--quiet", "--hard"]);
+        repository.git(["clean", "--quiet", "--force", "-d"]);
+        let output = repository.environment.program("sh", ["-c", command]).run();
+        ran += 1;
+        if !matches!(output.code, Some(0 | 1)) {
+            failed.push(format!("{place}\n{output}"));
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+    assert!(ran > 50, "only {ran} commands were found");
+}
