@@ -61,7 +61,7 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
 
 /// Joins a relative path to a directory and removes `.` and `..` by the text alone, as OpenTofu does with Go's
 /// `filepath.Join`; `.` stays when nothing else is left.
-pub(crate) fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
+pub fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
     let mut joined = PathBuf::new();
     for component in directory.join(relative).components() {
         match component {

@@ -62,6 +62,10 @@ codes! {
     ConstraintsDiffer = "constraints-differ",
     /// An entry has no hashes.
     NoHashes = "no-hashes",
+    /// Root modules of one repository lock different registries.
+    MixedDialects = "mixed-dialects",
+    /// No platforms are named, and an entry can cover only one.
+    SinglePlatform = "single-platform",
     /// A wanted platform has no hash.
     PlatformMissing = "platform-missing",
     /// Whether a wanted platform has a hash cannot be known.
@@ -100,10 +104,16 @@ codes! {
     HostChanged = "host-changed",
     /// A change adds hashes that nothing known on this machine confirms.
     HashNotChecked = "hash-not-checked",
-    /// A change edits, adds or removes a settings file.
+    /// A change edits what it is judged by: a settings file, an ignore comment or the baseline.
     PolicyChanged = "policy-changed",
     /// A change removes the lock file of a root module.
     RootRemoved = "root-removed",
+    /// A comment is meant to ignore findings, and cannot.
+    InvalidIgnore = "invalid-ignore",
+    /// A comment ignores a finding that there is not.
+    UnusedIgnore = "unused-ignore",
+    /// The baseline lists a finding that there no longer is.
+    StaleBaseline = "stale-baseline",
     /// A version is younger than the policy allows.
     TooYoung = "too-young",
     /// A flag, argument or setting cannot be understood.
@@ -148,6 +158,95 @@ codes! {
     Io = "io",
     /// The file changed while the command ran.
     FileChanged = "file-changed",
+}
+
+impl Code {
+    /// The codes that findings of `verify` may have, in the order of `docs/findings.md`.
+    pub const FINDINGS: &'static [Code] = &[
+        Self::LockFileMissing,
+        Self::LockFileSyntax,
+        Self::ConflictMarkers,
+        Self::DuplicateProvider,
+        Self::NotCanonical,
+        Self::MalformedHash,
+        Self::UnknownHashScheme,
+        Self::UnsortedHashes,
+        Self::UntrackedLockFile,
+        Self::ProviderNotLocked,
+        Self::ProviderNotRequired,
+        Self::VersionOutsideConstraints,
+        Self::ConstraintsDiffer,
+        Self::NoHashes,
+        Self::ModuleNotInstalled,
+        Self::RequirementsNotKnown,
+        Self::NoConfiguration,
+        Self::MixedDialects,
+        Self::SinglePlatform,
+        Self::PlatformMissing,
+        Self::PlatformNotKnown,
+        Self::InstalledPackageDiffers,
+        Self::HashNotPublished,
+        Self::VersionWithdrawn,
+        Self::SignatureInvalid,
+        Self::KeyExpired,
+        Self::KeyNotTrusted,
+        Self::PackageNotAuthentic,
+        Self::InvalidPackage,
+        Self::HostNotAllowed,
+        Self::NamespaceNotAllowed,
+        Self::UnsignedProvider,
+        Self::ModuleRefFloating,
+        Self::BundledPlugins,
+        Self::TrackedDataDirectory,
+        Self::Lookalike,
+        Self::HashesReplaced,
+        Self::Downgrade,
+        Self::HostChanged,
+        Self::HashNotChecked,
+        Self::PolicyChanged,
+        Self::RootRemoved,
+        Self::InvalidIgnore,
+        Self::UnusedIgnore,
+        Self::StaleBaseline,
+    ];
+
+    /// The finding with this name.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn finding(name: &str) -> Result<Self, &'static str> {
+        let code = Self::FINDINGS.iter().find(|code| code.as_str() == name);
+        code.copied().ok_or("unknown finding; provlock explain lists all codes")
+    }
+
+    /// Whether a project may allow such findings, or lower them to warnings, in its settings, in a comment or in a baseline.
+    ///
+    /// Not those that show a forgery or a change of the policy, that say why the file was not checked, or that the policy itself
+    /// decides: whoever may edit those files could switch the check off.
+    pub fn may_be_suppressed(self) -> bool {
+        !matches!(
+            self,
+            Self::LockFileSyntax
+                | Self::ConflictMarkers
+                | Self::DuplicateProvider
+                | Self::NotCanonical
+                | Self::MalformedHash
+                | Self::InstalledPackageDiffers
+                | Self::HashNotPublished
+                | Self::SignatureInvalid
+                | Self::KeyNotTrusted
+                | Self::PackageNotAuthentic
+                | Self::InvalidPackage
+                | Self::HostNotAllowed
+                | Self::NamespaceNotAllowed
+                | Self::UnsignedProvider
+                | Self::Lookalike
+                | Self::HashesReplaced
+                | Self::HostChanged
+                | Self::PolicyChanged
+                | Self::RootRemoved
+        )
+    }
 }
 
 impl fmt::Display for Code {

@@ -30,6 +30,9 @@ impl Diagnostics {
                 let new = diagnostic.labels.into_iter().filter(|label| !known.labels.contains(label));
                 let new: Vec<_> = new.collect();
                 known.labels.extend(new);
+                let new = diagnostic.providers.into_iter().filter(|provider| !known.providers.contains(provider));
+                let new: Vec<_> = new.collect();
+                known.providers.extend(new);
             }
             None => self.0.push(diagnostic),
         }

@@ -6,6 +6,7 @@ use std::path::Path;
 use super::code::Code;
 use super::help::Help;
 use super::source_file::Location;
+use crate::address::ProviderAddress;
 use crate::dialect::Dialect;
 
 /// A place with what there is to say about it.
@@ -43,6 +44,8 @@ pub struct Diagnostic {
     pub help: Option<Help>,
     /// The root module that it is about, as the user knows it, if there are many.
     pub root: Option<Box<Path>>,
+    /// The providers that it is about; empty when it is about none in particular.
+    pub providers: Vec<ProviderAddress>,
 }
 
 impl Diagnostic {
@@ -56,6 +59,7 @@ impl Diagnostic {
             notes: Vec::new(),
             help: None,
             root: None,
+            providers: Vec::new(),
         }
     }
 
@@ -75,6 +79,13 @@ impl Diagnostic {
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
+        self
+    }
+
+    /// Says which provider it is about.
+    #[must_use]
+    pub fn about(mut self, provider: &ProviderAddress) -> Self {
+        self.providers.push(provider.clone());
         self
     }
 
@@ -112,7 +123,7 @@ impl Diagnostic {
         self
     }
 
-    /// Whether another diagnostic differs at most in its places.
+    /// Whether another diagnostic differs at most in its places and providers.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
         let words = |d: &Self| (d.severity, d.code, d.message.clone(), d.notes.clone(), d.help.clone(), d.root.clone());
         words(self) == words(other)

@@ -6,6 +6,7 @@
 //! format is that of OpenTofu's `internal/depsfile/locks_file.go`.
 
 mod canonical;
+mod comments;
 mod diff;
 mod edit;
 mod lock_file;
@@ -18,6 +19,7 @@ mod tests;
 mod written;
 
 pub use canonical::{canonical_text, detect_dialect};
+pub use comments::CommentLine;
 pub use diff::{Change, Direction, LockDiff, ProviderDiff, Step, VersionMove, diff};
 pub use lock_file::{Entry, LOCK_FILE_NAME, LockFile, Parsed, SIZE_LIMIT, read};
 pub use locks::{LockedProvider, Locks};

@@ -250,7 +250,7 @@ fn exactly(
     let rewrite = if candidate.requirement.constraints.allows(version) {
         None
     } else if request.rewrite_constraints {
-        let refused = |warning: Diagnostic| {
+        let refused = |warning: Box<Diagnostic>| {
             let error = candidate.chosen_against_constraints(version);
             Diagnostic { help: None, ..error }.note(warning.message)
         };
@@ -282,7 +282,7 @@ fn newest_allowed(
             match rewrite::allow(candidate.requirement, version) {
                 Ok(rewrite) => Some(rewrite),
                 Err(warning) => {
-                    not_rewritten.get_or_insert(warning);
+                    not_rewritten.get_or_insert(*warning);
                     continue;
                 }
             }

@@ -43,7 +43,7 @@ pub struct FileRewrite {
 /// # Errors
 /// A warning that names the first constraint that cannot be rewritten: because its module is not the user's own, because
 /// it is not a plain string, or because no version with as many numbers allows this one.
-pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Diagnostic> {
+pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Box<Diagnostic>> {
     let mut edits = Vec::new();
     let mut declarations = requirement.declarations.clone();
     for declaration in &mut declarations {
@@ -54,7 +54,7 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Di
         let refused = |why: &str| {
             let message =
                 format!("the constraint {} cannot be made to allow {version}: {why}", declaration.constraints);
-            Diagnostic::warning(Code::VersionOutsideConstraints, message).at(place.clone(), "")
+            Box::new(Diagnostic::warning(Code::VersionOutsideConstraints, message).at(place.clone(), ""))
         };
         let location = editable(declaration, &place).map_err(refused)?;
         let text = &location.file.text[location.span.clone()];
@@ -65,7 +65,7 @@ pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Di
     let constraints = ConstraintList::merge(declarations.iter().map(|declaration| &declaration.constraints));
     if !constraints.allows(version) {
         let message = format!("no constraint can be rewritten to allow {version}, which must be named exactly");
-        return Err(Diagnostic::warning(Code::VersionOutsideConstraints, message));
+        return Err(Box::new(Diagnostic::warning(Code::VersionOutsideConstraints, message)));
     }
     Ok(Rewrite { requirement: Requirement { constraints, declarations }, edits })
 }

@@ -1,6 +1,6 @@
 //! The notation of `provlock.toml`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,10 @@ use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use toml::Spanned;
 
-use super::{PlatformSelection, Policy, RootFilter, Rules, Settings, TrustRule, parse_duration, parse_glob};
+use super::{
+    Denied, FileLevels, Levels, PathLevels, PlatformSelection, Policy, RootFilter, Rules, Settings, TrustRule,
+    parse_duration, parse_glob,
+};
 use crate::address::{AddressError, Hostname};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile};
 use crate::provider_pattern::PatternError;
@@ -28,6 +31,8 @@ struct File {
     roots: Roots,
     #[serde(default)]
     policy: PolicyTable,
+    #[serde(default)]
+    verify: VerifyTable,
     #[serde(default)]
     trust: BTreeMap<Spanned<String>, Spanned<Vec<Spanned<String>>>>,
 }
@@ -61,6 +66,31 @@ struct PolicyTable {
     pin_modules: bool,
 }
 
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct VerifyTable {
+    #[serde(default)]
+    deny: Vec<Spanned<String>>,
+    #[serde(default)]
+    warn: Vec<Spanned<String>>,
+    #[serde(default)]
+    allow: Vec<Spanned<String>>,
+    #[serde(default)]
+    paths: Vec<PathsTable>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PathsTable {
+    paths: Vec<Spanned<String>>,
+    #[serde(default)]
+    deny: Vec<Spanned<String>>,
+    #[serde(default)]
+    warn: Vec<Spanned<String>>,
+    #[serde(default)]
+    allow: Vec<Spanned<String>>,
+}
+
 impl Settings {
     /// Reads the text of a settings file. Unknown keys and values of the wrong kind are errors at their position.
     pub fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Self> {
@@ -69,18 +99,20 @@ impl Settings {
 }
 
 fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Settings> {
-    let File { dialect, platforms, fetch_modules, roots, policy, trust } =
-        toml::from_str(&source.text).map_err(|error| {
+    let File { dialect, platforms, fetch_modules, roots, policy, verify, trust } = toml::from_str(&source.text)
+        .map_err(|error| {
             let location = Location::new(source, error.span().unwrap_or(0..0));
             Diagnostic::error(Code::InvalidArgument, error.message().trim_end()).at(location, "")
         })?;
     let mut reader = Reader { source, errors: Diagnostics::default() };
+    let base = path.parent().map(Path::to_owned).unwrap_or_default();
     let settings = Settings {
+        verify: vec![reader.verify(&verify, policy.pin_modules, base.clone())],
         dialect: dialect.and_then(|text| reader.one(&text, str::parse)),
         platforms: platforms.and_then(|platforms| reader.platforms(&platforms)),
         fetch_modules,
         roots: vec![RootFilter {
-            base: path.parent().map(Path::to_owned).unwrap_or_default(),
+            base,
             include: reader.all(&roots.include, parse_glob),
             exclude: reader.all(&roots.exclude, parse_glob),
         }],
@@ -147,6 +179,30 @@ impl Reader<'_> {
         Some(TrustRule { providers: self.one(providers, str::parse)?, fingerprints, location })
     }
 
+    /// A file that demands pinned modules denies calls that are not, unless it says otherwise, so that no nearer file can.
+    fn verify(&mut self, table: &VerifyTable, pin_modules: bool, base: PathBuf) -> FileLevels {
+        let mut levels = self.levels(&table.deny, &table.warn, &table.allow);
+        let pins = Code::ModuleRefFloating;
+        if pin_modules && !levels.warn.contains(&pins) && !levels.allow.contains(&pins) {
+            levels.deny.push(Denied::Code(pins));
+        }
+        let of_paths = |table: &PathsTable| PathLevels {
+            paths: self.all(&table.paths, parse_glob),
+            levels: self.levels(&table.deny, &table.warn, &table.allow),
+        };
+        FileLevels { base, levels, paths: table.paths.iter().map(of_paths).collect() }
+    }
+
+    fn levels(&mut self, deny: &[Spanned<String>], warn: &[Spanned<String>], allow: &[Spanned<String>]) -> Levels {
+        let mut seen = BTreeSet::new();
+        for text in deny.iter().chain(warn).chain(allow) {
+            if !seen.insert(text.get_ref()) {
+                self.fail(text.span(), format!("{} is listed twice", text.get_ref()));
+            }
+        }
+        Levels { deny: self.all(deny, denied), warn: self.all(warn, loosened), allow: self.all(allow, loosened) }
+    }
+
     fn fail(&mut self, span: Range<usize>, message: impl Into<String>) {
         let error = Diagnostic::error(Code::InvalidArgument, message);
         self.errors.push(error.at(Location::new(self.source, span), ""));
@@ -160,6 +216,18 @@ fn namespace(text: &str) -> std::result::Result<ProviderPatternSpec, String> {
         }
         error => error.to_string(),
     })
+}
+
+fn denied(text: &str) -> std::result::Result<Denied, String> {
+    text.parse().map_err(|error| format!("{text:?}: {error}"))
+}
+
+fn loosened(text: &str) -> std::result::Result<Code, String> {
+    match Code::finding(text) {
+        Ok(code) if code.may_be_suppressed() => Ok(code),
+        Ok(code) => Err(format!("{code} always counts as it is; settings can only deny it")),
+        Err(error) => Err(format!("{text:?}: {error}")),
+    }
 }
 
 fn exempt(text: &str) -> std::result::Result<ProviderSpec, String> {

@@ -1,6 +1,8 @@
 //! Project settings: `provlock.toml`.
 
 mod file;
+mod globs;
+mod levels;
 mod policy;
 mod search;
 
@@ -13,9 +15,12 @@ use globset::{Glob, GlobBuilder};
 use crate::dialect::Dialect;
 use crate::platform::{Platform, PlatformError};
 
+pub(crate) use globs::is_match;
+pub(crate) use levels::RootLevels;
+pub use levels::{Denied, FileLevels, Levels, PathLevels};
 pub use policy::{Policy, Rules, TrustRule};
-pub use search::SettingsFiles;
 pub(crate) use search::on_disk;
+pub use search::{SettingsFiles, read};
 
 /// Name of the settings file.
 pub const FILE_NAME: &str = "provlock.toml";
@@ -35,6 +40,8 @@ pub struct Settings {
     pub roots: Vec<RootFilter>,
     /// What the project allows.
     pub policy: Policy,
+    /// What becomes of findings, by what each file says, the nearest first.
+    pub verify: Vec<FileLevels>,
 }
 
 /// Which platforms' packages are locked.

@@ -11,6 +11,8 @@ use crate::files;
 /// The largest settings file that is read, in bytes; nobody writes a larger one.
 const SIZE_LIMIT: u64 = 1 << 20;
 
+const NOT_TEXT: &str = "it is not UTF-8 text";
+
 /// Where settings files are read.
 #[derive(Clone, Copy, Debug)]
 pub enum SettingsFiles<'a> {
@@ -52,7 +54,7 @@ impl Settings {
         let mut settings = Self::default();
         for directory in root.ancestors() {
             let path = directory.join(FILE_NAME);
-            let not_text = |_| Error::new(ErrorKind::InvalidData, "it is not UTF-8 text");
+            let not_text = |_| Error::new(ErrorKind::InvalidData, NOT_TEXT);
             let text = files.read(&path).and_then(|bytes| bytes.map(String::from_utf8).transpose().map_err(not_text));
             let text = text.map_err(|error| Diagnostic::io("read", &shown(&path), &error))?;
             if let Some(text) = text {
@@ -65,11 +67,23 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Reads the one settings file that a caller names, in place of those that [`Settings::find`] finds: its content, under the path
+    /// that the user knows it by. Its globs are relative to `base`, which is absolute and without symlinks.
+    pub fn named(shown: &Path, bytes: Vec<u8>, base: &Path) -> Result<Self> {
+        let not_text = |_| Diagnostic::io("read", shown, &Error::new(ErrorKind::InvalidData, NOT_TEXT));
+        let text = String::from_utf8(bytes).map_err(not_text)?;
+        let mut settings = Self::parse(&SourceFile::new(shown, text), base.join(shown))?;
+        settings.roots.iter_mut().for_each(|filter| base.clone_into(&mut filter.base));
+        settings.verify.iter_mut().for_each(|levels| base.clone_into(&mut levels.base));
+        Ok(settings)
+    }
+
     /// These settings with those of a file further up.
     fn below(mut self, above: Self) -> Self {
         self.paths.extend(above.paths);
         self.roots.extend(above.roots);
         self.policy.rules.extend(above.policy.rules);
+        self.verify.extend(above.verify);
         Self {
             dialect: self.dialect.or(above.dialect),
             platforms: self.platforms.or(above.platforms),
@@ -79,9 +93,17 @@ impl Settings {
     }
 }
 
-/// What a file on disk holds; none if there is no such file.
+/// What a settings file on disk holds.
+///
+/// # Errors
+/// It cannot be read, or is larger than a settings file may be.
+pub fn read(path: &Path) -> std::io::Result<Vec<u8>> {
+    files::read(path, SIZE_LIMIT)
+}
+
+/// [`read`]; none if there is no such file.
 pub(crate) fn on_disk(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
-    match files::read(path, SIZE_LIMIT) {
+    match read(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -29,6 +29,12 @@ require-signed = true
 min-age = "7d"
 min-age-exempt = ["hashicorp/aws"]
 pin-modules = true
+[verify]
+deny = ["warnings", "downgrade"]
+warn = ["no-hashes"]
+[[verify.paths]]
+paths = ["legacy/**"]
+allow = ["no-hashes"]
 [trust]
 "registry.example.com/acme/*" = ["0123456789abcdef0123456789ABCDEF01234567"]
 "#,
@@ -43,10 +49,18 @@ pin-modules = true
     assert_eq!(rules.min_age_exempt, ["hashicorp/aws".parse().unwrap()]);
     assert_eq!(rules.min_age, Some(Duration::from_secs(7 * 86_400)));
     assert!(rules.require_signed && rules.pin_modules);
+    let [verify] = &settings.verify[..] else { panic!("{settings:?}") };
+    let [downgrade, pinned] = [Code::Downgrade, Code::ModuleRefFloating].map(Denied::Code);
+    assert_eq!(verify.levels.deny, [Denied::Warnings, downgrade, pinned]);
+    assert_eq!(
+        (&verify.levels.warn[..], &verify.paths[0].levels.allow[..]),
+        (&[Code::NoHashes][..], &[Code::NoHashes][..])
+    );
+    assert_eq!(verify.paths[0].paths, [parse_glob("legacy/**").unwrap()]);
     let trust = &rules.trust[0];
     assert_eq!(
         (&trust.providers, trust.location.line_column()),
-        (&"registry.example.com/acme/*".parse().unwrap(), (15, 1))
+        (&"registry.example.com/acme/*".parse().unwrap(), (21, 1))
     );
     assert_eq!(trust.fingerprints, ["0123456789ABCDEF0123456789ABCDEF01234567"]);
 }

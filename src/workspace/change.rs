@@ -22,6 +22,8 @@ pub struct Change {
     pub settings_now: BTreeSet<PathBuf>,
     /// The lock files that are tracked, or new and not ignored.
     pub lock_files_now: BTreeSet<PathBuf>,
+    /// What there is to say of files that the caller names in place of those, or besides them.
+    pub findings: Vec<Diagnostic>,
 }
 
 impl Change {
@@ -69,24 +71,32 @@ impl Change {
     /// Each settings file that differs from what it was, with its directory.
     pub(super) fn changed_settings(&self, environment: &Environment) -> Vec<(&Path, Diagnostic)> {
         let paths: BTreeSet<_> = self.settings.keys().chain(&self.settings_now).collect();
-        let judge = |path: &'_ PathBuf| {
-            let before = self.settings.get(path);
-            let what = match (before, on_disk(path)) {
-                (None, Ok(None)) => return None,
-                (Some(before), Ok(Some(now))) if lines(before) == lines(&now) => return None,
-                (None, _) => "is new",
-                (Some(_), Ok(None)) => "is gone",
-                (Some(_), _) => "has changed",
-            };
-            let shown = shown(path, environment);
-            let message = format!("{} {what}; this change is checked without it", shown.display());
-            // The finding is about the file as a whole; its start stands for it.
-            let location = Location::new(&SourceFile::new(shown, ""), 0..0);
-            let warning = Diagnostic::warning(Code::PolicyChanged, message).at(location, "");
-            Some(warning.help("review what it allows from the next change on"))
+        let judge = |path: &PathBuf| {
+            let what = what_changed(self.settings.get(path).map(Vec::as_slice), on_disk(path))?;
+            Some(policy_changed(&shown(path, environment), what))
         };
         paths.into_iter().filter_map(|path| Some((path.parent()?, judge(path)?))).collect()
     }
+}
+
+/// In which way a file is not what it was, if it is not.
+pub fn what_changed(before: Option<&[u8]>, now: std::io::Result<Option<Vec<u8>>>) -> Option<&'static str> {
+    match (before, now) {
+        (None, Ok(None)) => None,
+        (Some(before), Ok(Some(now))) if lines(before) == lines(&now) => None,
+        (None, _) => Some("is new"),
+        (Some(_), Ok(None)) => Some("is gone"),
+        (Some(_), _) => Some("has changed"),
+    }
+}
+
+/// A file that the change is judged by has changed; `what` says in which way.
+pub fn policy_changed(path: &Path, what: &str) -> Diagnostic {
+    let message = format!("{} {what}; this change is checked without it", path.display());
+    // The finding is about the file as a whole; its start stands for it.
+    let location = Location::new(&SourceFile::new(path, ""), 0..0);
+    let warning = Diagnostic::warning(Code::PolicyChanged, message).at(location, "");
+    warning.help("review what it allows from the next change on")
 }
 
 /// The lines of a text, which git may have ended in another way on disk.

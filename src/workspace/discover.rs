@@ -15,7 +15,7 @@ use crate::dialect::Dialect;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::parallel;
 use crate::requirements::{Module, ModuleCache};
-use crate::settings::RootFilter;
+use crate::settings::{RootFilter, is_match};
 use crate::terragrunt;
 
 /// What the names of files of a configuration end with.
@@ -251,11 +251,8 @@ impl Filter {
 }
 
 impl FileFilter {
-    /// `infra/**` means `infra` itself, too, and the directory of the settings file is `.`.
     fn takes(&self, directory: &Path) -> bool {
-        let path = directory.strip_prefix(&self.base).unwrap_or(directory);
-        let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
-        let matched = |globs: &GlobSet| globs.is_match(path) || globs.is_match(path.join(""));
+        let matched = |globs: &GlobSet| is_match(&self.base, directory, |path| globs.is_match(path));
         self.include.as_ref().is_none_or(matched) && !matched(&self.exclude)
     }
 }

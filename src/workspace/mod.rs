@@ -3,6 +3,7 @@
 //! A [`Workspace`] is one root module as it is on disk. [`Workspaces`] are many of them, which are locked and upgraded together,
 //! and [`verify_all`] verifies many: what several of them need is asked for once, and one that fails does not stop the others.
 
+mod baseline;
 mod change;
 mod dialect;
 mod discover;
@@ -10,10 +11,12 @@ mod ignored;
 mod lock;
 mod many;
 mod merge;
+mod mixed;
 mod options;
 mod repository;
 mod rewrites;
 mod selection;
+mod tuning;
 mod unit;
 mod upgrade;
 mod verified;
@@ -31,7 +34,8 @@ use crate::lockfile::{self, LockFile};
 use crate::requirements::{self, Module, ModuleCache, Requirements, RootModule};
 use crate::settings::{Settings, SettingsFiles};
 
-pub use change::Change;
+pub use baseline::{Baseline, KnownFinding, split};
+pub use change::{Change, policy_changed, what_changed};
 pub use dialect::DialectReason;
 pub use ignored::IgnoreRules;
 pub use lock::Locked;
@@ -41,7 +45,7 @@ pub use repository::Repositories;
 pub use selection::{RootSelection, SelectedRoot};
 use unit::Unit;
 pub use upgrade::UpgradeOptions;
-pub use verified::VerifiedRoot;
+pub use verified::{Suppressed, VerifiedRoot};
 pub use verify::{OnlineOptions, Tracked, VerifyOptions, verify_all};
 
 /// A root module as it is on disk.
@@ -128,10 +132,18 @@ impl Workspace {
     }
 }
 
-/// The absolute path of a directory, and the settings that hold there.
-fn settings(root: &Path, files: SettingsFiles<'_>, environment: &Environment) -> Result<(PathBuf, Settings)> {
+/// The absolute path of a directory, and the settings that hold there: those that the caller names, else those that are found.
+fn settings(
+    root: &Path,
+    named: Option<&Settings>,
+    files: SettingsFiles<'_>,
+    environment: &Environment,
+) -> Result<(PathBuf, Settings)> {
     let absolute = environment.current_directory.join(root);
     let absolute = dunce::canonicalize(&absolute).map_err(|error| Diagnostic::io("open", root, &error))?;
+    if let Some(settings) = named {
+        return Ok((absolute, settings.clone()));
+    }
     // Most root modules have no settings of their own to be shown.
     let current = LazyCell::new(|| dunce::canonicalize(&environment.current_directory).ok());
     let shown = |path: &Path| match (path.strip_prefix(&absolute), &*current) {

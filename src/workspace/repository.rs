@@ -67,6 +67,11 @@ impl Repositories {
 }
 
 impl Repository {
+    /// Its directory, absolute and without symlinks.
+    pub(super) fn top(&self) -> &Path {
+        &self.top
+    }
+
     fn files(&self) -> &Files {
         self.files.get_or_init(|| Files::below(&self.top))
     }

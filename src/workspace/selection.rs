@@ -44,6 +44,8 @@ pub struct RootSelection<'a> {
     pub repositories: &'a Repositories,
     /// The change that is judged, if one is.
     pub change: Option<&'a Change>,
+    /// The settings that hold in place of those that are found on disk or in the change.
+    pub settings: Option<&'a Settings>,
 }
 
 impl Workspace {
@@ -55,8 +57,16 @@ impl Workspace {
     /// [`Workspace::open`], where the caller may name the dialect.
     pub fn open_as(root: &Path, dialect: Option<Dialect>, environment: &Environment) -> Result<Self> {
         let (modules, repositories) = (&ModuleCache::default(), &Repositories::default());
-        let selection =
-            RootSelection { paths: &[], recursive: false, dialect, environment, modules, repositories, change: None };
+        let selection = RootSelection {
+            paths: &[],
+            recursive: false,
+            dialect,
+            environment,
+            modules,
+            repositories,
+            change: None,
+            settings: None,
+        };
         selection.open(root)
     }
 }
@@ -159,7 +169,7 @@ impl RootSelection<'_> {
     /// The absolute path of a directory, and the settings that hold there.
     fn settings(&self, directory: &Path) -> Result<(PathBuf, Settings)> {
         let files = self.change.map_or(SettingsFiles::OnDisk, Change::settings_files);
-        super::settings(directory, files, self.environment)
+        super::settings(directory, self.settings, files, self.environment)
     }
 
     /// The error for a directory without a configuration, with one in directories below.

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::DialectReason;
-use crate::diagnostic::Diagnostic;
+use super::baseline::KnownFinding;
+use super::dialect::DialectReason;
+use crate::diagnostic::{Diagnostic, Location};
 use crate::dialect::Dialect;
 use crate::settings::PlatformSelection;
 
@@ -21,8 +22,23 @@ pub struct VerifiedRoot {
     pub platforms: Option<PlatformSelection>,
     /// How many entries of the lock file were looked at.
     pub entries: usize,
+    /// The dialect whose registry the lock file names, where it names no other dialect's, and the first place where it does.
+    pub registry: Option<(Dialect, Location)>,
     /// What is wrong, in the order of the lock file, then of the other files.
     pub findings: Vec<Diagnostic>,
     /// Why something could not be checked.
     pub errors: Vec<Diagnostic>,
+    /// What is wrong and not among the findings.
+    pub suppressed: Suppressed,
+}
+
+/// The findings that are not reported.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suppressed {
+    /// How many the settings or the caller allow.
+    pub allowed: usize,
+    /// How many a comment in the lock file ignores.
+    pub ignored: usize,
+    /// Those that the baseline lists.
+    pub baseline: Vec<KnownFinding>,
 }

@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::baseline::Baseline;
 use super::ignored::{IgnoreRules, add_unshared};
-use super::verified::VerifiedRoot;
+use super::mixed::mixed;
+use super::tuning::Tuning;
+use super::verified::{Suppressed, VerifiedRoot};
 use super::{Change, RootSelection, SelectedRoot, Workspace};
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::dialect::Dialect;
@@ -13,7 +16,7 @@ use crate::ops::verify::{self, Online, Tracking, Verified, VerifyRequest};
 use crate::package::HashCache;
 use crate::parallel;
 use crate::requirements::{Backend, ModuleCache, Requirements};
-use crate::settings::PlatformSelection;
+use crate::settings::{Levels, PlatformSelection};
 use crate::source::from_config::Connections;
 use crate::source::{ProgressSink, Source};
 use crate::version::Version;
@@ -35,6 +38,10 @@ pub struct VerifyOptions<'a> {
     pub tracked: &'a (dyn Fn(&Path) -> Tracked + Sync),
     /// Asks version control by which lines it ignores lock files. Called once, if any may be ignored.
     pub ignore_rules: IgnoreRules<'a>,
+    /// What the caller says of findings; it wins over the settings.
+    pub levels: &'a Levels,
+    /// Findings that are not to be reported.
+    pub baseline: Option<&'a Baseline>,
     /// How to ask what is published, if that is to be asked.
     pub online: Option<OnlineOptions<'a>>,
 }
@@ -70,13 +77,28 @@ pub fn verify_all(selection: &RootSelection<'_>, options: &VerifyOptions<'_>) ->
         let in_root = |error: Diagnostic| if are_many { error.in_root(&path) } else { error };
         let verified =
             selection.open(&path).and_then(|workspace| workspace.verify(is_named, options, selection, &sources));
-        let (mut root, unshared) = verified.map_err(|errors| errors.map(in_root))?;
+        let (mut root, unshared, tuning) = verified.map_err(|errors| errors.map(in_root))?;
         root.errors = root.errors.into_iter().map(in_root).collect();
-        Ok((root, unshared))
+        Ok((root, unshared, tuning))
     };
-    let mut roots = add_unshared(parallel::map(selected, threads, verify), options.ignore_rules);
+    let (mut roots, mut tunings) = (Vec::new(), Vec::new());
+    for verdict in parallel::map(selected, threads, verify) {
+        roots.push(verdict.map(|(root, unshared, tuning)| {
+            tunings.push(tuning);
+            (root, unshared)
+        }));
+    }
+    let mut roots = add_unshared(roots, options.ignore_rules);
     if let Some(change) = selection.change {
         judge(change, selection, &mut roots)?;
+    }
+    if selection.recursive {
+        for (index, finding) in mixed(&roots, selection) {
+            roots[index].iter_mut().for_each(|root| root.findings.push(finding.clone()));
+        }
+    }
+    for (root, tuning) in roots.iter_mut().flatten().zip(tunings) {
+        tuning.finish(root);
     }
     Ok(roots)
 }
@@ -93,7 +115,7 @@ fn judge(change: &Change, selection: &RootSelection<'_>, roots: &mut [Result<Ver
     }
     let removed = selection.removed(change)?;
     if let Some(root) = roots.first_mut() {
-        root.findings.splice(0..0, removed);
+        root.findings.splice(0..0, removed.into_iter().chain(change.findings.iter().cloned()));
     }
     Ok(())
 }
@@ -102,14 +124,15 @@ fn judge(change: &Change, selection: &RootSelection<'_>, roots: &mut [Result<Ver
 type Sources = OnceMap<Dialect, Result<Arc<Source>>>;
 
 impl Workspace {
-    /// Verifies the lock file. What is to be said unless git ignores the lock file for a reason that others share comes along.
-    fn verify(
+    /// Verifies the lock file. What is to be said unless git ignores the lock file for a reason that others share comes along, and
+    /// what decides which findings are reported.
+    fn verify<'a>(
         self,
         is_named: bool,
-        options: &VerifyOptions<'_>,
+        options: &VerifyOptions<'a>,
         selection: &RootSelection<'_>,
         sources: &Sources,
-    ) -> Result<(VerifiedRoot, Option<Diagnostic>)> {
+    ) -> Result<(VerifiedRoot, Option<Diagnostic>, Tuning<'a>)> {
         let source = |OnlineOptions { connections, .. }: OnlineOptions<'_>| {
             sources.get_or_compute(self.dialect, || connections.source(self.dialect).map(Arc::new))
         };
@@ -119,23 +142,24 @@ impl Workspace {
         let tracked = (options.tracked)(&self.root);
         let base = selection.change.map(|change| change.lock_file_before(&self.root));
         let had_lock_file = base.is_some_and(|bytes| !bytes.is_empty());
-        let Verified { mut findings, mut unshared, errors, entries } = verify::verify(&VerifyRequest {
-            root: &self.root,
-            dialect: self.dialect,
-            lock_path: &self.lock_path,
-            lock_bytes: self.lock_bytes.as_deref(),
-            requirements: &self.known_requirements(options.ignore_tests, selection.modules)?,
-            platforms: platforms.as_ref(),
-            policy: &self.settings.policy,
-            cache: options.cache.as_ref(),
-            installed: &self.root.join(&self.data_directory).join("providers"),
-            check_installed: options.check_installed,
-            tracking: tracked.lock_file,
-            expects_lock_file: had_lock_file || self.expects_lock_file(is_named, selection.modules),
-            tracked_data: &tracked.data_files,
-            base,
-            online: online.map(|(source, OnlineOptions { progress, .. })| Online { source, progress }),
-        });
+        let Verified { mut findings, mut unshared, errors, entries, registry, ignored, looked_for } =
+            verify::verify(&VerifyRequest {
+                root: &self.root,
+                dialect: self.dialect,
+                lock_path: &self.lock_path,
+                lock_bytes: self.lock_bytes.as_deref(),
+                requirements: &self.known_requirements(options.ignore_tests, selection.modules)?,
+                platforms: platforms.as_ref(),
+                policy: &self.settings.policy,
+                cache: options.cache.as_ref(),
+                installed: &self.root.join(&self.data_directory).join("providers"),
+                check_installed: options.check_installed,
+                tracking: tracked.lock_file,
+                expects_lock_file: had_lock_file || self.expects_lock_file(is_named, selection.modules),
+                tracked_data: &tracked.data_files,
+                base,
+                online: online.map(|(source, OnlineOptions { progress, .. })| Online { source, progress }),
+            });
         if had_lock_file {
             // A change must not get rid of a lock file by ignoring it.
             findings.splice(0..0, unshared.take());
@@ -143,10 +167,23 @@ impl Workspace {
         let in_dialect =
             |diagnostics: Vec<Diagnostic>| diagnostics.into_iter().map(|one| self.in_dialect(one)).collect();
         let (findings, errors) = (in_dialect(findings), in_dialect(errors));
-        let unshared = unshared.map(|unshared| self.in_dialect(unshared));
+        let levels = (options.levels, &self.settings.verify[..]);
+        let mut tuning = Tuning::new(&self.canonical, levels, options.baseline, looked_for, ignored);
+        let unshared = unshared.map(|unshared| self.in_dialect(unshared)).and_then(|finding| tuning.tune(finding));
         let Self { root: path, lock_path, dialect, dialect_reason, .. } = self;
-        let root = VerifiedRoot { path, lock_path, dialect, dialect_reason, platforms, entries, findings, errors };
-        Ok((root, unshared))
+        let root = VerifiedRoot {
+            path,
+            lock_path,
+            dialect,
+            dialect_reason,
+            platforms,
+            entries,
+            registry,
+            findings,
+            errors,
+            suppressed: Suppressed::default(),
+        };
+        Ok((root, unshared, tuning))
     }
 
     /// Whether it is wrong if there is no lock file: somebody asks for it, or state is shared, so that others run `init`

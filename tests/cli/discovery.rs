@@ -141,7 +141,7 @@ fn a_provider_without_its_source_is_told_from_one_that_is_not_required() {
     let entry = "\nprovider \"registry.opentofu.org/yandex-cloud/yandex\" {\n  version = \"0.100.0\"\n  hashes = [\n    \
                  \"h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\",\n  ]\n}\n";
     environment.write_lock_file(lock_file(&[entry.to_owned()]));
-    environment.provlock(["verify"]).matches(str![[r#"
+    environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
 error[provider-not-locked]: hashicorp/yandex is required, but not locked

@@ -90,6 +90,7 @@ Options:
   -C, --chdir <DIR>        Change to DIR before doing anything
       --dialect <DIALECT>  Target tool: tofu or terraform [default: detected
                            from the files] [env: PROVLOCK_DIALECT]
+      --config <FILE>      Settings file, instead of searching for provlock.toml
   -h, --help               Print help (see more with '--help')
 
 Selection:
@@ -161,6 +162,9 @@ Options:
           
           [env: PROVLOCK_DIALECT]
 
+      --config <FILE>
+          Settings file, instead of searching for provlock.toml
+
   -h, --help
           Print help (see a summary with '-h')
 
@@ -176,9 +180,6 @@ Selection:
           Print FILE with one line per provider, for `git diff`
 
 Output:
-      --json
-          Same as --format json: print the result as one JSON object
-
       --format <FORMAT>
           Output format [default: text]
 
@@ -188,11 +189,17 @@ Output:
           - json:     One JSON object, as with --json
           - unified:  Line by line, as `diff -u` does
 
-  -v, --verbose...
-          More detail
+      --json
+          Same as --format json: print the result as one JSON object
 
       --exit-code
           Exit with 1 if there are differences
+
+  -v, --verbose...
+          More detail
+
+      --no-pager
+          Print the result even if it does not fit on the terminal
 
   -q, --quiet
           Errors only
@@ -202,9 +209,6 @@ Output:
           
           [default: auto]
           [possible values: auto, always, never]
-
-      --no-pager
-          Print the result even if it does not fit on the terminal
 
 Exit codes: 0 done, 1 --exit-code: there are differences, 2 failed
 "#]]);

@@ -35,7 +35,7 @@ fn found(output: &Output) -> Vec<String> {
 }
 
 fn verify(environment: &TestEnvironment) -> Vec<String> {
-    found(&environment.provlock(["verify", "-r", "--json"]))
+    found(&environment.provlock(["verify", "--allow", "single-platform", "-r", "--json"]))
 }
 
 /// Providers that a registry has.
@@ -69,7 +69,7 @@ fn a_lock_file_without_a_configuration_is_checked_by_itself() {
     let environment = TestEnvironment::with_registry(&providers.registry);
     let good = Providers::lock_file(&[(&providers.null, "~> 3.0")]);
     environment.write_lock_file(good.replace("zh:", "zh:0"));
-    environment.provlock(["verify"]).matches(str![[r#"
+    environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
 warning[no-configuration]: there is no configuration beside .terraform.lock.hcl, so it was checked on its own
@@ -154,7 +154,7 @@ fn drift_of_units_is_found_where_it_can_be_fixed() {
     environment.write("live/prod/dns/.terraform.lock.hcl", Providers::lock_file(&[(null, ""), (tls, "")]));
     repository.git(["add", "."]);
 
-    environment.provlock(["verify", "-r"]).matches(str![[r#"
+    environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
 warning[constraints-differ]: the lock file records the constraints "~> 2.0" for hashicorp/random, but the configuration has "~> 3.0"
@@ -189,8 +189,11 @@ help: provlock -C live/prod/dns lock
 2 root modules: 1 with errors, 1 with warnings
 "#]]);
 
-    environment.command(["verify", "--allow", "provider-not-required"]).run_in("live/prod/dns").run().matches(str![[
-        r#"
+    environment
+        .command(["verify", "--allow", "provider-not-required,single-platform"])
+        .run_in("live/prod/dns")
+        .run()
+        .matches(str![[r#"
 exit code: 1
 ----- stdout -----
 error[provider-not-locked]: hashicorp/random is required, but not locked
@@ -206,8 +209,7 @@ help: provlock lock
 
 ----- stderr -----
 1 error in ../../../root.hcl
-"#
-    ]]);
+"#]]);
 }
 
 #[test]
@@ -221,7 +223,7 @@ fn what_is_not_known_is_said_once_and_judged_by_nobody() {
     let lock = Providers::lock_file(&[(random, "~> 2.0")]);
     environment.write("live/prod/app/.terraform.lock.hcl", &lock);
 
-    environment.provlock(["verify", "-r"]).matches(str![[r#"
+    environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
 error[provider-not-locked]: hashicorp/null is required, but not locked
@@ -280,7 +282,7 @@ fn a_remote_module_is_not_installed() {
     environment.write("live/app/terragrunt.hcl", unit("git::https://example.com/modules.git//app?ref=v1"));
     environment.write("live/app/.terraform.lock.hcl", Providers::lock_file(&[(null, "")]));
 
-    environment.provlock(["verify", "-r"]).matches(str![[r#"
+    environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
 warning[module-not-installed]: the module of the unit in live/app is remote, and not here
@@ -331,7 +333,7 @@ fn a_stack_has_its_units_where_they_are_generated() {
     environment.write("live/.terragrunt-stack/app/.terraform.lock.hcl", &lock);
     environment.write("units/app/.terraform.lock.hcl", &lock);
 
-    environment.provlock(["verify", "-r"]).matches(str![[r#"
+    environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
 warning[provider-not-required]: hashicorp/tls is locked, but the configuration does not require it
@@ -424,7 +426,7 @@ fn a_variable_of_the_environment_chooses_and_is_never_shown() {
     environment.write("unit/terragrunt.hcl", source.clone() + &generate("provider", provider));
     environment.write("modules/app/main.tf", "resource \"tls_private_key\" \"a\" {}\n");
     environment.write("unit/.terraform.lock.hcl", lock_file(&[]));
-    let verify = || environment.provlock(["verify", "-r", "-v"]);
+    let verify = || environment.provlock(["verify", "--allow", "single-platform", "-r", "-v"]);
     verify().assert_lacks("t0ken").matches(str![[r#"
 exit code: 1
 ----- stdout -----
@@ -515,7 +517,7 @@ Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
     assert_eq!(environment.read("live/app/.terraform.lock.hcl"), locked);
     assert_eq!(verify(&environment), Vec::<String>::new());
     environment.write("live/app/.terraform.lock.hcl", Providers::lock_file(&[(null, "~> 3.0"), (random, "~> 3.0")]));
-    environment.provlock(["verify", "-r"]).matches(str![[r#"
+    environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
 warning[constraints-differ]: the lock file records the constraints "~> 3.0" for hashicorp/null, but the configuration has none

@@ -1,10 +1,13 @@
 //! Flags of every command.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use clap_complete::ArgValueCandidates;
+use provlock::cli_config::Environment;
+use provlock::diagnostic::{Diagnostic, Result};
 use provlock::dialect::Dialect;
+use provlock::settings::{self, Settings};
 
 use super::candidates;
 
@@ -18,8 +21,26 @@ pub(crate) struct GlobalArgs {
     #[arg(long, value_name = "DIALECT", global = true, env = "PROVLOCK_DIALECT", hide_env_values = true)]
     #[arg(add = ArgValueCandidates::new(candidates::dialects))]
     pub(crate) dialect: Option<Dialect>,
+    /// Settings file, instead of searching for provlock.toml
+    #[arg(long, value_name = "FILE", global = true, value_hint = ValueHint::FilePath)]
+    pub(crate) config: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+impl GlobalArgs {
+    /// The settings of the file that `--config` names. Globs in it are relative to the current directory.
+    pub(crate) fn settings(&self, environment: &Environment) -> Result<Option<Settings>> {
+        let Some(path) = &self.config else { return Ok(None) };
+        let bytes = settings::read(path).map_err(|error| Diagnostic::io("read", path, &error))?;
+        settings_of(path, bytes, environment).map(Some)
+    }
+}
+
+/// The settings that a file holds which a flag names.
+pub(crate) fn settings_of(path: &Path, bytes: Vec<u8>, environment: &Environment) -> Result<Settings> {
+    let current = &environment.current_directory;
+    Settings::named(path, bytes, &dunce::canonicalize(current).unwrap_or_else(|_| current.clone()))
 }
 
 /// How results and messages are shown.

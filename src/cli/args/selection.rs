@@ -70,6 +70,7 @@ impl SelectionArgs {
         environment: &Environment,
         modules: &ModuleCache,
     ) -> Result<Workspaces> {
+        let settings = global.settings(environment)?;
         let selection = RootSelection {
             paths,
             recursive: self.recursive,
@@ -78,6 +79,7 @@ impl SelectionArgs {
             modules,
             repositories: &Repositories::default(),
             change: None,
+            settings: settings.as_ref(),
         };
         Workspaces::open(&selection, options)
     }

@@ -28,7 +28,7 @@ impl Targets {
             }
             match provider(argument) {
                 Ok(provider) => targets.providers.push(provider),
-                Err(error) => errors.push(error),
+                Err(error) => errors.extend(error),
             }
         }
         errors.into_result(targets)
@@ -57,11 +57,11 @@ fn is_surely_path(path: &Path) -> bool {
         || matches!(extension, Some("tf" | "tofu" | "hcl" | "json"))
 }
 
-fn provider(argument: &OsStr) -> std::result::Result<ProviderSpec, Diagnostic> {
+fn provider(argument: &OsStr) -> Result<ProviderSpec> {
     let text = argument.to_string_lossy();
     text.parse().map_err(|error| {
         let message = format!("{text} is no provider, and there is no file or directory of that name: {error}");
-        Diagnostic::error(Code::InvalidArgument, message)
+        Diagnostic::error(Code::InvalidArgument, message).into()
     })
 }
 

@@ -32,10 +32,16 @@ pub(crate) fn run(arguments: &ExplainArgs, ui: &Ui) -> Outcome {
     let codes = arguments.code.as_ref().map_or(Code::ALL, std::slice::from_ref);
     ui.print(&match (ui.format, arguments.code) {
         (OutputFormat::Json, _) => json::explain(codes, &ui.invocation),
-        (_, Some(code)) => format!("{code}: {}\n\n{}\n", code.summary(), pages::page(code)),
+        (_, Some(code)) => page(code),
         (_, None) => list(),
     });
     Outcome::Done
+}
+
+/// What a code means, what to do about it, and how to suppress it.
+fn page(code: Code) -> String {
+    let suppression = pages::suppression(code).map_or_else(String::new, |sentence| format!("\n{sentence}\n"));
+    format!("{code}: {}\n\n{}\n{suppression}", code.summary(), pages::page(code))
 }
 
 /// Every code with its summary, a line each.

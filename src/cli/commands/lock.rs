@@ -117,6 +117,9 @@ fn show(results: &[Result<Locked<'_>>], many: Option<Many<'_>>, arguments: &Lock
     if locked.iter().any(|locked| locked.member.has_default_platform && Report(locked).has_written_for_one_platform()) {
         ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
     }
+    if arguments.check {
+        ui.status_lines(&text::not_looked_at(&locked).into_iter().collect::<Vec<_>>());
+    }
     show_default_dialect(locked.iter().copied(), ui);
     show_stale_caches(locked.iter().copied(), ui);
     if ui.is_json() {

@@ -9,6 +9,7 @@ mod login;
 mod merge;
 mod messages;
 mod outcome;
+mod rules;
 mod setup;
 mod tree;
 mod upgrade;

@@ -8,20 +8,23 @@ use clap::{Args, ValueEnum as _, ValueHint};
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
+use provlock::files;
 use provlock::ops::verify::{CODES, Tracking};
+use provlock::settings::{Denied, Levels};
 use provlock::workspace::{
-    Change, OnlineOptions, Repositories, RootSelection, Tracked, VerifiedRoot, VerifyOptions, verify_all,
+    Baseline, OnlineOptions, Repositories, RootSelection, Tracked, VerifiedRoot, VerifyOptions, verify_all,
 };
 
 use super::messages::{no_root_module, show_configurations, show_modules, without_repetition};
 use super::outcome::Outcome;
+use super::rules::Rules;
 use crate::cli::args::{
     ARGUMENTS, FormatArgs, GlobalArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, candidates,
 };
 use crate::cli::environment::environment;
 use crate::cli::git::Repository;
 use crate::cli::render::causes::{Many, by_cause};
-use crate::cli::render::style::TextStyle;
+use crate::cli::render::style::{TextStyle, count};
 use crate::cli::render::verify::{self as text, RepositoryPaths};
 use crate::cli::render::{github, json, markdown, sarif};
 use crate::cli::ui::Ui;
@@ -55,18 +58,24 @@ pub(crate) struct VerifyArgs {
     #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::parse)]
     #[arg(help_heading = "Output", hide_short_help = true)]
     report: Vec<ReportFile>,
-    /// Treat as an error
-    #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Output")]
+    /// Treat as errors; `warnings` means all
+    #[arg(long, value_name = "CODE", value_parser = str::parse::<Denied>, value_delimiter = ',', help_heading = "Output")]
     #[arg(add = ArgValueCandidates::new(codes))]
-    deny: Vec<Code>,
-    /// Treat as a warning
-    #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Output")]
+    deny: Vec<Denied>,
+    /// Treat as warnings
+    #[arg(long, value_name = "CODE", value_parser = Code::finding, value_delimiter = ',', help_heading = "Output")]
     #[arg(add = ArgValueCandidates::new(codes))]
     warn: Vec<Code>,
     /// Suppress
-    #[arg(long, value_name = "CODE", value_parser = code, help_heading = "Output")]
+    #[arg(long, value_name = "CODE", value_parser = Code::finding, value_delimiter = ',', help_heading = "Output")]
     #[arg(add = ArgValueCandidates::new(codes))]
     allow: Vec<Code>,
+    /// Suppress the findings that FILE lists
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    baseline: Option<PathBuf>,
+    /// Write all findings to the file of --baseline
+    #[arg(long, requires = "baseline", conflicts_with = "base", help_heading = "Output", hide_short_help = true)]
+    write_baseline: bool,
 }
 
 /// A file that the result is written to besides stdout.
@@ -122,15 +131,12 @@ fn codes() -> Vec<CompletionCandidate> {
     candidates::codes(CODES)
 }
 
-fn code(text: &str) -> std::result::Result<Code, String> {
-    let code = CODES.iter().find(|code| code.as_str() == text);
-    code.copied().ok_or_else(|| "unknown finding; provlock explain lists all codes".to_owned())
-}
-
 pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let environment = environment();
     let repository = Repository::around(&environment.current_directory);
-    let change = change(arguments.what.base.as_deref(), repository.as_ref())?;
+    let (base, baseline) = (arguments.what.base.as_deref(), arguments.baseline.as_deref());
+    let rules = Rules::read(base, baseline, arguments.write_baseline, global, &environment, repository.as_ref())?;
+    let levels = arguments.levels();
     let connections = arguments.source.connections(&environment, None)?.without_remembered_hashes();
     let downloads = ui.progress(None);
     let progress = |package: &_, progress| downloads.note(package, progress);
@@ -142,7 +148,8 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
         environment: &environment,
         modules: &modules,
         repositories: &Repositories::default(),
-        change: change.as_ref(),
+        change: rules.change.as_ref(),
+        settings: rules.settings.as_ref(),
     };
     let results = verify_all(
         &selection,
@@ -155,6 +162,8 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
             ignore_rules: &|roots| {
                 repository.as_ref().map_or_else(Vec::new, |repository| repository.ignore_rules(roots))
             },
+            levels: &levels,
+            baseline: rules.baseline.as_ref(),
             online: arguments.what.online.then_some(OnlineOptions { connections: &connections, progress: &progress }),
         },
     )?;
@@ -167,7 +176,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     let WhatArgs { paths, recursive, .. } = &arguments.what;
     let many = (*recursive || results.len() != 1).then_some(Many { paths, recursive: *recursive });
     let all = results.len();
-    let (roots, failures) = arguments.levelled(results);
+    let (roots, failures) = separated(results);
     let report = Report {
         roots: &roots,
         failed: all - roots.len(),
@@ -175,6 +184,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
         errors: &without_repetition(failures.iter()),
         many,
         paths: repository_paths(&environment, repository.as_ref()),
+        online: arguments.what.online,
         ui,
     };
     report.show();
@@ -182,24 +192,13 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     if ui.format == OutputFormat::Github {
         report.append_summary(environment.variable("GITHUB_STEP_SUMMARY"))?;
     }
+    arguments.write_baseline(&roots, &failures, ui)?;
     let found = roots.iter().flat_map(|root| &root.findings).any(|finding| finding.severity == Severity::Error);
     Ok(match (failures.is_empty(), found) {
         (false, _) => Outcome::Failed,
         (true, true) => Outcome::Found,
         (true, false) => Outcome::Done,
     })
-}
-
-/// The change since the commit that `--base` names.
-fn change(revision: Option<&str>, repository: Option<&Repository>) -> anyhow::Result<Option<Change>> {
-    let Some(revision) = revision else { return Ok(None) };
-    let unknown = || {
-        let error = Diagnostic::error(Code::InvalidArgument, format!("--base {revision}: unknown git commit"));
-        error.help("fetch it first; a shallow clone has only the last commit")
-    };
-    let repository = repository.ok_or_else(unknown)?;
-    let commit = repository.commit(revision)?.ok_or_else(unknown)?;
-    repository.change_since(&commit).map(Some)
 }
 
 /// What git knows of the files of a root module.
@@ -213,36 +212,42 @@ fn repository_paths<'a>(environment: &'a Environment, repository: Option<&'a Rep
 }
 
 impl VerifyArgs {
-    /// The root modules that were checked, with findings at the levels of the flags, and what could not be checked.
-    fn levelled(&self, results: Vec<Result<VerifiedRoot>>) -> (Vec<VerifiedRoot>, Vec<Diagnostic>) {
-        let (mut roots, mut errors) = (Vec::new(), Vec::new());
-        for result in results {
-            match result {
-                Ok(mut root) => {
-                    root.findings = self.with_levels(root.findings);
-                    errors.extend(root.errors.iter().cloned());
-                    roots.push(root);
-                }
-                Err(failure) => errors.extend(failure),
-            }
-        }
-        (roots, errors)
+    fn levels(&self) -> Levels {
+        Levels { deny: self.deny.clone(), warn: self.warn.clone(), allow: self.allow.clone() }
     }
 
-    /// The findings at the levels that the flags give them; `--deny` wins over `--warn`, and that over `--allow`.
-    fn with_levels(&self, findings: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        let level = |mut finding: Diagnostic| {
-            if self.deny.contains(&finding.code) {
-                finding.severity = Severity::Error;
-            } else if self.warn.contains(&finding.code) {
-                finding.severity = Severity::Warning;
-            } else if self.allow.contains(&finding.code) {
-                return None;
-            }
-            Some(finding)
-        };
-        findings.into_iter().filter_map(level).collect()
+    /// Writes the findings that were put off to the file of `--baseline`. Where something could not be checked, they are not all.
+    fn write_baseline(&self, roots: &[VerifiedRoot], errors: &[Diagnostic], ui: &Ui) -> anyhow::Result<()> {
+        let Some(path) = self.baseline.as_ref().filter(|_| self.write_baseline) else { return Ok(()) };
+        if !errors.is_empty() {
+            ui.status(&format!("{} was not written, since not everything could be checked", path.display()));
+            return Ok(());
+        }
+        let findings: Vec<_> = roots.iter().flat_map(|root| root.suppressed.baseline.clone()).collect();
+        let number = count(findings.len(), "finding");
+        let old = path.exists().then(|| Baseline::read(path)).transpose()?;
+        let text = Baseline::text(findings);
+        if old.as_deref() != Some(text.as_bytes()) {
+            files::write(path, old.as_deref(), text.as_bytes())?;
+        }
+        ui.status(&format!("Wrote {number} to {}", path.display()));
+        Ok(())
     }
+}
+
+/// The root modules that were checked, and what could not be checked.
+fn separated(results: Vec<Result<VerifiedRoot>>) -> (Vec<VerifiedRoot>, Vec<Diagnostic>) {
+    let (mut roots, mut errors) = (Vec::new(), Vec::new());
+    for result in results {
+        match result {
+            Ok(root) => {
+                errors.extend(root.errors.iter().cloned());
+                roots.push(root);
+            }
+            Err(failure) => errors.extend(failure),
+        }
+    }
+    (roots, errors)
 }
 
 /// What was found, and what could not be checked.
@@ -257,6 +262,8 @@ struct Report<'a> {
     /// How the root modules were selected, if there may be several.
     many: Option<Many<'a>>,
     paths: RepositoryPaths<'a>,
+    /// Whether what is published was asked for.
+    online: bool,
     ui: &'a Ui,
 }
 
@@ -275,9 +282,15 @@ impl Report<'_> {
         }
         ui.print(&self.rendered(ui.format, ui.stdout_style));
         let summary = if many.is_some() { text::summary_of_many(roots, *failed) } else { text::summary(roots) };
-        if let Some(summary) = summary {
-            ui.status(&summary);
-        }
+        let lines = [summary, text::suppressed(roots), self.all_is_well()];
+        lines.iter().flatten().for_each(|line| ui.status(line));
+    }
+
+    /// What was checked, where nothing is wrong and somebody is there to read it.
+    fn all_is_well(&self) -> Option<String> {
+        let Self { roots, failures, ui, .. } = self;
+        let is_well = failures.is_empty() && roots.iter().all(|root| root.findings.is_empty());
+        (is_well && ui.format == OutputFormat::Text && ui.is_watched()).then(|| text::well(roots, self.online))?
     }
 
     /// Adds the findings by cause to the summary of a job, if the runner has a file for it.

@@ -7,4 +7,4 @@ pub(crate) use command::{
     attributes, configure, configured, contents, files_in, files_in_working_tree, merge_base, merge_file, resolve,
     top_directory,
 };
-pub(crate) use repository::Repository;
+pub(crate) use repository::{Before, Repository};

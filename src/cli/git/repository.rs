@@ -9,6 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Result;
 use provlock::diagnostic::{Diagnostic, Location, Severity, SourceFile};
+use provlock::files;
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::ops::verify::Tracking;
 use provlock::settings;
@@ -34,6 +35,14 @@ pub(crate) struct Repository {
     tracked: OnceLock<Result<BTreeSet<PathBuf>>>,
     /// Lock files that are neither tracked nor ignored.
     others: OnceLock<Result<BTreeSet<PathBuf>>>,
+}
+
+/// What a file was in a commit.
+pub(crate) enum Before {
+    /// The repository does not hold it, so nobody who changes the repository changes it.
+    Outside,
+    /// This, or nothing.
+    Inside(Option<Vec<u8>>),
 }
 
 impl Repository {
@@ -116,7 +125,23 @@ impl Repository {
             lock_files: self.committed(commit, LOCK_FILE_NAME)?,
             settings_now: now(settings::FILE_NAME)?,
             lock_files_now: now(LOCK_FILE_NAME)?,
+            findings: Vec::new(),
         })
+    }
+
+    /// What a file was in a commit. Where a directory of the repository on the way to it is a link, that is nothing: the change may
+    /// have made it one.
+    pub(crate) fn before(&self, commit: &str, path: &Path) -> Result<Before> {
+        let path = files::join(&self.directory, path);
+        let directory = path.parent().and_then(|directory| dunce::canonicalize(directory).ok());
+        let canonical = directory.zip(path.file_name()).map(|(directory, name)| directory.join(name));
+        if path.starts_with(&self.top) && canonical.as_ref() != Some(&path) {
+            return Ok(Before::Inside(None));
+        }
+        let Some(path) = canonical.filter(|path| path.starts_with(&self.top)) else { return Ok(Before::Outside) };
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { return Ok(Before::Inside(None)) };
+        let mut files = self.committed(commit, name)?;
+        Ok(Before::Inside(files.remove(&path)))
     }
 
     /// The files with this name in a commit, by their path on disk.

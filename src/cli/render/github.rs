@@ -134,8 +134,10 @@ mod tests {
             dialect_reason: provlock::workspace::DialectReason::Default,
             platforms: None,
             entries: 1,
+            registry: None,
             findings: unsorted.chain([other, forged]).collect(),
             errors: Vec::new(),
+            suppressed: provlock::workspace::Suppressed::default(),
         };
         let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
         let failure = Diagnostic::error(Code::Io, "not read");
@@ -159,8 +161,10 @@ mod tests {
             dialect_reason: provlock::workspace::DialectReason::Default,
             platforms: None,
             entries: 1,
+            registry: None,
             findings: vec![finding],
             errors: Vec::new(),
+            suppressed: provlock::workspace::Suppressed::default(),
         };
         let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
         let text = annotations(&[root], &[], &paths, &Invocation::new(None));

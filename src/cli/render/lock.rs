@@ -6,6 +6,7 @@ use std::sync::Arc;
 use provlock::lockfile::Change;
 use provlock::ops::ProviderReport;
 use provlock::platform::Platform;
+use provlock::settings::PlatformSelection;
 use provlock::workspace::Locked;
 
 use super::row::{Action, HashCounts, Row};
@@ -124,6 +125,38 @@ fn aligned(lines: &[(Line, String)], style: TextStyle) -> Vec<String> {
         format!("  {} {}", paint(style.color, line.symbol.1, line.symbol.0), cells.join("   ")).trim_end().to_owned()
     };
     lines.iter().map(text).collect()
+}
+
+/// Which platforms `--check` did not look at, as far as that can be told: those of the settings, or any other where nobody names one.
+pub(crate) fn not_looked_at(reports: &[&Locked<'_>]) -> Option<String> {
+    if let Some(report) = reports.iter().find(|report| report.member.has_default_platform) {
+        let platform = names(&report.member.platforms);
+        return Some(format!(
+            "Looked at {platform} only; for others: provlock lock --check -p all, or set platforms in provlock.toml"
+        ));
+    }
+    let platforms = |report: &&Locked<'_>| {
+        let (looked_at, settings) = (&report.member.platforms, &report.member.workspace.settings.platforms);
+        match (settings, looked_at) {
+            (Some(PlatformSelection::These(named)), PlatformSelection::These(looked_at)) => {
+                let others: Vec<_> = named.iter().filter(|platform| !looked_at.contains(platform)).cloned().collect();
+                (!others.is_empty()).then(|| names(&PlatformSelection::These(others)))
+            }
+            (Some(PlatformSelection::All), PlatformSelection::These(_)) => Some("the other platforms".to_owned()),
+            _ => None,
+        }
+    };
+    let others = reports.iter().find_map(platforms)?;
+    Some(format!("Did not look at {others}, which provlock.toml names and -p does not"))
+}
+
+fn names(platforms: &PlatformSelection) -> String {
+    match platforms {
+        PlatformSelection::All => "all platforms".to_owned(),
+        PlatformSelection::These(platforms) => {
+            enumerate(&platforms.iter().map(ToString::to_string).collect::<Vec<_>>())
+        }
+    }
 }
 
 /// `; 118.40 MiB downloaded`, if anything was. A package that several root modules share counts once.

@@ -11,6 +11,21 @@ pub(crate) fn page(code: Code) -> &'static str {
     section.split("\n##").next().unwrap_or(section).trim()
 }
 
+/// How findings with this code are suppressed, in a sentence; none if it is no finding.
+pub(crate) fn suppression(code: Code) -> Option<String> {
+    let is_finding = Code::FINDINGS.contains(&code);
+    is_finding.then(|| {
+        if code.may_be_suppressed() {
+            format!(
+                "To suppress it: `allow = [\"{code}\"]` in `[verify]` of `provlock.toml`, `# provlock: ignore[{code}] REASON` \
+                above an entry that it is about, a baseline, or `--allow {code}`."
+            )
+        } else {
+            format!("It is always reported; only `--allow {code}` suppresses it, for one run.")
+        }
+    })
+}
+
 /// Where the page can be read on the web, if it is known where the project's repository is.
 pub(crate) fn url(code: Code) -> Option<String> {
     let repository = env!("CARGO_PKG_REPOSITORY");

@@ -1,11 +1,12 @@
 //! What `verify` says: the findings, then a summary.
 
 use std::collections::BTreeSet;
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
 use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::files;
 use provlock::settings::PlatformSelection;
-use provlock::workspace::{DialectReason, VerifiedRoot};
+use provlock::workspace::{DialectReason, Suppressed, VerifiedRoot};
 
 use super::causes::{Many, by_cause};
 use super::diagnostics;
@@ -109,6 +110,41 @@ pub(crate) fn summary_of_many(roots: &[VerifiedRoot], failed: usize) -> Option<S
     Some(format!("{all}: {}", parts.join("; ")))
 }
 
+/// `Suppressed: 1 finding by comments, 2 findings by the baseline`; nothing when none was. What settings and flags allow is not among
+/// them, since it is not about single findings.
+pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
+    let number = |number: fn(&Suppressed) -> usize| roots.iter().map(|root| number(&root.suppressed)).sum::<usize>();
+    let numbers = [
+        (number(|suppressed| suppressed.ignored), "comments"),
+        (number(|suppressed| suppressed.baseline.len()), "the baseline"),
+    ];
+    let parts: Vec<_> =
+        numbers.iter().filter(|(n, _)| *n > 0).map(|(n, by)| format!("{} by {by}", count(*n, "finding"))).collect();
+    (!parts.is_empty()).then(|| format!("Suppressed: {}", parts.join(", ")))
+}
+
+/// What was checked in root modules where nothing is wrong: `3 providers in order: locked as required, for linux_amd64`.
+pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<String> {
+    let entries: usize = roots.iter().map(|root| root.entries).sum();
+    let providers = count(entries, "provider");
+    let what = match roots {
+        _ if entries == 0 => return None,
+        [_] => providers,
+        roots => format!("{providers} of {}", count(roots.len(), "root module")),
+    };
+    let (first, others) = roots.split_first()?;
+    let platforms = match &first.platforms {
+        _ if others.iter().any(|other| other.platforms != first.platforms) => "for the platforms of each".to_owned(),
+        Some(PlatformSelection::All) => "for all platforms".to_owned(),
+        Some(PlatformSelection::These(platforms)) => {
+            format!("for {}", enumerate(&platforms.iter().map(ToString::to_string).collect::<Vec<_>>()))
+        }
+        None => "for no platform in particular (-p names some)".to_owned(),
+    };
+    let hashes = if online { "all hashes published" } else { "hashes not compared with the registry (--online does)" };
+    Some(format!("{what} in order: locked as required, {platforms}; {hashes}"))
+}
+
 /// The files that the findings in a root module are about; what is about no place is about the lock file.
 fn files(root: &VerifiedRoot) -> BTreeSet<&Path> {
     root.findings
@@ -130,16 +166,47 @@ pub(crate) struct RepositoryPaths<'a> {
 impl RepositoryPaths<'_> {
     /// A path from the top of the repository, with slashes.
     pub(crate) fn shown(&self, path: &Path) -> String {
-        let absolute = self.current_directory.join(path);
-        let mut clean = PathBuf::new();
-        for component in absolute.components() {
-            match component {
-                Component::CurDir => {}
-                Component::ParentDir => _ = clean.pop(),
-                other => clean.push(other),
-            }
-        }
+        let clean = files::join(self.current_directory, path);
         let below = self.top.and_then(|top| clean.strip_prefix(top).ok()).unwrap_or(path);
         below.display().to_string().replace('\\', "/")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use provlock::dialect::Dialect;
+
+    use super::*;
+
+    fn root(platforms: Option<PlatformSelection>, entries: usize) -> VerifiedRoot {
+        VerifiedRoot {
+            path: ".".into(),
+            lock_path: ".terraform.lock.hcl".into(),
+            dialect: Dialect::Tofu,
+            dialect_reason: DialectReason::Default,
+            platforms,
+            entries,
+            registry: None,
+            findings: Vec::new(),
+            errors: Vec::new(),
+            suppressed: Suppressed::default(),
+        }
+    }
+
+    #[test]
+    fn what_is_well_is_said_in_a_line() {
+        let these = |names: &[&str]| names.iter().map(|name| name.parse().unwrap()).collect::<PlatformSelection>();
+        let two = || Some(these(&["linux_amd64", "darwin_arm64"]));
+        let one = "3 providers in order: locked as required, for darwin_arm64 and linux_amd64; \
+            hashes not compared with the registry (--online does)";
+        assert_eq!(well(&[root(two(), 3)], false).unwrap(), one);
+        let many =
+            "5 providers of 2 root modules in order: locked as required, for all platforms; all hashes published";
+        let all = || Some(PlatformSelection::All);
+        assert_eq!(well(&[root(all(), 3), root(all(), 2)], true).unwrap(), many);
+        assert!(well(&[root(all(), 3), root(two(), 2)], true).unwrap().contains("for the platforms of each"));
+        assert!(well(&[root(None, 1)], false).unwrap().contains("for no platform in particular (-p names some)"));
+        assert_eq!(well(&[root(None, 0)], false), None);
+        assert_eq!(well(&[], false), None);
     }
 }

@@ -82,6 +82,11 @@ impl Ui {
         self.stdout_error.take().filter(|error| error.kind() != ErrorKind::BrokenPipe)
     }
 
+    /// Whether status is read by somebody at a terminal.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.verbosity >= Verbosity::Normal && std::io::stderr().is_terminal()
+    }
+
     /// Prints one line of status.
     pub(crate) fn status(&self, line: &str) {
         self.status_lines(&[line]);

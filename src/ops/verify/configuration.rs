@@ -75,7 +75,8 @@ fn not_required(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
 
 fn not_locked(subject: &Subject<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {
     let message = format!("{} is required, but not locked", subject.name(address));
-    let error = Diagnostic::error(Code::ProviderNotLocked, message).help(subject.request.command(["lock"]));
+    let error = Diagnostic::error(Code::ProviderNotLocked, message).about(address);
+    let error = error.help(subject.request.command(["lock"]));
     let declarations = requirement.declarations.iter();
     let error = declarations.fold(error, |error, declaration| error.at(declaration.location.clone(), "required here"));
     match namesake(address, requirement, subject.lock_file).filter(|entry| !is_required(subject, entry)) {

@@ -8,13 +8,16 @@
 mod change;
 mod configuration;
 mod file;
+mod ignore;
 mod lookalike;
 mod online;
 mod platforms;
 mod policy;
 mod subject;
 
-use crate::diagnostic::Code;
+use std::sync::Arc;
+
+use crate::diagnostic::{Code, Diagnostic};
 use crate::lockfile::{self, LockFile};
 
 pub use subject::Tracking;
@@ -23,48 +26,17 @@ pub(crate) use subject::{Online, Verified, VerifyRequest};
 use subject::Subject;
 
 /// The codes that findings may have, in the order of `docs/findings.md`.
-pub const CODES: &[Code] = &[
-    Code::LockFileMissing,
-    Code::LockFileSyntax,
-    Code::ConflictMarkers,
-    Code::DuplicateProvider,
-    Code::NotCanonical,
-    Code::MalformedHash,
-    Code::UnknownHashScheme,
-    Code::UnsortedHashes,
-    Code::UntrackedLockFile,
-    Code::ProviderNotLocked,
-    Code::ProviderNotRequired,
-    Code::VersionOutsideConstraints,
-    Code::ConstraintsDiffer,
-    Code::NoHashes,
-    Code::ModuleNotInstalled,
-    Code::RequirementsNotKnown,
-    Code::NoConfiguration,
-    Code::PlatformMissing,
-    Code::PlatformNotKnown,
-    Code::InstalledPackageDiffers,
-    Code::HashNotPublished,
-    Code::VersionWithdrawn,
-    Code::SignatureInvalid,
-    Code::KeyExpired,
-    Code::KeyNotTrusted,
-    Code::PackageNotAuthentic,
-    Code::InvalidPackage,
-    Code::HostNotAllowed,
-    Code::NamespaceNotAllowed,
-    Code::UnsignedProvider,
-    Code::ModuleRefFloating,
-    Code::BundledPlugins,
-    Code::TrackedDataDirectory,
-    Code::Lookalike,
-    Code::HashesReplaced,
-    Code::Downgrade,
-    Code::HostChanged,
-    Code::HashNotChecked,
-    Code::PolicyChanged,
-    Code::RootRemoved,
-];
+pub const CODES: &[Code] = Code::FINDINGS;
+
+/// Says of findings in an entry which provider they are about.
+fn name_providers(subject: &Subject<'_>, findings: &mut [Diagnostic]) {
+    for finding in findings.iter_mut().filter(|finding| finding.providers.is_empty()) {
+        let place = finding.labels.first().map(|label| &label.location);
+        let place = place.filter(|place| Arc::ptr_eq(&place.file, subject.lock_file.file()));
+        let entry = place.and_then(|place| subject.lock_file.entry_at(place.span.start));
+        finding.providers.extend(entry.map(|entry| entry.address.clone()));
+    }
+}
 
 /// Verifies the lock file of one root module. Nothing is written, and nothing is asked but `request.online`.
 pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
@@ -90,9 +62,10 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
         }
     };
     verified.entries = lock_file.entries().len();
+    let subject = Subject { request, lock_file: &lock_file };
+    verified.registry = subject.registry();
     let findings = &mut verified.findings;
     if request.lock_bytes.is_some() {
-        let subject = Subject { request, lock_file: &lock_file };
         findings.extend(file::hashes(&subject));
         findings.extend(configuration::check(&subject));
         findings.extend(change::check(&subject));
@@ -110,5 +83,10 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
             findings.extend(platforms::check(&subject));
         }
     }
+    name_providers(&subject, &mut verified.findings);
+    let is_complete = verified.errors.is_empty();
+    let is_looked_for = |code: &Code| request.looks_for(*code, is_complete);
+    verified.looked_for = Code::FINDINGS.iter().copied().filter(is_looked_for).collect();
+    ignore::apply(&subject, &mut verified);
     verified.sorted(request.lock_path)
 }

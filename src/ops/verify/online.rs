@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::platforms::missing;
+use super::platforms::{missing, single};
 use super::policy;
 use super::subject::{Online, Subject, Verified, finding};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
@@ -70,6 +70,9 @@ impl<'a> Question<'a> {
     }
 
     fn ask_about(&mut self, platforms: &BTreeSet<Platform>) {
+        if self.subject.request.platforms.is_none() && platforms.len() > 1 {
+            self.verified.findings.extend(single(self.subject, self.entry));
+        }
         let required = self.asked_for(platforms);
         let published = match self.published(&required, platforms) {
             Ok(published) => published,

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::subject::{Subject, finding};
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, Severity};
 use crate::hash::Hash;
 use crate::lockfile::Entry;
 use crate::package::{self, PackageId};
@@ -42,6 +42,9 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     if subject.request.platforms == Some(&PlatformSelection::All) {
         return vec![unknown("all platforms", "all are")];
     }
+    if subject.request.platforms.is_none() {
+        return single(subject, entry).into_iter().collect();
+    }
     let platforms = subject.named_platforms();
     let coverage = |platform| coverage(subject, entry, platform, recorded);
     let coverages: Vec<_> = platforms.iter().map(|platform| (platform, coverage(platform))).collect();
@@ -56,6 +59,16 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
         findings.push(unknown(&not_known.join(", "), &wanted));
     }
     findings
+}
+
+/// The finding for an entry that can cover one platform only, where nobody says which are needed. It names no provider, so that
+/// it is one finding for all entries of a file.
+pub(super) fn single(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
+    let is_single = entry.provider.hashes.iter().filter(|hash| hash.is_of_files()).count() == 1;
+    let message = "only one h1 is recorded, so on any other platform init changes the lock file, or fails".to_owned();
+    let warning = finding(Severity::Warning, Code::SinglePlatform, message, &entry.block, "");
+    let help = Help::command(subject.request.command(["lock", "-p", "all"]));
+    is_single.then(|| warning.help(help.and_text(", or set platforms in provlock.toml")).about(&entry.address))
 }
 
 /// The finding for a platform without an `h1:`.

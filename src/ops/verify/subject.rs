@@ -80,6 +80,12 @@ pub(crate) struct Verified {
     pub errors: Vec<Diagnostic>,
     /// How many entries of the lock file were looked at.
     pub entries: usize,
+    /// The dialect whose registry the lock file names, where it names no other dialect's, and the first place where it does.
+    pub registry: Option<(Dialect, Location)>,
+    /// How many findings a comment in the lock file ignores.
+    pub ignored: usize,
+    /// The findings that would be there if there were a reason for them. Of others it says nothing that they are not there.
+    pub looked_for: Vec<Code>,
 }
 
 impl Verified {
@@ -117,6 +123,18 @@ impl Subject<'_> {
     pub(super) fn named_platforms(&self) -> &[Platform] {
         self.request.named_platforms()
     }
+
+    /// The dialect whose registry the lock file names, if it names just one dialect's.
+    pub(super) fn registry(&self) -> Option<(Dialect, Location)> {
+        let first = |dialect: Dialect| {
+            let is_there = |entry: &&Entry| entry.address.hostname.as_ascii() == dialect.default_host_name();
+            self.entries().iter().find(is_there).map(|entry| (dialect, entry.block.clone()))
+        };
+        match (first(Dialect::Tofu), first(Dialect::Terraform)) {
+            (Some(_), Some(_)) => None,
+            (one, other) => one.or(other),
+        }
+    }
 }
 
 impl VerifyRequest<'_> {
@@ -124,6 +142,32 @@ impl VerifyRequest<'_> {
         match self.platforms {
             Some(PlatformSelection::These(platforms)) => platforms,
             Some(PlatformSelection::All) | None => &[],
+        }
+    }
+
+    /// Whether such a finding would be there if there were a reason for it: what it depends on is asked for and known.
+    /// `is_complete` says that nothing failed.
+    pub(super) fn looks_for(&self, code: Code, is_complete: bool) -> bool {
+        let is_known = !self.requirements.is_incomplete;
+        let is_online = self.online.is_some() && is_complete;
+        match code {
+            Code::UnknownHashScheme
+            | Code::UnsortedHashes
+            | Code::NoHashes
+            | Code::LockFileMissing
+            | Code::BundledPlugins
+            | Code::NoConfiguration => true,
+            Code::UntrackedLockFile | Code::TrackedDataDirectory => self.tracking != Tracking::Unknown,
+            Code::ProviderNotLocked
+            | Code::VersionOutsideConstraints
+            | Code::ProviderNotRequired
+            | Code::ConstraintsDiffer
+            | Code::ModuleRefFloating => is_known,
+            Code::SinglePlatform => self.platforms.is_none() && is_complete,
+            Code::PlatformMissing => self.platforms.is_some() && is_online,
+            Code::VersionWithdrawn | Code::KeyExpired => is_online,
+            Code::Downgrade => self.base.is_some(),
+            _ => false,
         }
     }
 

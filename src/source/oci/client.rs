@@ -23,7 +23,7 @@ use super::manifest::Digest;
 use super::refusal::Refusal;
 use super::template::Repository;
 use crate::bounded::List;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{
     Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, SafeUrl, is_loopback, read_whole,
 };
@@ -99,7 +99,7 @@ impl OciRegistries {
             Url::parse(&format!("{scheme}://{host}/v2/")).map_err(|error| {
                 let message =
                     format!("the OCI registry {registry} could not be reached: its name is not a host: {error}");
-                Diagnostic::error(Code::RequestFailed, message)
+                Diagnostics::from(Diagnostic::error(Code::RequestFailed, message))
             })
         };
         let encrypted = parse("https")?;
@@ -107,7 +107,7 @@ impl OciRegistries {
             return Ok(encrypted);
         }
         match self.client.send(&self.request(&encrypted, None), None) {
-            Err(Failure { kind: RequestErrorKind::Connection(_), .. }) => Ok(parse("http")?),
+            Err(Failure { kind: RequestErrorKind::Connection(_), .. }) => parse("http"),
             _ => Ok(encrypted),
         }
     }

@@ -45,7 +45,7 @@ fn one_zh_exchanged_is_as_bad_as_all() {
     commit(&environment);
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH, other])]);
     assert_eq!(found(&environment, &["--base", "HEAD"]), ["error hashes-replaced"]);
-    let output = environment.provlock(["verify", "--base", "HEAD"]);
+    let output = environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]);
     output.matches(str![[r#"
 exit code: 1
 ----- stdout -----
@@ -106,7 +106,7 @@ fn a_lock_file_that_could_not_be_read_before_is_not_taken_for_none() {
     commit(&environment);
     environment.write_lock_file(right);
     assert_eq!(found(&environment, &["--base", "HEAD"]), ["warning lock-file-syntax"]);
-    let output = environment.provlock(["verify", "--base", "HEAD"]);
+    let output = environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]);
     output.matches(str![[r#"
 exit code: 0
 ----- stdout -----
@@ -127,7 +127,7 @@ fn a_lock_file_that_git_cannot_read_is_an_error() {
     let object = environment.program("git", ["rev-parse", "HEAD:.terraform.lock.hcl"]).run().stdout;
     let (folder, file) = object.trim().split_at(2);
     std::fs::remove_file(environment.project().join(".git/objects").join(folder).join(file)).unwrap();
-    let output = environment.provlock(["verify", "--base", "HEAD"]);
+    let output = environment.provlock(["verify", "--allow", "single-platform", "--base", "HEAD"]);
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----

@@ -27,7 +27,7 @@ fn provider_not_required() {
     let environment = good();
     lock(&environment, &[entry(NULL, "3.2.4", "~> 3.0", &[H1]), entry(OTHER, "1.0.0", "", &[H1])]);
     assert_eq!(found(&environment, &[]), ["warning provider-not-required"]);
-    environment.provlock(["verify"]).matches(str![[r#"
+    environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
 warning[provider-not-required]: hashicorp/other is locked, but the configuration does not require it
@@ -48,7 +48,7 @@ fn version_outside_constraints() {
     let environment = good();
     environment.write("main.tf", requires("hashicorp/null", "~> 2.0"));
     assert_eq!(found(&environment, &[]), ["error version-outside-constraints"]);
-    environment.provlock(["verify"]).matches(str![[r#"
+    environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
 error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the configuration asks for ~> 2.0
@@ -73,7 +73,7 @@ help: provlock upgrade hashicorp/null
 fn what_is_wrong_elsewhere_is_counted_there() {
     let environment = good();
     environment.write("more.tf", "module \"a\" {\n  source = \"example.com/a/b/c\"\n}\n");
-    let output = environment.provlock(["verify"]);
+    let output = environment.provlock(["verify", "--allow", "single-platform"]);
     output.matches(str![[r#"
 exit code: 0
 ----- stdout -----
@@ -137,7 +137,7 @@ fn modules_that_are_not_installed_are_one_finding() {
     let environment = good();
     let call = |name| format!("module \"{name}\" {{\n  source = \"example/{name}/null\"\n}}\n");
     environment.write("calls.tf", ["a", "b", "c", "d", "e"].map(call).concat());
-    environment.provlock(["verify"]).matches(str![[r#"
+    environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
 warning[module-not-installed]: 5 modules are not installed, so what they require is not known
@@ -183,7 +183,7 @@ fn a_local_source_below_the_data_directory_is_a_module_to_install() {
     let environment = good();
     let call = "module \"m\" {\n  source = \"./.terraform/modules/whole/modules/part\"\n}\n";
     environment.write("call.tf", call);
-    environment.provlock(["verify"]).matches(str![[r#"
+    environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
 warning[module-not-installed]: module "m" from "./.terraform/modules/whole/modules/part" is not installed
@@ -211,7 +211,7 @@ fn a_module_in_a_submodule_that_is_not_checked_out_says_so() {
     std::fs::create_dir_all(environment.project().join("vendor/shared")).unwrap();
     std::fs::create_dir_all(environment.project().join("vendor/other")).unwrap();
     environment.write("call.tf", "module \"m\" {\n  source = \"./vendor/shared/network\"\n}\n");
-    environment.provlock(["verify"]).matches(str![[r#"
+    environment.provlock(["verify", "--allow", "single-platform"]).matches(str![[r#"
 exit code: 0
 ----- stdout -----
 warning[module-not-installed]: module "m" is in the git submodule vendor/shared, which is not checked out

@@ -11,63 +11,73 @@ use crate::repository::Repository;
 
 const EVIL: &str = "registry.opentofu.org/evil/null";
 const OTHER_ZH: &str = "zh:1111111111111111111111111111111111111111111111111111111111111111";
-const OTHER_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
+pub(super) const OTHER_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 const SETTINGS: &str = "[policy]\nallowed-namespaces = [\"hashicorp\"]\n[roots]\nexclude = [\"**/examples/**\"]\n";
 /// What the policy does not allow.
 const FORBIDDEN: &str = "namespace-not-allowed";
 
 /// A repository with two root modules and a policy, on a branch for the change.
-struct Gate(Repository);
+pub(super) struct Gate(Repository);
 
 impl Gate {
     fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// A repository with more in it than that.
+    pub(super) fn with(prepare: impl FnOnce(&Self)) -> Self {
         let gate = Self(Repository::new());
         gate.write("provlock.toml", SETTINGS);
         gate.root("live", NULL, &[H1, ZH]);
         gate.root("other", NULL, &[H1, ZH]);
         gate.write("examples/a/main.tf", "");
         gate.write("examples/a/.terraform.lock.hcl", lock_file(&[entry(EVIL, "1.0.0", "", &[H1])]));
+        prepare(&gate);
         gate.0.git(["add", "--all"]);
         gate.0.git(["commit", "--quiet", "--message=base"]);
         gate.0.git(["checkout", "--quiet", "-b", "change"]);
         gate
     }
 
-    fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+    pub(super) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         self.0.environment.write(path, text);
     }
 
     /// Writes a root module that locks this provider only.
-    fn root(&self, directory: &str, provider: &str, hashes: &[&str]) {
+    pub(super) fn root(&self, directory: &str, provider: &str, hashes: &[&str]) {
         self.write(&format!("{directory}/main.tf"), requires(provider.split_once('/').unwrap().1, ""));
         let entry = entry(provider, "3.2.4", "", hashes);
         self.write(&format!("{directory}/.terraform.lock.hcl"), lock_file(&[entry]));
+    }
+
+    pub(super) fn read(&self, path: &str) -> String {
+        self.0.environment.read(path)
     }
 
     fn evil(&self, directory: &str) {
         self.root(directory, EVIL, &[H1, ZH]);
     }
 
-    fn rename(&self, from: &str, to: &str) {
+    pub(super) fn rename(&self, from: &str, to: &str) {
         let project = self.0.environment.project();
         fs::create_dir_all(project.join(to).parent().unwrap()).unwrap();
         fs::rename(project.join(from), project.join(to)).unwrap();
     }
 
-    fn remove(&self, path: &str) {
+    pub(super) fn remove(&self, path: &str) {
         fs::remove_file(self.0.environment.project().join(path)).unwrap();
     }
 
     #[cfg(unix)]
-    fn link(&self, target: &str, path: &str) {
+    pub(super) fn link(&self, target: &str, path: &str) {
         std::os::unix::fs::symlink(target, self.0.environment.project().join(path)).unwrap();
     }
 
     /// The codes of what is found in the change once everything in it is committed.
-    fn judge(&self, arguments: &[&str]) -> Vec<String> {
+    pub(super) fn judge(&self, arguments: &[&str]) -> Vec<String> {
         self.0.git(["add", "--all", "--force"]);
         self.0.git(["commit", "--quiet", "--allow-empty", "--message=change"]);
-        let base = ["verify", "--json", "--base", "main"];
+        let base = ["verify", "--json", "--allow", "single-platform", "--base", "main"];
         let output = self.0.environment.provlock(base.iter().chain(arguments));
         let report = validated(&output.stdout);
         let findings = report["roots"].as_array().unwrap().iter().flat_map(|root| root["findings"].as_array().unwrap());
@@ -76,7 +86,7 @@ impl Gate {
     }
 
     /// Starts another attempt.
-    fn reset(&self) {
+    pub(super) fn reset(&self) {
         self.0.git(["reset", "--quiet", "--hard", "main"]);
         self.0.git(["clean", "--quiet", "-ffdx"]);
     }
@@ -422,7 +432,7 @@ fn what_the_change_is_judged_by_is_said() {
     gate.write("new/main.tf", "provider \"null\" {}\n");
     gate.0.git(["rm", "--quiet", "-r", "examples"]);
     gate.judge(&["-r"]);
-    gate.0.provlock(["verify", "-r", "--base", "main"]).matches(provlock_test::str![[r#"
+    gate.0.provlock(["verify", "--allow", "single-platform", "-r", "--base", "main"]).matches(provlock_test::str![[r#"
 exit code: 1
 ----- stdout -----
 error[namespace-not-allowed]: the policy does not allow evil/null: its namespace is registry.opentofu.org/evil
@@ -502,7 +512,11 @@ fn paths_are_no_patterns() {
 fn git_that_cannot_be_asked_is_reported() {
     let gate = Gate::new();
     let run = |arguments: &[&str], variable: &str, value: &str| {
-        gate.0.environment.command(["verify", "-r"].iter().chain(arguments)).env(variable, value).run()
+        gate.0
+            .environment
+            .command(["verify", "--allow", "single-platform", "-r"].iter().chain(arguments))
+            .env(variable, value)
+            .run()
     };
     let other_owner = "GIT_TEST_ASSUME_DIFFERENT_OWNER";
     run(&[], other_owner, "1").matches(provlock_test::str![[r#"

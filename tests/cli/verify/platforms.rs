@@ -1,6 +1,8 @@
 //! Findings about platforms and installed packages, without a network.
 
-use super::{H1, NOTHING, NULL, entry, found, good, lock, messages};
+use super::gate::OTHER_H1;
+use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages, verify};
+use crate::json_output::validated;
 use crate::lock::requires;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
@@ -25,8 +27,46 @@ fn install(environment: &TestEnvironment, null: &Published, platform: &str) -> s
 }
 
 #[test]
-fn nothing_is_said_about_platforms_that_nobody_asks_for() {
-    assert_eq!(found(&good(), &[]), NOTHING);
+fn where_nobody_says_which_platforms_count_one_is_few() {
+    let environment = good();
+    let looked_at = ["--warn", "single-platform"];
+    assert_eq!(found(&environment, &looked_at), ["warning single-platform"]);
+    let aws = "registry.opentofu.org/hashicorp/aws";
+    environment.write("main.tf", format!("{}provider \"aws\" {{}}\n", environment.read("main.tf")));
+    lock(&environment, &[entry(aws, "5.0.0", "", &[H1, ZH]), entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH])]);
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[single-platform]: only one h1 is recorded, so on any other platform init changes the lock file, or fails
+  --> .terraform.lock.hcl:4:10
+   |
+ 4 | provider "registry.opentofu.org/hashicorp/aws" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+...
+12 | provider "registry.opentofu.org/hashicorp/null" {
+   |          --------------------------------------
+   |
+help: provlock lock -p all, or set platforms in provlock.toml
+
+----- stderr -----
+1 warning in .terraform.lock.hcl
+"#]]);
+    lock(&environment, &[entry(aws, "5.0.0", "", &[H1, OTHER_H1, ZH]), entry(NULL, "3.2.4", "~> 3.0", &[ZH])]);
+    assert_eq!(found(&environment, &looked_at), NOTHING, "several, and none");
+}
+
+#[test]
+fn a_provider_for_one_platform_is_locked_for_all_of_them() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry.publish("hashicorp/aws", "5.0.0").platforms(["linux_amd64", "darwin_arm64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", format!("{}provider \"aws\" {{}}\n", requires("hashicorp/null", "~> 3.0")));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    let report = validated(&verify(&environment, &["--warn", "single-platform", "--online"]).stdout);
+    let findings = &report["roots"][0]["findings"];
+    assert_eq!(findings.as_array().unwrap().len(), 1, "{findings}");
+    assert_eq!(findings[0]["providers"], serde_json::json!(["registry.opentofu.org/hashicorp/aws"]));
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn module_ref_floating() {
     assert_eq!(found(&environment, &[]), ["warning module-not-installed"], "nobody asked for it");
 
     environment.write("provlock.toml", PINNED);
-    environment.provlock(["verify", "--allow", "module-not-installed"]).matches(str![[r#"
+    environment.provlock(["verify", "--allow", "module-not-installed,single-platform"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
 error[module-ref-floating]: module "default" has no ref, so the newest commit of the default branch is used

@@ -1,6 +1,7 @@
 //! Which root modules are checked.
 
 use super::super::json_output::validated;
+use super::gate::OTHER_H1;
 use super::{H1, NOTHING, NULL, entry, found, good, verify};
 use crate::lock::{lock_file, requires};
 use provlock_test::{TestEnvironment, str};
@@ -27,7 +28,7 @@ fn recursive_checks_every_root_below() {
     let environment = two();
     assert_eq!(checked(&environment, &["-r"]), ["a", "b"]);
     assert_eq!(found(&environment, &["-r"]), ["error no-hashes"]);
-    let output = environment.provlock(["verify", "-r"]);
+    let output = environment.provlock(["verify", "--allow", "single-platform", "-r"]);
     output.matches(str![[r#"
 exit code: 1
 ----- stdout -----
@@ -101,7 +102,7 @@ fn one_root_that_cannot_be_read_does_not_stop_the_others() {
 #[test]
 fn on_demand_each_root_tells_what_was_checked() {
     let environment = good();
-    let output = environment.provlock(["verify", "-v"]);
+    let output = environment.provlock(["verify", "--allow", "single-platform", "-v"]);
     let expected = ".: dialect tofu (the lock file); checked 1 provider for no platform, as none is named\n";
     assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", expected));
     environment.write("live/a/provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
@@ -123,4 +124,52 @@ help: provlock -C live/a verify --online -p darwin_arm64,linux_amd64
 live/a: dialect tofu (the lock file); checked 1 provider for darwin_arm64 and linux_amd64
 1 warning in live/a/.terraform.lock.hcl
 "#]]);
+}
+
+#[test]
+fn mixed_dialects_are_found() {
+    let environment = TestEnvironment::new();
+    let root = |path: &str, host: &str| {
+        let address = format!("{host}/hashicorp/null");
+        environment.write(format!("{path}/main.tf"), requires("hashicorp/null", ""));
+        environment
+            .write(format!("{path}/.terraform.lock.hcl"), lock_file(&[entry(&address, "3.2.4", "", &[H1, OTHER_H1])]));
+    };
+    let (tofu, terraform) = ("registry.opentofu.org", "registry.terraform.io");
+    root("live/a", tofu);
+    root("live/b", tofu);
+    root("live/private", "registry.example.com");
+    assert_eq!(found(&environment, &["-r", "--allow", "provider-not-locked,provider-not-required"]), NOTHING);
+    root("live/c", terraform);
+    environment.provlock(["verify", "-r", "live/a", "live/b", "live/c"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[mixed-dialects]: 1 root module here is locked for registry.terraform.io, and 2 root modules for registry.opentofu.org: neither program accepts the lock files of the other
+ --> live/c/.terraform.lock.hcl:4:10
+  |
+4 | provider "registry.terraform.io/hashicorp/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ one registry here
+  |
+ ::: live/a/.terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/hashicorp/null" {
+  |          -------------------------------------- the other here
+  |
+  = locked for registry.terraform.io: live/c
+help: if all are for one program: set dialect = "tofu" in provlock.toml and lock again; else name the dialect of each
+
+----- stderr -----
+3 root modules: 1 with warnings, 2 in order
+"#]]);
+    root("live/d", terraform);
+    root("live/e", terraform);
+    let codes = "provider-not-locked,provider-not-required";
+    let report = validated(&verify(&environment, &["-r", "--allow", codes]).stdout);
+    let roots = report["roots"].as_array().unwrap();
+    let with = roots.iter().filter(|root| root["findings"][0]["code"] == "mixed-dialects");
+    assert_eq!(with.map(|root| root["path"].as_str().unwrap()).collect::<Vec<_>>(), ["live/a"], "the fewer");
+    for (root, dialect) in [("a", "tofu"), ("b", "tofu"), ("c", "terraform"), ("d", "terraform"), ("e", "terraform")] {
+        environment.write(format!("live/{root}/provlock.toml"), format!("dialect = \"{dialect}\"\n"));
+    }
+    assert_eq!(found(&environment, &["-r", "--allow", codes]), NOTHING, "each says so");
 }

@@ -12,10 +12,13 @@ use provlock::files;
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, LockFile, Locks};
 use provlock::ops::LockOutcome;
+use provlock::requirements::ModuleCache;
+use provlock::workspace::{Repositories, RootSelection, Workspace};
 
 use self::resolve::ResolveArgs;
 use super::outcome::Outcome;
 use crate::cli::args::{FormatArgs, GlobalArgs};
+use crate::cli::environment::environment;
 use crate::cli::git;
 use crate::cli::render::json;
 use crate::cli::ui::Ui;
@@ -64,6 +67,8 @@ struct Merge<'a> {
     target_bytes: Vec<u8>,
     /// What messages call it.
     shown: &'a Path,
+    /// Where the settings are, unless they are found.
+    global: &'a GlobalArgs,
     warnings: Vec<Diagnostic>,
 }
 
@@ -102,6 +107,7 @@ fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs,
         target: ours,
         target_bytes: our_bytes,
         shown,
+        global,
         warnings: Vec::new(),
     };
     merge.finish(&arguments.resolve, ui)
@@ -159,7 +165,8 @@ fn repair(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> R
     let is_sure = base_is_complete && base.is_some();
     let base = base.unwrap_or_default();
     let warnings = if is_sure { Vec::new() } else { one_sided(&base, &ours, &theirs, dialect) };
-    let merge = Merge { dialect, base, ours, theirs, style, target: file, target_bytes: bytes, shown, warnings };
+    let merge =
+        Merge { dialect, base, ours, theirs, style, target: file, target_bytes: bytes, shown, global, warnings };
     merge.finish(&arguments.resolve, ui)
 }
 
@@ -220,10 +227,31 @@ impl Merge<'_> {
 
     /// Locks the providers in conflict again, if that was asked for.
     fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> diagnostic::Result<Option<LockOutcome>> {
+        if !arguments.is_wanted() || merged.conflicts.is_empty() {
+            return Ok(None);
+        }
         let without_conflicts = self.ours.edit(&merged.locks)?;
         let lock_file = lock_file(self.shown, &without_conflicts, self.dialect)?;
         let sides = [self.ours.locks(), self.theirs.locks()];
-        arguments.resolve(self.shown, lock_file, self.dialect, &merged.conflicts, sides, ui)
+        arguments.resolve(self.workspace()?, lock_file, &merged.conflicts, sides, ui).map(Some)
+    }
+
+    /// The root module that the file belongs to.
+    fn workspace(&self) -> diagnostic::Result<Workspace> {
+        let root = self.shown.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let environment = environment();
+        let settings = self.global.settings(&environment)?;
+        let selection = RootSelection {
+            paths: &[],
+            recursive: false,
+            dialect: Some(self.dialect),
+            environment: &environment,
+            modules: &ModuleCache::default(),
+            repositories: &Repositories::default(),
+            change: None,
+            settings: settings.as_ref(),
+        };
+        selection.open(root)
     }
 }
 

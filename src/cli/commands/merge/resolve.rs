@@ -1,10 +1,7 @@
 //! `merge --resolve`: the providers in conflict are locked again.
 
-use std::path::Path;
-
 use clap::Args;
 use provlock::diagnostic::Result;
-use provlock::dialect::Dialect;
 use provlock::lockfile::merge::Conflict;
 use provlock::lockfile::{LockFile, Locks};
 use provlock::ops::LockOutcome;
@@ -27,23 +24,23 @@ pub(crate) struct ResolveArgs {
 }
 
 impl ResolveArgs {
-    /// Locks the providers of `conflicts`, none of which `lock_file` holds, as the configuration beside `path` requires.
-    /// Offline the versions of both `sides` are known. None unless `--resolve` was given.
+    /// Whether `--resolve` was given.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.resolve
+    }
+
+    /// Locks the providers of `conflicts`, none of which `lock_file` holds, as the configuration of `workspace` requires.
+    /// Offline the versions of both `sides` are known.
     pub(crate) fn resolve(
         &self,
-        path: &Path,
+        workspace: Workspace,
         lock_file: LockFile,
-        dialect: Dialect,
         conflicts: &[Conflict],
         sides: [&Locks; 2],
         ui: &Ui,
-    ) -> Result<Option<LockOutcome>> {
-        if !self.resolve || conflicts.is_empty() {
-            return Ok(None);
-        }
-        let root = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    ) -> Result<LockOutcome> {
         let environment = environment();
-        let workspace = Workspace::open_as(root, Some(dialect), &environment)?;
+        let dialect = workspace.dialect;
         let options = LockOptions {
             platforms: self.platforms.named(),
             cache: self.source.cache(&environment),
@@ -59,6 +56,6 @@ impl ResolveArgs {
         };
         let downloads = ui.progress(self.source.asked(conflicts.iter().map(|conflict| &conflict.address)).as_deref());
         let progress = |package: &_, progress| downloads.note(package, progress);
-        workspace.resolve_conflicts(lock_file, conflicts, &source, &options, &progress).map(Some)
+        workspace.resolve_conflicts(lock_file, conflicts, &source, &options, &progress)
     }
 }

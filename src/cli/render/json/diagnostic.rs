@@ -28,6 +28,8 @@ pub(crate) struct Notice {
 #[cfg_attr(test, schemars(rename = "finding", extend("additionalProperties" = false)))]
 pub(crate) struct Finding {
     severity: Severity,
+    /// The addresses of the providers that it is about; empty when it is about none in particular.
+    providers: Vec<String>,
     #[serde(flatten)]
     notice: Notice,
 }
@@ -67,6 +69,7 @@ impl Finding {
             diagnostic::Severity::Error => Severity::Error,
             diagnostic::Severity::Warning => Severity::Warning,
         };
-        Self { severity, notice: Notice::new(finding, invocation) }
+        let providers = finding.providers.iter().map(ToString::to_string).collect();
+        Self { severity, providers, notice: Notice::new(finding, invocation) }
     }
 }

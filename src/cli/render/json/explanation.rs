@@ -14,10 +14,13 @@ pub(crate) struct Explanation {
     summary: String,
     /// A paragraph of Markdown: what it means, and what to do about it.
     page: String,
+    /// How to suppress such a finding; null for errors that are no findings.
+    suppression: Option<String>,
 }
 
 impl Explanation {
     pub(crate) fn new(code: Code) -> Self {
-        Self { code: code.to_string(), summary: code.summary().to_owned(), page: pages::page(code).to_owned() }
+        let (page, suppression) = (pages::page(code).to_owned(), pages::suppression(code));
+        Self { code: code.to_string(), summary: code.summary().to_owned(), page, suppression }
     }
 }

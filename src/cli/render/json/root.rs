@@ -64,6 +64,19 @@ pub(crate) struct VerifiedRoot {
     dialect: Dialect,
     /// In the order of the lock file, then of the other files.
     findings: Vec<Finding>,
+    suppressed: Suppressed,
+}
+
+/// How many findings are not reported.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "suppressed", deny_unknown_fields))]
+struct Suppressed {
+    /// By the settings, or by --allow.
+    allowed: usize,
+    /// By comments in the lock file.
+    ignored: usize,
+    /// Those that the file of --baseline lists.
+    baseline: usize,
 }
 
 /// Two versions of a lock file, as diff compares them.
@@ -217,6 +230,11 @@ impl VerifiedRoot {
             lock_file: shown(&root.lock_path),
             dialect: root.dialect.into(),
             findings: root.findings.iter().map(|finding| Finding::new(finding, invocation)).collect(),
+            suppressed: Suppressed {
+                allowed: root.suppressed.allowed,
+                ignored: root.suppressed.ignored,
+                baseline: root.suppressed.baseline.len(),
+            },
         }
     }
 }

@@ -1,0 +1,102 @@
+//! What `verify` judges by: the change since `--base`, the settings of `--config`, and the baseline. Of a file that the change may have
+//! edited only what the base holds counts.
+
+use std::path::Path;
+
+use anyhow::Result;
+use provlock::cli_config::Environment;
+use provlock::diagnostic::{self, Code, Diagnostic};
+use provlock::settings::{self, Settings};
+use provlock::workspace::{Baseline, Change, policy_changed, split, what_changed};
+
+use crate::cli::args::{GlobalArgs, settings_of};
+use crate::cli::git::{Before, Repository};
+
+/// What `verify` judges by.
+pub(super) struct Rules {
+    pub(super) change: Option<Change>,
+    pub(super) settings: Option<Settings>,
+    pub(super) baseline: Option<Baseline>,
+}
+
+/// A commit, and the change since.
+struct Base<'a> {
+    repository: &'a Repository,
+    commit: String,
+    change: Change,
+}
+
+impl Rules {
+    /// Reads what the flags name. The baseline is not read if it is to be written.
+    pub(super) fn read(
+        revision: Option<&str>,
+        baseline: Option<&Path>,
+        writes_baseline: bool,
+        global: &GlobalArgs,
+        environment: &Environment,
+        repository: Option<&Repository>,
+    ) -> Result<Self> {
+        let mut base = revision.map(|revision| Base::read(revision, repository)).transpose()?;
+        let settings = settings(global, environment, base.as_mut())?;
+        let baseline = match baseline {
+            Some(path) if writes_baseline => Some(Baseline::new(path, directory(path, environment)?)),
+            Some(path) => Some(known(path, environment, base.as_mut())?),
+            None => None,
+        };
+        Ok(Self { change: base.map(|base| base.change), settings, baseline })
+    }
+}
+
+impl<'a> Base<'a> {
+    fn read(revision: &str, repository: Option<&'a Repository>) -> Result<Self> {
+        let unknown = || {
+            let message = format!("--base {revision}: unknown git commit");
+            let error = Diagnostic::error(Code::InvalidArgument, message);
+            error.help("fetch it first; a shallow clone has only the last commit")
+        };
+        let repository = repository.ok_or_else(unknown)?;
+        let commit = repository.commit(revision)?.ok_or_else(unknown)?;
+        let change = repository.change_since(&commit)?;
+        Ok(Self { repository, commit, change })
+    }
+
+    fn before(&self, path: &Path) -> Result<Before> {
+        self.repository.before(&self.commit, path)
+    }
+}
+
+/// The settings of `--config`.
+fn settings(global: &GlobalArgs, environment: &Environment, base: Option<&mut Base<'_>>) -> Result<Option<Settings>> {
+    let (Some(path), Some(base)) = (&global.config, base) else { return Ok(global.settings(environment)?) };
+    let Before::Inside(before) = base.before(path)? else { return Ok(global.settings(environment)?) };
+    let now = settings::read(path);
+    if let (None, Err(error)) = (&before, &now) {
+        return Err(Diagnostic::io("read", path, error).into());
+    }
+    let what = what_changed(before.as_deref(), now.map(Some));
+    base.change.findings.extend(what.map(|what| policy_changed(path, what)));
+    Ok(Some(settings_of(path, before.unwrap_or_default(), environment)?))
+}
+
+/// The baseline that a file holds; of a change only what both the base and the change list.
+fn known(path: &Path, environment: &Environment, base: Option<&mut Base<'_>>) -> Result<Baseline> {
+    let mut findings = Baseline::parse(path, &Baseline::read(path)?)?;
+    if let Some(base) = base
+        && let Before::Inside(before) = base.before(path)?
+    {
+        let before = before.map_or_else(|| Ok(Vec::new()), |bytes| Baseline::parse(path, &bytes))?;
+        let (known, new) = split(findings, &before);
+        if !new.is_empty() {
+            base.change.findings.push(policy_changed(path, "lists more findings"));
+        }
+        findings = known;
+    }
+    Ok(Baseline { findings: Some(findings), ..Baseline::new(path, directory(path, environment)?) })
+}
+
+/// The directory of a file that need not exist, absolute and without symlinks.
+fn directory(path: &Path, environment: &Environment) -> diagnostic::Result<std::path::PathBuf> {
+    let parent = environment.current_directory.join(path);
+    let parent = parent.parent().unwrap_or(&parent);
+    dunce::canonicalize(parent).map_err(|error| Diagnostic::io("open", parent, &error).into())
+}

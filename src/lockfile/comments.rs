@@ -1,0 +1,46 @@
+//! Comments of a lock file that stand on lines of their own.
+
+use crate::diagnostic::Location;
+
+use super::{Entry, LockFile};
+
+/// A line with nothing but a comment.
+pub struct CommentLine<'a> {
+    /// The comment, with `#` or `//`.
+    pub text: &'a str,
+    /// Where it is.
+    pub location: Location,
+    /// The entry that it stands directly above, with at most other such lines between.
+    pub entry: Option<&'a Entry>,
+}
+
+impl LockFile {
+    /// The lines that hold nothing but a comment, in file order.
+    pub fn comment_lines(&self) -> Vec<CommentLine<'_>> {
+        let mut lines: Vec<CommentLine<'_>> = Vec::new();
+        // Those before it are known to stand above an entry, or not to.
+        let mut settled = 0;
+        let mut start = 0;
+        for line in self.file.text.split_inclusive('\n') {
+            let text = line.trim();
+            let first = start + line.len() - line.trim_start().len();
+            if text.starts_with('#') || text.starts_with("//") {
+                let location = Location::new(&self.file, first..first + text.len());
+                lines.push(CommentLine { text, location, entry: None });
+            } else {
+                let entry = self.entry_at(first).filter(|entry| !text.is_empty() && entry.layout.span.start == first);
+                lines[settled..].iter_mut().for_each(|line| line.entry = entry);
+                settled = lines.len();
+            }
+            start += line.len();
+        }
+        lines
+    }
+
+    /// The `provider` block that a place in the text is in.
+    pub fn entry_at(&self, offset: usize) -> Option<&Entry> {
+        let index = self.entries.partition_point(|entry| entry.layout.span.start <= offset);
+        let entry = self.entries.get(index.checked_sub(1)?)?;
+        entry.layout.span.contains(&offset).then_some(entry)
+    }
+}

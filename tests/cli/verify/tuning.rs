@@ -1,0 +1,315 @@
+//! Which findings count, and how much: `[verify]` of provlock.toml, comments in the lock file, the baseline and the flags.
+
+use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages, verify};
+use crate::json_output::validated;
+use crate::lock::{lock_file, requires};
+use provlock_test::{TestEnvironment, str};
+
+const AWS: &str = "registry.opentofu.org/hashicorp/aws";
+
+/// A project whose hashes are in the wrong order, and that locks a provider without need.
+fn untidy() -> TestEnvironment {
+    let environment = good();
+    lock(&environment, &untidy_entries(""));
+    environment
+}
+
+/// The entries of [`untidy`], the first with a line above it.
+fn untidy_entries(line: &str) -> [String; 2] {
+    let aws = entry(AWS, "5.0.0", "", &[H1, ZH]);
+    [aws.replacen("\nprovider", &format!("\n{line}provider"), 1), entry(NULL, "3.2.4", "~> 3.0", &[ZH, H1])]
+}
+
+#[test]
+fn settings_give_findings_their_level() {
+    let environment = untidy();
+    assert_eq!(found(&environment, &[]), ["warning provider-not-required", "warning unsorted-hashes"]);
+    environment.write("provlock.toml", "[verify]\ndeny = [\"unsorted-hashes\"]\nallow = [\"provider-not-required\"]\n");
+    assert_eq!(found(&environment, &[]), ["error unsorted-hashes"]);
+    assert_eq!(found(&environment, &["--warn", "unsorted-hashes,provider-not-required"]).len(), 2, "flags win");
+    environment.write("provlock.toml", "[verify]\ndeny = [\"warnings\"]\nwarn = [\"unsorted-hashes\"]\n");
+    assert_eq!(found(&environment, &[]), ["error provider-not-required", "warning unsorted-hashes"]);
+    assert_eq!(found(&environment, &["--deny", "warnings"]), ["error provider-not-required", "error unsorted-hashes"]);
+    environment.write("provlock.toml", "");
+    let flags = ["--deny", "warnings", "--warn", "unsorted-hashes", "--allow", "provider-not-required"];
+    assert_eq!(found(&environment, &flags), ["warning unsorted-hashes"]);
+}
+
+#[test]
+fn a_level_may_be_for_some_root_modules() {
+    let environment = untidy();
+    for root in ["legacy/a", "live/a"] {
+        environment.write(format!("{root}/main.tf"), environment.read("main.tf"));
+        environment.write(format!("{root}/.terraform.lock.hcl"), environment.lock_file());
+    }
+    let settings = "[verify]\ndeny = [\"unsorted-hashes\"]\nallow = [\"provider-not-required\"]\n\
+        [[verify.paths]]\npaths = [\"legacy/**\"]\nallow = [\"unsorted-hashes\"]\n\
+        [[verify.paths]]\npaths = [\".\"]\nwarn = [\"provider-not-required\", \"unsorted-hashes\"]\n";
+    environment.write("provlock.toml", settings);
+    assert_eq!(found(&environment, &["legacy/a"]), NOTHING);
+    assert_eq!(found(&environment, &["live/a"]), ["error unsorted-hashes"]);
+    assert_eq!(found(&environment, &["."]), ["warning provider-not-required", "warning unsorted-hashes"]);
+}
+
+#[test]
+fn a_nearer_file_can_only_tighten() {
+    let environment = untidy();
+    environment.write(".git/HEAD", "ref: refs/heads/main\n");
+    environment.write("live/main.tf", environment.read("main.tf"));
+    environment.write("live/.terraform.lock.hcl", environment.lock_file());
+    let check = |above: &str, nearer: &str| {
+        environment.write("provlock.toml", format!("[verify]\n{above}"));
+        environment.write("live/provlock.toml", format!("[verify]\n{nearer}"));
+        found(&environment, &["live", "--allow", "provider-not-required,untracked-lock-file"])
+    };
+    assert_eq!(check("deny = [\"unsorted-hashes\"]", "allow = [\"unsorted-hashes\"]"), ["error unsorted-hashes"]);
+    assert_eq!(check("deny = [\"warnings\"]", "allow = [\"unsorted-hashes\"]"), ["error unsorted-hashes"]);
+    assert_eq!(check("warn = [\"unsorted-hashes\"]", "allow = [\"unsorted-hashes\"]"), ["warning unsorted-hashes"]);
+    assert_eq!(check("allow = [\"unsorted-hashes\"]", "deny = [\"unsorted-hashes\"]"), ["error unsorted-hashes"]);
+    assert_eq!(check("", "allow = [\"unsorted-hashes\"]"), NOTHING);
+    environment.write("live/main.tf", "module \"m\" {\n  source = \"git::https://example.com/m.git\"\n}\n");
+    let pinned = check("[policy]\npin-modules = true", "allow = [\"module-ref-floating\", \"unsorted-hashes\"]");
+    assert!(pinned.contains(&"error module-ref-floating".to_owned()), "{pinned:?}");
+}
+
+#[test]
+fn what_settings_may_not_say_is_shown_where_it_stands() {
+    let environment = good();
+    for (settings, place, message) in [
+        ("[verify]\ndeny = [\"warning\"]", "2:9", "\"warning\": unknown finding"),
+        ("[verify]\nallow = [\"no-hashes\", \"io\"]", "2:23", "\"io\": unknown finding"),
+        ("[verify]\nallow = [\"hash-not-published\"]", "2:10", "hash-not-published always counts as it is"),
+        ("[verify]\nwarn = [\"namespace-not-allowed\"]", "2:9", "namespace-not-allowed always counts as it is"),
+        ("[verify]\ndeny = [\"downgrade\"]\nallow = [\"downgrade\"]", "3:10", "downgrade is listed twice"),
+        ("[[verify.paths]]\nallow = [\"downgrade\"]", "1:1", "missing field `paths`"),
+        ("[[verify.paths]]\npaths = [\"a[\"]\n", "2:10", "unclosed character class"),
+    ] {
+        environment.write("provlock.toml", settings);
+        let output = environment.provlock(["verify"]);
+        output.assert_code(2).assert_stderr_has(message).assert_stderr_has(&format!("provlock.toml:{place}\n"));
+    }
+}
+
+#[test]
+fn a_comment_ignores_findings_about_its_entry() {
+    let environment = good();
+    lock(&environment, &untidy_entries("# provlock: ignore[provider-not-required] state still holds it\n"));
+    assert_eq!(found(&environment, &[]), ["warning unsorted-hashes"], "of the other entry");
+    lock(&environment, &untidy_entries("// Ours.\n# provlock: ignore[provider-not-required] why\n# Really.\n"));
+    assert_eq!(found(&environment, &[]), ["warning unsorted-hashes"]);
+    let report = validated(&verify(&environment, &[]).stdout);
+    assert_eq!(report["roots"][0]["suppressed"]["ignored"], 1);
+    assert_eq!(report["roots"][0]["findings"][0]["providers"][0], NULL);
+}
+
+#[test]
+fn a_comment_that_ignores_nothing_is_a_finding() {
+    let environment = good();
+    let with = |line: &str| {
+        lock(&environment, &untidy_entries(line));
+        found(&environment, &["--allow", "unsorted-hashes,provider-not-required"])
+    };
+    assert_eq!(with("# provlock: ignore[no-hashes] why\n"), ["warning unused-ignore"]);
+    assert_eq!(with("# provlock: ignore[provider-not-required]\n"), ["warning invalid-ignore"], "no reason");
+    assert_eq!(with("# provlock: ignore[no-such-code] why\n"), ["warning invalid-ignore"]);
+    assert_eq!(with("# provlock: ignore[hashes-replaced] why\n"), ["warning invalid-ignore"]);
+    assert_eq!(with("# provlock: ignore why\n"), ["warning invalid-ignore"]);
+    assert_eq!(with("# provlock: ignore[provider-not-required] why\n\n"), ["warning unused-ignore"], "a blank line");
+    assert_eq!(with("# provlock: ignore[version-withdrawn] why\n"), NOTHING, "nobody has asked");
+    assert_eq!(with("# provlock: ignore[provider-not-required, unknown-hash-scheme] why\n"), ["warning unused-ignore"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_comment_is_shown_where_it_stands() {
+    let environment = good();
+    lock(&environment, &untidy_entries("# provlock: ignore[no-hashes, provider-not-required] why\n"));
+    environment.provlock(["verify"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[unused-ignore]: this comment ignores no-hashes, which was not found for hashicorp/aws
+ --> .terraform.lock.hcl:4:1
+  |
+4 | # provlock: ignore[no-hashes, provider-not-required] why
+  | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+  |
+help: remove it
+
+warning[single-platform]: only one h1 is recorded, so on any other platform init changes the lock file, or fails
+  --> .terraform.lock.hcl:5:10
+   |
+ 5 | provider "registry.opentofu.org/hashicorp/aws" {
+   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+...
+13 | provider "registry.opentofu.org/hashicorp/null" {
+   |          --------------------------------------
+   |
+help: provlock lock -p all, or set platforms in provlock.toml
+
+warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicated
+  --> .terraform.lock.hcl:18:5
+   |
+18 |     "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+   |     ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ should be further up
+   |
+help: sort the list and remove duplicates
+
+----- stderr -----
+3 warnings in .terraform.lock.hcl
+Suppressed: 1 finding by comments
+"#]]);
+}
+
+#[test]
+fn editing_keeps_the_comments() {
+    let registry = provlock_test::registry::Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    let comment = "# provlock: ignore[single-platform] CI only\nprovider ";
+    environment.write_lock_file(environment.lock_file().replace("provider ", comment));
+    assert_eq!(messages(&environment, &["--warn", "single-platform"]), "");
+    environment.provlock(["lock", "-p", "darwin_arm64"]).assert_code(0);
+    assert!(environment.lock_file().contains(comment), "{}", environment.lock_file());
+    let unused = ["--warn", "single-platform", "--deny", "unused-ignore"];
+    assert_eq!(found(&environment, &unused), ["error unused-ignore"], "now there are two h1");
+}
+
+#[test]
+fn a_file_of_settings_can_be_named() {
+    let environment = untidy();
+    environment.write("provlock.toml", "[verify]\ndeny = [\"warnings\"]\n");
+    let settings =
+        "[verify]\n[[verify.paths]]\npaths = [\".\"]\nallow = [\"unsorted-hashes\", \"provider-not-required\"]\n";
+    environment.write("ci/other.toml", settings);
+    assert_eq!(found(&environment, &["--config", "ci/other.toml"]), NOTHING);
+    environment.provlock(["lock", "--config", "ci/none.toml"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot read ci/none.toml: No such file or directory (os error 2)
+"#]]);
+    environment.write("ci/other.toml", "[policy]\nallowed-namespaces = [\"acme\"]\n");
+    let output = environment.provlock(["lock", "--offline", "--config", "ci/other.toml"]);
+    output.assert_code(2).assert_stderr_has("namespace-not-allowed");
+}
+
+/// Two root modules in which there is something to say.
+fn two() -> TestEnvironment {
+    let environment = TestEnvironment::new();
+    for root in ["live/a", "live/b"] {
+        environment.write(format!("{root}/main.tf"), requires("hashicorp/null", "~> 3.0"));
+        environment.write(format!("{root}/.terraform.lock.hcl"), lock_file(&untidy_entries("")));
+    }
+    environment
+}
+
+const WITH_BASELINE: [&str; 3] = ["-r", "--baseline", "known.json"];
+
+#[test]
+fn a_baseline_holds_what_is_known() {
+    let environment = two();
+    let output = environment.provlock(["verify", "--write-baseline"].iter().chain(&WITH_BASELINE));
+    output.matches(str![[r#"
+exit code: 0
+----- stderr -----
+Suppressed: 8 findings by the baseline
+Wrote 8 findings to known.json
+"#]]);
+    environment.provlock(["verify"].iter().chain(&WITH_BASELINE)).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Suppressed: 8 findings by the baseline
+"#]]);
+    provlock_test::snapbox::assert_data_eq!(
+        environment.read("known.json"),
+        str![[r#"
+{
+  "schema": 1,
+  "findings": [
+    {
+      "path": "live/a",
+      "code": "provider-not-required",
+      "provider": "registry.opentofu.org/hashicorp/aws"
+    },
+    {
+      "path": "live/a",
+      "code": "single-platform",
+      "provider": "registry.opentofu.org/hashicorp/aws"
+    },
+    {
+      "path": "live/a",
+      "code": "single-platform",
+      "provider": "registry.opentofu.org/hashicorp/null"
+    },
+    {
+      "path": "live/a",
+      "code": "unsorted-hashes",
+      "provider": "registry.opentofu.org/hashicorp/null"
+    },
+    {
+      "path": "live/b",
+      "code": "provider-not-required",
+      "provider": "registry.opentofu.org/hashicorp/aws"
+    },
+    {
+      "path": "live/b",
+      "code": "single-platform",
+      "provider": "registry.opentofu.org/hashicorp/aws"
+    },
+    {
+      "path": "live/b",
+      "code": "single-platform",
+      "provider": "registry.opentofu.org/hashicorp/null"
+    },
+    {
+      "path": "live/b",
+      "code": "unsorted-hashes",
+      "provider": "registry.opentofu.org/hashicorp/null"
+    }
+  ]
+}
+
+"#]]
+    );
+    environment.write("live/a/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[])]));
+    let flags = [&WITH_BASELINE[..], &["--warn", "single-platform"]].concat();
+    assert_eq!(found(&environment, &flags), ["error no-hashes", "warning stale-baseline"]);
+    let message = "provider-not-required of registry.opentofu.org/hashicorp/aws, \
+        single-platform of registry.opentofu.org/hashicorp/aws, \
+        single-platform of registry.opentofu.org/hashicorp/null and 1 more in live/a are in the baseline and no longer found";
+    assert!(messages(&environment, &flags).contains(message), "{}", messages(&environment, &flags));
+    environment.write("known.json", "{\"schema\": 1, \"findings\": []}");
+    assert_eq!(found(&environment, &["-r", "--baseline", "known.json", "live/b"]).len(), 2);
+}
+
+#[test]
+fn a_baseline_that_cannot_be_used_is_refused() {
+    let environment = two();
+    for (text, why) in [
+        ("", "EOF while parsing"),
+        ("{\"schema\": 2, \"findings\": []}", "its schema is 2"),
+        ("{\"schema\": 1, \"findings\": [{\"path\": \".\", \"code\": \"io\", \"provider\": null}]}", "unknown finding"),
+        (
+            "{\"schema\": 1, \"findings\": [{\"path\": \".\", \"code\": \"hash-not-published\", \"provider\": null}]}",
+            "hash-not-published is always reported",
+        ),
+    ] {
+        environment.write("known.json", text);
+        environment.provlock(["verify"].iter().chain(&WITH_BASELINE)).assert_code(2).assert_stderr_has(why);
+    }
+    environment.provlock(["verify", "--write-baseline"]).assert_code(2).assert_stderr_has("--baseline");
+    environment.write("live/c/main.tf", "terraform {\n  backend \"s3\" {\n");
+    let before = environment.read("known.json");
+    let output = environment.provlock(["verify", "--write-baseline"].iter().chain(&WITH_BASELINE));
+    output.assert_code(2).assert_stderr_has("known.json was not written, since not everything could be checked");
+    assert_eq!(environment.read("known.json"), before);
+}
+
+#[test]
+fn findings_that_are_always_reported_are_not_written_to_a_baseline() {
+    let environment = two();
+    environment.write("provlock.toml", "[policy]\nallowed-namespaces = [\"acme\"]\n");
+    let output = environment.provlock(["verify", "--json", "--write-baseline"].iter().chain(&WITH_BASELINE));
+    output.assert_code(1).assert_stdout_has("namespace-not-allowed");
+    assert!(!environment.read("known.json").contains("namespace-not-allowed"));
+}

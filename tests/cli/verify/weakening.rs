@@ -1,0 +1,238 @@
+//! A change cannot loosen how it is judged: attempts to get a finding past `verify -r --base` by settings, comments and baselines.
+
+use super::gate::{Gate, OTHER_H1};
+use super::{H1, NULL, ZH, entry};
+use crate::lock::lock_file;
+
+const RULES: &str = "[verify]\nallow = [\"hash-not-checked\"]\n[roots]\nexclude = [\"examples/**\"]\n";
+const KNOWN: &str = r#"{"schema": 1, "findings": [{"path": "old", "code": "no-hashes", "provider": "registry.opentofu.org/hashicorp/null"}]}"#;
+const IGNORE: &str = "# provlock: ignore[no-hashes] known\n";
+/// What the attempts are about.
+const BAD: &str = "no-hashes";
+
+/// A repository whose rules are in `ci/rules.toml` and `ci/known.json`, and whose root module `old` both a comment and the baseline
+/// let be without hashes.
+fn gate() -> Gate {
+    Gate::with(|gate| {
+        gate.write("provlock.toml", "");
+        gate.write("ci/rules.toml", RULES);
+        gate.write("ci/known.json", KNOWN.replace("\"old\"", "\"../old\""));
+        gate.write("known.json", KNOWN);
+        gate.root("old", NULL, &[]);
+        gate.root("commented", NULL, &[]);
+        comment(gate, "commented");
+    })
+}
+
+/// Puts the comment above the entries of a root module.
+fn comment(gate: &Gate, root: &str) {
+    let path = format!("{root}/.terraform.lock.hcl");
+    gate.write(&path, gate.read(&path).replace("provider \"", &format!("{IGNORE}provider \"")));
+}
+
+fn bad(gate: &Gate) {
+    gate.root("live", NULL, &[]);
+}
+
+const FLAGS: [&str; 5] = ["-r", "--config", "ci/rules.toml", "--baseline", "known.json"];
+
+/// An attempt, and the codes of what is found.
+type Attempt = (&'static str, fn(&Gate), &'static [&'static str]);
+
+#[track_caller]
+fn all_are_caught(attempts: &[Attempt]) {
+    let gate = gate();
+    assert_eq!(gate.judge(&FLAGS), [] as [&str; 0], "nothing has changed");
+    for (name, attempt, codes) in attempts {
+        attempt(&gate);
+        let found = gate.judge(&FLAGS);
+        for code in *codes {
+            assert!(found.iter().any(|found| found == code), "{name}: {found:?}");
+        }
+        gate.reset();
+    }
+}
+
+#[test]
+fn settings_count_as_the_base_has_them() {
+    const ALLOW: &str = "[verify]\nallow = [\"no-hashes\"]\n";
+    let gate = gate();
+    for (name, attempt) in [
+        ("an edit", (|gate| gate.write("provlock.toml", ALLOW)) as fn(&Gate)),
+        ("a nearer file", |gate| gate.write("live/provlock.toml", ALLOW)),
+        ("for a path", |gate| {
+            gate.write(
+                "provlock.toml",
+                "[[verify.paths]]\npaths = [\"live\"]\nallow = [\"no-hashes\", \"policy-changed\"]\n",
+            );
+        }),
+    ] {
+        bad(&gate);
+        attempt(&gate);
+        let found = gate.judge(&["-r", "--baseline", "known.json"]);
+        assert!(
+            found.iter().any(|code| code == BAD) && found.iter().any(|code| code == "policy-changed"),
+            "{name}: {found:?}"
+        );
+        gate.reset();
+    }
+}
+
+#[test]
+fn a_file_of_settings_that_is_named_counts_as_the_base_has_it() {
+    const ALLOW: &str = "[verify]\nallow = [\"no-hashes\", \"hash-not-checked\"]\n";
+    all_are_caught(&[
+        (
+            "an edit",
+            |gate| {
+                bad(gate);
+                gate.write("ci/rules.toml", ALLOW);
+            },
+            &[BAD, "policy-changed"],
+        ),
+        (
+            "a root module that the file excludes",
+            |gate| {
+                bad(gate);
+                gate.write("ci/rules.toml", "[roots]\nexclude = [\"live\"]\n");
+            },
+            &[BAD, "policy-changed"],
+        ),
+        #[cfg(unix)]
+        (
+            "a link to another file",
+            |gate| {
+                bad(gate);
+                gate.write("other.toml", ALLOW);
+                gate.remove("ci/rules.toml");
+                gate.link("../other.toml", "ci/rules.toml");
+            },
+            &[BAD, "policy-changed"],
+        ),
+        #[cfg(unix)]
+        (
+            "a directory that is a link",
+            |gate| {
+                bad(gate);
+                gate.rename("ci", "moved");
+                gate.write("moved/rules.toml", ALLOW);
+                gate.link("moved", "ci");
+            },
+            &[BAD, "policy-changed"],
+        ),
+    ]);
+    let gate = gate();
+    bad(&gate);
+    gate.write("new.toml", ALLOW);
+    let found = gate.judge(&["-r", "--config", "new.toml", "--baseline", "known.json"]);
+    assert!(found.iter().any(|code| code == BAD) && found.iter().any(|code| code == "policy-changed"), "{found:?}");
+}
+
+#[test]
+fn comments_count_as_the_base_has_them() {
+    const EVIL: &str = "registry.opentofu.org/evil/null";
+    all_are_caught(&[
+        (
+            "a new comment",
+            |gate| {
+                bad(gate);
+                comment(gate, "live");
+            },
+            &[BAD, "policy-changed"],
+        ),
+        (
+            "the entry below a comment is for another provider",
+            |gate| {
+                gate.root("commented", EVIL, &[]);
+                comment(gate, "commented");
+            },
+            &[BAD, "policy-changed"],
+        ),
+        (
+            "another entry comes between",
+            |gate| {
+                let entries = [entry(EVIL, "1.0.0", "", &[]), entry(NULL, "3.2.4", "", &[])].concat();
+                gate.write(
+                    "commented/.terraform.lock.hcl",
+                    lock_file(&[entries.replacen("\nprovider", &format!("\n{IGNORE}provider"), 1)]),
+                );
+            },
+            &[BAD, "policy-changed"],
+        ),
+        (
+            "a root module that is copied",
+            |gate| {
+                gate.root("copy", NULL, &[]);
+                comment(gate, "copy");
+            },
+            &[BAD, "policy-changed"],
+        ),
+        (
+            "another finding",
+            |gate| {
+                gate.root("commented", NULL, &[ZH, H1]);
+                comment(gate, "commented");
+            },
+            &["unsorted-hashes"],
+        ),
+        (
+            "a finding that cannot be ignored",
+            |gate| {
+                gate.root("other", NULL, &[H1, &ZH.replace('0', "1")]);
+                let path = "other/.terraform.lock.hcl";
+                let line = "# provlock: ignore[hashes-replaced, policy-changed] please\nprovider \"";
+                gate.write(path, gate.read(path).replace("provider \"", line));
+            },
+            &["hashes-replaced", "invalid-ignore"],
+        ),
+    ]);
+}
+
+#[test]
+fn the_baseline_counts_as_the_base_has_it() {
+    const MORE: &str =
+        r#", {"path": "live", "code": "no-hashes", "provider": "registry.opentofu.org/hashicorp/null"}]"#;
+    all_are_caught(&[
+        (
+            "one finding more",
+            |gate| {
+                bad(gate);
+                gate.write("known.json", KNOWN.replace(']', MORE));
+            },
+            &[BAD, "policy-changed"],
+        ),
+        (
+            "another root module takes the place of one that it knows",
+            |gate| {
+                bad(gate);
+                gate.root("old", NULL, &[H1, OTHER_H1]);
+            },
+            &[BAD, "stale-baseline"],
+        ),
+        #[cfg(unix)]
+        (
+            "a link",
+            |gate| {
+                bad(gate);
+                gate.write("other.json", KNOWN.replace(']', MORE));
+                gate.remove("known.json");
+                gate.link("other.json", "known.json");
+            },
+            &[BAD, "policy-changed"],
+        ),
+    ]);
+    let gate = gate();
+    bad(&gate);
+    gate.write("new.json", KNOWN.replace(']', MORE));
+    let found = gate.judge(&["-r", "--config", "ci/rules.toml", "--baseline", "new.json"]);
+    assert!(found.iter().filter(|code| *code == BAD).count() == 2, "{found:?}");
+}
+
+#[test]
+fn to_tighten_is_nothing_new() {
+    let gate = gate();
+    gate.root("old", NULL, &[H1, OTHER_H1]);
+    gate.root("commented", NULL, &[H1, OTHER_H1]);
+    gate.write("known.json", r#"{"schema": 1, "findings": []}"#);
+    assert_eq!(gate.judge(&FLAGS), [] as [&str; 0]);
+}
