@@ -56,7 +56,7 @@ fn repository(registry: &Registry) -> Repository {
     environment.set("TOKEN", "secret");
     environment.set("CI_MERGE_REQUEST_DIFF_BASE_SHA", "main");
     environment.write("provlock.toml", "platforms = [\"linux_amd64\", \"darwin_arm64\"]\n");
-    let root_modules = ["", "infra", "apps", "live", "modules/examples", "examples/complete"];
+    let root_modules = ["", "infra", "infra/dns", "apps", "live", "live/dns", "modules/examples", "examples/complete"];
     for root_module in root_modules {
         let backend = "terraform {\n  backend \"s3\" {}\n}\n";
         environment.write(Path::new(root_module).join("main.tf"), backend);
