@@ -20,6 +20,8 @@ pub(crate) use dispositions::HashDisposition;
 pub use dispositions::HashDispositions;
 pub(crate) use packages::PackageReport;
 pub use sha256sums::{Sha256Sums, SumsError};
+#[doc(hidden)]
+pub use signature::verify_detached;
 pub use signature::{Expired, SignatureError, SignaturePolicy, SigningKey, VerifiedSignature};
 
 use crate::dialect::Dialect;

@@ -337,7 +337,7 @@ impl Client {
 
     /// How long a download may take that is a document.
     fn small_download_time_limit(&self) -> Duration {
-        SILENCE_TIMEOUT.max(self.time_limit())
+        SILENCE_TIMEOUT.max(self.time_limit()).min(self.shared.settings.download_timeout)
     }
 
     /// How long a request for a document may take.

@@ -137,8 +137,10 @@ fn each_purpose_has_its_number_of_tries() {
 fn a_silent_server_is_not_waited_for() {
     let server = Server::http(|_| Response::silence());
     let settings = NetSettings { retries: 0, timeout: Duration::from_millis(300), ..plain() };
-    let client = client(settings);
-    assert_eq!(get(&client, &server.url("127.0.0.1", "/")), Err(RequestErrorKind::Timeout));
+    assert_eq!(get(&client(settings), &server.url("127.0.0.1", "/")), Err(RequestErrorKind::Timeout));
+    let settings = NetSettings { download_retries: 0, download_timeout: Duration::from_millis(300), ..plain() };
+    let sums = client(settings).get(&server.url("127.0.0.1", "/"), None, 1000, Purpose::Download);
+    assert_eq!(sums.unwrap_err().kind, RequestErrorKind::Timeout);
 }
 
 #[test]

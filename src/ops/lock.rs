@@ -230,7 +230,8 @@ pub(super) fn plan<'a>(
         && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))
     {
         let package = PackageId { address: address.clone(), version, platform: missing.clone() };
-        return Err(SourceError::PlatformNotAvailable { package, available: listed.iter().collect() }.into());
+        let available = listed.iter().collect();
+        return Err(SourceError::PlatformNotAvailable { package, available, asked: None }.into());
     }
     let warning = |text: &String| {
         Diagnostic::warning(Code::RequestFailed, format!("{} says about {address}: {text}", address.hostname))

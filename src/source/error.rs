@@ -37,6 +37,8 @@ pub enum SourceError {
         package: PackageId,
         /// The platforms that there are packages for; empty when they are not known.
         available: BTreeSet<Platform>,
+        /// The URL that was asked for it, if one was.
+        asked: Option<String>,
     },
     /// The source does not say which platforms there are packages for.
     PlatformsNotListed {
@@ -210,7 +212,10 @@ impl From<SourceError> for Diagnostics {
         use SourceError as E;
         let diagnostic = match error {
             E::ProviderNotFound { address, searched } => provider_not_found(&address, &searched),
-            E::PlatformNotAvailable { package, available } => platform_not_available(&package, &available),
+            E::PlatformNotAvailable { package, available, asked } => {
+                let error = platform_not_available(&package, &available);
+                asked.iter().fold(error, |error, asked| error.note(format!("asked for {asked}")))
+            }
             E::PlatformsNotListed { address, version } => {
                 let message = format!("{} does not list the platforms of {address} {version}", address.hostname);
                 Diagnostic::error(Code::PlatformNotAvailable, message)

@@ -69,7 +69,7 @@ impl FilesystemMirror {
         packages.retain(|local| local.version == package.version);
         let Some(local) = packages.iter().find(|local| local.platform == package.platform) else {
             let available = packages.into_iter().map(|local| local.platform).collect();
-            return Err(SourceError::PlatformNotAvailable { package: package.clone(), available }.into());
+            return Err(SourceError::PlatformNotAvailable { package: package.clone(), available, asked: None }.into());
         };
         let invalid = |error: PackageError| SourceError::InvalidPackage {
             package: package.clone(),

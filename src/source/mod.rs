@@ -37,6 +37,8 @@ pub use progress::{Progress, ProgressSink};
 pub use publication_dates::{DateServices, PublicationDates};
 pub(crate) use registry::Service;
 pub use registry::{Discovery, DiscoveryCache, Registry, RegistryPolicy, ReleaseUrls};
+#[doc(hidden)]
+pub use registry::{read_reported_hashes, read_versions};
 
 use jiff::Timestamp;
 
@@ -104,7 +106,8 @@ impl Source {
 
     /// Fetches and authenticates one package, from the first method that has it.
     pub fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
-        let missing = SourceError::PlatformNotAvailable { package: package.clone(), available: BTreeSet::new() };
+        let missing =
+            SourceError::PlatformNotAvailable { package: package.clone(), available: BTreeSet::new(), asked: None };
         let mut missing = Box::new(missing);
         for method in self.methods_with(&package.address, &package.version)? {
             match method.package(package, progress) {

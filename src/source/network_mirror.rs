@@ -155,6 +155,7 @@ impl NetworkMirror {
             return Err(SourceError::PlatformNotAvailable {
                 package: package.clone(),
                 available: archives.platforms(),
+                asked: None,
             }
             .into());
         };

@@ -16,6 +16,7 @@ mod discovery;
 #[cfg(unix)]
 mod documents;
 mod explain;
+mod faults;
 mod help;
 mod hints;
 #[cfg(unix)]

@@ -40,14 +40,21 @@ pub enum Fault {
     Truncated,
     /// The connection ends after so many percent of the body.
     CutAt(u8),
-    /// Answered with a redirect to another host, which then answers in the place of the first.
+    /// All of the body comes, announced as half as long.
+    WrongLength,
+    /// Answered with a redirect to another host, which then answers in the place of the first;
+    /// [`UNTRUSTED_HOST`](crate::UNTRUSTED_HOST) cannot.
     RedirectTo(&'static str),
+    /// Answered with a redirect to the same place.
+    RedirectLoop,
     /// Answered with status 200 and this body.
     Body(Vec<u8>),
     /// Answered later.
     Delay(Duration),
     /// The body comes in pieces of 16 KiB with this pause before each.
     SlowBody { pause: Duration },
+    /// The body comes in single bytes with this pause before each.
+    Drip { pause: Duration },
 }
 
 /// A fault, where and how often.

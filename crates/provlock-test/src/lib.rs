@@ -32,4 +32,4 @@ pub use registry::{Discovery, Mirror, MirrorHashes, Registry};
 pub use server::Server;
 pub use snapbox::{self, str};
 pub use threats::survived;
-pub use tls::Authority;
+pub use tls::{Authority, UNTRUSTED_HOST};

@@ -39,8 +39,13 @@ pub(crate) enum Delivery {
     Whole,
     /// So many percent of the body, then the connection ends.
     CutAt(u8),
-    /// A pause before each piece of the body.
-    Slow(Duration),
+    /// All of the body, announced as half as long.
+    WrongLength,
+    /// A pause before each piece of the body, of so many bytes.
+    Slow {
+        piece: usize,
+        pause: Duration,
+    },
     /// The body ends with the connection.
     WithoutLength,
     /// Not at all: the connection is reset.

@@ -10,10 +10,13 @@ use crate::message::{Delivery, Request, Response};
 use crate::publish::{Address, Package, Release};
 use crate::registry::{Discovery, Host, Mirror, MirrorHashes, Provider, State};
 
+/// Bytes of a body that comes slowly that come at once.
+const SLOW_PIECE: usize = 16 * 1024;
+
 /// The response after the faults that were ordered for the request.
 pub(crate) fn spoil(mut response: Response, request: &Request, effects: Effects) -> Response {
     if effects.pause > Duration::ZERO {
-        response.delivery = Delivery::Slow(effects.pause);
+        response.delivery = Delivery::Slow { piece: SLOW_PIECE, pause: effects.pause };
     }
     match effects.instead {
         Some(Fault::Status(status)) => error(status),
@@ -21,11 +24,14 @@ pub(crate) fn spoil(mut response: Response, request: &Request, effects: Effects)
         Some(Fault::Reset) => Response::reset(),
         Some(Fault::Truncated) => response.truncated(),
         Some(Fault::CutAt(percent)) => response.cut_at(percent),
+        Some(Fault::WrongLength) => Response { delivery: Delivery::WrongLength, ..response },
+        Some(Fault::Drip { pause }) => Response { delivery: Delivery::Slow { piece: 1, pause }, ..response },
         Some(Fault::Body(body)) => Response { status: 200, body: Arc::new(body), ..response },
         // A request that was redirected already is answered, or it would go round for ever.
         Some(Fault::RedirectTo(host)) if !request.target.starts_with("/via/") => {
             Response::redirect(format!("https://{host}/via/{}", request.url()))
         }
+        Some(Fault::RedirectLoop) => Response::redirect(format!("https://{}", request.url())),
         Some(Fault::RedirectTo(_) | Fault::Delay(_) | Fault::SlowBody { .. }) | None => response,
     }
 }

@@ -17,7 +17,6 @@ use crate::tls::Authority;
 const IDLE_LIMIT: Duration = Duration::from_mins(2);
 const HEAD_LIMIT: usize = 64 * 1024;
 const PIECE: usize = 256 * 1024;
-const SLOW_PIECE: usize = 16 * 1024;
 /// The first byte of a TLS connection: the record type of a handshake.
 const TLS_HANDSHAKE: u8 = 22;
 
@@ -317,8 +316,9 @@ fn write_response(
     }
     let reason = http::StatusCode::from_u16(response.status).ok().and_then(|status| status.canonical_reason());
     let mut head = format!("HTTP/1.1 {} {}\r\n", response.status, reason.unwrap_or("Status"));
+    let announced = if delivery == Delivery::WrongLength { body.len() / 2 } else { body.len() };
     if delivery != Delivery::WithoutLength {
-        head.extend(["Content-Length: ", &body.len().to_string(), "\r\n"]);
+        head.extend(["Content-Length: ", &announced.to_string(), "\r\n"]);
     }
     for (name, value) in &response.headers {
         head.extend([name, ": ", value, "\r\n"]);
@@ -328,7 +328,7 @@ fn write_response(
     let (sent, piece, pause) = match delivery {
         _ if is_head => (&body[..0], PIECE, Duration::ZERO),
         Delivery::CutAt(percent) => (&body[..body.len() * usize::from(percent) / 100], PIECE, Duration::ZERO),
-        Delivery::Slow(pause) => (body, SLOW_PIECE, pause),
+        Delivery::Slow { piece, pause } => (body, piece, pause),
         _ => (body, PIECE, Duration::ZERO),
     };
     for piece in sent.chunks(piece) {
@@ -338,7 +338,7 @@ fn write_response(
         shared.count_sent(piece.len());
     }
     stream.flush()?;
-    if matches!(delivery, Delivery::CutAt(_) | Delivery::WithoutLength) {
+    if matches!(delivery, Delivery::CutAt(_) | Delivery::WrongLength | Delivery::WithoutLength) {
         socket.shutdown(Shutdown::Both)?;
         return Ok(false);
     }

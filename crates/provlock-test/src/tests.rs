@@ -11,7 +11,8 @@ use reqwest::{Certificate, Proxy};
 use serde_json::{Value, json};
 
 use super::{
-    Discovery, Fault, Flaw, Mirror, MirrorHashes, PackagesMap, Registry, TestEnvironment, Times, archive, keys, url,
+    Discovery, Fault, Flaw, Mirror, MirrorHashes, PackagesMap, Registry, TestEnvironment, Times, UNTRUSTED_HOST,
+    archive, keys, url,
 };
 
 const VERSIONS: &str = "https://registry.opentofu.org/v1/providers/hashicorp/null/versions";
@@ -277,6 +278,25 @@ fn a_redirect_leads_to_another_host_that_answers() {
     let base = discovery.url().clone();
     let providers = base.join(discovery.json::<Value>().unwrap()["providers.v1"].as_str().unwrap()).unwrap();
     assert_eq!(status(&client, providers.join("hashicorp/null/versions").unwrap().as_str()), 200);
+}
+
+#[test]
+fn answers_are_spoiled_as_ordered() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").done();
+    let client = client(&registry);
+    let length = get(&client, VERSIONS).content_length().unwrap();
+    let with = |fault| {
+        registry.clear_faults();
+        registry.fault(url::VERSIONS, Times::Always, fault);
+        client.get(VERSIONS).send()
+    };
+    let pause = Duration::from_millis(1);
+    assert_eq!(with(Fault::Drip { pause }).unwrap().bytes().unwrap().len() as u64, length);
+    assert_eq!(with(Fault::WrongLength).unwrap().bytes().unwrap().len() as u64, length / 2);
+    assert!(with(Fault::RedirectLoop).unwrap_err().is_redirect());
+    let untrusted = format!("{:?}", with(Fault::RedirectTo(UNTRUSTED_HOST)).unwrap_err());
+    assert!(untrusted.contains("UnknownIssuer"), "{untrusted}");
 }
 
 #[test]

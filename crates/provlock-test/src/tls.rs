@@ -10,6 +10,9 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
+/// The host that has a certificate of its own making, whatever the authority.
+pub const UNTRUSTED_HOST: &str = "untrusted.example.com";
+
 /// A certificate authority whose servers can be any host.
 pub struct Authority {
     certificates: Arc<Certificates>,
@@ -61,7 +64,10 @@ impl Certificates {
         parameters.distinguished_name.push(DnType::CommonName, name);
         parameters.use_authority_key_identifier_extension = true;
         let key = KeyPair::generate().unwrap();
-        let certificate = parameters.signed_by(&key, &self.issuer).unwrap();
+        let certificate = match name {
+            UNTRUSTED_HOST => parameters.self_signed(&key).unwrap(),
+            _ => parameters.signed_by(&key, &self.issuer).unwrap(),
+        };
         let key = PrivatePkcs8KeyDer::from(key.serialize_der());
         CertifiedKey::from_der(vec![certificate.der().clone()], key.into(), &aws_lc_rs::default_provider()).unwrap()
     }

@@ -69,7 +69,7 @@ pub struct VerifiedSignature {
 /// # Errors
 /// No key made an acceptable signature. As in the reference programs a bad key or signature ends the search; only a key
 /// that did not issue the signature, or in the tofu dialect one that has expired, lets the next be tried.
-pub(crate) fn verify_detached(
+pub fn verify_detached(
     message: &[u8],
     signature: &[u8],
     keys: &[SigningKey],

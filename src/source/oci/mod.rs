@@ -138,7 +138,7 @@ impl OciMirror {
             (Some((_, target)), None) => Ok(target.clone()),
             (None, _) => {
                 let available = targets.iter().map(|(platform, _)| platform.clone()).collect();
-                Err(SourceError::PlatformNotAvailable { package: package.clone(), available }.into())
+                Err(SourceError::PlatformNotAvailable { package: package.clone(), available, asked: None }.into())
             }
             (Some(_), Some(_)) => {
                 let problem = "the index in the OCI registry lists several manifests for this platform";

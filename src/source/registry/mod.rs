@@ -16,6 +16,8 @@ pub use discovery::Discovery;
 pub use discovery_cache::DiscoveryCache;
 use jiff::Timestamp;
 
+#[doc(hidden)]
+pub use protocol::{read_reported_hashes, read_versions};
 pub use release_urls::ReleaseUrls;
 pub(crate) use service::Service;
 pub use signed::RegistryPolicy;

@@ -13,6 +13,7 @@ use url::{Origin, Url};
 use super::discovery::Discovery;
 use super::service::Service;
 use crate::address::{Hostname, ProviderAddress};
+use crate::authentication::packages::reported;
 use crate::authentication::{PackageReport, SigningKey};
 use crate::bounded::{List, Map};
 use crate::dialect::Dialect;
@@ -96,9 +97,8 @@ impl Protocol {
         let (base, response) = match answer {
             Ok(answer) => answer,
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
-                return Err(
-                    SourceError::PlatformNotAvailable { package: package.clone(), available: BTreeSet::new() }.into()
-                );
+                let (package, available) = (package.clone(), BTreeSet::new());
+                return Err(SourceError::PlatformNotAvailable { package, available, asked: Some(asked) }.into());
             }
             Err(error) => return Err(SourceError::request(package, error)),
         };
@@ -249,6 +249,18 @@ struct ReportEntry {
     hashes: List<String, MOST_HASHES>,
     #[serde(default)]
     package_size: Option<u64>,
+}
+
+/// The versions in an answer to "list available versions".
+pub fn read_versions(answer: &[u8]) -> serde_json::Result<AvailableVersions> {
+    serde_json::from_slice(answer).map(|VersionsResponse(versions)| versions)
+}
+
+/// The hashes of packages in an answer to "find a provider package"; none if it cannot be read.
+pub fn read_reported_hashes(answer: &[u8]) -> Option<BTreeSet<Hash>> {
+    let packages = serde_json::from_slice::<PackageResponse>(answer).ok()?.packages;
+    let reports = packages.map_or_else(|| Ok(BTreeMap::new()), |packages| read_reports(&packages));
+    reports.ok().map(|reports| reported(&reports))
 }
 
 /// Reads the `packages` map.

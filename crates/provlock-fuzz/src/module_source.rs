@@ -1,0 +1,30 @@
+//! Sources of modules, one on each line.
+
+use provlock::dialect::Dialect;
+use provlock::modules::source::{ModuleSource, RemoteSource};
+
+/// Reads sources. What a source was read as is read as the same, unless it holds what only short forms may hold unescaped.
+/// A directory in a package leads no further up than `..` itself, which both programs read and which no package holds.
+pub fn module_source(data: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(data);
+    let mut is_accepted = false;
+    for (line, dialect) in text.lines().flat_map(|line| [(line, Dialect::Tofu), (line, Dialect::Terraform)]) {
+        let Ok(source) = ModuleSource::parse(line, dialect) else { continue };
+        is_accepted = true;
+        let (directory, again) = match &source {
+            ModuleSource::Local(path) => ("", ModuleSource::parse(path, dialect)),
+            ModuleSource::Registry(source) => {
+                (source.directory.as_str(), ModuleSource::parse(&source.to_string(), dialect))
+            }
+            ModuleSource::Remote(source) => {
+                let again = RemoteSource::detect(&source.package, &source.directory);
+                (source.directory.as_str(), again.map(ModuleSource::Remote))
+            }
+        };
+        assert!(directory == ".." || directory.split('/').all(|part| part != ".."), "{line:?}: {directory:?}");
+        if !line.contains(|c: char| c.is_control() || c == '%') {
+            assert_eq!(again.as_ref(), Ok(&source), "{line:?}");
+        }
+    }
+    is_accepted
+}

@@ -1,0 +1,129 @@
+//! Every fault at every stage of a run.
+
+use std::time::Duration;
+
+use super::Project;
+use crate::lock::LOCK_BOTH;
+use provlock_test::{Fault, Times, UNTRUSTED_HOST, survived};
+
+/// What no repetition heals.
+fn lasting_faults() -> Vec<(&'static str, Fault)> {
+    let body = |text: &str| Fault::Body(text.as_bytes().to_vec());
+    vec![
+        ("not found", Fault::Status(404)),
+        ("unauthorized", Fault::Status(401)),
+        ("forbidden", Fault::Status(403)),
+        ("too many requests", Fault::TooManyRequests { retry_after: 0 }),
+        ("server error", Fault::Status(500)),
+        ("connection reset", Fault::Reset),
+        ("truncated body", Fault::Truncated),
+        ("wrong length", Fault::WrongLength),
+        ("slow drip", Fault::Drip { pause: Duration::from_secs(1) }),
+        ("empty body", body("")),
+        ("login page", body("<html>log in</html>")),
+        ("empty object", body("{}")),
+        ("broken JSON", body("{\"versions\": [")),
+        ("oversized body", Fault::Body(vec![b' '; 8 << 20])),
+        ("redirect loop", Fault::RedirectLoop),
+        ("TLS failure", Fault::RedirectTo(UNTRUSTED_HOST)),
+    ]
+}
+
+/// What a second try heals.
+fn passing_faults() -> [(&'static str, Fault); 4] {
+    [
+        ("too many requests", Fault::TooManyRequests { retry_after: 0 }),
+        ("server error", Fault::Status(500)),
+        ("connection reset", Fault::Reset),
+        ("truncated body", Fault::Truncated),
+    ]
+}
+
+/// Runs `lock` against each fault at one URL.
+fn check(url: &str) {
+    let (lasting, passing) = (lasting_faults(), passing_faults());
+    let faults = lasting.len() + passing.len();
+    for (name, fault) in lasting {
+        let project = Project::new();
+        let before = project.environment.snapshot();
+        let limit = if matches!(fault, Fault::Drip { .. }) { "3" } else { "60" };
+        project.registry.fault(url, Times::Always, fault);
+
+        let lock = project.environment.command(LOCK_BOTH).env("TF_REGISTRY_DISCOVERY_RETRY", "0");
+        let lock = lock.env("TF_PROVIDER_DOWNLOAD_RETRY", "0").env("TF_REGISTRY_CLIENT_TIMEOUT", limit);
+        let output = lock.env("PROVLOCK_DOWNLOAD_TIMEOUT", limit).run();
+
+        assert_eq!(output.code, Some(2), "{name}\n{output}");
+        assert!(output.stderr.contains(url), "{name} at {url} is not named:\n{output}");
+        before.assert_same(&project.environment.snapshot());
+        project.assert_nothing_is_left();
+    }
+    for (name, fault) in passing {
+        let project = Project::new();
+        project.registry.fault(url, Times::First(1), fault);
+        let output = project.environment.provlock(LOCK_BOTH);
+        assert_eq!(output.code, Some(0), "{name}\n{output}");
+        assert_eq!(project.environment.lock_file(), project.new, "{name}\n{output}");
+        project.assert_nothing_is_left();
+    }
+    survived("a fault of a registry, at each stage of a run", faults);
+}
+
+#[test]
+fn without_faults_the_lock_file_is_right() {
+    let project = Project::new();
+    project.environment.provlock(LOCK_BOTH).assert_code(0);
+    assert_ne!(project.old, project.new);
+    assert_eq!(project.environment.lock_file(), project.new);
+    project.assert_nothing_is_left();
+}
+
+#[test]
+fn discovery() {
+    check("registry.opentofu.org/.well-known/terraform.json");
+}
+
+#[test]
+fn versions() {
+    check("registry.opentofu.org/v1/providers/acme/gamma/versions");
+}
+
+#[test]
+fn download_metadata() {
+    check("registry.opentofu.org/v1/providers/acme/gamma/1.5.0/download/darwin/arm64");
+}
+
+#[test]
+fn sha256sums() {
+    check(&file("SHA256SUMS"));
+}
+
+#[test]
+fn signature() {
+    check(&file("SHA256SUMS.sig"));
+}
+
+#[test]
+fn package() {
+    check(&file("darwin_arm64.zip"));
+}
+
+#[test]
+fn module_versions() {
+    check("registry.opentofu.org/v1/modules/acme/network/aws/versions");
+}
+
+#[test]
+fn module_location() {
+    check("registry.opentofu.org/v1/modules/acme/network/aws/1.0.0/download");
+}
+
+#[test]
+fn module_package() {
+    check("registry.opentofu.org/modules/network.zip");
+}
+
+/// Where a file of the release is.
+fn file(name: &str) -> String {
+    format!("registry.opentofu.org/files/registry.opentofu.org/acme/gamma/1.5.0/terraform-provider-gamma_1.5.0_{name}")
+}
