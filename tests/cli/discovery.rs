@@ -122,7 +122,7 @@ fn a_repository_without_root_modules_is_in_order() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to take one all the same, name its directory here or in [roots] of provlock.toml
+No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
 "#]]);
     for arguments in
         [&["verify", "-r", "--json"][..], &["lock", "-r", "b"], &["upgrade", "-r"], &["upgrade", "-r", "--dry-run"]]

@@ -133,7 +133,7 @@ error[invalid-argument]: no root module requires hashicorp/nil, and there is no 
     environment.provlock(["lock", "-r", "none"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-No root module in none or below: none has a backend, a lock file, or providers that it configures and uses; to take one all the same, name its directory here or in [roots] of provlock.toml
+No root module in none or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
 "#]]);
 }
 

@@ -9,12 +9,12 @@ use provlock::workspace::{LockOptions, Locked};
 
 use super::messages::{
     errors, failures, first_failure, no_root_module, show_configurations, show_default_dialect, show_dialects,
-    show_modules, show_stale_caches, without_repetition,
+    show_modules, show_stale_caches,
 };
 use super::outcome::Outcome;
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, Targets, candidates};
 use crate::cli::environment::environment;
-use crate::cli::render::causes::{Many, by_cause};
+use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::lock::{self as text, Report};
 use crate::cli::render::{diff, json};
 use crate::cli::ui::Ui;

@@ -1,6 +1,5 @@
 //! Messages that several commands show.
 
-use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Diagnostic, Result};
@@ -9,6 +8,7 @@ use provlock::requirements::ModuleCache;
 use provlock::source::from_config::Connections;
 use provlock::workspace::{DialectReason, Locked, Member, Workspace, Workspaces};
 
+use crate::cli::render::causes::without_repetition;
 use crate::cli::render::style::enumerate;
 use crate::cli::render::verify::reason;
 use crate::cli::ui::Ui;
@@ -27,16 +27,6 @@ pub(super) fn failures<T>(results: &[Result<T>]) -> impl Iterator<Item = (Option
 /// What is wrong with those of many root modules that failed, each thing once.
 pub(super) fn errors<T>(results: &[Result<T>]) -> Vec<Diagnostic> {
     without_repetition(results.iter().filter_map(|result| result.as_ref().err()).flatten())
-}
-
-/// Each diagnostic once: the same one comes from every root module that has the cause.
-pub(super) fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> Vec<Diagnostic> {
-    #[expect(
-        clippy::mutable_key_type,
-        reason = "what a file computes when it is needed counts neither for Eq nor for Hash"
-    )]
-    let mut seen = HashSet::new();
-    diagnostics.filter(|diagnostic| seen.insert(*diagnostic)).cloned().collect()
 }
 
 /// Says where Terragrunt would use an older lock file than one that was written.
@@ -58,7 +48,7 @@ pub(super) fn no_root_module(paths: &[PathBuf]) -> String {
     let places = if paths.is_empty() { ".".to_owned() } else { enumerate(&paths) };
     format!(
         "No root module in {places} or below: none has a backend, a lock file, or providers that it configures and uses; \
-        to take one all the same, name its directory here or in [roots] of provlock.toml"
+        to use one anyway, name its directory here or in [roots] of provlock.toml"
     )
 }
 

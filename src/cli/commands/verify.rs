@@ -15,7 +15,7 @@ use provlock::workspace::{
     Baseline, OnlineOptions, Repositories, RootSelection, Tracked, VerifiedRoot, VerifyOptions, verify_all,
 };
 
-use super::messages::{no_root_module, show_configurations, show_modules, without_repetition};
+use super::messages::{no_root_module, show_configurations, show_modules};
 use super::outcome::Outcome;
 use super::rules::Rules;
 use crate::cli::args::{
@@ -23,7 +23,7 @@ use crate::cli::args::{
 };
 use crate::cli::environment::environment;
 use crate::cli::git::Repository;
-use crate::cli::render::causes::{Many, by_cause};
+use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::style::{TextStyle, count};
 use crate::cli::render::verify::{self as text, RepositoryPaths};
 use crate::cli::render::{github, json, markdown, sarif};

@@ -1,6 +1,6 @@
 //! What is said of many root modules is said by cause: what a hundred of them have in common is one message.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Code, CommandArgument, Diagnostic, Severity};
@@ -73,14 +73,18 @@ impl<'a> Cause<'a> {
 
     /// Each different diagnostic.
     fn different(&self) -> Vec<Diagnostic> {
-        let mut different: Vec<Diagnostic> = Vec::new();
-        for (_, diagnostic) in &self.diagnostics {
-            if !different.contains(diagnostic) {
-                different.push((*diagnostic).clone());
-            }
-        }
-        different
+        without_repetition(self.diagnostics.iter().map(|(_, diagnostic)| *diagnostic))
     }
+}
+
+/// Each diagnostic once: the same one comes from every root module that has the cause.
+pub(crate) fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> Vec<Diagnostic> {
+    #[expect(
+        clippy::mutable_key_type,
+        reason = "what a file computes when it is needed counts neither for Eq nor for Hash"
+    )]
+    let mut seen = HashSet::new();
+    diagnostics.filter(|diagnostic| seen.insert(*diagnostic)).cloned().collect()
 }
 
 /// The message without the directory of the root module.

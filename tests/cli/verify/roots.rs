@@ -73,7 +73,7 @@ fn where_there_is_nothing_to_check_that_is_said() {
     environment.provlock(["verify", "-r"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to take one all the same, name its directory here or in [roots] of provlock.toml
+No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
 "#]]);
     environment.provlock(["verify", "missing"]).matches(str![[r#"
 exit code: 2
