@@ -6,6 +6,7 @@ mod turn;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tempfile::NamedTempFile;
@@ -15,6 +16,9 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 
 /// Shared by everything that replaces a file, held alone by what is about to end the program.
 static REPLACING: RwLock<()> = RwLock::new(());
+
+/// How many files this process has replaced or made with [`write`] and [`write_all`].
+static REPLACED: AtomicUsize = AtomicUsize::new(0);
 
 /// While the result lives, [`wait_for_writes`] does not return. It is held for a short time, and never twice at once by a
 /// thread.
@@ -26,6 +30,11 @@ pub(crate) fn hold_off_interrupts() -> RwLockReadGuard<'static, ()> {
 /// the result lives, no other file is replaced.
 pub fn wait_for_writes() -> RwLockWriteGuard<'static, ()> {
     REPLACING.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many files of users this process has written so far. What is kept in the cache does not count.
+pub fn replaced() -> usize {
+    REPLACED.load(Ordering::Relaxed)
 }
 
 /// Opens a regular file.
@@ -59,6 +68,11 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// Whether bytes begin as UTF-16 text does, which PowerShell writes.
+pub(crate) fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
+}
+
 /// Joins a relative path to a directory and removes `.` and `..` by the text alone, as OpenTofu does with Go's
 /// `filepath.Join`; `.` stays when nothing else is left.
 pub fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
@@ -85,11 +99,13 @@ pub fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
 /// hard links, extended attributes and access control lists do not. Not to be called when there is nothing to change.
 ///
 /// # Errors
-/// When the file no longer holds `expected_old` (none: there was no file), or cannot be replaced. Nothing is changed then,
+/// When the file no longer holds `expected_old` (none: there was no file), is read-only, or cannot be replaced. Nothing is changed then,
 /// and nothing left behind.
 pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     let _uninterrupted = hold_off_interrupts();
-    replace(path, expected_old, new)
+    replace(path, expected_old, new)?;
+    REPLACED.fetch_add(1, Ordering::Relaxed);
+    Ok(())
 }
 
 /// [`write`], when no interrupt is to end the program.
@@ -129,6 +145,10 @@ impl<'a> Reserved<'a> {
     pub(crate) fn replace(&self, expected_old: Option<&[u8]>, new: &[u8], access: Access) -> Result<()> {
         let failed = |error: &io::Error| not_written(self.path, error);
         let replaces = expected_old.is_some();
+        if access == Access::Kept && fs::metadata(&self.target).is_ok_and(|metadata| metadata.permissions().readonly())
+        {
+            return Err(read_only(self.path).into());
+        }
         let mut file = self.temporary_file(replaces, access).map_err(|error| failed(&error))?;
         file.write_all(new).and_then(|()| file.as_file().sync_all()).map_err(|error| failed(&error))?;
         if !holds(&self.target, expected_old).map_err(|error| Diagnostic::io("read", &self.target, &error))? {
@@ -224,15 +244,13 @@ pub fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
             return Err(error.map(|error| unrestored.iter().map(note).fold(error, Diagnostic::note)));
         }
     }
+    REPLACED.fetch_add(replacements.len(), Ordering::Relaxed);
     Ok(())
 }
 
 /// Why a file could not be replaced, and what to do about it.
 fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
     let help = match error.kind() {
-        ErrorKind::PermissionDenied if is_read_only_on_windows(path) => {
-            "make it writable: it has the attribute read-only"
-        }
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "make its directory writable: a new file is made there and then takes the place of the old one"
         }
@@ -244,9 +262,11 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
     Diagnostic::io("write", path, error).help(help)
 }
 
-/// Whether an attribute of a file forbids to replace it. Elsewhere only the directory's mode counts.
-fn is_read_only_on_windows(path: &Path) -> bool {
-    cfg!(windows) && fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly())
+/// Whoever takes the right to write from everybody wants a file to stay, also where its directory would let it be replaced.
+fn read_only(path: &Path) -> Diagnostic {
+    let error = Diagnostic::error(Code::Io, format!("cannot write {}: it is read-only", path.display()));
+    let command = if cfg!(windows) { "attrib -r" } else { "chmod u+w" };
+    error.help(format!("if it may change, make it writable first: {command} {}", path.display()))
 }
 
 fn changed(path: &Path) -> Diagnostic {

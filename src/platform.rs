@@ -13,8 +13,7 @@ pub struct Platform {
 }
 
 /// The text is not a platform.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a platform; write OS_ARCH, for example linux_amd64 or darwin_arm64")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlatformError(pub String);
 
 impl Platform {
@@ -33,7 +32,47 @@ impl Platform {
         };
         Self { os: os.to_owned(), arch: arch.to_owned() }
     }
+
+    /// The platform that a text with other names than Go's means, such as `macos_arm64`, `linux-amd64` or `Windows_x86_64`.
+    fn meant_by(text: &str) -> Option<Self> {
+        let words = text.to_ascii_lowercase().replace(['-', '/'], "_");
+        let (os, arch) = words.split_once('_')?;
+        let os = match os {
+            "mac" | "macos" | "osx" => "darwin",
+            "win" | "win32" | "win64" => "windows",
+            other => other,
+        };
+        let arch = match arch {
+            "x86_64" | "x64" => "amd64",
+            "aarch64" => "arm64",
+            "x86" | "i386" | "i686" => "386",
+            other => other,
+        };
+        let meant = format!("{os}_{arch}");
+        meant.parse().ok().filter(|_| meant != text)
+    }
+
+    /// Reads what a person wrote. Unlike a registry, a person may know a platform by a name other than Go's, which would name
+    /// no package.
+    ///
+    /// # Errors
+    /// The text is not a platform, or means another one.
+    pub fn parse_written(text: &str) -> Result<Self, PlatformError> {
+        if Self::meant_by(text).is_some() { Err(PlatformError(text.to_owned())) } else { text.parse() }
+    }
 }
+
+impl fmt::Display for PlatformError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(text) = self;
+        match Platform::meant_by(text) {
+            Some(platform) => write!(f, "{text:?} is not a platform; did you mean {platform}?"),
+            None => write!(f, "{text:?} is not a platform; write OS_ARCH, for example linux_amd64 or darwin_arm64"),
+        }
+    }
+}
+
+impl std::error::Error for PlatformError {}
 
 impl FromStr for Platform {
     type Err = PlatformError;
@@ -65,5 +104,23 @@ mod tests {
             assert_eq!(text.parse::<Platform>(), Err(PlatformError(text.to_owned())));
         }
         assert_eq!(Platform::current().to_string().parse(), Ok(Platform::current()));
+    }
+
+    #[test]
+    fn names_that_are_not_those_of_go_are_told_with_the_platform_that_they_mean() {
+        for (text, meant) in [
+            ("macos_arm64", "darwin_arm64"),
+            ("linux-amd64", "linux_amd64"),
+            ("linux_x86_64", "linux_amd64"),
+            ("linux/aarch64", "linux_arm64"),
+            ("Windows_x64", "windows_amd64"),
+        ] {
+            let error = Platform::parse_written(text).unwrap_err().to_string();
+            assert_eq!(error, format!("{text:?} is not a platform; did you mean {meant}?"));
+        }
+        for text in ["linux_amd64", "darwin_arm64", "plan9_386", "wasip1_wasm"] {
+            assert_eq!(Platform::parse_written(text).unwrap().to_string(), text);
+        }
+        assert!(Platform::parse_written("linux").unwrap_err().to_string().contains("write OS_ARCH"));
     }
 }

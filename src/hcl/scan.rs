@@ -105,6 +105,15 @@ fn trimmed(line: &[u8]) -> &[u8] {
     std::str::from_utf8(line).map_or(line.trim_ascii(), |line| line.trim().as_bytes())
 }
 
+/// What stands before a brace on its line, such as the type and labels of a block; none if nothing does.
+fn header(text: &[u8], brace: usize) -> Option<&str> {
+    /// Longer text is no header.
+    const MOST_BYTES: usize = 200;
+    let line_start = memchr::memrchr(b'\n', &text[..brace]).map_or(0, |newline| newline + 1);
+    let line = std::str::from_utf8(text[line_start..brace].trim_ascii()).ok()?;
+    ((1..=MOST_BYTES).contains(&line.len()) && !line.contains(['{', '}'])).then_some(line)
+}
+
 struct Skipper<'a> {
     text: &'a [u8],
     /// What is open, outermost first, with the place where it was opened.
@@ -134,6 +143,11 @@ impl Skipper<'_> {
 
     /// The error for a text that ends too early.
     fn unclosed(&self) -> Fault {
+        if let Some((at, Open::Bracket(b'}'))) = self.open.last()
+            && let Some(header) = header(self.text, *at)
+        {
+            return Fault::new(*at..at + 1, format!("the \"{{\" after {header} is never closed"));
+        }
         let (at, what) = match self.open.last() {
             Some((at, Open::Quote)) => (*at, "this string is never closed"),
             Some((at, Open::Heredoc { .. })) => (*at, "this heredoc is never closed"),

@@ -19,6 +19,7 @@ use crate::address::{AddressError, ProviderAddress};
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Severity, SourceFile};
 use crate::dialect::Dialect;
+use crate::files;
 use crate::hash::Hash;
 use crate::version::{Version, VersionError};
 
@@ -58,7 +59,8 @@ pub(super) fn parse_with(
     match decoded {
         Err(error) => {
             let start = error.valid_up_to();
-            reader.syntax_error(start..start, "the lock file is not UTF-8 text");
+            let encoding = if files::is_utf16(bytes) { "UTF-16 text, and must be UTF-8" } else { "not UTF-8 text" };
+            reader.syntax_error(start..start, format!("the lock file is {encoding}"));
         }
         Ok(text) => match recognise(text) {
             Some(entries) => entries.into_iter().for_each(|entry| reader.read_recognised(entry)),

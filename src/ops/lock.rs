@@ -174,6 +174,7 @@ fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candi
         locked: old.get(address),
         chosen: request.versions.get(address),
         lock_file: request.lock_file,
+        required,
         dialect: request.dialect,
     };
     let candidates: Vec<_> = selected.map(candidate).collect();

@@ -3,6 +3,7 @@
 mod age;
 mod explained;
 mod kept_platforms;
+mod did_you_mean;
 mod lock;
 mod namesake;
 mod record;

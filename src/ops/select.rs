@@ -1,15 +1,17 @@
 //! Which version of a provider is locked, as OpenTofu's `internal/providercache/installer.go` selects it.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::age::{self, MinimumAge};
+use super::did_you_mean::provider_meant;
 use super::namesake::{explained, is_implied, namesake, with_source};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
 use crate::dialect::Dialect;
 use crate::lockfile::{LockFile, LockedProvider};
 use crate::requirements::Requirement;
-use crate::source::{AvailableVersion, AvailableVersions, Protocols, Source, SourceError};
+use crate::source::{AvailableVersion, AvailableVersions, Protocols, SearchedPlace, Source, SourceError};
 use crate::version::Version;
 
 /// A provider whose version is to be selected.
@@ -22,6 +24,8 @@ pub(crate) struct Candidate<'a> {
     /// The version that was chosen instead, if one was.
     pub(crate) chosen: Option<&'a Version>,
     pub(crate) lock_file: &'a LockFile,
+    /// All that the configuration requires.
+    pub(crate) required: &'a BTreeMap<ProviderAddress, Requirement>,
     /// How old a version must be to be chosen, if an age is demanded.
     pub(crate) minimum_age: Option<MinimumAge<'a>>,
     pub(crate) dialect: Dialect,
@@ -39,15 +43,35 @@ impl Candidate<'_> {
     pub(crate) fn available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
         let available = source.versions(self.address);
         available.map_err(|error| {
-            let is_implied = matches!(*error, SourceError::ProviderNotFound { .. }) && is_implied(self.requirement);
-            let meant = namesake(self.address, self.requirement, self.lock_file);
-            let explain = |error| match meant {
-                Some(entry) => with_source(explained(error), entry, self.dialect),
-                None => explained(error),
+            let SourceError::ProviderNotFound { searched, .. } = &*error else {
+                return Diagnostics::from(error).map(|error| self.at_declarations(error));
             };
-            let placed = Diagnostics::from(error).map(|error| self.at_declarations(error));
-            if is_implied { placed.map(explain) } else { placed }
+            let is_asked = searched.iter().any(|place| matches!(place, SearchedPlace::Registry { .. }));
+            let meant = provider_meant(self.address, self.lock_file, self.required, self.dialect);
+            let meant = meant.filter(|_| is_asked);
+            Diagnostics::from(error).map(|error| self.not_found(error, meant.as_deref()))
         })
+    }
+
+    /// The error for a provider that does not exist, with the one that is `meant` if that can be told.
+    fn not_found(&self, error: Diagnostic, meant: Option<&str>) -> Diagnostic {
+        let declarations = self.requirement.declarations.iter();
+        let error = declarations.fold(error, |error, declaration| {
+            let place = declaration.source.as_ref().unwrap_or(&declaration.location);
+            error.at(place.clone(), "required here")
+        });
+        let is_implied = is_implied(self.requirement);
+        let error = if is_implied { explained(error) } else { error };
+        if let Some(entry) = namesake(self.address, self.requirement, self.lock_file) {
+            return with_source(error, entry, self.dialect);
+        }
+        let name = &self.address.name;
+        match meant {
+            Some(meant) if is_implied => error
+                .help(format!("did you mean {meant}? add {name} = {{ source = \"{meant}\" }} to required_providers")),
+            Some(meant) => error.help(format!("did you mean {meant}? correct its source in required_providers")),
+            None => error,
+        }
     }
 
     /// Whether the lock file has this version.

@@ -143,12 +143,14 @@ impl Decoder<'_> {
         let errors = self.found.diagnostics.len();
         let mut location = self.location(name.span.clone());
         let mut address = None;
+        let mut source = None;
         let mut version = None;
         let mut has_aliases = false;
         for (key, value) in &entries {
             match key.text.as_str() {
                 "source" => {
                     address = self.source(&name.text, value);
+                    source = Some(self.location(value.span()));
                     if version.is_none() {
                         location = self.location(value.span());
                     }
@@ -172,7 +174,7 @@ impl Decoder<'_> {
         let (version, constraints) = version.unzip();
         let constraints = constraints.unwrap_or_default();
         let local_name = name.text.clone();
-        Some(RequiredProvider { local_name, address, location, version, constraints, has_aliases })
+        Some(RequiredProvider { local_name, address, location, source, version, constraints, has_aliases })
     }
 
     /// `NAME = "~> 1.0"`, the form from before providers had sources.
@@ -181,7 +183,7 @@ impl Decoder<'_> {
         let (location, constraints) = self.version(&name.text, value.constant_text(), value.span())?;
         let version = Some(location.clone());
         let local_name = name.text.clone();
-        Some(RequiredProvider { local_name, address, location, version, constraints, has_aliases: false })
+        Some(RequiredProvider { local_name, address, location, source: None, version, constraints, has_aliases: false })
     }
 
     fn implied(&mut self, local_name: &str, span: &Range<usize>) -> Option<ProviderAddress> {

@@ -52,6 +52,7 @@ pub(super) struct RequiredProvider {
     pub address: ProviderAddress,
     /// The version string, else the source, else the local name.
     pub location: Location,
+    pub source: Option<Location>,
     pub version: Option<Location>,
     pub constraints: ConstraintList,
     /// Whether it has `configuration_aliases`, which only a caller can fill.

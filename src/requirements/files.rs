@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::dialect::Dialect;
 use crate::files::{self, join};
 
@@ -33,6 +33,12 @@ impl Texts {
     /// Reads a file of text, which the user knows as `shown`. Bytes that are not UTF-8, as old comments hold them, become U+FFFD.
     pub(super) fn read(&self, path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
         let bytes = files::read(path, MAX_FILE_SIZE).map_err(|error| Diagnostic::io("read", shown, &error))?;
+        if files::is_utf16(&bytes) {
+            // The error is about the file as a whole; its start stands for it.
+            let start = Location::new(&SourceFile::new(shown, ""), 0..0);
+            let message = format!("{} is UTF-16 text, and HCL is UTF-8", shown.display());
+            return Err(Diagnostic::error(Code::InvalidConfiguration, message).at(start, "").help(SAVE_AS_UTF8).into());
+        }
         let take = |left: u64| left.checked_sub(bytes.len() as u64);
         if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
             let why = format!("all files of configurations together are larger than {} MiB", MOST_TEXT >> 20);
@@ -44,6 +50,8 @@ impl Texts {
         Ok(SourceFile::new(shown, text))
     }
 }
+
+const SAVE_AS_UTF8: &str = "save it as UTF-8, in PowerShell with: Out-File -Encoding utf8";
 
 /// The names of a module's files, each kind sorted.
 #[derive(Debug, Default)]

@@ -50,6 +50,7 @@ pub(super) struct Found {
     pub address: ProviderAddress,
     pub kind: DeclarationKind,
     pub location: Location,
+    pub source: Option<Location>,
     pub version: Option<Location>,
     pub constraints: ConstraintList,
 }
@@ -151,6 +152,7 @@ impl Module {
             address: entry.address,
             kind: DeclarationKind::RequiredProviders,
             location: entry.location,
+            source: entry.source,
             version: entry.version,
             constraints: entry.constraints,
         }));
@@ -285,6 +287,7 @@ impl Module {
                     address,
                     kind: DeclarationKind::Implied,
                     location,
+                    source: None,
                     version: None,
                     constraints: ConstraintList::default(),
                 }),
@@ -317,6 +320,7 @@ fn provider_found(address: ProviderAddress, block: ProviderBlock) -> Found {
         address,
         kind: DeclarationKind::ProviderBlock,
         location: version.clone().unwrap_or(block.label),
+        source: None,
         version,
         constraints: constraints.unwrap_or_default(),
     }

@@ -76,6 +76,8 @@ pub struct Requirement {
 pub struct Declaration {
     /// The version string with its quotes if there is one, else the source, the name or the block's label.
     pub location: Location,
+    /// The value of `source` with its quotes, if that names the provider.
+    pub source: Option<Location>,
     /// The value of `version` as it is written, quotes included; an expression need not be a string.
     pub version: Option<Location>,
     /// What it asks of the version.

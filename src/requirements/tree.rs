@@ -267,6 +267,7 @@ impl<'a> Walk<'a> {
         for found in found.iter().filter(|found| !found.address.is_never_locked()) {
             let declaration = Declaration {
                 location: found.location.clone(),
+                source: found.source.clone(),
                 version: found.version.clone(),
                 constraints: found.constraints.clone(),
                 kind: found.kind,

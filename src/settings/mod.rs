@@ -69,7 +69,7 @@ impl FromStr for PlatformSelection {
     type Err = PlatformError;
 
     fn from_str(text: &str) -> Result<Self, PlatformError> {
-        if text == "all" { Ok(Self::All) } else { Ok(Self::These(vec![text.parse()?])) }
+        if text == "all" { Ok(Self::All) } else { Ok(Self::These(vec![Platform::parse_written(text)?])) }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::string::FromUtf8Error;
 
 use super::{FILE_NAME, Settings};
 use crate::diagnostic::{Diagnostic, Result, SourceFile};
@@ -54,7 +55,11 @@ impl Settings {
         let mut settings = Self::default();
         for directory in root.ancestors() {
             let path = directory.join(FILE_NAME);
-            let not_text = |_| Error::new(ErrorKind::InvalidData, NOT_TEXT);
+            let not_text = |error: FromUtf8Error| {
+                let is_utf16 = files::is_utf16(error.as_bytes());
+                let what = if is_utf16 { "it is UTF-16 text, and must be UTF-8" } else { NOT_TEXT };
+                Error::new(ErrorKind::InvalidData, what)
+            };
             let text = files.read(&path).and_then(|bytes| bytes.map(String::from_utf8).transpose().map_err(not_text));
             let text = text.map_err(|error| Diagnostic::io("read", &shown(&path), &error))?;
             if let Some(text) = text {

@@ -90,20 +90,7 @@ fn skeleton(text: &str) -> String {
 
 /// Whether one character was added, left out or replaced, or two neighbours were swapped.
 fn differs_by_one(one: &str, other: &str) -> bool {
-    let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
-    let (shorter, longer) = if one.len() <= other.len() { (&one, &other) } else { (&other, &one) };
-    let start = shorter.iter().zip(longer).take_while(|(left, right)| left == right).count();
-    let (short_rest, long_rest) = (&shorter[start..], &longer[start..]);
-    match (short_rest, long_rest) {
-        (_, [_, rest @ ..]) if longer.len() == shorter.len() + 1 => short_rest == rest,
-        ([_, left @ ..], [_, right @ ..]) if longer.len() == shorter.len() => {
-            let swapped = short_rest.len() >= 2
-                && (short_rest[0], short_rest[1]) == (long_rest[1], long_rest[0])
-                && short_rest[2..] == long_rest[2..];
-            left == right || swapped
-        }
-        _ => false,
-    }
+    strsim::osa_distance(one, other) == 1
 }
 
 #[cfg(test)]
