@@ -6,6 +6,5 @@ mod cli;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::answer_shell();
-    cli::run(cli::parse()).into()
+    cli::run().into()
 }

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use provlock::cli_config::Environment;
+use provlock::net::SafeUrl;
+use url::Url;
 
 /// Reads the process environment once.
 pub(crate) fn environment() -> Environment {
@@ -13,6 +15,22 @@ pub(crate) fn environment() -> Environment {
         home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
         current_directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
     }
+}
+
+/// The variables that choose proxies for HTTPS, with their values as they may be shown.
+pub(crate) fn proxies(environment: &Environment) -> Vec<(&'static str, String)> {
+    let variable = |names: [&'static str; 2]| {
+        names.into_iter().find_map(|name| environment.variable(name).map(|value| (name, value)))
+    };
+    let proxies = [["HTTPS_PROXY", "https_proxy"], ["ALL_PROXY", "all_proxy"]].into_iter().filter_map(variable);
+    let exceptions = variable(["NO_PROXY", "no_proxy"]).map(|(name, value)| (name, value.to_owned()));
+    proxies.map(|(name, value)| (name, shown_url(value))).chain(exceptions).collect()
+}
+
+/// A URL that a user has set, without the secrets in it. A proxy may be named by its host and port alone.
+pub(crate) fn shown_url(text: &str) -> String {
+    let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    Url::parse(&url).map_or_else(|_| "a text that is no URL".to_owned(), |url| SafeUrl::from(url).to_string())
 }
 
 /// Where programs of this system keep what they can make again, with a folder for this one.

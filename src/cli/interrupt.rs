@@ -2,10 +2,10 @@
 
 use provlock::files;
 
-/// Lets signals wait for files that are being replaced. What cannot be arranged is left to the system, which ends the
-/// program at once.
+/// Lets signals wait for files that are being replaced, and then for `say`, which tells the user. What cannot be arranged is
+/// left to the system, which ends the program at once.
 #[cfg(unix)]
-pub(crate) fn arrange() {
+pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::emulate_default_handler;
@@ -17,6 +17,7 @@ pub(crate) fn arrange() {
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
             let _nothing_is_begun = files::wait_for_writes();
+            say();
             // A shell learns from the way a program ended that the user interrupted it.
             let _ = emulate_default_handler(signal);
         }
@@ -37,14 +38,15 @@ fn ignored_signals() -> u64 {
     1 << (signal_hook::consts::SIGHUP - 1)
 }
 
-/// Lets Ctrl-C wait for files that are being replaced. What cannot be arranged is left to the system, which ends the program
-/// at once.
+/// Lets Ctrl-C wait for files that are being replaced, and then for `say`, which tells the user. What cannot be arranged is
+/// left to the system, which ends the program at once.
 #[cfg(windows)]
-pub(crate) fn arrange() {
+pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
     /// `STATUS_CONTROL_C_EXIT`, as the system ends programs.
     const CONTROL_C_EXIT: i32 = 0xC000_013A_u32.cast_signed();
-    let _ = ctrlc::set_handler(|| {
+    let _ = ctrlc::set_handler(move || {
         let _nothing_is_begun = files::wait_for_writes();
+        say();
         std::process::exit(CONTROL_C_EXIT);
     });
 }

@@ -8,5 +8,4 @@ mod interrupt;
 mod render;
 mod ui;
 
-pub(crate) use args::parse;
-pub(crate) use commands::{answer_shell, run};
+pub(crate) use commands::run;

@@ -1,12 +1,14 @@
 //! The body of a response, read under a size cap.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 use std::time::Instant;
 
 use reqwest::blocking::Response;
 
 use super::error::{RequestErrorKind, no_response, quote};
 use super::memory::{Memory, Reserved, SMALL};
+use super::observer::Pending;
 use super::pace::Pace;
 use super::retry::Failure;
 
@@ -51,6 +53,8 @@ pub(crate) fn read_with<T>(
 /// Reads a body. What went wrong with the connection is kept, because the code that reads may wrap errors as it likes.
 pub(super) struct Body {
     response: Response,
+    /// Who is told how much is read.
+    pending: Option<Arc<Pending>>,
     limit: u64,
     pub(super) read: u64,
     pub(super) failure: Option<Failure>,
@@ -62,7 +66,8 @@ impl Body {
         if response.content_length().is_some_and(|length| length > limit) {
             return Err(Failure::lasting(RequestErrorKind::TooLarge { limit }));
         }
-        Ok(Self { response, limit, read: 0, failure: None, pace })
+        let pending = Pending::of(&response);
+        Ok(Self { response, pending, limit, read: 0, failure: None, pace })
     }
 
     fn fail(&mut self, failure: Failure, error: io::Error) -> io::Result<usize> {
@@ -89,6 +94,7 @@ impl Read for Body {
             }
         };
         self.read += count as u64;
+        self.pending.iter().for_each(|pending| pending.add(count as u64));
         if self.read > self.limit {
             let kind = RequestErrorKind::TooLarge { limit: self.limit };
             return self.fail(Failure::lasting(kind), io::ErrorKind::FileTooLarge.into());

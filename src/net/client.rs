@@ -18,6 +18,7 @@ use url::Url;
 use super::body::{read_bounded, read_with};
 use super::error::{RequestError, RequestErrorKind, causes, quote};
 use super::memory::Memory;
+use super::observer::RequestObserver;
 use super::pace::Pace;
 use super::proxy::{is_loopback, with_proxies};
 use super::redirect::{self, PlainHttp, Request};
@@ -39,6 +40,7 @@ const LARGEST_CERTIFICATE_FILE: u64 = 16 << 20;
 #[derive(Clone)]
 pub struct Client {
     shared: Arc<Shared>,
+    observer: RequestObserver,
     download_retries: u32,
 }
 
@@ -109,14 +111,25 @@ impl Client {
             diagnostic.help("SSL_CERT_FILE must name a file of certificates in PEM form, if it is set")
         })?;
         let download_retries = settings.download_retries;
-        let shared = Shared { http, settings, authorize: Box::new(authorize), memory: Memory::default() };
-        Ok(Self { shared: Arc::new(shared), download_retries })
+        let shared = Arc::new(Shared { http, settings, authorize: Box::new(authorize), memory: Memory::default() });
+        Ok(Self { shared, observer: RequestObserver::default(), download_retries })
+    }
+
+    /// The same client, which tells of its requests.
+    #[must_use]
+    pub fn with_observer(self, observer: RequestObserver) -> Self {
+        Self { observer, ..self }
+    }
+
+    /// Who is told of the requests.
+    pub(crate) fn observer(&self) -> &RequestObserver {
+        &self.observer
     }
 
     /// The same client with another number of retries for downloads (`download_retry_count` of an installation method).
     #[must_use]
     pub(crate) fn with_download_retries(&self, retries: u32) -> Self {
-        Self { shared: Arc::clone(&self.shared), download_retries: retries }
+        Self { download_retries: retries, ..self.clone() }
     }
 
     /// Fetches a document of at most `limit` bytes, after decompression.
@@ -310,12 +323,17 @@ impl Client {
         request: &Request<'_>,
         authorization: Option<&HeaderValue>,
     ) -> std::result::Result<Response, Failure> {
-        redirect::send(&self.shared.http, &self.shared.settings, request, authorization)
+        redirect::send(&self.shared.http, &self.shared.settings, &self.observer, request, authorization)
     }
 
-    /// A request for [`redirect::send_once`], which follows no redirect.
+    /// A request for [`Client::send_once`].
     pub(crate) fn request(&self, method: Method, url: Url) -> RequestBuilder {
         self.shared.http.request(method, url).timeout(self.time_limit())
+    }
+
+    /// Sends a request as it is, and follows no redirect.
+    pub(crate) fn send_once(&self, builder: RequestBuilder) -> std::result::Result<Response, Failure> {
+        redirect::send_once(builder, &self.observer)
     }
 
     /// Makes an attempt until it succeeds, or cannot, or was made often enough.

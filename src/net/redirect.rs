@@ -11,6 +11,7 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
 use url::Url;
 
 use super::error::{RequestErrorKind, causes, no_response};
+use super::observer::RequestObserver;
 use super::proxy::is_loopback;
 use super::retry::Failure;
 use super::safe_url::SafeUrl;
@@ -42,6 +43,7 @@ pub(crate) enum PlainHttp {
 pub(super) fn send(
     client: &Client,
     settings: &NetSettings,
+    observer: &RequestObserver,
     request: &Request<'_>,
     authorization: Option<&HeaderValue>,
 ) -> Result<Response, Failure> {
@@ -56,7 +58,7 @@ pub(super) fn send(
         if let Some(authorization) = authorization {
             builder = builder.header(AUTHORIZATION, authorization);
         }
-        let response = send_once(builder)?;
+        let response = send_once(builder, observer)?;
         let Some(target) = target(&response)? else { return Ok(response) };
         let leaves_https = url.scheme() == "https" && target.scheme() != "https";
         // A machine of the network must not be able to make this one ask its own services.
@@ -74,8 +76,8 @@ pub(super) fn send(
 
 /// Sends a request as it is, and follows no redirect. All failures may be gone in a moment, except that of a request that
 /// cannot be made.
-pub(crate) fn send_once(builder: RequestBuilder) -> Result<Response, Failure> {
-    builder.send().map_err(|error| {
+pub(super) fn send_once(builder: RequestBuilder, observer: &RequestObserver) -> Result<Response, Failure> {
+    observer.send(builder).map_err(|error| {
         if error.is_builder() {
             Failure::lasting(RequestErrorKind::Connection(causes(error)))
         } else {

@@ -1,4 +1,5 @@
 mod environment;
+mod observer;
 mod resume;
 
 use std::io::{self, Read};

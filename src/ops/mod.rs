@@ -1,9 +1,9 @@
 //! What the commands do: selecting versions, locking, verifying, upgrading.
 
 mod age;
+mod did_you_mean;
 mod explained;
 mod kept_platforms;
-mod did_you_mean;
 mod lock;
 mod namesake;
 mod record;

@@ -99,7 +99,11 @@ impl Downloader {
     ) -> Result<Downloaded> {
         let expected = Some(Expected { zh, by: "SHA256SUMS" });
         let archive = Archive { origin: &SafeUrl::from(url).to_string(), host: host(url), size, expected, is_wanted };
-        self.fetch(package, &archive, progress, |hash| self.get(package, url, hash))
+        let downloaded = self.fetch(package, &archive, progress, |hash| self.get(package, url, hash))?;
+        if downloaded.transferred == 0 {
+            self.client.observer().cached(url);
+        }
+        Ok(downloaded)
     }
 
     /// Remembers that a package is the provider's. Only for one that a verified SHA256SUMS lists.

@@ -15,7 +15,7 @@ use crate::address::ProviderAddress;
 use crate::cli_config::{self, CliConfig, Credentials, Environment, InstallationMethod, MethodKind};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::net::Client;
+use crate::net::{Client, RequestObserver};
 use crate::package::HashCache;
 use crate::provider_pattern::ProviderSelection;
 use crate::storage;
@@ -50,6 +50,8 @@ pub struct SourceOptions {
     pub cache_directory: Option<PathBuf>,
     /// Who knows when versions were published.
     pub date_services: Option<DateServices>,
+    /// Who is told of requests.
+    pub observer: RequestObserver,
 }
 
 /// How hosts are reached: for each dialect the CLI configuration, read once when it is needed, and one client for everything.
@@ -168,6 +170,7 @@ impl Connections {
         let config = cli_config::load(&self.shared.environment, dialect)?;
         let credentials = Credentials::new(&self.shared.environment, &config, dialect);
         let client = Client::new(config.net_settings(&self.shared.environment), move |host| credentials.token(host))?;
+        let client = client.with_observer(self.shared.options.observer.clone());
         let cache = self.shared.options.cache_directory.as_deref().map(DiscoveryCache::open);
         let discovery = Arc::new(Discovery::new(client.clone(), config.hosts.clone(), cache));
         Ok(Connection { config, client, discovery })

@@ -123,6 +123,12 @@ impl Workspaces {
         self.members.iter().enumerate().filter_map(|(index, (_, member))| Some((index, member.as_ref().ok()?)))
     }
 
+    /// The root modules that failed, given a result for each root module.
+    pub fn failures<'a, T>(&'a self, results: &'a [Result<T>]) -> impl Iterator<Item = (&'a Path, &'a Diagnostics)> {
+        let members = self.members.iter().zip(results);
+        members.filter_map(|((path, _), result)| Some((path.as_path(), result.as_ref().err()?)))
+    }
+
     /// What the root modules are locked from, once for each dialect.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use provlock_test::{TestEnvironment, str};
 
 const HOST: &str = "registry.example.com";
 const TOKEN: &str = "s3cr3t-t0ken";
-const LOCK: [&str; 5] = ["lock", "-p", "linux_amd64", "--no-cache", "-vvv"];
+const LOCK: [&str; 5] = ["lock", "-p", "linux_amd64", "--no-cache", "-v"];
 /// Keeps one credentials object per host, as a helper should.
 const KEEPER: &str = "case $verb in
   get) cat \"$dir/$host\" 2>/dev/null || echo '{}' ;;
@@ -72,7 +72,9 @@ The token for registry.example.com comes from the credentials helper [ROOT]/home
     environment.provlock(LOCK).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-.: dialect tofu (the lock file)
+packages from the registries of the providers
+HTTPS_PROXY is http://127.0.0.1:[PORT]/
+.: dialect tofu (the lock file); linux_amd64 (the flag or PROVLOCK_PLATFORMS)
 reading the CLI configuration [ROOT]/home/.tofurc
 error[unauthorized]: cannot get registry.example.com/acme/gamma: https://registry.example.com/v1/providers/acme/gamma/versions was refused (401); no credentials were sent
  --> main.tf:4:16
@@ -170,7 +172,9 @@ error[credentials-helper]: the credentials helper terraform-credentials-test is 
     lock.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-.: dialect tofu (the program in PATH)
+packages from the registries of the providers
+HTTPS_PROXY is http://127.0.0.1:[PORT]/
+.: dialect tofu (the program in PATH); linux_amd64 (the flag or PROVLOCK_PLATFORMS)
 warning[credentials-helper]: the credentials helper terraform-credentials-test is not installed
  --> [ROOT]/home/.tofurc:1:20
   |
@@ -209,7 +213,9 @@ fn the_helper_of_the_documentation_works() {
     environment.provlock(LOCK).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-.: dialect tofu (the program in PATH)
+packages from the registries of the providers
+HTTPS_PROXY is http://127.0.0.1:[PORT]/
+.: dialect tofu (the program in PATH); linux_amd64 (the flag or PROVLOCK_PLATFORMS)
 reading the CLI configuration [ROOT]/home/.tofurc
 error[unauthorized]: cannot get registry.example.com/acme/gamma: https://registry.example.com/v1/providers/acme/gamma/versions was refused (401); no credentials were sent
  --> main.tf:4:16
@@ -227,7 +233,9 @@ help: add credentials: provlock login registry.example.com, or set TF_TOKEN_regi
     environment.provlock(LOCK).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-.: dialect tofu (the lock file)
+packages from the registries of the providers
+HTTPS_PROXY is http://127.0.0.1:[PORT]/
+.: dialect tofu (the lock file); linux_amd64 (the flag or PROVLOCK_PLATFORMS)
 reading the CLI configuration [ROOT]/home/.tofurc
 error[unauthorized]: cannot get registry.example.com/acme/gamma: https://registry.example.com/v1/providers/acme/gamma/versions was refused (401); no credentials were sent
  --> main.tf:4:16

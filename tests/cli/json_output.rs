@@ -74,3 +74,70 @@ fn an_error_is_data_too() {
     let error = &validated(&output.stdout)["errors"][0];
     assert_eq!((&error["file"], &error["line"]), (&Value::from("main.tf"), &Value::from(3)));
 }
+
+#[test]
+fn every_command_has_a_result_as_data() {
+    let environment = TestEnvironment::new();
+    environment.program("git", ["init", "--quiet"]).run().assert_code(0);
+    let result = |arguments: &[&str]| validated(&environment.provlock(arguments).stdout);
+    let setup = &result(&["setup", "git", "--json"])["git"];
+    assert_eq!((&setup["written"], &setup["attributes_file"]), (&Value::from(false), &Value::from(".gitattributes")));
+    assert_eq!(setup["configuration"][1]["name"], "merge.provlock.driver");
+    assert_eq!(result(&["setup", "git", "--write", "--json"])["git"]["written"], true);
+    assert_eq!(result(&["setup", "git", "--write", "--json"])["git"]["written"], false, "it is there");
+    let directory = &result(&["cache", "dir", "--json"])["cache"];
+    assert_eq!(directory["directory"], environment.home().join(".cache/provlock").to_str().unwrap());
+    assert_eq!(directory["removed_bytes"], Value::Null);
+    assert_eq!(result(&["cache", "clean", "--json"])["cache"]["removed_bytes"], 0);
+    let completions = &result(&["completions", "fish", "--json"])["completions"];
+    assert_eq!(completions["shell"], "fish");
+    assert!(completions["script"].as_str().unwrap().contains("PROVLOCK_COMPLETE"));
+}
+
+#[test]
+fn a_command_line_that_cannot_be_understood_is_an_error_as_data() {
+    let environment = TestEnvironment::new();
+    for (arguments, command, message, help) in [
+        (&["lock", "--json", "-platform=linux_amd64"][..], "lock", "invalid value", Some("'--platform'")),
+        (&["verify", "--format", "json", "--bogus"], "verify", "unexpected argument '--bogus'", Some("'-- --bogus'")),
+        (&["--json"], "provlock", "requires a subcommand", None),
+        (&["--json", "locck"], "provlock", "unrecognized subcommand", Some("'lock'")),
+        (&["upgrade", "--format=json", "--jobs=0"], "upgrade", "invalid value '0'", None),
+    ] {
+        let output = environment.provlock(arguments);
+        output.assert_code(2);
+        let object = validated(&output.stdout);
+        let error = &object["errors"][0];
+        assert_eq!((&object["command"], &error["code"]), (&Value::from(command), &Value::from("invalid-argument")));
+        assert!(error["message"].as_str().unwrap().contains(message), "{object:#}");
+        assert_eq!(
+            error["help"].as_str().is_some_and(|text| text.contains(help.unwrap_or("-"))),
+            help.is_some(),
+            "{object:#}"
+        );
+        assert!(!output.stderr.is_empty());
+    }
+    let text = environment.provlock(["lock", "--bogus", "--", "--json"]);
+    assert_eq!((text.code, text.stdout.as_str()), (Some(2), ""));
+    environment.provlock(["lock", "--json", "--help"]).assert_code(0).assert_stdout_has("Usage: provlock lock");
+}
+
+#[test]
+fn root_modules_that_failed_are_there_with_their_errors() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    for (root, source) in [("a", "acme/gamma"), ("b", "acme/none")] {
+        environment.write(format!("{root}/main.tf"), requires(source, ""));
+        environment.write(format!("{root}/.terraform.lock.hcl"), "");
+    }
+    for command in [&["upgrade", "--dry-run"][..], &["lock"], &["upgrade"]] {
+        let arguments = command.iter().chain(&["-p", "linux_amd64", "--json", "-r"]);
+        let output = environment.provlock(arguments);
+        output.assert_code(2);
+        let roots = &validated(&output.stdout)["roots"];
+        assert_eq!(roots.as_array().unwrap().len(), 2, "{roots:#}");
+        assert_eq!((&roots[0]["path"], &roots[1]["path"]), (&Value::from("a"), &Value::from("b")));
+        assert_eq!(roots[1]["errors"][0]["code"], "provider-not-found");
+    }
+}

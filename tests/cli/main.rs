@@ -15,6 +15,7 @@ mod diff;
 mod discovery;
 #[cfg(unix)]
 mod documents;
+mod errors;
 mod explain;
 mod faults;
 mod help;
@@ -37,6 +38,7 @@ mod policy;
 mod private;
 mod repository;
 mod runs;
+mod terminal;
 mod terragrunt;
 mod tree;
 mod upgrade;

@@ -111,7 +111,7 @@ Network:
 Output:
       --json             Same as --format json: print the result as one JSON
                          object
-  -v, --verbose...       More detail
+  -v, --verbose...       More detail; twice, also each request
   -q, --quiet            Errors only
       --format <FORMAT>  Output format [default: text] [possible values: text,
                          json]
@@ -196,7 +196,7 @@ Output:
           Exit with 1 if there are differences
 
   -v, --verbose...
-          More detail
+          More detail; twice, also each request
 
       --no-pager
           Print the result even if it does not fit on the terminal
@@ -205,7 +205,8 @@ Output:
           Errors only
 
       --color <WHEN>
-          When to use colour; auto: on a terminal, unless `NO_COLOR` is set
+          When to use colour; auto: on a terminal, unless `NO_COLOR` is set, or
+          where `FORCE_COLOR` is
           
           [default: auto]
           [possible values: auto, always, never]

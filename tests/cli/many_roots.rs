@@ -78,7 +78,7 @@ error[no-matching-version]: no version of hashicorp/null meets all constraints: 
   = root module: a
 help: relax one of the constraints
 
-error[invalid-configuration]: this bracket is never closed
+error[invalid-configuration]: the "{" after locals is never closed
  --> broken/other.tf:1:8
   |
 1 | locals {
@@ -90,7 +90,7 @@ Locked 2 of 4 root modules: 2 changed, 0 up to date; 2 failed; [SIZE] downloaded
     let document = validated(&output.stdout);
     let paths: Vec<_> =
         document["roots"].as_array().unwrap().iter().map(|root| root["path"].as_str().unwrap()).collect();
-    assert_eq!(paths.iter().map(|path| path.replace('\\', "/")).collect::<Vec<_>>(), ["b", "deep/c"]);
+    assert_eq!(paths.iter().map(|path| path.replace('\\', "/")).collect::<Vec<_>>(), ["b", "deep/c", "a", "broken"]);
     assert_eq!(document["errors"].as_array().unwrap().len(), 2);
     assert!(!environment.project().join("a/.terraform.lock.hcl").exists());
     assert!(environment.project().join("deep/c/.terraform.lock.hcl").exists());
@@ -384,7 +384,7 @@ warning[unsorted-hashes]: the hashes of hashicorp/null are unsorted or duplicate
 help: sort the list and remove duplicates
 
 ----- stderr -----
-error[invalid-configuration]: this bracket is never closed
+error[invalid-configuration]: the "{" after locals is never closed
  --> live/010/main.tf:1:8
   |
 1 | locals {

@@ -34,7 +34,11 @@ fn a_setting_that_cannot_be_understood_is_shown_where_it_stands() {
     let environment = TestEnvironment::new();
     environment.write("main.tf", requires("acme/gamma", ""));
     for (settings, place, message) in [
-        ("platforms = [\n  \"linux_amd64\",\n  \"linux-arm64\",\n]", "3:3", "is not a platform; write OS_ARCH"),
+        (
+            "platforms = [\n  \"linux_amd64\",\n  \"linux-arm64\",\n]",
+            "3:3",
+            "is not a platform; did you mean linux_arm64?",
+        ),
         ("[roots]\ninclude = [\"a\", \"b[\"]", "2:17", "unclosed character class"),
         ("[policy]\nallowed-hosts = [\"a.test\", \"a b\"]", "2:28", "\"a b\" is not a host name"),
         (

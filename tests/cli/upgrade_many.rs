@@ -102,7 +102,7 @@ exit code: 2
 (JSON)
 ----- stderr -----
   ~ hashicorp/null   3.1.0 → 3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in a and b
-error[invalid-configuration]: this bracket is never closed
+error[invalid-configuration]: the "{" after locals is never closed
  --> broken/other.tf:1:8
   |
 1 | locals {
@@ -127,7 +127,7 @@ Upgraded 2 of 4 root modules: 2 changed, 0 up to date; 2 failed; [SIZE] download
     let document = validated(&output.stdout);
     let paths: Vec<_> =
         document["roots"].as_array().unwrap().iter().map(|root| root["path"].as_str().unwrap()).collect();
-    assert_eq!(paths, ["a", "b"]);
+    assert_eq!(paths, ["a", "b", "broken", "never"]);
     assert_eq!(document["roots"][1]["versions"][0]["allowed"], "3.2.4");
     assert_eq!(document["errors"].as_array().unwrap().len(), 2);
 }

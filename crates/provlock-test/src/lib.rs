@@ -18,6 +18,7 @@ mod message;
 pub mod publish;
 pub mod registry;
 mod routes;
+pub mod screen;
 pub mod server;
 #[cfg(test)]
 mod tests;

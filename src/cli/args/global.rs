@@ -50,13 +50,13 @@ pub(crate) struct OutputArgs {
     /// Same as --format json: print the result as one JSON object
     #[arg(long, global = true)]
     pub(crate) json: bool,
-    /// More detail
+    /// More detail; twice, also each request
     #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet")]
     verbose: u8,
     /// Errors only
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// When to use colour; auto: on a terminal, unless `NO_COLOR` is set
+    /// When to use colour; auto: on a terminal, unless `NO_COLOR` is set, or where `FORCE_COLOR` is
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto, hide_short_help = true)]
     pub(crate) color: ColorChoice,
 }
@@ -67,12 +67,13 @@ impl OutputArgs {
         match (self.quiet, self.verbose) {
             (true, _) => Verbosity::Quiet,
             (false, 0) => Verbosity::Normal,
-            (false, _) => Verbosity::Verbose,
+            (false, 1) => Verbosity::Verbose,
+            (false, _) => Verbosity::Debug,
         }
     }
 }
 
-/// When to use colour: `auto` means on a terminal, unless `NO_COLOR` is set.
+/// When to use colour: `auto` means as `NO_COLOR`, `FORCE_COLOR` and `CLICOLOR_FORCE` say, else on a terminal.
 // The variants have no documentation, so that `--help` lists them on one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColorChoice {
@@ -87,4 +88,6 @@ pub(crate) enum Verbosity {
     Quiet,
     Normal,
     Verbose,
+    /// Each request, too.
+    Debug,
 }

@@ -8,11 +8,12 @@ use clap::{Args, ValueHint};
 use provlock::address::ProviderAddress;
 use provlock::cli_config::Environment;
 use provlock::diagnostic::Result;
+use provlock::net::RequestObserver;
 use provlock::package::HashCache;
 use provlock::source::DateServices;
 use provlock::source::from_config::{Connections, Origin, SourceOptions};
 
-use crate::cli::environment::cache_directory;
+use crate::cli::environment::{cache_directory, shown_url};
 
 /// Where packages come from.
 #[derive(Args)]
@@ -81,13 +82,14 @@ impl CacheArgs {
     ///
     /// # Errors
     /// When others can write to the cache.
-    pub(crate) fn connections(&self, environment: &Environment) -> Result<Connections> {
+    pub(crate) fn connections(&self, environment: &Environment, observer: RequestObserver) -> Result<Connections> {
         let options = SourceOptions {
             origin: Origin::default(),
             jobs: default_jobs(),
             trust_registry: false,
             cache_directory: self.used(environment),
             date_services: None,
+            observer,
         };
         Connections::new(options, environment)
     }
@@ -111,8 +113,14 @@ impl SourceArgs {
         &self,
         environment: &Environment,
         date_services: Option<DateServices>,
+        observer: RequestObserver,
     ) -> Result<Connections> {
-        self.online.connections(environment, date_services)
+        self.online.connections(environment, date_services, observer)
+    }
+
+    /// Where packages come from, in words.
+    pub(crate) fn origin(&self) -> String {
+        if self.offline { "the cache of hashes and the lock files".to_owned() } else { self.online.origin() }
     }
 
     /// What is waited for while it is found out which versions there are; nothing where no host is asked.
@@ -134,6 +142,17 @@ impl SourceArgs {
 }
 
 impl OnlineArgs {
+    /// Where packages come from, in words.
+    pub(crate) fn origin(&self) -> String {
+        match (&self.fs_mirror, &self.net_mirror, &self.oci_mirror) {
+            (Some(directory), ..) => format!("the directory {}", directory.display()),
+            (_, Some(url), _) => format!("the network mirror {}", shown_url(url)),
+            (.., Some(template)) => format!("the OCI registry of {template}"),
+            _ if self.use_cli_config => "where the CLI configuration says".to_owned(),
+            _ => "the registries of the providers".to_owned(),
+        }
+    }
+
     /// How hosts are reached.
     ///
     /// # Errors
@@ -142,6 +161,7 @@ impl OnlineArgs {
         &self,
         environment: &Environment,
         date_services: Option<DateServices>,
+        observer: RequestObserver,
     ) -> Result<Connections> {
         let origin = if let Some(directory) = &self.fs_mirror {
             Origin::FilesystemMirror(directory.clone())
@@ -160,6 +180,7 @@ impl OnlineArgs {
             trust_registry: self.trust_registry,
             cache_directory: self.cache.used(environment),
             date_services,
+            observer,
         };
         Connections::new(options, environment)
     }

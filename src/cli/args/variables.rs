@@ -5,10 +5,13 @@ use std::ffi::OsStr;
 use clap::error::{ContextKind, ContextValue};
 use clap::{Arg, Command, Parser};
 
-/// Reads the command line. What cannot be understood, and what `--help` asks for, is printed, and ends the program.
-pub(crate) fn parse<T: Parser>() -> T {
+/// Reads the command line.
+///
+/// # Errors
+/// What cannot be understood, and what `--help` asks for.
+pub(crate) fn parse<T: Parser>() -> Result<T, clap::Error> {
     let read = |command: Command| command.try_get_matches().and_then(|matches| T::from_arg_matches(&matches));
-    read(with_variables(T::command(), &|_| true)).unwrap_or_else(|mut error| {
+    read(with_variables(T::command(), &|_| true)).map_err(|mut error| {
         let mut command = T::command();
         command.build();
         let argument = error.get(ContextKind::InvalidArg).map(ToString::to_string);
@@ -21,8 +24,21 @@ pub(crate) fn parse<T: Parser>() -> T {
                 error.insert(ContextKind::InvalidArg, ContextValue::String(variable));
             }
         }
-        error.exit()
+        let mut words = std::env::args().skip(1).take_while(|word| word != "--");
+        if let Some(flag) = words.find_map(|word| flag_meant(&command, &word)) {
+            error.insert(ContextKind::SuggestedArg, ContextValue::String(flag));
+        }
+        error
     })
+}
+
+/// The long flag that a word with one dash is meant to be, as in `-platform=linux_amd64`, which is how Terraform has flags.
+fn flag_meant(command: &Command, word: &str) -> Option<String> {
+    let name = word.strip_prefix('-')?.split('=').next()?;
+    let is_meant = |argument: &Arg| name.len() > 1 && argument.get_long() == Some(name);
+    let is_here = command.get_arguments().any(is_meant);
+    let flag = is_here.then(|| format!("--{name}"));
+    flag.or_else(|| command.get_subcommands().find_map(|subcommand| flag_meant(subcommand, word)))
 }
 
 /// A command whose arguments take the value of a variable only if that is not empty and `counts`.

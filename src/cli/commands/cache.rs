@@ -12,6 +12,7 @@ use provlock::source::{DiscoveryCache, ReleaseUrls};
 use super::outcome::Outcome;
 use crate::cli::args::CacheDirectory;
 use crate::cli::environment::environment;
+use crate::cli::render::json;
 use crate::cli::render::style::bytes;
 use crate::cli::ui::Ui;
 
@@ -40,6 +41,7 @@ pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome> {
         return Err(error.help("set one with --cache-dir DIR or PROVLOCK_CACHE_DIR").into());
     };
     match arguments.action {
+        Action::Dir if ui.is_json() => ui.print(&json::cache(json::Cache::new(&directory, None), &ui.invocation)),
         Action::Dir => ui.print(&format!("{}\n", directory.display())),
         Action::Clean => {
             let hashes = HashCache::open(&directory).clean();
@@ -50,6 +52,9 @@ pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome> {
             let freed = [hashes, discovery, places, modules, versions].into_iter().sum::<io::Result<u64>>();
             let freed = freed.with_context(|| format!("cannot clean {}", directory.display()))?;
             ui.status(&format!("Removed {} from {}", bytes(freed), directory.display()));
+            if ui.is_json() {
+                ui.print(&json::cache(json::Cache::new(&directory, Some(freed)), &ui.invocation));
+            }
         }
     }
     Ok(Outcome::Done)

@@ -6,6 +6,7 @@ use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
 
 use super::outcome::Outcome;
+use crate::cli::render::json;
 use crate::cli::ui::Ui;
 
 /// With this variable set to the name of a shell, the program prints completions for it.
@@ -24,7 +25,13 @@ pub(crate) struct CompletionsArgs {
 }
 
 pub(crate) fn run(arguments: &CompletionsArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    ui.print_bytes(&script(arguments.shell)?);
+    let script = script(arguments.shell)?;
+    if ui.is_json() {
+        let completions = json::Completions::new(&arguments.shell.to_string(), &script);
+        ui.print(&json::completions(completions, &ui.invocation));
+    } else {
+        ui.print_bytes(&script);
+    }
     Ok(Outcome::Done)
 }
 

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
 use provlock::diagnostic::Result;
-use provlock::workspace::{LockOptions, Locked};
+use provlock::workspace::{LockOptions, Locked, Workspaces};
 
 use super::messages::{
-    errors, failures, first_failure, no_root_module, show_configurations, show_default_dialect, show_dialects,
-    show_modules, show_stale_caches,
+    errors, failures, first_failure, no_root_module, show_configurations, show_decisions, show_default_dialect,
+    show_modules, show_origin, show_stale_caches,
 };
 use super::outcome::Outcome;
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, Targets, candidates};
@@ -68,14 +68,15 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
         dry_run: arguments.check || arguments.dry_run,
         ..selection.lock_options(&providers, source, &environment)
     };
-    let connections = source.connections(&environment, Some(age.services()))?;
+    let connections = source.connections(&environment, Some(age.services()), ui.request_observer())?;
+    show_origin(&source.origin(), &environment, ui);
     let modules = selection.modules.modules(&connections, &environment, source.offline);
     let waiting = ui.progress(Some("fetching modules"));
     let workspaces = selection.open(&paths, &options, global, &environment, &modules);
     drop(waiting);
     show_modules(&modules, ui);
     let workspaces = workspaces?;
-    show_dialects(&workspaces, ui);
+    show_decisions(&workspaces, ui);
     let supplies = workspaces.supplies(&connections, &options);
     show_configurations(&connections, ui);
     let downloads =
@@ -86,7 +87,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     if many.is_none() {
         first_failure(&results)?;
     }
-    show(&results, many, arguments, ui);
+    show(&workspaces, &results, many, arguments, ui);
     let is_wrong = |locked: &Locked<'_>| locked.changed || locked.outcome.unpublished_hashes > 0;
     Ok(match results.iter().all(Result::is_ok) {
         true if arguments.check && results.iter().flatten().any(is_wrong) => Outcome::Found,
@@ -96,7 +97,13 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
 }
 
 /// Shows what became of every root module.
-fn show(results: &[Result<Locked<'_>>], many: Option<Many<'_>>, arguments: &LockArgs, ui: &Ui) {
+fn show(
+    workspaces: &Workspaces,
+    results: &[Result<Locked<'_>>],
+    many: Option<Many<'_>>,
+    arguments: &LockArgs,
+    ui: &Ui,
+) {
     let locked: Vec<&Locked<'_>> = results.iter().flatten().collect();
     let warnings = locked.iter().flat_map(|locked| {
         let warnings = locked.member.warnings.iter().chain(&locked.outcome.warnings);
@@ -124,7 +131,8 @@ fn show(results: &[Result<Locked<'_>>], many: Option<Many<'_>>, arguments: &Lock
     show_stale_caches(locked.iter().copied(), ui);
     if ui.is_json() {
         let warnings = without_repetition(warnings.into_iter().map(|(_, warning)| warning));
-        ui.print(&json::lock(&locked, &warnings, &errors(results), &ui.invocation));
+        let failed: Vec<_> = workspaces.failures(results).collect();
+        ui.print(&json::lock(&locked, &failed, &warnings, &errors(results), &ui.invocation));
     } else if arguments.dry_run {
         for Locked { member, bytes, .. } in locked.iter().filter(|locked| locked.changed) {
             let old = member.workspace.lock_bytes.as_deref();

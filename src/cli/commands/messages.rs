@@ -2,15 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use provlock::cli_config::Environment;
 use provlock::diagnostic::{Diagnostic, Result};
 use provlock::dialect::Dialect;
 use provlock::requirements::ModuleCache;
 use provlock::source::from_config::Connections;
 use provlock::workspace::{DialectReason, Locked, Member, Workspace, Workspaces};
 
+use crate::cli::environment::proxies;
 use crate::cli::render::causes::without_repetition;
 use crate::cli::render::style::enumerate;
-use crate::cli::render::verify::reason;
+use crate::cli::render::verify::{names, reason};
 use crate::cli::ui::Ui;
 
 /// What is wrong with the first root module that failed, if one did.
@@ -66,11 +68,28 @@ pub(super) fn show_default_dialect<'a>(mut locked: impl Iterator<Item = &'a Lock
     }
 }
 
-/// Shows which dialect each root module has, and why.
-pub(super) fn show_dialects(workspaces: &Workspaces, ui: &Ui) {
-    for (_, Member { workspace, .. }) in workspaces.members() {
-        let Workspace { root, dialect, dialect_reason, .. } = workspace;
-        ui.verbose(&format!("{}: dialect {dialect} ({})", root.display(), reason(*dialect_reason)));
+/// Shows what was decided about each root module, and by what.
+pub(super) fn show_decisions(workspaces: &Workspaces, ui: &Ui) {
+    for (_, Member { workspace, platforms, has_default_platform, .. }) in workspaces.members() {
+        let Workspace { root, settings, dialect, dialect_reason, .. } = workspace;
+        let named_by = match &settings.platforms {
+            _ if *has_default_platform => "this machine",
+            Some(set) if set == platforms => "provlock.toml",
+            _ => "the flag or PROVLOCK_PLATFORMS",
+        };
+        let (root, reason, platforms) = (root.display(), reason(*dialect_reason), names(platforms));
+        ui.verbose(&format!("{root}: dialect {dialect} ({reason}); {platforms} ({named_by})"));
+        for path in &settings.paths {
+            ui.verbose(&format!("{root}: settings of {}", path.display()));
+        }
+    }
+}
+
+/// Shows where packages come from, and through which proxies of the environment; the system may have others.
+pub(super) fn show_origin(origin: &str, environment: &Environment, ui: &Ui) {
+    ui.verbose(&format!("packages from {origin}"));
+    for (variable, value) in proxies(environment) {
+        ui.verbose(&format!("{variable} is {value}"));
     }
 }
 

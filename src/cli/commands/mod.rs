@@ -13,10 +13,13 @@ mod rules;
 mod setup;
 mod tree;
 mod upgrade;
+mod usage;
 mod verify;
 
 #[cfg(test)]
 mod tests;
+
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -24,7 +27,9 @@ use clap::{CommandFactory as _, Parser, Subcommand};
 pub(crate) use outcome::Outcome;
 use outcome::diagnostics;
 
-use super::args::{GlobalArgs, OutputFormat};
+use provlock::diagnostic::Diagnostic;
+
+use super::args::{self, GlobalArgs, OutputFormat};
 use super::interrupt;
 use super::render::help::Invocation;
 use super::render::json::{self, CommandName};
@@ -94,7 +99,6 @@ impl Command {
     }
 
     fn run(self, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
-        enter(global)?;
         match self {
             Self::Lock(arguments) => lock::run(&arguments, global, ui),
             Self::Verify(arguments) => verify::run(&arguments, global, ui),
@@ -112,20 +116,29 @@ impl Command {
     }
 }
 
-/// Answers a shell that asks how to complete a command line, and ends the program then.
-pub(crate) fn answer_shell() {
+/// Reads the command line and does what it says; or answers a shell that asks how to complete one.
+pub(crate) fn run() -> Outcome {
     completions::answer(Cli::command);
+    match args::parse() {
+        Ok(cli) => carry_out(cli),
+        Err(error) => usage::show(&error, &Cli::command()),
+    }
 }
 
 /// Runs a command and shows what stopped it.
-pub(crate) fn run(cli: Cli) -> Outcome {
+fn carry_out(cli: Cli) -> Outcome {
     let Cli { global, command } = cli;
     let of_flag = if global.output.json { OutputFormat::Json } else { OutputFormat::Text };
     let (name, format) = (command.name(), command.format().unwrap_or(of_flag));
     let invocation = Invocation::new(global.chdir.as_deref());
     let mut ui = Ui::new(global.output.verbosity(), global.output.color, format, invocation);
-    interrupt::arrange();
-    let outcome = command.run(&global, &ui).unwrap_or_else(|error| {
+    interrupt::arrange(ui.on_interrupt());
+    let in_directory = |error| match &global.chdir {
+        Some(directory) => diagnostics(error).map(|error| about_directory(error, directory)).into(),
+        None => error,
+    };
+    let outcome = enter(&global).and_then(|()| command.run(&global, &ui).map_err(in_directory));
+    let outcome = outcome.unwrap_or_else(|error| {
         let errors = diagnostics(error);
         ui.error(&errors);
         if ui.is_json() {
@@ -140,6 +153,11 @@ pub(crate) fn run(cli: Cli) -> Outcome {
         }
         None => outcome,
     }
+}
+
+/// An error that names the directory of `-C`, if it shows no file in it.
+fn about_directory(error: Diagnostic, directory: &Path) -> Diagnostic {
+    if error.labels.is_empty() { error.note(format!("in {}", directory.display())) } else { error }
 }
 
 /// Changes to the directory of `-C`, as git does, so that every other path is relative to it.

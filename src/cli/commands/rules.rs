@@ -54,7 +54,12 @@ impl<'a> Base<'a> {
             let error = Diagnostic::error(Code::InvalidArgument, message);
             error.help("fetch it first; a shallow clone has only the last commit")
         };
-        let repository = repository.ok_or_else(unknown)?;
+        let no_repository = || {
+            let message = format!("--base {revision}: this is no git repository");
+            Diagnostic::error(Code::InvalidArgument, message)
+                .help("run it in a clone, or name the directory of one with -C")
+        };
+        let repository = repository.ok_or_else(no_repository)?;
         let commit = repository.commit(revision)?.ok_or_else(unknown)?;
         let change = repository.change_since(&commit)?;
         Ok(Self { repository, commit, change })

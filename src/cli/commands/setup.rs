@@ -10,6 +10,7 @@ use provlock::lockfile::LOCK_FILE_NAME;
 
 use super::outcome::Outcome;
 use crate::cli::git;
+use crate::cli::render::json;
 use crate::cli::ui::Ui;
 
 /// Set up other programs to use provlock
@@ -46,9 +47,11 @@ const CONFIGURATION: [(&str, &str); 4] = [
 
 pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome> {
     let SetupCommand::Git(arguments) = command;
-    if arguments.write {
-        write(ui)?;
-    } else {
+    let written = arguments.write && write(ui)?;
+    if ui.is_json() {
+        let setup = json::GitSetup::new(ATTRIBUTES_FILE, ATTRIBUTES_LINE, &CONFIGURATION, written);
+        ui.print(&json::git_setup(setup, &ui.invocation));
+    } else if !arguments.write {
         ui.print(&lines());
     }
     Ok(Outcome::Done)
@@ -59,8 +62,8 @@ fn lines() -> String {
     format!("# {ATTRIBUTES_FILE}\n{ATTRIBUTES_LINE}\n\n# once in each clone\n{}", commands.concat())
 }
 
-/// Writes what is not there yet.
-fn write(ui: &Ui) -> Result<()> {
+/// Writes what is not there yet. Whether anything was missing.
+fn write(ui: &Ui) -> Result<bool> {
     let top = git::top_directory()?;
     let mut changed = false;
     if git::attributes(&top, &["merge", "diff"], LOCK_FILE_NAME)? != ["provlock", "provlock"] {
@@ -78,7 +81,7 @@ fn write(ui: &Ui) -> Result<()> {
     if !changed {
         ui.status("Up to date: git runs provlock for lock files");
     }
-    Ok(())
+    Ok(changed)
 }
 
 /// Adds the line at the end, where it wins over any before it.

@@ -11,8 +11,8 @@ use provlock::requirements::rewrite::{self, FileRewrite};
 use provlock::workspace::{LockOptions, Locked, Member, UpgradeOptions, Workspace, Workspaces};
 
 use super::messages::{
-    errors, failures, first_failure, no_root_module, show_configurations, show_default_dialect, show_dialects,
-    show_modules, show_stale_caches,
+    errors, failures, first_failure, no_root_module, show_configurations, show_decisions, show_default_dialect,
+    show_modules, show_origin, show_stale_caches,
 };
 use super::outcome::Outcome;
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, OutputFormat, SelectionArgs, SourceArgs, Targets, candidates};
@@ -78,14 +78,15 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
         prereleases: arguments.pre,
         rewrite_constraints: arguments.constraints,
     };
-    let connections = source.connections(&environment, Some(age.services()))?;
+    let connections = source.connections(&environment, Some(age.services()), ui.request_observer())?;
+    show_origin(&source.origin(), &environment, ui);
     let modules = selection.modules.modules(&connections, &environment, source.offline);
     let waiting = ui.progress(Some("fetching modules"));
     let workspaces = selection.open(&paths, &options.lock, global, &environment, &modules);
     drop(waiting);
     show_modules(&modules, ui);
     let workspaces = workspaces?;
-    show_dialects(&workspaces, ui);
+    show_decisions(&workspaces, ui);
     let supplies = workspaces.supplies(&connections, &options.lock);
     show_configurations(&connections, ui);
     let supplies = supplies?;
@@ -111,7 +112,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     if many.is_none() {
         first_failure(&results)?;
     }
-    tell(&plans, &results, many, ui);
+    tell(&workspaces, &plans, &results, many, ui);
     Ok(if results.iter().all(Result::is_ok) { Outcome::Done } else { Outcome::Failed })
 }
 
@@ -130,7 +131,8 @@ fn show(workspaces: &Workspaces, plans: &[Result<UpgradePlan>], many: Option<Man
     match ui.format {
         OutputFormat::Json => {
             let warnings = without_repetition(warnings.into_iter().map(|(_, warning)| warning));
-            ui.print(&json::plans(&shown, &warnings, &errors(plans), &ui.invocation));
+            let failed: Vec<_> = workspaces.failures(plans).collect();
+            ui.print(&json::plans(&shown, &failed, &warnings, &errors(plans), &ui.invocation));
         }
         OutputFormat::Markdown => ui.print(&markdown::upgrade(&shown, many.is_some())),
         _ => print_tables(&shown, many, ui),
@@ -165,7 +167,13 @@ fn print_tables(shown: &[(&Workspace, &UpgradePlan)], many: Option<Many<'_>>, ui
 }
 
 /// Tells what was written.
-fn tell(plans: &[Result<UpgradePlan>], results: &[Result<Locked<'_>>], many: Option<Many<'_>>, ui: &Ui) {
+fn tell(
+    workspaces: &Workspaces,
+    plans: &[Result<UpgradePlan>],
+    results: &[Result<Locked<'_>>],
+    many: Option<Many<'_>>,
+    ui: &Ui,
+) {
     let upgraded =
         results.iter().zip(plans).filter_map(|(locked, plan)| Some((locked.as_ref().ok()?, plan.as_ref().ok()?)));
     let upgraded: Vec<(&Locked<'_>, &UpgradePlan)> = upgraded.collect();
@@ -200,7 +208,8 @@ fn tell(plans: &[Result<UpgradePlan>], results: &[Result<Locked<'_>>], many: Opt
     match ui.format {
         OutputFormat::Json => {
             let warnings = without_repetition(warnings.into_iter().map(|(_, warning)| warning));
-            ui.print(&json::upgrade(&upgraded, &warnings, &errors(results), &ui.invocation));
+            let failed: Vec<_> = workspaces.failures(results).collect();
+            ui.print(&json::upgrade(&upgraded, &failed, &warnings, &errors(results), &ui.invocation));
         }
         OutputFormat::Markdown => {
             let plans: Vec<_> = upgraded.iter().map(|(locked, plan)| (&locked.member.workspace, *plan)).collect();

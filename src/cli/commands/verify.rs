@@ -15,7 +15,7 @@ use provlock::workspace::{
     Baseline, OnlineOptions, Repositories, RootSelection, Tracked, VerifiedRoot, VerifyOptions, verify_all,
 };
 
-use super::messages::{no_root_module, show_configurations, show_modules};
+use super::messages::{no_root_module, show_configurations, show_modules, show_origin};
 use super::outcome::Outcome;
 use super::rules::Rules;
 use crate::cli::args::{
@@ -137,7 +137,11 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     let (base, baseline) = (arguments.what.base.as_deref(), arguments.baseline.as_deref());
     let rules = Rules::read(base, baseline, arguments.write_baseline, global, &environment, repository.as_ref())?;
     let levels = arguments.levels();
-    let connections = arguments.source.connections(&environment, None)?.without_remembered_hashes();
+    let connections = arguments.source.connections(&environment, None, ui.request_observer())?;
+    let connections = connections.without_remembered_hashes();
+    if arguments.what.online {
+        show_origin(&arguments.source.origin(), &environment, ui);
+    }
     let downloads = ui.progress(None);
     let progress = |package: &_, progress| downloads.note(package, progress);
     let modules = arguments.what.modules.modules(&connections, &environment, !arguments.what.online);
@@ -307,7 +311,7 @@ impl Report<'_> {
 
     fn write(&self, files: &[ReportFile]) -> anyhow::Result<()> {
         for ReportFile { format, path } in files {
-            let style = TextStyle { color: false, ..self.ui.stdout_style };
+            let style = TextStyle { color: false, hyperlinks: false, ..self.ui.stdout_style };
             let attempt = || format!("cannot write the report {}", path.display());
             std::fs::write(path, self.rendered(*format, style)).with_context(attempt)?;
         }

@@ -7,6 +7,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet}
 use provlock::diagnostic::{Diagnostic, Label, Severity};
 
 use super::help::Invocation;
+use super::pages;
 use super::style::{TextStyle, count, printable};
 
 /// How many errors, and how many warnings, about one file are shown; nobody reads more.
@@ -52,12 +53,17 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
     };
     let title = printable(&diagnostic.message);
     let paths: Vec<String> =
-        diagnostic.labels.iter().map(|label| label.location.path().display().to_string()).collect();
+        diagnostic.labels.iter().map(|label| invocation.shown(label.location.path()).display().to_string()).collect();
     let texts: Vec<String> = diagnostic.labels.iter().map(|label| printable(&label.text)).collect();
     let notes: Vec<String> = diagnostic.all_notes().map(|note| printable(&note)).collect();
     let help = diagnostic.help.as_ref().map(|help| printable(&invocation.help(help)));
 
-    let mut group = Group::with_title(level.primary_title(title.as_str()).id(diagnostic.code.as_str()));
+    let title = level.primary_title(title.as_str()).id(diagnostic.code.as_str());
+    let page = pages::url(diagnostic.code).filter(|_| style.hyperlinks);
+    let mut group = Group::with_title(match page {
+        Some(page) => title.id_url(page),
+        None => title,
+    });
     let shown: Vec<_> = diagnostic.labels.iter().zip(&paths).zip(&texts).enumerate().collect();
     for together in shown.chunk_by(|a, b| are_near(a.1.0.0, b.1.0.0)) {
         let (_, ((first, path), _)) = together[0];
@@ -135,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    const PLAIN: TextStyle = TextStyle { color: false, verbose: false };
+    const PLAIN: TextStyle = TextStyle { color: false, hyperlinks: false, verbose: false };
 
     fn render(diagnostic: &Diagnostic) -> String {
         super::render(diagnostic, &Invocation::new(None), PLAIN)

@@ -29,6 +29,11 @@ impl Invocation {
         Self { directory: chdir.unwrap_or(Path::new(".")).to_owned(), shell: Shell::CURRENT }
     }
 
+    /// A path as it is from where the program was started, which is where a terminal or an editor looks for it.
+    pub(crate) fn shown(&self, path: &Path) -> PathBuf {
+        if self.directory == Path::new(".") { path.to_owned() } else { self.directory.join(path) }
+    }
+
     /// Help as it is shown. Commands start with the program's name and change to their directory.
     pub(crate) fn help(&self, help: &Help) -> String {
         let part = |part: &HelpPart| match part {

@@ -9,6 +9,7 @@ pub(crate) mod json;
 pub(crate) mod lock;
 pub(crate) mod markdown;
 pub(crate) mod pages;
+pub(crate) mod request;
 pub(crate) mod row;
 pub(crate) mod sarif;
 pub(crate) mod style;

@@ -6,6 +6,8 @@ use std::fmt::Display;
 #[derive(Clone, Copy)]
 pub(crate) struct TextStyle {
     pub(crate) color: bool,
+    /// Whether codes link to their pages.
+    pub(crate) hyperlinks: bool,
     /// Whether what is unchanged is shown, too.
     pub(crate) verbose: bool,
 }

@@ -157,7 +157,7 @@ fn shown(place: &Location) -> String {
     format!("{}:{}", place.path().display(), place.line_column().0)
 }
 
-/// How many providers can move, and how many are held back; then what would be pruned.
+/// How many providers can move, and how many are held back; then what else would change.
 pub(crate) fn summary(plan: &UpgradePlan) -> Vec<String> {
     let moving = plan.providers.iter().filter(|planned| planned.moves()).count();
     let held_back = plan.providers.iter().filter(|planned| planned.is_held_back()).count();
@@ -167,16 +167,19 @@ pub(crate) fn summary(plan: &UpgradePlan) -> Vec<String> {
         _ => "within their constraints",
     };
     let first = match (moving, held_back) {
-        (0, 0) => format!("Up to date: {}", count(plan.providers.len(), "provider")),
-        (moving, 0) => format!("{} can move {verb}", count(moving, "provider")),
-        (moving, held_back) => format!("{} can move {verb}; {held_back} held back", count(moving, "provider")),
+        (0, 0) if plan.moves() => None,
+        (0, 0) => Some(format!("Up to date: {}", count(plan.providers.len(), "provider"))),
+        (moving, 0) => Some(format!("{} can move {verb}", count(moving, "provider"))),
+        (moving, held_back) => Some(format!("{} can move {verb}; {held_back} held back", count(moving, "provider"))),
     };
+    let rewritten = (moving == 0 && !plan.edits.is_empty())
+        .then(|| format!("{} would be rewritten", count(plan.edits.len(), "version constraint")));
     let pruned = match plan.pruned.len() {
         0 => None,
         1 => Some("1 entry is not required and would be removed".to_owned()),
         number => Some(format!("{number} entries are not required and would be removed")),
     };
-    std::iter::once(first).chain(pruned).collect()
+    first.into_iter().chain(rewritten).chain(pruned).collect()
 }
 
 /// `3 root modules: 2 can move, 1 up to date`

@@ -39,15 +39,19 @@ pub(crate) fn causes(roots: &[VerifiedRoot], least: Severity, many: Option<Many<
 /// `live/a: dialect tofu (the lock file); checked 2 providers for linux_amd64`
 pub(crate) fn checked(root: &VerifiedRoot) -> String {
     let VerifiedRoot { path, dialect, dialect_reason, entries, platforms, .. } = root;
-    let platforms = match platforms {
-        Some(PlatformSelection::All) => "all platforms".to_owned(),
-        Some(PlatformSelection::These(platforms)) => {
-            enumerate(&platforms.iter().map(ToString::to_string).collect::<Vec<_>>())
-        }
-        None => "no platform, as none is named".to_owned(),
-    };
+    let platforms = platforms.as_ref().map_or_else(|| "no platform, as none is named".to_owned(), names);
     let checked = count(*entries, "provider");
     format!("{}: dialect {dialect} ({}); checked {checked} for {platforms}", path.display(), reason(*dialect_reason))
+}
+
+/// `linux_amd64 and darwin_arm64`, or `all platforms`
+pub(crate) fn names(platforms: &PlatformSelection) -> String {
+    match platforms {
+        PlatformSelection::All => "all platforms".to_owned(),
+        PlatformSelection::These(platforms) => {
+            enumerate(&platforms.iter().map(ToString::to_string).collect::<Vec<_>>())
+        }
+    }
 }
 
 /// What a dialect was decided by.

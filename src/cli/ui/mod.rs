@@ -1,20 +1,25 @@
 //! The terminal: stdout is data, stderr is status.
 
+mod frame;
 mod pager;
 mod progress;
+mod terminal;
 
 use std::borrow::Borrow;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
-use std::sync::OnceLock;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use provlock::diagnostic::{Diagnostic, Severity};
+use provlock::files;
+use provlock::net::RequestObserver;
 
-pub(crate) use progress::Downloads;
+use self::progress::Display;
+pub(crate) use self::progress::Downloads;
 
 use super::args::{ColorChoice, OutputFormat, Verbosity};
-use super::render::diagnostics;
 use super::render::help::Invocation;
-use super::render::style::TextStyle;
+use super::render::style::{TextStyle, count};
+use super::render::{diagnostics, request};
 
 /// Where everything is printed.
 pub(crate) struct Ui {
@@ -27,19 +32,22 @@ pub(crate) struct Ui {
     /// How text on stderr looks.
     pub(crate) stderr_style: TextStyle,
     verbosity: Verbosity,
+    stderr: Stderr,
     /// Why something could not be printed on stdout.
     stdout_error: OnceLock<std::io::Error>,
 }
 
+/// The lines of stderr, which go above what is drawn there, if anything is. Clones share that.
+#[derive(Clone, Default)]
+struct Stderr {
+    drawn: Arc<Mutex<Option<Display>>>,
+}
+
 impl Ui {
     pub(crate) fn new(verbosity: Verbosity, color: ColorChoice, format: OutputFormat, invocation: Invocation) -> Self {
-        let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let style = |is_terminal: bool| TextStyle {
-            color: match color {
-                ColorChoice::Always => true,
-                ColorChoice::Never => false,
-                ColorChoice::Auto => is_terminal && !no_color,
-            },
+            color: terminal::has_color(color, is_terminal, &variable),
+            hyperlinks: terminal::has_hyperlinks(is_terminal, &variable),
             verbose: verbosity >= Verbosity::Verbose,
         };
         Self {
@@ -48,6 +56,7 @@ impl Ui {
             stdout_style: style(std::io::stdout().is_terminal()),
             stderr_style: style(std::io::stderr().is_terminal()),
             verbosity,
+            stderr: Stderr::default(),
             stdout_error: OnceLock::new(),
         }
     }
@@ -95,14 +104,14 @@ impl Ui {
     /// Prints lines of status that belong together.
     pub(crate) fn status_lines<T: Borrow<str>>(&self, lines: &[T]) {
         if self.verbosity >= Verbosity::Normal {
-            print_lines(lines);
+            self.stderr.print(lines);
         }
     }
 
     /// Prints one line of status that only those who ask for it see.
     pub(crate) fn verbose(&self, line: &str) {
         if self.verbosity >= Verbosity::Verbose {
-            print_lines(&[line]);
+            self.stderr.print(&[line]);
         }
     }
 
@@ -124,22 +133,80 @@ impl Ui {
         let is_long = |text: &String| text.contains('\n');
         let separator = if texts.iter().any(is_long) { "\n\n" } else { "\n" };
         if !texts.is_empty() {
-            print_lines(&[texts.join(separator)]);
+            self.stderr.print(&[texts.join(separator)]);
         }
     }
 
-    /// Progress on a terminal, nothing elsewhere: what is waited for until the first download, then bars.
+    /// Progress on a terminal, nothing elsewhere: what is waited for until the first download, then the downloads.
     pub(crate) fn progress(&self, waiting_for: Option<&str>) -> Downloads {
-        let hidden = self.verbosity == Verbosity::Quiet || !std::io::stderr().is_terminal();
-        Downloads::new(waiting_for, hidden)
+        let can_redraw = terminal::can_redraw(std::io::stderr().is_terminal(), &variable);
+        let display = Display::new(waiting_for, self.verbosity == Verbosity::Quiet || !can_redraw);
+        self.stderr.set(display.clone());
+        display.downloads()
+    }
+
+    /// Shows each request, to those who ask for it.
+    pub(crate) fn request_observer(&self) -> RequestObserver {
+        if self.verbosity < Verbosity::Debug {
+            return RequestObserver::default();
+        }
+        let stderr = self.stderr.clone();
+        RequestObserver::new(move |answer| stderr.print(&[request::line(answer)]))
+    }
+
+    /// What is to be done before a signal ends the program, while no file is being replaced: leaves the terminal as it was and
+    /// says what was not done.
+    pub(crate) fn on_interrupt(&self) -> impl Fn() + Send + 'static {
+        let (stderr, verbosity) = (self.stderr.clone(), self.verbosity);
+        move || {
+            let downloads = stderr.clear();
+            let files = match files::replaced() {
+                0 if downloads.is_none() => return,
+                0 => "no file was changed".to_owned(),
+                1 => "1 file was written".to_owned(),
+                number => format!("{number} files were written"),
+            };
+            let downloads = match downloads {
+                None | Some(0) => String::new(),
+                Some(number) => format!("; {} not finished", count(number, "download")),
+            };
+            if verbosity >= Verbosity::Normal {
+                stderr.print(&[format!("Interrupted: {files}{downloads}")]);
+            }
+        }
     }
 }
 
-/// Prints lines on stderr in one go: a program that runs for a thousand root modules says a lot. When nobody is there to
-/// read them, that is no error.
-fn print_lines<T: Borrow<str>>(lines: &[T]) {
-    if !lines.is_empty() {
+impl Stderr {
+    /// Prints lines in one go: a program that runs for a thousand root modules says a lot. When nobody is there to read
+    /// them, that is no error.
+    fn print<T: Borrow<str>>(&self, lines: &[T]) {
+        if lines.is_empty() {
+            return;
+        }
         let text = lines.join("\n") + "\n";
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        let print = || drop(std::io::stderr().write_all(text.as_bytes()));
+        match self.drawn() {
+            Some(display) => display.print(print),
+            None => print(),
+        }
     }
+
+    fn set(&self, display: Display) {
+        *self.drawn.lock().unwrap_or_else(PoisonError::into_inner) = Some(display);
+    }
+
+    fn drawn(&self) -> Option<Display> {
+        self.drawn.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Takes away what is drawn. How many downloads go on; none if nothing is waited for.
+    fn clear(&self) -> Option<usize> {
+        self.drawn().filter(|display| !display.is_over()).map(|display| display.clear())
+    }
+}
+
+/// A variable of the environment.
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }

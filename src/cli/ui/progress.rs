@@ -1,92 +1,149 @@
-//! Progress on a terminal: what is waited for until the first download, then a bar for each.
+//! Progress on a terminal: what is waited for until the first download, then the downloads.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use provlock::package::PackageId;
 use provlock::source::Progress;
+use terminal_size::{Height, Width};
+
+use super::frame::{Transfer, Transfers};
 
 /// How often what moves is drawn.
 const TICK: Duration = Duration::from_millis(100);
 
-/// One progress bar for each package that is being downloaded.
-pub(crate) struct Downloads {
-    bars: MultiProgress,
-    active: Mutex<HashMap<PackageId, ProgressBar>>,
-    /// The line that is shown until the first download.
-    waiting: Mutex<Option<ProgressBar>>,
+/// The size of a terminal that does not say how large it is.
+const USUAL_SIZE: (usize, usize) = (80, 24);
+
+/// What stands at the bottom of the terminal. All text that is printed meanwhile goes above it.
+#[derive(Clone)]
+pub(super) struct Display {
+    /// Draws, and draws again.
+    bar: ProgressBar,
+    state: Arc<Mutex<State>>,
 }
 
-impl Downloads {
+#[derive(Default)]
+struct State {
+    /// What is waited for until the first download.
+    waiting_for: Option<String>,
+    /// When the first download started.
+    started: Option<Instant>,
+    transfers: Transfers,
+    /// The places of the packages among the transfers that go on.
+    places: HashMap<PackageId, usize>,
+}
+
+/// Shows downloads until it is dropped.
+pub(crate) struct Downloads(Display);
+
+impl Display {
     /// Shows nothing yet but what is waited for. What is `hidden` shows nothing at all.
     pub(super) fn new(waiting_for: Option<&str>, hidden: bool) -> Self {
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
-        let bars = MultiProgress::with_draw_target(target);
-        let waiting = waiting_for.filter(|_| !hidden).map(|text| {
-            let spinner = bars.add(ProgressBar::new_spinner().with_message(text.to_owned()));
-            spinner.enable_steady_tick(TICK);
-            spinner
-        });
-        Self { bars, active: Mutex::default(), waiting: Mutex::new(waiting) }
+        let state = Arc::new(Mutex::new(State { waiting_for: waiting_for.map(str::to_owned), ..State::default() }));
+        let drawn = Arc::clone(&state);
+        let draw = move |bar: &ProgressState, out: &mut dyn std::fmt::Write| {
+            // Only a string is written to.
+            let _ = out.write_str(&lock(&drawn).lines(bar.elapsed()).join("\n"));
+        };
+        let style = ProgressStyle::with_template("{lines}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+        let bar = ProgressBar::with_draw_target(None, target).with_style(style.with_key("lines", draw));
+        if !hidden {
+            bar.enable_steady_tick(TICK);
+        }
+        Self { bar, state }
     }
 
+    /// Prints something above what is shown.
+    pub(super) fn print(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
+
+    /// Whether nothing is shown any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.bar.is_finished()
+    }
+
+    /// Shows nothing any more. How many downloads go on.
+    pub(super) fn clear(&self) -> usize {
+        self.bar.finish_and_clear();
+        lock(&self.state).transfers.active.len()
+    }
+
+    /// Downloads that are shown here until the result is dropped.
+    pub(super) fn downloads(self) -> Downloads {
+        Downloads(self)
+    }
+}
+
+impl Downloads {
     /// Takes note of what happened to the download of a package.
     pub(crate) fn note(&self, package: &PackageId, progress: Progress) {
-        if self.bars.is_hidden() {
-            return;
-        }
-        let mut active = self.active.lock().unwrap_or_else(PoisonError::into_inner);
-        match progress {
-            Progress::Started(length) => {
-                self.stop_waiting();
-                let bar = active.entry(package.clone()).or_insert_with(|| self.new_bar(package, length));
-                bar.reset();
-                bar.set_style(style(length));
-                bar.set_length(length.unwrap_or(0));
-            }
-            Progress::Received(count) => {
-                if let Some(bar) = active.get(package) {
-                    bar.inc(count);
-                }
-            }
-            Progress::Finished => {
-                if let Some(bar) = active.remove(package) {
-                    bar.finish_and_clear();
-                }
-            }
-        }
-    }
-
-    fn new_bar(&self, package: &PackageId, length: Option<u64>) -> ProgressBar {
-        let PackageId { address, version, platform } = package;
-        // It is not drawn before it has its place among the others.
-        let bar = self.bars.add(ProgressBar::new(length.unwrap_or(0)).with_style(style(length)));
-        bar.set_message(format!("{}/{} {version} {platform}", address.namespace, address.name));
-        bar.enable_steady_tick(TICK);
-        bar
-    }
-
-    fn stop_waiting(&self) {
-        if let Some(line) = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            line.finish_and_clear();
-        }
+        lock(&self.0.state).note(package, progress);
     }
 }
 
 impl Drop for Downloads {
     fn drop(&mut self) {
-        self.stop_waiting();
+        self.0.clear();
     }
 }
 
-/// How a download of so many bytes is shown; where nobody knows how many, only what has come.
-fn style(length: Option<u64>) -> ProgressStyle {
-    let template = match length {
-        Some(_) => "{msg:40!}  {bar:25.cyan}  {bytes:>10}/{total_bytes:10}  {bytes_per_sec}",
-        None => "{msg:40!}  {bytes:>10}  {bytes_per_sec}",
-    };
-    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
-    style.progress_chars("━╸─")
+impl State {
+    fn note(&mut self, package: &PackageId, progress: Progress) {
+        let Self { transfers, places, .. } = self;
+        match progress {
+            Progress::Started(length) => {
+                self.started.get_or_insert_with(Instant::now);
+                let place = *places.entry(package.clone()).or_insert(transfers.active.len());
+                let transfer = Transfer { name: name(package), length, received: 0 };
+                match transfers.active.get_mut(place) {
+                    Some(again) => *again = transfer,
+                    None => transfers.active.push(transfer),
+                }
+            }
+            Progress::Received(count) => {
+                transfers.received += count;
+                if let Some(transfer) = places.get(package).and_then(|place| transfers.active.get_mut(*place)) {
+                    transfer.received += count;
+                }
+            }
+            Progress::Finished => {
+                let Some(place) = places.remove(package) else { return };
+                transfers.active.remove(place);
+                transfers.done += 1;
+                places.values_mut().filter(|other| **other > place).for_each(|other| *other -= 1);
+            }
+        }
+    }
+
+    /// What is shown after some time.
+    fn lines(&mut self, shown: Duration) -> Vec<String> {
+        match (self.started, &self.waiting_for) {
+            (Some(started), _) => {
+                self.transfers.elapsed = started.elapsed();
+                let size = terminal_size::terminal_size_of(std::io::stderr());
+                let size = size.map(|(Width(width), Height(height))| (width.into(), height.into()));
+                let (width, height) = size.filter(|size| *size != (0, 0)).unwrap_or(USUAL_SIZE);
+                self.transfers.lines(width, height)
+            }
+            (None, Some(what)) => {
+                let frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+                let turns = usize::try_from(shown.as_millis() / TICK.as_millis()).unwrap_or_default();
+                vec![format!("{} {what}", frames[turns % frames.len()])]
+            }
+            (None, None) => Vec::new(),
+        }
+    }
+}
+
+fn name(PackageId { address, version, platform }: &PackageId) -> String {
+    format!("{}/{} {version} {platform}", address.namespace, address.name)
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -14,7 +14,7 @@ use super::login::{Login, login_help};
 use super::refusal::Refusal;
 use super::template::Repository;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::net::{Client, Failure, RequestErrorKind, SafeUrl, Token, is_loopback, read_whole, send_once};
+use crate::net::{Client, Failure, RequestErrorKind, SafeUrl, Token, is_loopback, read_whole};
 
 /// Tokens are a few kilobytes.
 const MAXIMUM_TOKEN_DOCUMENT_BYTES: u64 = 1 << 20;
@@ -108,7 +108,7 @@ impl Applicant<'_> {
             }
             None => self.token_request(&realm, challenge),
         };
-        let response = send_once(request)?;
+        let response = self.client.send_once(request)?;
         let status = response.status();
         match status {
             StatusCode::OK => {}

@@ -81,7 +81,13 @@ impl Discovery {
 
     fn remembered(&self, host: &Hostname, service: Service) -> Option<Url> {
         let cache = self.cache_for(host)?;
-        self.remembered.get_or_compute((host.clone(), service), || cache.get(host, service))
+        self.remembered.get_or_compute((host.clone(), service), || {
+            let url = cache.get(host, service)?;
+            if let Ok(url) = well_known(host) {
+                self.client.observer().cached(url);
+            }
+            Some(url)
+        })
     }
 
     fn discovered(&self, host: &Hostname, service: Service) -> Result<Url> {

@@ -243,7 +243,6 @@ exit code: 1
 provider         locked   allowed   newest   held back by
 hashicorp/null   3.2.4              3.2.4
 ----- stderr -----
-Up to date: 1 provider
 1 entry is not required and would be removed
 "#]]);
     environment.provlock(upgrade(&["--prune"])).assert_code(0);

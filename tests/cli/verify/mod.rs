@@ -180,7 +180,7 @@ error[version-outside-constraints]: hashicorp/null is locked at 3.2.4, but the c
 help: provlock upgrade hashicorp/null
 
 ----- stderr -----
-error[invalid-configuration]: this bracket is never closed
+error[invalid-configuration]: the "{" after provider "null" is never closed
  --> a/main.tf:1:17
   |
 1 | provider "null" {

@@ -46,7 +46,7 @@ impl ResolveArgs {
             cache: self.source.cache(&environment),
             ..LockOptions::default()
         };
-        let connections = self.source.connections(&environment, None)?;
+        let connections = self.source.connections(&environment, None, ui.request_observer())?;
         let source = if self.source.offline {
             connections.offline(sides.into_iter().flatten().map(|(address, locked)| (address, &locked.version)))
         } else {

@@ -4,11 +4,16 @@ mod credentials;
 mod diagnostic;
 mod dialect;
 mod explanation;
+mod integration;
 mod output;
 mod path;
 mod root;
 mod tree;
 
+pub(crate) use integration::{Cache, Completions, GitSetup};
 #[cfg(test)]
 pub(crate) use output::schema;
-pub(crate) use output::{CommandName, diff, explain, failure, lock, login, merge, plans, tree, upgrade, verify};
+pub(crate) use output::{
+    CommandName, cache, completions, diff, explain, failure, git_setup, lock, login, merge, plans, tree, upgrade,
+    verify,
+};

@@ -1,8 +1,11 @@
 //! The one object that a command prints.
 
+use std::path::Path;
+
+use clap::ValueEnum;
 use provlock::address::Hostname;
 use provlock::cli_config::CredentialsOrigin;
-use provlock::diagnostic::{Code, Diagnostic};
+use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 use provlock::ops::UpgradePlan;
 use provlock::workspace::{self, Locked, Workspace};
 use serde::Serialize;
@@ -11,7 +14,8 @@ use serde_json::json;
 use super::credentials::Credentials;
 use super::diagnostic::Notice;
 use super::explanation::Explanation;
-use super::root::{ComparedRoot, LockedRoot, Root, VerifiedRoot};
+use super::integration::{Cache, Completions, GitSetup};
+use super::root::{ComparedRoot, FailedRoot, LockedRoot, Root, VerifiedRoot};
 use super::tree::TreeRoot;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
@@ -35,16 +39,30 @@ struct Output {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<Explanation>"))]
     explanations: Vec<Explanation>,
+    /// Of `setup git`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "GitSetup"))]
+    git: Option<GitSetup>,
+    /// Of `cache`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Cache"))]
+    cache: Option<Cache>,
+    /// Of `completions`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Completions"))]
+    completions: Option<Completions>,
     roots: Vec<Root>,
     warnings: Vec<Notice>,
     errors: Vec<Notice>,
 }
 
 /// The command that printed the result.
-#[derive(Clone, Copy, Serialize)]
+#[derive(Clone, Copy, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "command"))]
 pub(crate) enum CommandName {
+    /// None: the command line names no command.
+    Provlock,
     Lock,
     Upgrade,
     Verify,
@@ -59,36 +77,49 @@ pub(crate) enum CommandName {
     Completions,
 }
 
+/// A root module that failed, and why.
+pub(crate) type Failure<'a> = (&'a Path, &'a Diagnostics);
+
+fn failed_roots(failed: &[Failure<'_>], invocation: &Invocation) -> impl Iterator<Item = Root> {
+    failed.iter().map(|(path, errors)| Root::Failed(FailedRoot::new(path, errors, invocation)))
+}
+
 /// The result of `lock`: the roots that were locked, and what stopped others.
 pub(crate) fn lock(
     reports: &[&Locked<'_>],
+    failed: &[Failure<'_>],
     warnings: &[Diagnostic],
     errors: &[Diagnostic],
     invocation: &Invocation,
 ) -> String {
     let roots = reports.iter().map(|report| Root::Locked(LockedRoot::new(report)));
+    let roots = roots.chain(failed_roots(failed, invocation));
     Output::new(CommandName::Lock, roots, warnings, errors, invocation).print()
 }
 
 /// The result of `upgrade`: the roots that were upgraded, and what stopped others.
 pub(crate) fn upgrade(
     upgraded: &[(&Locked<'_>, &UpgradePlan)],
+    failed: &[Failure<'_>],
     warnings: &[Diagnostic],
     errors: &[Diagnostic],
     invocation: &Invocation,
 ) -> String {
     let roots = upgraded.iter().map(|(report, plan)| Root::Locked(LockedRoot::upgraded(report, plan)));
+    let roots = roots.chain(failed_roots(failed, invocation));
     Output::new(CommandName::Upgrade, roots, warnings, errors, invocation).print()
 }
 
 /// The result of `upgrade` when nothing is to be written.
 pub(crate) fn plans(
     plans: &[(&Workspace, &UpgradePlan)],
+    failed: &[Failure<'_>],
     warnings: &[Diagnostic],
     errors: &[Diagnostic],
     invocation: &Invocation,
 ) -> String {
     let roots = plans.iter().map(|(workspace, plan)| Root::Locked(LockedRoot::planned(workspace, plan)));
+    let roots = roots.chain(failed_roots(failed, invocation));
     Output::new(CommandName::Upgrade, roots, warnings, errors, invocation).print()
 }
 
@@ -146,6 +177,21 @@ pub(crate) fn explain(codes: &[Code], invocation: &Invocation) -> String {
     Output { explanations, ..Output::new(CommandName::Explain, [], &[], &[], invocation) }.print()
 }
 
+/// The result of `setup git`.
+pub(crate) fn git_setup(setup: GitSetup, invocation: &Invocation) -> String {
+    Output { git: Some(setup), ..Output::new(CommandName::Setup, [], &[], &[], invocation) }.print()
+}
+
+/// The result of `cache`.
+pub(crate) fn cache(cache: Cache, invocation: &Invocation) -> String {
+    Output { cache: Some(cache), ..Output::new(CommandName::Cache, [], &[], &[], invocation) }.print()
+}
+
+/// The result of `completions`.
+pub(crate) fn completions(completions: Completions, invocation: &Invocation) -> String {
+    Output { completions: Some(completions), ..Output::new(CommandName::Completions, [], &[], &[], invocation) }.print()
+}
+
 /// The result of a command that could not do what it was asked for.
 pub(crate) fn failure(command: CommandName, errors: &[Diagnostic], invocation: &Invocation) -> String {
     Output::new(command, [], &[], errors, invocation).print()
@@ -164,6 +210,9 @@ impl Output {
             command,
             credentials: None,
             explanations: Vec::new(),
+            git: None,
+            cache: None,
+            completions: None,
             roots: roots.into_iter().collect(),
             warnings: Notice::all(warnings, invocation),
             errors: Notice::all(errors, invocation),

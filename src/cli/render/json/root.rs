@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use provlock::authentication;
+use provlock::diagnostic::Diagnostic;
 use provlock::dialect;
 use provlock::ops::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
 use provlock::requirements::Declaration;
@@ -13,7 +14,7 @@ use provlock::source::Fetched;
 use provlock::workspace::{self, Locked, Workspace};
 use serde::Serialize;
 
-use super::diagnostic::Finding;
+use super::diagnostic::{Finding, Notice};
 use super::dialect::Dialect;
 use super::path::shown;
 use super::tree::TreeRoot;
@@ -29,6 +30,7 @@ pub(crate) enum Root {
     Locked(LockedRoot),
     Verified(VerifiedRoot),
     Compared(ComparedRoot),
+    Failed(FailedRoot),
     Tree(TreeRoot),
 }
 
@@ -77,6 +79,15 @@ struct Suppressed {
     ignored: usize,
     /// Those that the file of --baseline lists.
     baseline: usize,
+}
+
+/// One root module that could not be locked, upgraded or checked.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "failed_root", deny_unknown_fields))]
+pub(crate) struct FailedRoot {
+    path: String,
+    /// Also among those of the whole, where each is there once.
+    errors: Vec<Notice>,
 }
 
 /// Two versions of a lock file, as diff compares them.
@@ -236,6 +247,12 @@ impl VerifiedRoot {
                 baseline: root.suppressed.baseline.len(),
             },
         }
+    }
+}
+
+impl FailedRoot {
+    pub(crate) fn new(path: &Path, errors: &[Diagnostic], invocation: &Invocation) -> Self {
+        Self { path: shown(path), errors: Notice::all(errors, invocation) }
     }
 }
 

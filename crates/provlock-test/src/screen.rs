@@ -1,0 +1,109 @@
+//! What a terminal shows, drawn from what a program wrote to it.
+
+/// A terminal of a fixed width that never scrolls. It knows what progress bars use: lines that wrap, carriage returns, moves of the
+/// cursor, and clearing. Colours and other sequences change nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Screen {
+    width: usize,
+    lines: Vec<Vec<char>>,
+    row: usize,
+    column: usize,
+}
+
+impl Screen {
+    /// An empty screen.
+    pub fn new(width: usize) -> Self {
+        Self { width, ..Self::default() }
+    }
+
+    /// Everything that the screen showed one after the other: what stood there whenever the program began to draw over it, and
+    /// what stands there in the end.
+    pub fn shown(mut self, output: &str) -> Vec<String> {
+        let mut shown = Vec::new();
+        let mut rest = output;
+        let mut is_changed = false;
+        while let Some(next) = rest.chars().next() {
+            rest = &rest[next.len_utf8()..];
+            let is_over = match next {
+                '\r' => {
+                    self.column = 0;
+                    false
+                }
+                '\n' => {
+                    (self.row, self.column) = (self.row + 1, 0);
+                    false
+                }
+                '\u{1b}' => {
+                    let length = rest.find(|c: char| c.is_ascii_alphabetic()).map_or(rest.len(), |end| end + 1);
+                    let (sequence, after) = rest.split_at(length);
+                    rest = after;
+                    if is_changed && sequence.ends_with(['A', 'K']) {
+                        shown.push(self.text());
+                        is_changed = false;
+                    }
+                    self.obey(sequence);
+                    false
+                }
+                c if c.is_control() => false,
+                c => {
+                    self.put(c);
+                    true
+                }
+            };
+            is_changed |= is_over;
+        }
+        shown.push(self.text());
+        shown
+    }
+
+    /// A sequence without its escape character.
+    fn obey(&mut self, sequence: &str) {
+        let parameters = sequence.trim_start_matches('[').trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let number = parameters.parse().unwrap_or(1);
+        match sequence.chars().next_back() {
+            Some('A') => self.row = self.row.saturating_sub(number),
+            Some('B') => self.row += number,
+            Some('K') => {
+                let row = self.row;
+                if let Some(line) = self.lines.get_mut(row) {
+                    line.truncate(if parameters == "2" { 0 } else { self.column });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn put(&mut self, c: char) {
+        // A terminal wraps when there is something to put beyond its last column.
+        if self.column == self.width {
+            (self.row, self.column) = (self.row + 1, 0);
+        }
+        if self.lines.len() <= self.row {
+            self.lines.resize(self.row + 1, Vec::new());
+        }
+        let line = &mut self.lines[self.row];
+        if line.len() <= self.column {
+            line.resize(self.column + 1, ' ');
+        }
+        line[self.column] = c;
+        self.column += 1;
+    }
+
+    fn text(&self) -> String {
+        let lines: Vec<String> =
+            self.lines.iter().map(|line| line.iter().collect::<String>().trim_end().to_owned()).collect();
+        lines.join("\n").trim_end().to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Screen;
+
+    #[test]
+    fn lines_are_drawn_over() {
+        let shown = Screen::new(4)
+            .shown("one\r\nab  cd  \u{1b}[1A\r\u{1b}[36mAB\u{1b}[0m\r\u{1b}[2K\u{1b}[1B\r\u{1b}[2K\u{1b}[1Aend\r\n");
+        assert_eq!(shown, ["one\nab\ncd", "one\nAB\ncd", "one\nend"]);
+    }
+}

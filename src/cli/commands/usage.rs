@@ -1,0 +1,48 @@
+//! Command lines that cannot be understood, and those that ask for help.
+
+use std::io::Write as _;
+
+use clap::{Command, ValueEnum as _};
+use provlock::diagnostic::{Code, Diagnostic};
+
+use super::outcome::Outcome;
+use crate::cli::render::help::Invocation;
+use crate::cli::render::json::{self, CommandName};
+
+/// Prints what is wrong with the command line, or the help that it asks for. That nobody is there to read it is no error.
+pub(super) fn show(error: &clap::Error, program: &Command) -> Outcome {
+    let _ = error.print();
+    if !error.use_stderr() {
+        return Outcome::Done;
+    }
+    let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    if asks_for_json(&words) {
+        let object = json::failure(command(&words, program), &[diagnostic(error)], &Invocation::new(None));
+        let _ = std::io::stdout().write_all(object.as_bytes());
+    }
+    Outcome::Failed
+}
+
+/// Whether the words ask for JSON, as far as that can be told of a command line that cannot be understood.
+fn asks_for_json(words: &[String]) -> bool {
+    let words: Vec<&str> = words.iter().map(String::as_str).take_while(|word| *word != "--").collect();
+    words.iter().any(|word| matches!(*word, "--json" | "--format=json"))
+        || words.windows(2).any(|pair| pair == ["--format", "json"])
+}
+
+/// The command that the words name.
+fn command(words: &[String], program: &Command) -> CommandName {
+    let named = words.iter().find_map(|word| program.find_subcommand(word));
+    named.and_then(|command| CommandName::from_str(command.get_name(), false).ok()).unwrap_or(CommandName::Provlock)
+}
+
+/// The error as one of many: the first paragraph is the message, and a tip is help.
+fn diagnostic(error: &clap::Error) -> Diagnostic {
+    let text = error.render().to_string();
+    let message = text.split("\n\n").next().unwrap_or_default();
+    let message = message.strip_prefix("error: ").unwrap_or(message);
+    let words: Vec<&str> = message.split_whitespace().collect();
+    let tips: Vec<&str> = text.lines().filter_map(|line| line.trim().strip_prefix("tip: ")).collect();
+    let diagnostic = Diagnostic::error(Code::InvalidArgument, words.join(" "));
+    if tips.is_empty() { diagnostic } else { diagnostic.help(tips.join("; ")) }
+}

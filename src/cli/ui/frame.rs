@@ -1,0 +1,187 @@
+//! How downloads look on a terminal: a row for each, as many as fit, and one for all of them.
+
+use std::time::Duration;
+
+use crate::cli::render::style::{bytes, count};
+
+/// What is known of a run's downloads.
+#[derive(Default)]
+pub(super) struct Transfers {
+    /// Those that go on, in the order in which they started.
+    pub(super) active: Vec<Transfer>,
+    /// How many packages have come.
+    pub(super) done: usize,
+    /// Bytes that have come, of all.
+    pub(super) received: u64,
+    /// Since the first download started.
+    pub(super) elapsed: Duration,
+}
+
+/// One download.
+pub(super) struct Transfer {
+    /// The package.
+    pub(super) name: String,
+    /// Its size in bytes, if the server says.
+    pub(super) length: Option<u64>,
+    /// Bytes that have come.
+    pub(super) received: u64,
+}
+
+/// More rows than these nobody reads while they change.
+const MOST_ROWS: usize = 8;
+
+/// The width of `1023.9/1023.9 MiB`.
+const BYTES_WIDTH: usize = 17;
+
+/// The bar is never narrower, and names are cut off for it.
+const LEAST_BAR: usize = 8;
+
+/// The bar is never wider; a longer one tells no more.
+const MOST_BAR: usize = 40;
+
+/// Between columns.
+const GAP: &str = "  ";
+
+impl Transfers {
+    /// The lines for a terminal of this size. No line is as wide as the terminal.
+    pub(super) fn lines(&self, width: usize, height: usize) -> Vec<String> {
+        // One row is for all of them, one says how many more there are, and one is for the cursor.
+        let rows = MOST_ROWS.min(height.saturating_sub(3));
+        let shown = &self.active[..self.active.len().min(rows)];
+        let width = width.saturating_sub(1);
+        let longest = shown.iter().map(|transfer| transfer.name.chars().count()).max().unwrap_or_default();
+        let name_width = longest.min(width.saturating_sub(LEAST_BAR + BYTES_WIDTH + 2 * GAP.len()));
+        let bar_width = width.saturating_sub(name_width + BYTES_WIDTH + 2 * GAP.len()).min(MOST_BAR);
+        let mut lines: Vec<_> = shown.iter().map(|transfer| transfer.line(name_width, bar_width)).collect();
+        let more = self.active.len() - shown.len();
+        if more > 0 {
+            lines.push(format!("and {more} more"));
+        }
+        lines.push(self.total());
+        lines.iter().map(|line| cut(line, width)).collect()
+    }
+
+    /// `3 packages downloaded, 2 to come   71.2 MiB   23.1 MiB/s`
+    fn total(&self) -> String {
+        let done = count(self.done, "package");
+        let going_on = self.active.len();
+        let milliseconds = u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
+        let rate = self.received.saturating_mul(1000) / milliseconds;
+        format!("{done} downloaded, {going_on} on the way{GAP}{}{GAP}{}/s", bytes(self.received), bytes(rate))
+    }
+}
+
+impl Transfer {
+    /// `acme/gamma 1.5.0 linux_amd64  ━━━━━━━╸────  71.2/118.4 MiB`; without a bar where nobody knows how much is to come.
+    fn line(&self, name_width: usize, bar_width: usize) -> String {
+        let name = cut(&self.name, name_width);
+        let (bar, received) = match self.length {
+            Some(length) => (bar(self.received, length, bar_width), of(self.received, length)),
+            None => (" ".repeat(bar_width), bytes(self.received)),
+        };
+        format!("{name:name_width$}{GAP}{bar}{GAP}{received:>BYTES_WIDTH$}")
+    }
+}
+
+fn bar(received: u64, length: u64, width: usize) -> String {
+    let full = u128::from(received.min(length)) * width as u128 / u128::from(length.max(1));
+    let full = usize::try_from(full).unwrap_or(width);
+    let head = if full == width { "" } else { "╸" };
+    format!("{}{head}{}", "━".repeat(full), "─".repeat(width - full - head.chars().count()))
+}
+
+/// `71.2/118.4 MiB`: both in the unit of the second.
+fn of(received: u64, length: u64) -> String {
+    let (unit, shift) = match length {
+        0..0x400 => return format!("{received}/{length} B"),
+        0x400..0x10_0000 => ("KiB", 10),
+        0x10_0000..0x4000_0000 => ("MiB", 20),
+        _ => ("GiB", 30),
+    };
+    let tenths = |number: u64| (u128::from(number) * 10 + (1 << shift >> 1)) >> shift;
+    let shown = |number: u64| format!("{}.{}", tenths(number) / 10, tenths(number) % 10);
+    format!("{}/{} {unit}", shown(received), shown(length))
+}
+
+/// The beginning of a text that is too wide.
+fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let beginning: String = text.chars().take(width.saturating_sub(1)).collect();
+    if width == 0 { String::new() } else { beginning + "…" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn transfers(number: usize) -> Transfers {
+        let transfer = |index: usize| Transfer {
+            name: format!("hashicorp/{} 5.82.{index} darwin_arm64", ["aws", "google-beta"][index % 2]),
+            length: (index != 2).then_some(124_151_398),
+            received: 74_660_000 + 10_000_000 * index as u64,
+        };
+        let active = (0..number).map(transfer).collect();
+        Transfers { active, done: 1, received: 262_144_000, elapsed: Duration::from_secs(10) }
+    }
+
+    fn shown(number: usize, width: usize, height: usize) -> String {
+        let lines = transfers(number).lines(width, height);
+        assert!(lines.iter().all(|line| line.chars().count() < width), "{lines:#?}");
+        assert!(lines.len() < height.max(2), "{lines:#?}");
+        lines.join("\n")
+    }
+
+    #[test]
+    fn a_narrow_terminal() {
+        let expected = "\
+hashicorp/aws 5.82.0 darwin_a…  ━━━━╸───     71.2/118.4 MiB
+hashicorp/google-beta 5.82.1 …  ━━━━━╸──     80.7/118.4 MiB
+hashicorp/aws 5.82.2 darwin_a…                    90.27 MiB
+1 package downloaded, 3 on the way  250.00 MiB  25.00 MiB/s";
+        assert_eq!(shown(3, 60, 24), expected);
+    }
+
+    #[test]
+    fn a_usual_terminal() {
+        let expected = "\
+hashicorp/aws 5.82.0 darwin_arm64          ━━━━━━━━━━╸──────     71.2/118.4 MiB
+hashicorp/google-beta 5.82.1 darwin_arm64  ━━━━━━━━━━━╸─────     80.7/118.4 MiB
+1 package downloaded, 2 on the way  250.00 MiB  25.00 MiB/s";
+        assert_eq!(shown(2, 80, 24), expected);
+    }
+
+    #[test]
+    fn a_wide_terminal() {
+        let expected = "\
+hashicorp/aws 5.82.0 darwin_arm64  ━━━━━━━━━━━━━━━━━━━━━━━━╸───────────────     71.2/118.4 MiB
+1 package downloaded, 1 on the way  250.00 MiB  25.00 MiB/s";
+        assert_eq!(shown(1, 120, 24), expected);
+    }
+
+    #[test]
+    fn of_many_downloads_as_many_as_fit_are_shown() {
+        let lines = |height| shown(24, 80, height).lines().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!((lines(24).len(), lines(24)[8].as_str()), (10, "and 16 more"));
+        assert_eq!((lines(6).len(), lines(6)[3].as_str()), (5, "and 21 more"));
+        assert_eq!(lines(24)[9], "1 package downloaded, 24 on the way  250.00 MiB  25.00 MiB/s");
+        for (width, height) in [(1, 1), (0, 0), (10, 3), (39, 4), (300, 100)] {
+            transfers(24).lines(width, height);
+        }
+    }
+
+    #[test]
+    fn sizes_are_shown_in_one_unit() {
+        for (received, length, text) in [
+            (0, 0, "0/0 B"),
+            (5, 1023, "5/1023 B"),
+            (512, 1024, "0.5/1.0 KiB"),
+            (1 << 20, 3 << 30, "0.0/3.0 GiB"),
+            (u64::MAX, u64::MAX, "17179869184.0/17179869184.0 GiB"),
+        ] {
+            assert_eq!(of(received, length), text);
+        }
+        assert_eq!((bar(5, 0, 3), bar(2, 3, 3), bar(9, 3, 3)), ("╸──".to_owned(), "━━╸".to_owned(), "━━━".to_owned()));
+    }
+}

@@ -1,0 +1,124 @@
+//! What a client tells of its requests.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use reqwest::blocking::{RequestBuilder, Response};
+
+use super::safe_url::SafeUrl;
+
+/// A request, once everything that is wanted of its response has been read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestReport {
+    /// `GET` or another method.
+    pub method: String,
+    /// Without user, password and query.
+    pub url: SafeUrl,
+    /// What came back.
+    pub answer: Answer,
+}
+
+/// What came back of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// A response.
+    Response {
+        /// Its status.
+        status: u16,
+        /// How much of its body was read, in bytes after decompression.
+        bytes: u64,
+        /// How long that took, from the request on.
+        duration: Duration,
+    },
+    /// No response.
+    None {
+        /// How long it was waited for.
+        duration: Duration,
+    },
+    /// Nothing was sent, since it is known from an earlier run what would come.
+    Cached,
+}
+
+/// Takes note of requests; called from several threads.
+#[derive(Clone)]
+pub struct RequestObserver(Arc<dyn Fn(&RequestReport) + Send + Sync>);
+
+impl RequestObserver {
+    /// Has a function called after each request.
+    pub fn new(observe: impl Fn(&RequestReport) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(observe))
+    }
+
+    /// Reports a document that need not be asked for.
+    pub(crate) fn cached(&self, url: impl Into<SafeUrl>) {
+        let method = "GET".to_owned();
+        (self.0)(&RequestReport { method, url: url.into(), answer: Answer::Cached });
+    }
+
+    /// Sends a request and reports it, at once without a response, else when the response is dropped.
+    pub(super) fn send(&self, builder: RequestBuilder) -> reqwest::Result<Response> {
+        let (client, request) = builder.build_split();
+        let request = request?;
+        let (method, url) = (request.method().to_string(), SafeUrl::from(request.url()));
+        let started = Instant::now();
+        match client.execute(request) {
+            Ok(mut response) => {
+                let status = response.status().as_u16();
+                let pending =
+                    Pending { observer: self.clone(), method, url, status, started, bytes: AtomicU64::new(0) };
+                response.extensions_mut().insert(Arc::new(pending));
+                Ok(response)
+            }
+            Err(error) => {
+                (self.0)(&RequestReport { method, url, answer: Answer::None { duration: started.elapsed() } });
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Notes nothing.
+impl Default for RequestObserver {
+    fn default() -> Self {
+        Self::new(|_| {})
+    }
+}
+
+impl fmt::Debug for RequestObserver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RequestObserver").finish_non_exhaustive()
+    }
+}
+
+/// A request whose response is being read; reported when it is dropped.
+pub(super) struct Pending {
+    observer: RequestObserver,
+    method: String,
+    url: SafeUrl,
+    status: u16,
+    started: Instant,
+    bytes: AtomicU64,
+}
+
+impl Pending {
+    /// That of a response, to be told what is read of it.
+    pub(super) fn of(response: &Response) -> Option<Arc<Self>> {
+        response.extensions().get::<Arc<Self>>().cloned()
+    }
+
+    /// Counts bytes of the body.
+    pub(super) fn add(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let Self { observer, method, url, status, started, bytes } = self;
+        let (bytes, duration) = (bytes.load(Ordering::Relaxed), started.elapsed());
+        let answer = Answer::Response { status: *status, bytes, duration };
+        (observer.0)(&RequestReport { method: std::mem::take(method), url: url.clone(), answer });
+    }
+}

@@ -1,0 +1,260 @@
+//! Errors that point at what is wrong and say what is most likely meant.
+
+use super::lock::requires;
+use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str};
+
+#[test]
+fn a_misspelled_provider_is_shown_where_it_is_written() {
+    let registry = Registry::start();
+    registry.publish("hashicorp/aws", "5.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("hashicrop/aws", "~> 5.0"));
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: registry.opentofu.org has no provider registry.opentofu.org/hashicrop/aws
+ --> main.tf:4:16
+  |
+4 |       source = "hashicrop/aws"
+  |                ^^^^^^^^^^^^^^^ required here
+  |
+  = asked for https://registry.opentofu.org/v1/providers/hashicrop/aws/versions
+help: did you mean hashicorp/aws? correct its source in required_providers
+"#]]);
+}
+
+#[test]
+fn a_provider_without_a_source_that_is_known_elsewhere_is_proposed() {
+    let registry = Registry::start();
+    registry.publish("datadog/datadog", "3.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", "resource \"datadog_monitor\" \"a\" {}\n");
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[provider-not-found]: registry.opentofu.org has no provider registry.opentofu.org/hashicorp/datadog
+ --> main.tf:1:10
+  |
+1 | resource "datadog_monitor" "a" {}
+  |          ^^^^^^^^^^^^^^^^^ required here
+  |
+  = asked for https://registry.opentofu.org/v1/providers/hashicorp/datadog/versions
+  = required_providers has no source for it, so it is assumed to be a hashicorp provider
+help: did you mean datadog/datadog? add datadog = { source = "datadog/datadog" } to required_providers
+"#]]);
+}
+
+#[test]
+fn a_missing_brace_is_shown_with_the_block_that_it_belongs_to() {
+    let environment = TestEnvironment::new();
+    environment
+        .write("main.tf", "terraform {\n  required_version = \">= 1.6\"\n\nresource \"null_resource\" \"a\" {\n}\n");
+    environment.provlock(["lock"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-configuration]: the "{" after terraform is never closed
+ --> main.tf:1:11
+  |
+1 | terraform {
+  |           ^
+"#]]);
+}
+
+#[test]
+fn flags_and_platforms_in_the_words_of_others_are_proposed_in_ours() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", "");
+    environment.provlock(["lock", "-platform=linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error: invalid value 'latform=linux_amd64' for '--platform <OS_ARCH>': "latform=linux_amd64" is not a platform; write OS_ARCH, for example linux_amd64 or darwin_arm64
+
+  tip: a similar argument exists: '--platform'
+
+For more information, try '--help'.
+"#]]);
+    environment.provlock(["lock", "-p", "macos_arm64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error: invalid value 'macos_arm64' for '--platform <OS_ARCH>': "macos_arm64" is not a platform; did you mean darwin_arm64?
+
+For more information, try '--help'.
+"#]]);
+    environment.provlock(["verify", "-json"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error: invalid value 'son' for '--jobs <N>': must be a number
+
+  tip: a similar argument exists: '--json'
+
+For more information, try '--help'.
+"#]]);
+    environment.write("provlock.toml", "platforms = [\"linux_x86_64\"]\n");
+    environment.provlock(["lock"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: "linux_x86_64" is not a platform; did you mean linux_amd64?
+ --> provlock.toml:1:14
+  |
+1 | platforms = ["linux_x86_64"]
+  |              ^^^^^^^^^^^^^^
+"#]]);
+}
+
+#[test]
+fn utf_16_is_called_so() {
+    let utf16 = |text: &str| {
+        let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+        units.flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
+    };
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", utf16(&requires("acme/gamma", "")));
+    environment.provlock(["lock"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-configuration]: main.tf is UTF-16 text, and HCL is UTF-8
+ --> main.tf:1:1
+  |
+1 |
+  | ^
+  |
+help: save it as UTF-8, in PowerShell with: Out-File -Encoding utf8
+"#]]);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    environment.write_lock_file(utf16("provider \"a\" {}\n"));
+    environment.provlock(["lock"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[lock-file-syntax]: the lock file is UTF-16 text, and must be UTF-8
+ --> .terraform.lock.hcl:1:1
+  |
+1 | ��p␀r␀o␀v␀i␀d␀e␀r␀ ␀"␀a␀"␀ ␀{␀}␀
+  | ^
+  |
+help: correct the file, or remove it and run: provlock lock
+"#]]);
+    environment.write("provlock.toml", utf16("platforms = \"all\"\n"));
+    environment.provlock(["lock"]).assert_code(2).assert_stderr_has("it is UTF-16 text, and must be UTF-8");
+}
+
+#[test]
+fn errors_in_another_directory_name_it() {
+    let environment = TestEnvironment::new();
+    environment.write("live/a/main.tf", "terraform {\n");
+    environment.write("live/empty/readme", "");
+    environment.provlock(["-C", "live/a", "lock"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-configuration]: the "{" after terraform is never closed
+ --> live/a/main.tf:1:11
+  |
+1 | terraform {
+  |           ^
+"#]]);
+    environment.provlock(["-C", "live/empty", "lock"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[no-configuration]: . has no configuration (.tf, .tofu, .tf.json or .tofu.json file)
+ |
+ = in live/empty
+help: name the root module's directory, or find all root modules below with --recursive
+"#]]);
+    environment.provlock(["-C", "live/none", "lock"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot change to the directory live/none
+ |
+ = caused by: No such file or directory (os error 2)
+"#]]);
+}
+
+#[test]
+fn why_there_is_no_base_is_told() {
+    let environment = TestEnvironment::new();
+    environment.write("main.tf", "");
+    let verify = ["verify", "--base", "HEAD"];
+    environment.provlock(verify).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: --base HEAD: this is no git repository
+help: run it in a clone, or name the directory of one with -C
+"#]]);
+    environment.program("git", ["init", "--quiet"]).run().assert_code(0);
+    environment.provlock(verify).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: --base HEAD: unknown git commit
+help: fetch it first; a shallow clone has only the last commit
+"#]]);
+    environment.command(verify).env("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1").run().matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: git rev-parse failed: detected dubious ownership in repository at '[ROOT]/project'
+help: if you trust its owner: git config --global --add safe.directory [ROOT]/project
+"#]]);
+    environment.command(verify).env("PATH", environment.bin()).run().matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot run git
+ |
+ = caused by: No such file or directory (os error 2)
+help: install git
+"#]]);
+}
+
+#[test]
+fn a_change_of_constraints_alone_is_not_called_up_to_date() {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "2.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ">= 1.0"));
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    environment.write("main.tf", requires("acme/gamma", "~> 1.0"));
+    environment.provlock(["upgrade", "--constraints", "--check"]).matches(str![[r#"
+exit code: 1
+----- stdout -----
+provider     locked   allowed   newest   held back by
+acme/gamma   2.0.0              2.0.0
+--- a/main.tf
++++ b/main.tf
+@@ -2,7 +2,7 @@
+   required_providers {
+     gamma = {
+       source = "acme/gamma"
+-      version = "~> 1.0"
++      version = "~> 2.0"
+     }
+   }
+ }
+----- stderr -----
+1 version constraint would be rewritten
+"#]]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_read_only_lock_file_is_not_replaced() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    let path = environment.write_lock_file("");
+    let set_mode = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+    set_mode(0o444);
+    let before = environment.snapshot();
+    environment.provlock(["lock", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[io]: cannot write .terraform.lock.hcl: it is read-only
+help: if it may change, make it writable first: chmod u+w .terraform.lock.hcl
+"#]]);
+    before.assert_same(&environment.snapshot());
+    environment.provlock(["lock", "-p", "linux_amd64", "--dry-run"]).assert_code(0);
+    set_mode(0o644);
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    set_mode(0o444);
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_stderr_has("Up to date");
+}

@@ -1,0 +1,167 @@
+//! What a terminal shows while something goes on, and what `-v` tells.
+
+use super::json_output::validated;
+use provlock_test::registry::Registry;
+use provlock_test::{Fault, TestEnvironment, Times, str, url};
+
+/// A project that requires three providers.
+fn project(registry: &Registry) -> TestEnvironment {
+    for name in ["acme/alpha", "acme/beta", "acme/gamma"] {
+        registry.publish(name, "1.0.0").platforms(["linux_amd64"]).size(100_000).done();
+    }
+    let environment = TestEnvironment::with_registry(registry);
+    let entry = |name: &str| format!("    {name} = {{ source = \"acme/{name}\" }}\n");
+    let entries: String = ["alpha", "beta", "gamma"].map(entry).concat();
+    environment.write("main.tf", format!("terraform {{\n  required_providers {{\n{entries}  }}\n}}\n"));
+    environment
+}
+
+#[cfg(target_os = "linux")]
+mod pseudo_terminal {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+    use provlock_test::screen::Screen;
+
+    /// Runs a shell command in a terminal of so many columns, with the `script` of util-linux. What it wrote, and its exit code.
+    fn run(environment: &TestEnvironment, width: usize, command: &str) -> (String, Option<i32>) {
+        let program = std::env::var_os("CARGO_BIN_EXE_provlock").unwrap();
+        let command = format!("stty cols {width} rows 24; {command}");
+        let script =
+            environment.program("script", ["--quiet", "--return", "--flush", "--command", &command, "/dev/null"]);
+        let output = script.env("PROVLOCK", program).env("TERM", "xterm").env("SHELL", "/bin/sh").run();
+        (output.stdout, output.code)
+    }
+
+    const LOCK: &str = "exec \"$PROVLOCK\" lock -p linux_amd64 --no-cache";
+
+    /// The lines that were shown when all downloads had begun and nothing had come, sorted, since the packages come in any order.
+    fn beginning(shown: &[String]) -> String {
+        let all = shown.iter().find(|text| text.contains("3 on the way  0 B"));
+        let all = all.unwrap_or_else(|| panic!("{shown:#?}"));
+        // How far packages can be compressed depends on the processor.
+        let line =
+            |line: &str| line.split_once("0.0/").map_or(line.to_owned(), |(start, _)| format!("{start}0.0/[SIZE]"));
+        let mut lines: Vec<_> = all.lines().map(line).collect();
+        lines.sort();
+        lines.join("\n") + "\n"
+    }
+
+    #[test]
+    fn downloads_are_shown_at_any_width_and_leave_nothing_behind() {
+        let registry = Registry::start();
+        registry.fault(url::PACKAGE, Times::Always, Fault::SlowBody { pause: Duration::from_millis(400) });
+        for (width, expected) in [
+            (
+                60,
+                str![[r#"
+0 packages downloaded, 3 on the way  0 B  0 B/s
+acme/alpha 1.0.0 linux_amd64  ╸─────────       0.0/[SIZE]
+acme/beta 1.0.0 linux_amd64   ╸─────────       0.0/[SIZE]
+acme/gamma 1.0.0 linux_amd64  ╸─────────       0.0/[SIZE]
+
+"#]],
+            ),
+            (
+                80,
+                str![[r#"
+0 packages downloaded, 3 on the way  0 B  0 B/s
+acme/alpha 1.0.0 linux_amd64  ╸─────────────────────────────       0.0/[SIZE]
+acme/beta 1.0.0 linux_amd64   ╸─────────────────────────────       0.0/[SIZE]
+acme/gamma 1.0.0 linux_amd64  ╸─────────────────────────────       0.0/[SIZE]
+
+"#]],
+            ),
+            (
+                120,
+                str![[r#"
+0 packages downloaded, 3 on the way  0 B  0 B/s
+acme/alpha 1.0.0 linux_amd64  ╸───────────────────────────────────────       0.0/[SIZE]
+acme/beta 1.0.0 linux_amd64   ╸───────────────────────────────────────       0.0/[SIZE]
+acme/gamma 1.0.0 linux_amd64  ╸───────────────────────────────────────       0.0/[SIZE]
+
+"#]],
+            ),
+        ] {
+            let environment = project(&registry);
+            let (output, code) = run(&environment, width, LOCK);
+            let shown = Screen::new(width).shown(&output);
+            provlock_test::snapbox::Assert::new().action_env("SNAPSHOTS").eq(beginning(&shown), expected);
+            let end = shown.last().unwrap();
+            assert!(end.starts_with("  + acme/alpha") && !end.contains("on the way"), "{end}");
+            assert_eq!(code, Some(0), "{end}");
+        }
+    }
+
+    #[test]
+    fn a_terminal_that_cannot_redraw_gets_lines_only() {
+        let registry = Registry::start();
+        let (output, code) = run(&project(&registry), 80, &format!("export TERM=dumb; {LOCK} -vv"));
+        assert!(output.contains("GET https://") && !output.contains('\u{1b}'), "{output:?}");
+        assert_eq!(code, Some(0));
+    }
+
+    #[test]
+    fn an_interrupt_clears_the_terminal_and_says_what_was_not_done() {
+        let registry = Registry::start();
+        registry.fault(url::PACKAGE, Times::Always, Fault::SlowBody { pause: Duration::from_secs(20) });
+        let environment = project(&registry);
+        let kill = "(until [ -e all-began ]; do sleep 0.1; done; sleep 1; kill -TERM $$) &";
+        let is_over = AtomicBool::new(false);
+        let (output, _) = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while registry.requests_to(url::PACKAGE) < 3 && !is_over.load(Ordering::Relaxed) {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                environment.write("all-began", "");
+            });
+            let result = run(&environment, 80, &format!("{kill} {LOCK}"));
+            is_over.store(true, Ordering::Relaxed);
+            result
+        });
+        let shown = Screen::new(80).shown(&output);
+        let end = "Interrupted: no file was changed; 3 downloads not finished";
+        assert_eq!(shown.last().unwrap().lines().next(), Some(end), "{shown:#?}");
+        assert!(shown.iter().any(|text| text.contains("3 on the way")), "{shown:#?}");
+        assert!(!environment.has_lock_file());
+    }
+}
+
+#[test]
+fn verbose_tells_what_was_decided_and_twice_each_request() {
+    let registry = Registry::start();
+    let environment = project(&registry);
+    environment.provlock(["lock", "-p", "linux_amd64", "-v"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+packages from the registries of the providers
+HTTPS_PROXY is http://127.0.0.1:[PORT]/
+.: dialect tofu (the program in PATH); linux_amd64 (the flag or PROVLOCK_PLATFORMS)
+  + acme/alpha   1.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + acme/beta    1.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+  + acme/gamma   1.0.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 3 providers for linux_amd64 (3 added); [SIZE] downloaded
+"#]]);
+    environment.write("provlock.toml", "platforms = [\"linux_amd64\"]\n");
+    let before = registry.requests().len();
+    let output = environment.provlock(["lock", "-vv", "--no-cache"]);
+    let asked: Vec<_> = output.stderr.lines().filter(|line| line.starts_with("GET ")).collect();
+    assert_eq!(asked.len(), registry.requests().len() - before, "{output}");
+    let is_list = |line: &&&str| line.contains("/acme/alpha/versions 200 ");
+    let list = asked.iter().find(is_list).unwrap_or_else(|| panic!("{output}"));
+    assert!(list.starts_with("GET https://registry.opentofu.org/v1/providers/") && list.ends_with(" ms"), "{list}");
+    output.assert_stderr_has("linux_amd64 (provlock.toml)").assert_stderr_has(".: settings of ");
+    let again = environment.provlock(["lock", "-vv", "--json"]);
+    again.assert_stderr_has("GET https://registry.opentofu.org/.well-known/terraform.json cached\n");
+    assert_eq!(validated(&again.stdout)["roots"][0]["changed"], false);
+}
+
+#[test]
+fn colours_are_forced_and_forbidden_by_variables() {
+    let environment = TestEnvironment::new();
+    let colored =
+        |name: &str, value: &str| environment.command(["lock"]).env(name, value).run().stderr.contains('\u{1b}');
+    assert!(colored("FORCE_COLOR", "1") && colored("CLICOLOR_FORCE", "1"));
+    assert!(!colored("FORCE_COLOR", "0") && !colored("NO_COLOR", "1") && !colored("TERM", "xterm"));
+}
