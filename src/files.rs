@@ -1,5 +1,6 @@
 //! Files on disk: reading with a cap, and replacing in one step, which an interrupt has to wait for.
 
+mod boundary;
 pub(crate) mod name;
 mod turn;
 
@@ -13,6 +14,8 @@ use tempfile::NamedTempFile;
 
 use self::turn::Turn;
 use crate::diagnostic::{Code, Diagnostic, Result};
+pub(crate) use boundary::HELP as OUTSIDE_HELP;
+pub use boundary::{Boundary, refused};
 
 /// Shared by everything that replaces a file, held alone by what is about to end the program.
 static REPLACING: RwLock<()> = RwLock::new(());

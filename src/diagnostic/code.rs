@@ -94,6 +94,8 @@ codes! {
     BundledPlugins = "bundled-plugins",
     /// Git tracks files of `.terraform`.
     TrackedDataDirectory = "tracked-data-directory",
+    /// A path in the repository leads out of it.
+    OutsideRepository = "outside-repository",
     /// An address looks like that of a well-known provider.
     Lookalike = "look-alike",
     /// Hashes were replaced while the version stayed.
@@ -198,6 +200,7 @@ impl Code {
         Self::ModuleRefFloating,
         Self::BundledPlugins,
         Self::TrackedDataDirectory,
+        Self::OutsideRepository,
         Self::Lookalike,
         Self::HashesReplaced,
         Self::Downgrade,
@@ -240,6 +243,7 @@ impl Code {
                 | Self::HostNotAllowed
                 | Self::NamespaceNotAllowed
                 | Self::UnsignedProvider
+                | Self::OutsideRepository
                 | Self::Lookalike
                 | Self::HashesReplaced
                 | Self::HostChanged

@@ -5,8 +5,9 @@
 
 use std::fmt;
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
-use url::form_urlencoded;
+use url::{Url, form_urlencoded};
 
 use super::local::is_local;
 use crate::address::Hostname;
@@ -149,6 +150,12 @@ impl RemoteSource {
     pub(crate) fn is_on_this_machine(&self) -> bool {
         let (getter, url) = self.getter();
         getter.eq_ignore_ascii_case("file") || url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
+    }
+
+    /// Where on this machine the package is; none if it is elsewhere.
+    pub(crate) fn path_on_this_machine(&self) -> Option<PathBuf> {
+        let url = Url::parse(self.getter().1).ok().filter(|_| self.is_on_this_machine())?;
+        url.to_file_path().ok()
     }
 
     /// The name of how the package is fetched, and the URL: `git` and `https://example.com/network.git`. Without a name, the

@@ -3,7 +3,7 @@
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::evaluate::value::{Unknown, Value};
-use crate::files::join;
+use crate::files::{join, refused};
 use crate::modules::ModuleSource;
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::installed::{Installed, Manifest};
@@ -113,6 +113,14 @@ impl Walk<'_> {
             }
         }
         if let ModuleSource::Remote(remote) = source
+            && let Some(path) = remote.path_on_this_machine()
+            && self.cache.boundary.is_outside(&path)
+        {
+            let outside = caller.outside(call, key, &path);
+            self.leave_out([outside]);
+            return None;
+        }
+        if let ModuleSource::Remote(remote) = source
             && remote.is_on_this_machine()
             && caller.entry.is_some()
         {
@@ -149,14 +157,20 @@ impl Walk<'_> {
         if matches!(caller.place, Place::Package(_)) {
             return None;
         }
-        let manifest = self.manifest.get_or_insert_with(|| {
-            let path = self.options.data_directory.join("modules").join("modules.json");
-            Manifest::read(&join(self.root, path)).unwrap_or_else(|error| {
-                self.errors.extend(error);
+        if self.manifest.is_none() {
+            let path = join(self.root, self.options.data_directory.join("modules").join("modules.json"));
+            let manifest = if self.cache.boundary.is_outside(&path) {
+                self.leave_out([refused(&path)]);
                 Manifest::default()
-            })
-        });
-        manifest.modules.get(key)
+            } else {
+                Manifest::read(&path).unwrap_or_else(|error| {
+                    self.errors.extend(error);
+                    Manifest::default()
+                })
+            };
+            self.manifest = Some(manifest);
+        }
+        self.manifest.as_ref()?.modules.get(key)
     }
 
     fn not_known(&mut self, caller: &Caller<'_>, call: &Call, what: &str, key: &str, unknown: &Unknown) {

@@ -1,6 +1,9 @@
 //! A module whose calls are followed.
 
+use std::path::Path;
+
 use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::files::OUTSIDE_HELP;
 
 use super::file::Call;
 use super::place::Place;
@@ -35,6 +38,13 @@ impl Caller<'_> {
     /// An error about a call, with the place from which the user's own modules lead to it.
     pub(super) fn error(&self, code: Code, message: String, call: &Call) -> Diagnostic {
         self.located(Diagnostic::error(code, message), call)
+    }
+
+    /// That a called module is outside of the repository.
+    pub(super) fn outside(&self, call: &Call, key: &str, place: &Path) -> Diagnostic {
+        let place = place.display();
+        let message = format!("module \"{key}\" is in {place}, out of the repository, so it was not read");
+        self.error(Code::OutsideRepository, message, call).help(OUTSIDE_HELP)
     }
 
     pub(super) fn located(&self, diagnostic: Diagnostic, call: &Call) -> Diagnostic {

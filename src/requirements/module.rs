@@ -8,7 +8,7 @@ use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::dialect::Dialect;
-use crate::files::join;
+use crate::files::{Boundary, join, refused};
 use crate::modules::local::{self, is_local};
 
 use super::decode;
@@ -39,6 +39,8 @@ pub struct Module {
     pub(super) found: Vec<Found>,
     pub(super) calls: Vec<Call>,
     files: Vec<Arc<SourceFile>>,
+    /// Files that were not read since they lead out of the repository.
+    pub(super) refused: Vec<Diagnostic>,
     /// Read when they are first needed.
     names: OnceLock<Names>,
     pub(super) diagnostics: Vec<Diagnostic>,
@@ -56,18 +58,35 @@ pub(super) struct Found {
 }
 
 impl Module {
-    /// Reads the files of a directory, which the user knows as `shown`. What is wrong with them is found in
-    /// [`Module::diagnostics`].
-    pub(super) fn read(directory: &Path, shown: &Path, dialect: Dialect, texts: &Texts) -> Self {
+    /// Reads the files of a directory, which the user knows as `shown`, but for those that lead out of the boundary. What is
+    /// wrong with them is found in [`Module::diagnostics`].
+    pub(super) fn read(
+        directory: &Path,
+        shown: &Path,
+        dialect: Dialect,
+        texts: &Texts,
+        boundary: &Boundary,
+    ) -> Self {
         let mut merged = MergedFiles::default();
         let names = files::file_names(directory).unwrap_or_else(|error| {
             merged.diagnostics.push(Diagnostic::io("read the directory", shown, &error));
             Vec::new()
         });
-        Self::merge(shown, &names, merged, dialect, |name| {
-            let shown = if shown == directory { join(shown, name) } else { shown.join(name) };
-            texts.read(&directory.join(name), &shown)
-        })
+        let shown_file = |name: &str| if shown == directory { join(shown, name) } else { shown.join(name) };
+        let (outside, inside): (Vec<_>, Vec<_>) =
+            names.into_iter().partition(|name| boundary.is_link_out(&directory.join(name)));
+        let outside = files::module_files(&outside, dialect);
+        let refused = outside.primary.iter().chain(&outside.overrides).map(|name| refused(&shown_file(name)));
+        let refused: Vec<_> = refused.collect();
+        let read = |name: &str| texts.read(&directory.join(name), &shown_file(name));
+        let module = Self::merge(shown, &inside, merged, dialect, read);
+        Self { may_be_root: module.may_be_root || !refused.is_empty(), refused, ..module }
+    }
+
+    /// A directory that was not read since it leads out of the repository.
+    pub(super) fn refused(directory: &Path, dialect: Dialect) -> Self {
+        let module = Self::new(directory, MergedFiles::default(), Vec::new(), dialect);
+        Self { empty: true, may_be_root: true, refused: vec![refused(directory)], ..module }
     }
 
     /// Reads the files of a root module that come from several places. The places of what is generated are those of the
@@ -136,6 +155,7 @@ impl Module {
             found: Vec::new(),
             calls: Vec::new(),
             files: sources,
+            refused: Vec::new(),
             names: OnceLock::new(),
             diagnostics: files.diagnostics,
         };
@@ -168,12 +188,12 @@ impl Module {
 
     /// Whether the directory holds no file that either dialect reads.
     pub fn is_empty(&self) -> bool {
-        self.empty && !self.foreign
+        self.empty && !self.foreign && self.refused.is_empty()
     }
 
     /// Whether all of the directory's files are for the other dialect.
     pub(crate) fn is_foreign(&self) -> bool {
-        self.empty && self.foreign
+        self.empty && self.foreign && self.refused.is_empty()
     }
 
     /// Where it keeps its state, if it has a `backend`, `cloud` or `state_store` block, as only root modules have.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::diagnostic::Result;
 use crate::dialect::Dialect;
+use crate::files::Boundary;
 use crate::modules::ModuleFetcher;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::once_map::OnceMap;
@@ -28,6 +29,8 @@ pub struct ModuleCache {
     pub(super) fetcher: Option<ModuleFetcher>,
     /// The values that the user gives to the root modules' variables.
     pub(crate) variables: InputVariables,
+    /// What is read; nothing outside of it.
+    pub(crate) boundary: Boundary,
 }
 
 impl ModuleCache {
@@ -36,6 +39,13 @@ impl ModuleCache {
     #[must_use]
     pub fn fetching(self, connections: &Connections, is_offline: bool) -> Self {
         Self { fetcher: Some(ModuleFetcher::new(connections, is_offline)), ..self }
+    }
+
+    /// A cache that reads nothing outside of a boundary but what it fetches.
+    #[must_use]
+    pub fn within(self, boundary: Boundary) -> Self {
+        let variables = self.variables.within(boundary.clone());
+        Self { variables, boundary, ..self }
     }
 
     /// A cache for root modules whose variables have these values.
@@ -68,7 +78,7 @@ impl ModuleCache {
     /// The module in `directory`, which is shown as given; read on first use only.
     pub fn module(&self, directory: &Path, dialect: Dialect) -> Arc<Module> {
         let Ok(canonical) = dunce::canonicalize(directory) else {
-            return Arc::new(Module::read(directory, directory, dialect, &self.texts));
+            return Arc::new(Module::read(directory, directory, dialect, &self.texts, &self.boundary));
         };
         self.canonical_module(&canonical, directory, directory, dialect)
     }
@@ -81,8 +91,25 @@ impl ModuleCache {
         shown: &Path,
         dialect: Dialect,
     ) -> Arc<Module> {
-        self.modules.get_or_compute((canonical.to_owned(), dialect), || {
-            Arc::new(Module::read(directory, shown, dialect, &self.texts))
-        })
+        let read = || {
+            Arc::new(if self.boundary.excludes(canonical) {
+                Module::refused(shown, dialect)
+            } else {
+                Module::read(directory, shown, dialect, &self.texts, &self.boundary)
+            })
+        };
+        self.modules.get_or_compute((canonical.to_owned(), dialect), read)
+    }
+
+    /// [`ModuleCache::canonical_module`] for a directory of a package that was fetched, in which no link leads out.
+    pub(super) fn fetched_module(
+        &self,
+        canonical: &Path,
+        directory: &Path,
+        shown: &Path,
+        dialect: Dialect,
+    ) -> Arc<Module> {
+        let read = || Arc::new(Module::read(directory, shown, dialect, &self.texts, &Boundary::default()));
+        self.modules.get_or_compute((canonical.to_owned(), dialect), read)
     }
 }

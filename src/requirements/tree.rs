@@ -10,7 +10,7 @@ use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Result};
 use crate::dialect::Dialect;
 use crate::evaluate::allowance::Allowance;
-use crate::files::join;
+use crate::files::{join, refused};
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::installed::Manifest;
 use crate::modules::local::{self, is_local};
@@ -256,11 +256,19 @@ impl<'a> Walk<'a> {
             Some(entry) => error.at(entry.clone(), "called from here"),
             None => error,
         };
-        self.errors.extend(module.diagnostics.iter().cloned().map(located));
+        self.errors.extend(module.diagnostics.iter().cloned().map(&located));
+        self.leave_out(module.refused.iter().cloned().map(located));
         let local = entry.is_none();
         let shown = module.directory().to_owned();
         self.declare(&module.found, &shown, local);
         self.modules.push(ModuleDirectory { path: shown, canonical: canonical.to_owned(), local });
+    }
+
+    /// Notes what leads out of the repository: what it requires is not known.
+    pub(super) fn leave_out(&mut self, refused: impl IntoIterator<Item = Diagnostic>) {
+        let before = self.warnings.len();
+        self.warnings.extend(refused);
+        self.is_incomplete |= self.warnings.len() > before;
     }
 
     fn declare(&mut self, found: &[Found], module: &Path, local: bool) {
@@ -286,6 +294,10 @@ impl<'a> Walk<'a> {
             Err(error) => return self.errors.push(Diagnostic::io("read the test files of", shown, &error)),
         };
         for (path, name) in files {
+            if self.cache.boundary.is_link_out(&path) {
+                self.leave_out([refused(&path)]);
+                continue;
+            }
             let contents =
                 self.cache.texts.read(&path, &path).and_then(|source| {
                     syntax::read(&source, |items| decode::decode_test_file(&source, items, dialect))
@@ -381,6 +393,12 @@ impl<'a> Walk<'a> {
         if is_repeated {
             return Reach::Same;
         }
+        if matches!(visit.place, Place::Directory(_)) && self.cache.boundary.excludes(&canonical) {
+            self.finished.insert(canonical);
+            let outside = visit.caller.outside(visit.call, &visit.key, &visit.place.shown());
+            self.leave_out([outside]);
+            return Reach::Same;
+        }
         if let Some(start) = self.chain.iter().position(|directory| *directory == canonical) {
             self.cycle(visit, self.chain.len() - start);
             return Reach::Same;
@@ -391,9 +409,14 @@ impl<'a> Walk<'a> {
             return Reach::Same;
         }
         let dialect = self.options.dialect;
-        let module: Arc<Module> = self.cache.canonical_module(&canonical, &directory, &visit.place.shown(), dialect);
-        let may_be_empty = matches!(visit.place, Place::Package(_));
-        if module.is_empty() && module.diagnostics.is_empty() && !may_be_empty {
+        let shown = visit.place.shown();
+        let is_fetched = matches!(visit.place, Place::Package(_));
+        let module: Arc<Module> = if is_fetched {
+            self.cache.fetched_module(&canonical, &directory, &shown, dialect)
+        } else {
+            self.cache.canonical_module(&canonical, &directory, &shown, dialect)
+        };
+        if module.is_empty() && module.diagnostics.is_empty() && !is_fetched {
             self.without_configuration(visit, "which has no configuration");
             return Reach::Same;
         }

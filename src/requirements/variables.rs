@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostics, Result, SourceFile};
-use crate::files::join;
+use crate::files::{self, Boundary, join};
 
 use super::files::Texts;
 use super::syntax;
@@ -25,6 +25,8 @@ pub struct InputVariables {
     files: Vec<PathBuf>,
     /// Names and values; a later one wins, and all win over the files.
     assignments: Vec<(String, String)>,
+    /// What is read of the files that the programs find by themselves.
+    boundary: Boundary,
 }
 
 /// A value that is given to a variable.
@@ -45,7 +47,13 @@ impl InputVariables {
     ) -> Self {
         let named =
             |(name, value): (&String, &String)| Some((name.strip_prefix(ENVIRONMENT)?.to_owned(), value.clone()));
-        Self { environment: environment.into_iter().filter_map(named).collect(), files, assignments }
+        let environment = environment.into_iter().filter_map(named).collect();
+        Self { environment, files, assignments, boundary: Boundary::default() }
+    }
+
+    /// Those that are found without a file outside of a boundary, unless the user has named it.
+    pub(super) fn within(self, boundary: Boundary) -> Self {
+        Self { boundary, ..self }
     }
 
     /// All values for a root module in a directory, by the names of variables.
@@ -57,8 +65,9 @@ impl InputVariables {
             self.environment.iter().map(|(name, text)| (name.clone(), Given::Text(text.clone()))).collect();
         let mut errors = Diagnostics::default();
         let texts = Texts::default();
-        for path in automatic_files(root).iter().chain(&self.files) {
-            match values(path, &texts) {
+        let found = automatic_files(root).into_iter().map(|path| (self.boundary.is_link_out(&path), path));
+        for (is_refused, path) in found.chain(self.files.iter().map(|path| (false, path.clone()))) {
+            match if is_refused { Err(files::refused(&path).into()) } else { values(&path, &texts) } {
                 Ok(values) => given.extend(values),
                 Err(more) => errors.extend(more),
             }

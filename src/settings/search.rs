@@ -7,7 +7,7 @@ use std::string::FromUtf8Error;
 
 use super::{FILE_NAME, Settings};
 use crate::diagnostic::{Diagnostic, Result, SourceFile};
-use crate::files;
+use crate::files::{self, Boundary, refused};
 
 /// The largest settings file that is read, in bytes; nobody writes a larger one.
 const SIZE_LIMIT: u64 = 1 << 20;
@@ -17,8 +17,8 @@ const NOT_TEXT: &str = "it is not UTF-8 text";
 /// Where settings files are read.
 #[derive(Clone, Copy, Debug)]
 pub enum SettingsFiles<'a> {
-    /// On disk.
-    OnDisk,
+    /// On disk, within a boundary.
+    OnDisk(&'a Boundary),
     /// As a commit holds them.
     Committed {
         /// The top of the repository, absolute and without symlinks.
@@ -32,15 +32,20 @@ impl SettingsFiles<'_> {
     /// What a file holds; none if there is no such file.
     fn read(&self, path: &Path) -> std::io::Result<Option<Vec<u8>>> {
         match self {
-            Self::OnDisk => on_disk(path),
+            Self::OnDisk(_) => on_disk(path),
             Self::Committed { files, .. } => Ok(files.get(path).cloned()),
         }
+    }
+
+    /// Whether a file leads out of the repository.
+    fn is_refused(&self, path: &Path) -> bool {
+        matches!(self, Self::OnDisk(boundary) if boundary.is_link_out(path))
     }
 
     /// Whether no file above this directory counts.
     fn is_top(&self, directory: &Path) -> bool {
         match self {
-            Self::OnDisk => directory.join(".git").exists(),
+            Self::OnDisk(_) => directory.join(".git").exists(),
             Self::Committed { top, .. } => directory == *top,
         }
     }
@@ -55,6 +60,9 @@ impl Settings {
         let mut settings = Self::default();
         for directory in root.ancestors() {
             let path = directory.join(FILE_NAME);
+            if files.is_refused(&path) {
+                return Err(refused(&shown(&path)).into());
+            }
             let not_text = |error: FromUtf8Error| {
                 let is_utf16 = files::is_utf16(error.as_bytes());
                 let what = if is_utf16 { "it is UTF-16 text, and must be UTF-8" } else { NOT_TEXT };

@@ -3,6 +3,7 @@ use std::path::Path;
 use super::*;
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Result, SourceFile};
+use crate::files::Boundary;
 
 fn parse(text: &str) -> Result<Settings> {
     Settings::parse(&SourceFile::new(FILE_NAME, text), PathBuf::from(FILE_NAME))
@@ -109,7 +110,7 @@ fn the_files_up_to_the_repository_add_up() {
     std::fs::create_dir_all(&root).unwrap();
     std::fs::create_dir_all(directory.path().join("repository/.git")).unwrap();
     std::fs::write(directory.path().join(FILE_NAME), "dialect = \"terraform\"").unwrap();
-    let find = || Settings::find(&root, SettingsFiles::OnDisk, Path::to_path_buf).unwrap();
+    let find = || Settings::find(&root, SettingsFiles::OnDisk(&Boundary::default()), Path::to_path_buf).unwrap();
     assert_eq!(find(), Settings::default(), "a file above the repository does not count");
     let above = directory.path().join("repository").join(FILE_NAME);
     std::fs::write(&above, "dialect = \"tofu\"\nplatforms = \"all\"\n[policy]\nmin-age = \"7d\"").unwrap();
@@ -161,7 +162,8 @@ fn what_cannot_be_a_settings_file_is_not_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(FILE_NAME);
     let complaint = || {
-        let error = Settings::find(directory.path(), SettingsFiles::OnDisk, Path::to_owned).unwrap_err();
+        let error =
+            Settings::find(directory.path(), SettingsFiles::OnDisk(&Boundary::default()), Path::to_owned).unwrap_err();
         assert_eq!(error[0].code, Code::Io);
         error[0].message.split_once("provlock.toml: ").unwrap().1.to_owned()
     };

@@ -64,6 +64,8 @@ pub struct Workspace {
     pub lock_bytes: Option<Vec<u8>>,
     /// The root module's directory, absolute and without symbolic links.
     canonical: PathBuf,
+    /// That the root module or its lock file leads out of the repository, so that nothing was read.
+    refused: Option<Diagnostic>,
     /// `.terraform` or what `TF_DATA_DIR` says; relative to the root module, or absolute.
     data_directory: PathBuf,
     /// What Terragrunt makes of the directory, if it has a `terragrunt.hcl`.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::cli_config::Environment;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
+use crate::files::refused;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::requirements::ModuleCache;
 use crate::settings::{Settings, SettingsFiles};
@@ -54,6 +55,22 @@ impl Workspace {
         Self::open_as(root, None, environment)
     }
 
+    /// One of which nothing is read, since its directory or lock file leads out of the repository.
+    fn refused(root: &Path, dialect: Option<Dialect>, refused: Diagnostic) -> Self {
+        Self {
+            root: root.to_owned(),
+            settings: Settings::default(),
+            dialect: dialect.unwrap_or_default(),
+            dialect_reason: DialectReason::Default,
+            lock_path: super::join(root, Path::new(LOCK_FILE_NAME)),
+            lock_bytes: None,
+            refused: Some(refused),
+            canonical: PathBuf::new(),
+            data_directory: PathBuf::new(),
+            unit: None,
+        }
+    }
+
     /// [`Workspace::open`], where the caller may name the dialect.
     pub fn open_as(root: &Path, dialect: Option<Dialect>, environment: &Environment) -> Result<Self> {
         let (modules, repositories) = (&ModuleCache::default(), &Repositories::default());
@@ -74,8 +91,12 @@ impl Workspace {
 impl RootSelection<'_> {
     /// Reads the settings and the lock file of a root module, and detects its dialect.
     pub fn open(&self, root: &Path) -> Result<Workspace> {
-        let (canonical, settings) = self.settings(root)?;
         let lock_path = super::join(root, Path::new(LOCK_FILE_NAME));
+        let is_outside = |path: &&Path| self.modules.boundary.is_outside(path);
+        if let Some(outside) = [root, &lock_path].into_iter().find(is_outside) {
+            return Ok(Workspace::refused(root, self.dialect, refused(outside)));
+        }
+        let (canonical, settings) = self.settings(root)?;
         let lock_bytes = lockfile::read(&lock_path)?;
         let (dialect, dialect_reason) = if let Some(dialect) = self.dialect {
             (dialect, DialectReason::Named)
@@ -97,6 +118,7 @@ impl RootSelection<'_> {
             lock_path,
             lock_bytes,
             canonical,
+            refused: None,
             data_directory,
             unit,
         })
@@ -168,7 +190,10 @@ impl RootSelection<'_> {
 
     /// The absolute path of a directory, and the settings that hold there.
     fn settings(&self, directory: &Path) -> Result<(PathBuf, Settings)> {
-        let files = self.change.map_or(SettingsFiles::OnDisk, Change::settings_files);
+        if self.modules.boundary.is_outside(directory) {
+            return Err(refused(directory).into());
+        }
+        let files = self.change.map_or(SettingsFiles::OnDisk(&self.modules.boundary), Change::settings_files);
         super::settings(directory, self.settings, files, self.environment)
     }
 

@@ -133,6 +133,23 @@ impl Workspace {
         selection: &RootSelection<'_>,
         sources: &Sources,
     ) -> Result<(VerifiedRoot, Option<Diagnostic>, Tuning<'a>)> {
+        if let Some(refused) = self.refused {
+            let levels = (options.levels, &self.settings.verify[..]);
+            let tuning = Tuning::new(&self.canonical, levels, options.baseline, Vec::new(), 0);
+            let root = VerifiedRoot {
+                path: self.root,
+                lock_path: self.lock_path,
+                dialect: self.dialect,
+                dialect_reason: self.dialect_reason,
+                platforms: None,
+                entries: 0,
+                registry: Default::default(),
+                findings: vec![refused],
+                errors: Vec::new(),
+                suppressed: Suppressed::default(),
+            };
+            return Ok((root, None, tuning));
+        }
         let source = |OnlineOptions { connections, .. }: OnlineOptions<'_>| {
             sources.get_or_compute(self.dialect, || connections.source(self.dialect).map(Arc::new))
         };
