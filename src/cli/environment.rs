@@ -2,19 +2,37 @@
 
 use std::path::PathBuf;
 
-use provlock::cli_config::Environment;
+use provlock::cli_config::{Environment, Secrets, Token};
 use provlock::net::SafeUrl;
 use url::Url;
 
-/// Reads the process environment once.
-pub(crate) fn environment() -> Environment {
-    let variables =
-        std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+/// How the names of variables end that hold a secret of other programs, which an expression in a configuration may name.
+const SECRET: [&str; 5] = ["TOKEN", "PASSWORD", "SECRET", "ACCESS_KEY", "API_KEY"];
+
+/// Reads the process environment once. The run learns more secrets in `secrets`.
+pub(crate) fn environment(secrets: &Secrets) -> Environment {
     Environment {
-        variables: variables.collect(),
+        variables: variables().collect(),
         home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
         current_directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
+        secrets: secrets.clone(),
     }
+}
+
+/// The secrets in the process environment.
+pub(crate) fn secrets() -> Secrets {
+    let secrets = Secrets::default();
+    for (name, value) in variables() {
+        let name = name.to_ascii_uppercase();
+        if name.starts_with("TF_TOKEN_") || SECRET.iter().any(|end| name.ends_with(end)) {
+            if let Some(token) = Token::new(&value) {
+                secrets.learn(&token);
+            }
+        } else if name.ends_with("_PROXY") {
+            secrets.learn_url(&value);
+        }
+    }
+    secrets
 }
 
 /// The variables that choose proxies for HTTPS, with their values as they may be shown.
@@ -31,6 +49,10 @@ pub(crate) fn proxies(environment: &Environment) -> Vec<(&'static str, String)> 
 pub(crate) fn shown_url(text: &str) -> String {
     let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
     Url::parse(&url).map_or_else(|_| "a text that is no URL".to_owned(), |url| SafeUrl::from(url).to_string())
+}
+
+fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// Where programs of this system keep what they can make again, with a folder for this one.

@@ -38,7 +38,7 @@ impl ConfigFile {
 
     /// The file that errors quote holds no secrets.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
-        let file = SourceFile::new(path, quotable(text));
+        let file = SourceFile::chosen(path, quotable(text));
         match syntax::parse(text) {
             Ok(Node { value: Value::Object(members), .. }) => Ok(Self { file, members }),
             Ok(root) => Err(invalid("the file must contain blocks", Location::new(&file, root.span)).into()),

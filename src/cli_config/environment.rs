@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::dialect::Dialect;
+use crate::net::Secrets;
 use crate::platform::Platform;
 
 /// How long a helper program may take unless it is set.
@@ -20,6 +21,8 @@ pub struct Environment {
     pub home: Option<PathBuf>,
     /// What relative paths are relative to.
     pub current_directory: PathBuf,
+    /// The secrets that were found in it, and that the run has learned since.
+    pub secrets: Secrets,
 }
 
 impl Environment {
@@ -154,6 +157,6 @@ impl fmt::Debug for Environment {
             .field("variables", &self.variables.keys())
             .field("home", &self.home)
             .field("current_directory", &self.current_directory)
-            .finish()
+            .finish_non_exhaustive()
     }
 }

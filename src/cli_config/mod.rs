@@ -22,7 +22,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use crate::net::{Token, token_variable};
+pub use crate::net::{Secrets, Token, token_variable};
 pub use credentials::{Credentials, CredentialsOrigin, Forgotten};
 pub use environment::Environment;
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
@@ -163,6 +163,7 @@ impl Loader<'_> {
             let host = hostname(label, &block.location)?;
             let path = block.location.path().to_owned();
             if let Some(token) = block.value.string("token")?.and_then(|text| Token::new(text.value)) {
+                self.environment.secrets.learn(&token);
                 self.config.credentials.insert(host, BlockCredentials { token, path });
             } else {
                 self.config.debug.push(format!("{}: the credentials for {host} have no token", path.display()));
@@ -202,6 +203,9 @@ impl Loader<'_> {
             for block in block.value.blocks("services")? {
                 services.extend(block.value.texts().map(|(name, url)| (name.to_owned(), url.value.to_owned())));
             }
+            for url in services.values() {
+                self.environment.secrets.learn_url(url);
+            }
             self.config.hosts.insert(host, services);
         }
         Ok(())
@@ -238,6 +242,9 @@ impl Loader<'_> {
     fn add_oci(&mut self, body: Body<'_>) -> Result<()> {
         for (label, block) in body.labelled_blocks("oci_credentials")? {
             let credentials = oci::read_credentials(label, &block)?;
+            for secret in credentials.login.secrets() {
+                self.environment.secrets.learn(secret);
+            }
             if self.config.oci_credentials.iter().any(|other| other.repository_prefix == label) {
                 return Err(invalid(format!("{label:?} has two oci_credentials blocks"), block.location).into());
             }

@@ -36,6 +36,7 @@ impl CliConfig {
                 .map_or(default.minimum_rate, |kib| u64::from(kib) << 10),
             certificate_file: certificate_file.filter(|_| SYSTEM_CHECKS_CERTIFICATES),
             plain_http_hosts: plain.collect(),
+            secrets: environment.secrets.clone(),
             ..default
         }
     }
@@ -50,7 +51,7 @@ mod tests {
     fn settings_come_from_the_environment_and_the_configuration() {
         let mut environment = Environment::default();
         let mut config = CliConfig::default();
-        assert_eq!(config.net_settings(&environment), NetSettings::default());
+        assert_eq!(format!("{:?}", config.net_settings(&environment)), format!("{:?}", NetSettings::default()));
         config.registry_retries = Some(7);
         config.registry_timeout = Some(Duration::from_secs(70));
         let settings = config.net_settings(&environment);

@@ -38,6 +38,18 @@ pub enum OciLogin {
     DockerHelper(String),
 }
 
+impl OciLogin {
+    /// What is secret in it.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &Token> {
+        let secrets = match self {
+            Self::Basic { password, .. } => [Some(password), None],
+            Self::OAuth { access_token, refresh_token } => [Some(access_token), Some(refresh_token)],
+            Self::DockerHelper(_) => [None, None],
+        };
+        secrets.into_iter().flatten()
+    }
+}
+
 /// The `oci_default_credentials` block, or what counts without one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OciDefaultCredentials {

@@ -12,6 +12,8 @@ pub struct SourceFile {
     pub path: PathBuf,
     /// The whole text.
     pub text: String,
+    /// Whether the user has chosen the file, and no repository that the run is about.
+    pub is_chosen: bool,
     /// Line and column at each multiple of [`Position::DISTANCE`] in the text, when they are needed.
     positions: OnceLock<Vec<Position>>,
 }
@@ -35,7 +37,12 @@ pub struct Location {
 impl SourceFile {
     /// A file's text under the path it is shown by.
     pub fn new(path: impl Into<PathBuf>, text: impl Into<String>) -> Arc<Self> {
-        Arc::new(Self { path: path.into(), text: text.into(), positions: OnceLock::new() })
+        Arc::new(Self { path: path.into(), text: text.into(), is_chosen: false, positions: OnceLock::new() })
+    }
+
+    /// [`SourceFile::new`] for a file that the user has chosen, wherever it is.
+    pub fn chosen(path: impl Into<PathBuf>, text: impl Into<String>) -> Arc<Self> {
+        Arc::new(Self { path: path.into(), text: text.into(), is_chosen: true, positions: OnceLock::new() })
     }
 
     /// Line and column, both from 1, of a byte offset; columns count characters. The first call for a file reads all of its

@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn what_a_repository_leads_to_elsewhere_is_outside() {
         let directory = tempfile::tempdir().unwrap();
-        let at = |path: &str| directory.path().canonicalize().unwrap().join(path);
+        let at = |path: &str| dunce::canonicalize(directory.path()).unwrap().join(path);
         for path in ["repository/.git", "repository/live/a", "elsewhere/deep"] {
             fs::create_dir_all(at(path)).unwrap();
         }

@@ -13,7 +13,7 @@ use super::contents::MOST_BYTES;
 use super::source::RemoteSource;
 use crate::cli_config::Netrc;
 use crate::dialect::Dialect;
-use crate::net::{Client, Credentials, RequestError, SafeUrl, Token, read_whole};
+use crate::net::{Client, Credentials, RequestError, SafeUrl, Token, percent_decoded, read_whole};
 
 /// A page that says where a package is, or a list of checksums, is not larger, in bytes.
 const LARGEST_PAGE: u64 = 1 << 20;
@@ -149,19 +149,6 @@ fn login(url: &mut Url, netrc: &Netrc) -> Option<Token> {
     netrc.login(&host).map(|(user, password)| Token::basic(user, password))
 }
 
-/// `%41` is `A` (RFC 3986, section 2.1).
-fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(decoded.unwrap_or(*first));
-        rest = if decoded.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 /// The content of `<meta name="terraform-get" content="…">` in the head of a page.
 fn meta_location(page: &str) -> Option<String> {
     let mut rest = page;
@@ -268,6 +255,5 @@ mod tests {
             assert_eq!(address.is_immutable(), text.contains("checksum"));
         }
         assert!(parse(&format!("https://h.test/m?checksum={sum}")).is_none());
-        assert_eq!(percent_decoded("p%20w%zz%C3%BC%"), "p w%zzü%");
     }
 }

@@ -142,6 +142,7 @@ impl PackageFetcher {
     /// Gets a package after so many hops from server to server.
     fn obtain(&self, source: &RemoteSource, hops: usize) -> Result<(Stored, PackageOrigin)> {
         let address = source.without_directory();
+        self.environment.secrets.learn_url(source.getter().1);
         match source.getter() {
             ("git", url) => self.git(source, url).map_err(|error| git_failed(&address, error)),
             ("http" | "https", url) => self.http(source, url, hops),

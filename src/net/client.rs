@@ -282,7 +282,10 @@ impl Client {
             _ if url.scheme() != "https" && !is_loopback(url) => ("", None),
             Credentials::None => ("", None),
             Credentials::TokenOf(host) => ("Bearer", self.token(host).map_err(RequestErrorKind::Credentials)?),
-            Credentials::Basic(token) => ("Basic", Some(token.clone())),
+            Credentials::Basic(token) => {
+                self.learn(token);
+                ("Basic", Some(token.clone()))
+            }
         })
     }
 
@@ -293,8 +296,18 @@ impl Client {
                 let message = format!("the token for {host} contains characters that cannot be sent");
                 Err(Diagnostic::error(Code::InvalidCliConfiguration, message).into())
             }
-            token => Ok(token),
+            token => {
+                if let Some(token) = &token {
+                    self.learn(token);
+                }
+                Ok(token)
+            }
         }
+    }
+
+    /// Takes note of a secret that is about to be sent.
+    pub(crate) fn learn(&self, token: &Token) {
+        self.shared.settings.secrets.learn(token);
     }
 
     /// One attempt; a response is one of success.

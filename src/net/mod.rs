@@ -14,6 +14,7 @@ mod redirect;
 mod resume;
 mod retry;
 mod safe_url;
+mod secrets;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -28,5 +29,7 @@ pub(crate) use proxy::is_loopback;
 pub(crate) use redirect::{PlainHttp, Request};
 pub(crate) use retry::{Failure, Retry, after_status};
 pub use safe_url::SafeUrl;
+pub(crate) use safe_url::percent_decoded;
+pub use secrets::Secrets;
 pub use settings::NetSettings;
 pub use token::{Token, token_variable};

@@ -56,6 +56,19 @@ impl fmt::Debug for SafeUrl {
     }
 }
 
+/// `%41` is `A` (RFC 3986, section 2.1).
+pub(crate) fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
+        let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        bytes.push(decoded.unwrap_or(*first));
+        rest = if decoded.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,5 +85,10 @@ mod tests {
             assert_eq!((url.to_string(), format!("{url:?}")), (shown.to_owned(), format!("\"{shown}\"")));
             assert_eq!(url.as_str(), text);
         }
+    }
+
+    #[test]
+    fn what_is_not_encoded_well_stays_as_it_is() {
+        assert_eq!(percent_decoded("p%20w%zz%C3%BC%"), "p w%zzü%");
     }
 }

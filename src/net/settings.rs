@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::secrets::Secrets;
+
 /// How the client behaves.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct NetSettings {
     /// How often a failed request for a document is repeated.
     pub retries: u32,
@@ -27,6 +29,8 @@ pub struct NetSettings {
     pub extra_root_certificates: Vec<Vec<u8>>,
     /// The hosts, without a port, that may be asked over plain HTTP.
     pub plain_http_hosts: BTreeSet<String>,
+    /// Where the client says which secrets it sends.
+    pub secrets: Secrets,
 }
 
 impl Default for NetSettings {
@@ -43,6 +47,7 @@ impl Default for NetSettings {
             certificate_file: None,
             extra_root_certificates: Vec::new(),
             plain_http_hosts: BTreeSet::new(),
+            secrets: Secrets::default(),
         }
     }
 }

@@ -10,32 +10,41 @@ use crate::address::Hostname;
 
 /// A secret that is sent to a host. Neither `Debug` nor `Display` shows it.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Token(String);
+pub struct Token {
+    text: String,
+    /// The password in it, if it is a user name and a password.
+    password: Option<String>,
+}
 
 impl Token {
     /// Wraps a secret, exactly as it is; `None` if it is empty.
     pub fn new(text: &str) -> Option<Self> {
-        (!text.is_empty()).then(|| Self(text.to_owned()))
+        (!text.is_empty()).then(|| Self { text: text.to_owned(), password: None })
     }
 
     /// A user name and a password (RFC 7617, section 2).
     pub(crate) fn basic(user: &str, password: &str) -> Self {
-        Self(BASE64_STANDARD.encode(format!("{user}:{password}")))
+        Self { text: BASE64_STANDARD.encode(format!("{user}:{password}")), password: Some(password.to_owned()) }
     }
 
     /// The secret itself: for the request or the program that it is meant for, and nothing else.
     pub(crate) fn reveal(&self) -> &str {
-        &self.0
+        &self.text
+    }
+
+    /// The password in it, as secret as the token.
+    pub(super) fn password(&self) -> Option<&str> {
+        self.password.as_deref()
     }
 
     /// Whether the secret can be the value of an HTTP header (RFC 9110, section 5.5).
     pub(crate) fn is_sendable(&self) -> bool {
-        self.0.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
+        self.text.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
     }
 
     /// The value of an `Authorization` header (RFC 9110, section 11.6.2); `None` if the secret cannot be sent.
     pub(crate) fn authorization(&self, scheme: &str) -> Option<HeaderValue> {
-        let value = self.is_sendable().then(|| format!("{scheme} {}", self.0))?;
+        let value = self.is_sendable().then(|| format!("{scheme} {}", self.text))?;
         let mut value = HeaderValue::from_str(&value).ok()?;
         value.set_sensitive(true);
         Some(value)
@@ -43,7 +52,7 @@ impl Token {
 
     /// The text without the secret, in case a server or a program echoed it.
     pub(crate) fn redact(&self, text: &str) -> String {
-        text.replace(&self.0, "[redacted]")
+        text.replace(&self.text, "[redacted]")
     }
 }
 

@@ -60,13 +60,7 @@ pub(super) struct Found {
 impl Module {
     /// Reads the files of a directory, which the user knows as `shown`, but for those that lead out of the boundary. What is
     /// wrong with them is found in [`Module::diagnostics`].
-    pub(super) fn read(
-        directory: &Path,
-        shown: &Path,
-        dialect: Dialect,
-        texts: &Texts,
-        boundary: &Boundary,
-    ) -> Self {
+    pub(super) fn read(directory: &Path, shown: &Path, dialect: Dialect, texts: &Texts, boundary: &Boundary) -> Self {
         let mut merged = MergedFiles::default();
         let names = files::file_names(directory).unwrap_or_else(|error| {
             merged.diagnostics.push(Diagnostic::io("read the directory", shown, &error));

@@ -198,7 +198,10 @@ impl Connections {
         let kind = match origin {
             Origin::Registries => factory.registry(downloader),
             Origin::FilesystemMirror(directory) => SourceKind::FilesystemMirror(FilesystemMirror::new(directory)),
-            Origin::NetworkMirror(url) => SourceKind::NetworkMirror(NetworkMirror::new(downloader, url, dialect)?),
+            Origin::NetworkMirror(url) => {
+                environment.secrets.learn_url(url);
+                SourceKind::NetworkMirror(NetworkMirror::new(downloader, url, dialect)?)
+            }
             Origin::OciMirror(template) => factory.oci_mirror(RepositoryTemplate::parse_flag(template)?),
             Origin::CliConfiguration => return factory.configured(),
         };
@@ -273,6 +276,7 @@ impl Factory<'_> {
             MethodKind::Direct => Ok(self.registry(downloader)),
             MethodKind::FilesystemMirror { path } => Ok(SourceKind::FilesystemMirror(FilesystemMirror::new(path))),
             MethodKind::NetworkMirror { url, trust_all_hashes } => {
+                self.environment.secrets.learn_url(url.as_str());
                 let mirror = NetworkMirror::new(downloader, url.as_str(), self.dialect)?;
                 let mirror = if *trust_all_hashes { mirror.trusting_all_hashes() } else { mirror };
                 Ok(SourceKind::NetworkMirror(mirror))

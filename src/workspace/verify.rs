@@ -143,7 +143,7 @@ impl Workspace {
                 dialect_reason: self.dialect_reason,
                 platforms: None,
                 entries: 0,
-                registry: Default::default(),
+                registry: None,
                 findings: vec![refused],
                 errors: Vec::new(),
                 suppressed: Suppressed::default(),

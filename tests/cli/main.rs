@@ -18,6 +18,7 @@ mod documents;
 mod errors;
 mod explain;
 mod faults;
+mod foreign;
 mod help;
 mod hints;
 #[cfg(unix)]

@@ -43,7 +43,10 @@ pub fn cli_configuration(data: &[u8]) -> bool {
 
 fn load_file(directory: &Path, file: &Path, dialect: Dialect) -> Result<CliConfig> {
     let variables = [("TF_CLI_CONFIG_FILE".to_owned(), file.display().to_string())].into();
-    load(&Environment { variables, home: None, current_directory: directory.to_owned() }, dialect)
+    load(
+        &Environment { variables, home: None, current_directory: directory.to_owned(), ..Environment::default() },
+        dialect,
+    )
 }
 
 /// Everything but places, which hold the text of the file.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap_complete::CompletionCandidate;
+use provlock::cli_config::Secrets;
 use provlock::diagnostic::Code;
 use provlock::dialect::Dialect;
 use provlock::requirements::ModuleCache;
@@ -46,7 +47,7 @@ pub(crate) fn codes(codes: &[Code]) -> Vec<CompletionCandidate> {
 
 /// The providers that the root module requires or has locked, without any request.
 pub(crate) fn providers() -> Vec<CompletionCandidate> {
-    let Ok(workspace) = Workspace::open(&directory(), &environment()) else { return Vec::new() };
+    let Ok(workspace) = Workspace::open(&directory(), &environment(&Secrets::default())) else { return Vec::new() };
     let mut providers = BTreeMap::new();
     if let Ok(requirements) = workspace.requirements(false, true, &ModuleCache::default()) {
         providers.extend(requirements.providers.into_keys().map(|address| (address, None)));

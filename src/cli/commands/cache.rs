@@ -36,7 +36,7 @@ enum Action {
 }
 
 pub(crate) fn run(arguments: &CacheArgs, ui: &Ui) -> Result<Outcome> {
-    let Some(directory) = arguments.directory.get(&environment()) else {
+    let Some(directory) = arguments.directory.get(&environment(&ui.invocation.secrets)) else {
         let error = Diagnostic::error(Code::InvalidArgument, "no cache directory: there is no home directory");
         return Err(error.help("set one with --cache-dir DIR or PROVLOCK_CACHE_DIR").into());
     };

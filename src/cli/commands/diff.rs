@@ -8,6 +8,7 @@ use anyhow::Result;
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{self, Code, CommandLine, Diagnostic, Diagnostics, Help, Severity};
 use provlock::dialect::Dialect;
+use provlock::files;
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::lockfile::{self, LockFile, Locks};
 
@@ -68,6 +69,14 @@ struct WhatArgs {
     /// Print FILE with one line per provider, for `git diff`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["old", "git", "recursive"])]
     textconv: Option<PathBuf>,
+}
+
+impl DiffArgs {
+    /// The files that are named.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
+        let WhatArgs { old, new, textconv, .. } = &self.what;
+        [old, new, textconv].into_iter().flatten()
+    }
 }
 
 /// A file before and after; none where there is no file.
@@ -160,10 +169,10 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
         return Ok(vec![pair_of_files(old, what.new.as_deref(), ui)?]);
     }
     let revisions = Revisions::parse(what.git.as_deref().unwrap_or("HEAD"))?;
-    let pairs = revisions.pairs(what.recursive)?;
+    let pairs = revisions.pairs(what.recursive, ui)?;
     let is_missing = |pair: &Pair| pair.old.bytes.is_none() && pair.new.bytes.is_none();
     if !what.recursive && pairs.iter().all(is_missing) {
-        let below = revisions.pairs(true)?;
+        let below = revisions.pairs(true, ui)?;
         if let Some(first) = below.first() {
             return Err(only_below(&first.path, below.len(), what.git.as_deref()).into());
         }
@@ -183,7 +192,7 @@ fn only_below(first: &Path, number: usize, revision: Option<&str>) -> Diagnostic
 fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
     let side = |path: &Path| {
         let name = if path.is_dir() { path.join(LOCK_FILE_NAME) } else { path.to_owned() };
-        let bytes = lockfile::read(&name)?;
+        let bytes = read(&name, ui)?;
         Ok::<_, Diagnostics>(Side { name, bytes })
     };
     let (old, new) = (side(old)?, side(new.unwrap_or(Path::new(LOCK_FILE_NAME)))?);
@@ -200,6 +209,14 @@ fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
         }
     }
     Ok(Pair { path: new.name.clone(), old, new })
+}
+
+/// The lock file at a path, unless that leads out of the repository.
+fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Option<Vec<u8>>> {
+    if ui.invocation.boundary().is_outside(path) {
+        return Err(files::refused(path).into());
+    }
+    lockfile::read(path)
 }
 
 /// Without git there is another way.
@@ -258,7 +275,7 @@ impl Revisions {
         Ok(Self { old: Revision::resolve(text)?, new: None })
     }
 
-    fn pairs(&self, recursive: bool) -> Result<Vec<Pair>> {
+    fn pairs(&self, recursive: bool, ui: &Ui) -> Result<Vec<Pair>> {
         let here = Path::new(".");
         let only = (!recursive).then_some(Path::new(LOCK_FILE_NAME));
         let blobs = |revision: &Revision| git::files_in(here, &revision.object, only, OsStr::new(LOCK_FILE_NAME));
@@ -280,7 +297,7 @@ impl Revisions {
             let old = self.old.side(&path, content(old.get(&path)));
             let new = match &self.new {
                 Some(revision) => revision.side(&path, content(new_object(&path))),
-                None => Side { name: path.clone(), bytes: lockfile::read(&path)? },
+                None => Side { name: path.clone(), bytes: read(&path, ui)? },
             };
             Ok(Pair { path, old, new })
         };
@@ -291,7 +308,7 @@ impl Revisions {
 /// Prints a lock file with one line per provider. One that cannot be parsed is printed as it is, because `git diff` has
 /// nothing else to show.
 fn textconv(path: &Path, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
-    let bytes = lockfile::read(path)?.unwrap_or_default();
+    let bytes = read(path, ui)?.unwrap_or_default();
     let dialect = global.dialect.or_else(|| lockfile::detect_dialect(&bytes)).unwrap_or_default();
     match lockfile::parse(path, &bytes, dialect).lock_file {
         Some(lock_file) => ui.print(&text::summary(lock_file.locks())),

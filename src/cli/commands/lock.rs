@@ -1,6 +1,7 @@
 //! `lock`: writes the lock file that the configuration asks for.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
@@ -15,8 +16,8 @@ use super::outcome::Outcome;
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, Targets, candidates};
 use crate::cli::environment::environment;
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::json;
 use crate::cli::render::lock::{self as text, Report};
-use crate::cli::render::{diff, json};
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
@@ -59,9 +60,16 @@ pub(crate) struct LockArgs {
     dry_run: bool,
 }
 
+impl LockArgs {
+    /// What is named: paths, and names of providers, which lie in no other repository as paths.
+    pub(super) fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.targets.iter().map(PathBuf::from)
+    }
+}
+
 pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let LockArgs { selection, age, source, .. } = arguments;
-    let environment = environment();
+    let environment = environment(&ui.invocation.secrets);
     let Targets { providers, paths } = Targets::without_versions(&arguments.targets)?;
     let options = LockOptions {
         min_age: age.min_age,
@@ -136,7 +144,7 @@ fn show(
     } else if arguments.dry_run {
         for Locked { member, bytes, .. } in locked.iter().filter(|locked| locked.changed) {
             let old = member.workspace.lock_bytes.as_deref();
-            ui.print(&diff::unified(&member.workspace.lock_path, old, Some(bytes), ui.stdout_style.color));
+            ui.print_change(&member.workspace.lock_path, old, bytes);
         }
     }
 }

@@ -97,7 +97,7 @@ fn host(text: &str) -> Result<Hostname> {
 }
 
 fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<Credentials> {
-    let (environment, dialect) = (environment(), global.dialect.unwrap_or(Dialect::Tofu));
+    let (environment, dialect) = (environment(&ui.invocation.secrets), global.dialect.unwrap_or(Dialect::Tofu));
     let config = cli_config::load(&environment, dialect)?;
     ui.warn(&config.warnings);
     for line in &config.debug {

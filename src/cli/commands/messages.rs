@@ -11,6 +11,7 @@ use provlock::workspace::{DialectReason, Locked, Member, Workspace, Workspaces};
 
 use crate::cli::environment::proxies;
 use crate::cli::render::causes::without_repetition;
+use crate::cli::render::foreign::printable;
 use crate::cli::render::style::enumerate;
 use crate::cli::render::verify::{names, reason};
 use crate::cli::ui::Ui;
@@ -46,7 +47,7 @@ pub(super) fn show_stale_caches<'a>(locked: impl Iterator<Item = &'a Locked<'a>>
 
 /// Says that there is no root module below directories; below the current one if there are none.
 pub(super) fn no_root_module(paths: &[PathBuf]) -> String {
-    let paths: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    let paths: Vec<_> = paths.iter().map(|path| printable(&path.display().to_string())).collect();
     let places = if paths.is_empty() { ".".to_owned() } else { enumerate(&paths) };
     format!(
         "No root module in {places} or below: none has a backend, a lock file, or providers that it configures and uses; \

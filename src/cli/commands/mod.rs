@@ -19,7 +19,7 @@ mod verify;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::{CommandFactory as _, Parser, Subcommand};
@@ -30,6 +30,7 @@ use outcome::diagnostics;
 use provlock::diagnostic::Diagnostic;
 
 use super::args::{self, GlobalArgs, OutputFormat};
+use super::environment::secrets;
 use super::interrupt;
 use super::render::help::Invocation;
 use super::render::json::{self, CommandName};
@@ -98,6 +99,18 @@ impl Command {
         }
     }
 
+    /// The paths that it is about; none if that is the current directory.
+    fn paths(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Lock(arguments) => arguments.paths().collect(),
+            Self::Upgrade(arguments) => arguments.paths().collect(),
+            Self::Verify(arguments) => arguments.paths().to_vec(),
+            Self::Diff(arguments) => arguments.paths().cloned().collect(),
+            Self::Merge(arguments) => arguments.paths().to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
     fn run(self, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
         match self {
             Self::Lock(arguments) => lock::run(&arguments, global, ui),
@@ -130,7 +143,7 @@ fn carry_out(cli: Cli) -> Outcome {
     let Cli { global, command } = cli;
     let of_flag = if global.output.json { OutputFormat::Json } else { OutputFormat::Text };
     let (name, format) = (command.name(), command.format().unwrap_or(of_flag));
-    let invocation = Invocation::new(global.chdir.as_deref());
+    let invocation = Invocation::new(global.chdir.as_deref()).about(command.paths()).hiding(secrets());
     let mut ui = Ui::new(global.output.verbosity(), global.output.color, format, invocation);
     interrupt::arrange(ui.on_interrupt());
     let in_directory = |error| match &global.chdir {

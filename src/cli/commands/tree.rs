@@ -55,7 +55,7 @@ fn provider(text: &str) -> std::result::Result<ProviderSpec, String> {
 }
 
 pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let environment = environment();
+    let environment = environment(&ui.invocation.secrets);
     let connections = arguments.cache.connections(&environment, ui.request_observer())?;
     let modules = arguments.modules.modules(&connections, &environment, !arguments.online);
     let workspace = Workspace::open_as(Path::new("."), global.dialect, &environment)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
@@ -18,8 +19,9 @@ use super::outcome::Outcome;
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, OutputFormat, SelectionArgs, SourceArgs, Targets, candidates};
 use crate::cli::environment::environment;
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::foreign::printable;
 use crate::cli::render::lock::{self as text, Report};
-use crate::cli::render::{diff, json, markdown, upgrade as table};
+use crate::cli::render::{json, markdown, upgrade as table};
 use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Markdown];
@@ -68,9 +70,16 @@ pub(crate) struct UpgradeArgs {
     dry_run: bool,
 }
 
+impl UpgradeArgs {
+    /// What is named: paths, and names of providers, which lie in no other repository as paths.
+    pub(super) fn paths(&self) -> impl Iterator<Item = PathBuf> {
+        self.targets.iter().map(PathBuf::from)
+    }
+}
+
 pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let UpgradeArgs { selection, age, source, .. } = arguments;
-    let environment = environment();
+    let environment = environment(&ui.invocation.secrets);
     let Targets { providers, paths } = Targets::read(&arguments.targets)?;
     let lock = selection.lock_options(&providers, source, &environment);
     let options = UpgradeOptions {
@@ -156,13 +165,13 @@ fn print_tables(shown: &[(&Workspace, &UpgradePlan)], many: Option<Many<'_>>, ui
         for (place, (workspace, plan)) in shown.iter().enumerate() {
             if many.is_some() {
                 let distance = if place == 0 { "" } else { "\n" };
-                ui.print(&format!("{distance}{}:\n", workspace.root.display()));
+                ui.print(&format!("{distance}{}:\n", printable(&workspace.root.display().to_string())));
             }
             ui.print(&table::table(workspace, plan));
         }
     }
     for FileRewrite { path, old, new } in rewrite::files(shown.iter().flat_map(|(_, plan)| &plan.edits)) {
-        ui.print(&diff::unified(&path, Some(old.as_bytes()), Some(new.as_bytes()), ui.stdout_style.color));
+        ui.print_change(&path, Some(old.as_bytes()), new.as_bytes());
     }
 }
 

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum as _, ValueHint};
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
-use provlock::files;
+use provlock::files::{self, Boundary};
 use provlock::ops::verify::{CODES, Tracking};
 use provlock::settings::{Denied, Levels};
 use provlock::workspace::{
@@ -123,6 +123,9 @@ struct WhatArgs {
     /// Ignore what only test files require
     #[arg(long, hide_short_help = true)]
     no_tests: bool,
+    /// Also read what a link, or a path in the configuration, leads to outside of the repository
+    #[arg(long)]
+    allow_outside: bool,
     #[command(flatten)]
     modules: ModuleArgs,
 }
@@ -132,7 +135,7 @@ fn codes() -> Vec<CompletionCandidate> {
 }
 
 pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let environment = environment();
+    let environment = environment(&ui.invocation.secrets);
     let repository = Repository::around(&environment.current_directory);
     let (base, baseline) = (arguments.what.base.as_deref(), arguments.baseline.as_deref());
     let rules = Rules::read(base, baseline, arguments.write_baseline, global, &environment, repository.as_ref())?;
@@ -144,7 +147,8 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     }
     let downloads = ui.progress(None);
     let progress = |package: &_, progress| downloads.note(package, progress);
-    let modules = arguments.what.modules.modules(&connections, &environment, !arguments.what.online);
+    let boundary = if arguments.what.allow_outside { Boundary::default() } else { ui.invocation.boundary().clone() };
+    let modules = arguments.what.modules.modules(&connections, &environment, !arguments.what.online).within(boundary);
     let selection = RootSelection {
         paths: &arguments.what.paths,
         recursive: arguments.what.recursive,
@@ -216,6 +220,11 @@ fn repository_paths<'a>(environment: &'a Environment, repository: Option<&'a Rep
 }
 
 impl VerifyArgs {
+    /// The paths that are named.
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        &self.what.paths
+    }
+
     fn levels(&self) -> Levels {
         Levels { deny: self.deny.clone(), warn: self.warn.clone(), allow: self.allow.clone() }
     }
@@ -303,7 +312,8 @@ impl Report<'_> {
         let causes = text::causes(self.roots, Severity::Warning, self.many, false);
         let failures = self.failures.iter().map(|failure| (failure.root.as_deref(), failure));
         let failures = by_cause(failures, self.many, false);
-        let summary = markdown::findings(failures.iter().chain(&causes), &self.paths);
+        let summary = markdown::findings(failures.iter().chain(&causes), &self.paths, &self.ui.invocation);
+        let summary = self.ui.safe(&summary, OutputFormat::Markdown);
         let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
         let written = file.and_then(|mut file| file.write_all(summary.as_bytes()));
         written.with_context(|| format!("cannot write the job summary {path}"))
@@ -313,7 +323,8 @@ impl Report<'_> {
         for ReportFile { format, path } in files {
             let style = TextStyle { color: false, hyperlinks: false, ..self.ui.stdout_style };
             let attempt = || format!("cannot write the report {}", path.display());
-            std::fs::write(path, self.rendered(*format, style)).with_context(attempt)?;
+            let text = self.ui.safe(&self.rendered(*format, style), *format);
+            std::fs::write(path, text).with_context(attempt)?;
         }
         Ok(())
     }

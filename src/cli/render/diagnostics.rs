@@ -6,9 +6,10 @@ use std::ops::Range;
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 use provlock::diagnostic::{Diagnostic, Label, Severity};
 
+use super::foreign::{masked, printable, shown};
 use super::help::Invocation;
 use super::pages;
-use super::style::{TextStyle, count, printable};
+use super::style::{TextStyle, count};
 
 /// How many errors, and how many warnings, about one file are shown; nobody reads more.
 const MOST_OF_A_FILE: usize = 100;
@@ -47,13 +48,15 @@ pub(crate) fn render_all<'a>(
 
 /// Renders a diagnostic without a final newline.
 fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) -> String {
+    let diagnostic = &shown(diagnostic, invocation);
     let level = match diagnostic.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
     };
     let title = printable(&diagnostic.message);
-    let paths: Vec<String> =
-        diagnostic.labels.iter().map(|label| invocation.shown(label.location.path()).display().to_string()).collect();
+    let paths =
+        diagnostic.labels.iter().map(|label| printable(&invocation.shown(label.location.path()).display().to_string()));
+    let paths: Vec<String> = paths.collect();
     let texts: Vec<String> = diagnostic.labels.iter().map(|label| printable(&label.text)).collect();
     let notes: Vec<String> = diagnostic.all_notes().map(|note| printable(&note)).collect();
     let help = diagnostic.help.as_ref().map(|help| printable(&invocation.help(help)));
@@ -64,12 +67,12 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
         Some(page) => title.id_url(page),
         None => title,
     });
-    let shown: Vec<_> = diagnostic.labels.iter().zip(&paths).zip(&texts).enumerate().collect();
-    for together in shown.chunk_by(|a, b| are_near(a.1.0.0, b.1.0.0)) {
+    let places: Vec<_> = diagnostic.labels.iter().zip(&paths).zip(&texts).enumerate().collect();
+    for together in places.chunk_by(|a, b| are_near(a.1.0.0, b.1.0.0)) {
         let (_, ((first, path), _)) = together[0];
         let file = &first.location.file;
         let excerpt = excerpt(&file.text, together.iter().map(|(_, ((label, _), _))| clamped(label)));
-        let mut snippet = Snippet::source(&file.text[excerpt.clone()]).fold(true);
+        let mut snippet = Snippet::source(masked(&file.text[excerpt.clone()], &invocation.secrets)).fold(true);
         snippet = snippet.line_start(file.line_column(excerpt.start).0);
         if excerpt.start == 0 || file.text.as_bytes()[excerpt.start - 1] == b'\n' {
             snippet = snippet.path(path.as_str());

@@ -8,8 +8,9 @@ use provlock::hash::Hash;
 use provlock::lockfile::{LockDiff, LockedProvider, Locks};
 use sha2::{Digest as _, Sha256};
 
+use super::foreign::{capped, printable, printable_lines};
 use super::row::{Action, HashCounts, Row};
-use super::style::{Color, TextStyle, count, paint, printable};
+use super::style::{Color, TextStyle, count, paint};
 
 /// Two versions of a lock file, compared.
 pub(crate) struct FileDiff {
@@ -65,8 +66,14 @@ impl Line {
         let step = row.version_change.map(|change| change.to_string()).unwrap_or_default();
         // A warning first, then what else changed.
         let details = row.replaced.clone().into_iter().chain(constraints(row)).chain(row.hash_changes());
-        let details = printable(&details.collect::<Vec<_>>().join("; "));
-        Self { symbol, name: printable(&row.name), version: row.versions(), step, details }
+        let details = printable(&capped(&details.collect::<Vec<_>>().join("; ")));
+        Self {
+            symbol,
+            name: printable(&capped(&row.name)),
+            version: printable(&capped(&row.versions())),
+            step,
+            details,
+        }
     }
 
     fn render(&self, [name, version, step]: [usize; 3], color: bool) -> String {
@@ -99,7 +106,7 @@ pub(crate) fn summary(locks: &Locks) -> String {
             counts if provider.hashes.is_empty() => counts,
             counts => format!("{counts}  #{}", checksum(&provider.hashes)),
         };
-        format!("{address}  {}{constraints}  {hashes}\n", provider.version)
+        printable(&format!("{address}  {}{constraints}  {hashes}", provider.version)) + "\n"
     };
     locks.iter().map(line).collect()
 }
@@ -116,7 +123,7 @@ fn checksum<'a>(hashes: impl IntoIterator<Item = &'a Hash>) -> String {
 
 /// The change of a file as `diff -u` shows it; empty when there is none. A file that is not there is `/dev/null`.
 pub(crate) fn unified(path: &Path, old: Option<&[u8]>, new: Option<&[u8]>, color: bool) -> String {
-    let name = path.display().to_string().replace('\\', "/");
+    let name = printable(&path.display().to_string()).replace('\\', "/");
     let name = name.trim_start_matches('/');
     let header = |side: &str, bytes: Option<&[u8]>| match bytes {
         Some(_) => format!("{side}/{name}"),
@@ -126,7 +133,7 @@ pub(crate) fn unified(path: &Path, old: Option<&[u8]>, new: Option<&[u8]>, color
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
     let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
     let difference = similar::TextDiff::from_lines(&*old, &*new);
-    let text = difference.unified_diff().header(&old_name, &new_name).to_string();
+    let text = printable_lines(&difference.unified_diff().header(&old_name, &new_name).to_string());
     if color { text.split_inclusive('\n').map(painted).collect() } else { text }
 }
 

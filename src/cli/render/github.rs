@@ -6,8 +6,9 @@ use std::path::Path;
 use provlock::diagnostic::{Code, Diagnostic, Severity};
 use provlock::workspace::VerifiedRoot;
 
+use super::foreign::{printable, shown};
 use super::help::Invocation;
-use super::style::{count, enumerate, printable};
+use super::style::{count, enumerate};
 use super::verify::RepositoryPaths;
 
 /// How many annotations of a level GitHub shows of a step; it drops what comes after
@@ -83,6 +84,7 @@ fn annotation(
     paths: &RepositoryPaths<'_>,
     invocation: &Invocation,
 ) -> String {
+    let finding = &shown(finding, invocation);
     let kind = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -97,10 +99,12 @@ fn annotation(
         properties.extend([("line", line.to_string()), ("col", column.to_string())]);
     }
     properties.push(("title", finding.code.to_string()));
-    let properties: Vec<_> = properties.iter().map(|(key, value)| format!("{key}={}", property(value))).collect();
+    let properties: Vec<_> =
+        properties.iter().map(|(key, value)| format!("{key}={}", property(&printable(value)))).collect();
     let help = finding.help.iter().map(|help| format!("help: {}", invocation.help(help)));
-    let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.all_notes()).chain(help).collect();
-    format!("::{kind} {}::{}\n", properties.join(","), data(&printable(&lines.join("\n"))))
+    let lines = std::iter::once(finding.message.clone()).chain(finding.all_notes()).chain(help);
+    let lines: Vec<_> = lines.map(|line| printable(&line)).collect();
+    format!("::{kind} {}::{}\n", properties.join(","), data(&lines.join("\n")))
 }
 
 /// Escapes the text after the last `::`.
@@ -169,7 +173,7 @@ mod tests {
         let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
         let text = annotations(&[root], &[], &paths, &Invocation::new(None));
         let expected = "::warning file=a%2Cb%3Ac/.terraform.lock.hcl,line=2,col=3,title=downgrade\
-                        ::50%25 off\\r%0A::error::boo%0Ahelp: run this\n";
+                        ::50%25 off\\r\\n::error::boo%0Ahelp: run this\n";
         assert_eq!(text, expected);
     }
 }

@@ -1,11 +1,21 @@
 //! Help as one line of text: commands quoted so that they can be pasted into the user's shell.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use provlock::cli_config::Secrets;
 use provlock::diagnostic::{CommandArgument, CommandLine, Help, HelpPart};
+use provlock::files::Boundary;
 
 /// How the program was started. Commands in help repeat it, so that they mean the same where a user pastes them.
 pub(crate) struct Invocation {
+    /// What must not be shown.
+    pub(crate) secrets: Secrets,
+    /// The directory of `-C`, absolute and as the user knows it.
+    start: PathBuf,
+    /// The paths that the command is about, relative to that directory; the directory itself if there are none.
+    paths: Vec<PathBuf>,
+    boundary: OnceLock<Boundary>,
     /// The directory of `-C`, which the directories of commands are relative to; `.` without.
     directory: PathBuf,
     shell: Shell,
@@ -26,7 +36,31 @@ impl Shell {
 impl Invocation {
     /// Started with `-C` and its directory, or without.
     pub(crate) fn new(chdir: Option<&Path>) -> Self {
-        Self { directory: chdir.unwrap_or(Path::new(".")).to_owned(), shell: Shell::CURRENT }
+        let directory = chdir.unwrap_or(Path::new(".")).to_owned();
+        let start = std::env::current_dir().unwrap_or_default().join(&directory);
+        let (secrets, paths, boundary) = (Secrets::default(), Vec::new(), OnceLock::new());
+        Self { secrets, start, paths, boundary, directory, shell: Shell::CURRENT }
+    }
+
+    /// The same for a command that is about these paths, relative to the directory of `-C`.
+    pub(crate) fn about(self, paths: Vec<PathBuf>) -> Self {
+        Self { paths, ..self }
+    }
+
+    /// The same for a run that knows secrets.
+    pub(crate) fn hiding(self, secrets: Secrets) -> Self {
+        Self { secrets, ..self }
+    }
+
+    /// What may be quoted: the repositories that the command is about, and the directory in which the user has both programs
+    /// keep modules.
+    pub(crate) fn boundary(&self) -> &Boundary {
+        self.boundary.get_or_init(|| {
+            let paths = if self.paths.is_empty() { &[PathBuf::new()][..] } else { &self.paths };
+            let data_directory = std::env::var_os("TF_DATA_DIR").filter(|path| !path.is_empty());
+            Boundary::around(paths.iter().map(|path| self.start.join(path)))
+                .and(data_directory.map(|path| self.start.join(path)))
+        })
     }
 
     /// A path as it is from where the program was started, which is where a terminal or an editor looks for it.
@@ -87,7 +121,7 @@ mod tests {
     use super::*;
 
     fn posix(directory: &str) -> Invocation {
-        Invocation { directory: PathBuf::from(directory), shell: Shell::Posix }
+        Invocation { directory: PathBuf::from(directory), shell: Shell::Posix, ..Invocation::new(None) }
     }
 
     #[test]
@@ -116,7 +150,7 @@ mod tests {
             ("-C x", "'./-C x'", "'./-C x'"),
         ] {
             for (shell, expected) in [(Shell::Posix, posix), (Shell::PowerShell, power_shell)] {
-                let invocation = Invocation { directory: PathBuf::from(directory), shell };
+                let invocation = Invocation { directory: PathBuf::from(directory), shell, ..Invocation::new(None) };
                 assert_eq!(invocation.help(&Help::command(["lock"])), format!("provlock -C {expected} lock"));
             }
         }

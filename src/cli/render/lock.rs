@@ -9,6 +9,7 @@ use provlock::platform::Platform;
 use provlock::settings::PlatformSelection;
 use provlock::workspace::Locked;
 
+use super::foreign::{capped, printable};
 use super::row::{Action, HashCounts, Row};
 use super::style::{Color, TextStyle, bytes, count, count_hashes, enumerate, paint};
 
@@ -47,7 +48,7 @@ impl Report<'_> {
 
     /// [`Report::lines`] below the name of the root module, without what was downloaded for all of them.
     fn lines_with_heading(&self, style: TextStyle) -> Vec<String> {
-        let heading = format!("{}:", self.0.member.workspace.root.display());
+        let heading = printable(&format!("{}:", self.0.member.workspace.root.display()));
         [heading].into_iter().chain(self.rows(style)).chain([self.summary()]).collect()
     }
 
@@ -67,7 +68,8 @@ impl Report<'_> {
             report.packages.values().map(|package| package.authentication.to_string()).collect();
         let authentication = authentication.into_iter().collect::<Vec<_>>().join("; ");
         let (versions, changes) = (row.versions(), what_changed(report, &row));
-        Line { symbol: row.action.symbol(), cells: [row.name, versions, authentication, changes] }
+        let cells = [row.name, versions, authentication, changes].map(|cell| printable(&capped(&cell)));
+        Line { symbol: row.action.symbol(), cells }
     }
 
     fn summary(&self) -> String {

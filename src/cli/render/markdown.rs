@@ -10,6 +10,8 @@ use provlock::ops::UpgradePlan;
 use provlock::workspace::Workspace;
 
 use super::diff::FileDiff;
+use super::foreign::{capped, printable, shown};
+use super::help::Invocation;
 use super::row::{Action, Change, Direction, Row};
 use super::style::{count, count_hashes};
 use super::upgrade;
@@ -41,8 +43,10 @@ pub(crate) fn render(files: &[FileDiff]) -> String {
 pub(crate) fn findings<'a>(
     findings: impl Iterator<Item = &'a Diagnostic> + Clone,
     paths: &RepositoryPaths<'_>,
+    invocation: &Invocation,
 ) -> String {
     let row = |finding: &Diagnostic| {
+        let finding = shown(finding, invocation);
         let level = match finding.severity {
             Severity::Error => "**error**",
             Severity::Warning => "warning",
@@ -187,8 +191,8 @@ fn folded_hashes(file: &FileDiff) -> String {
         }
         total += removed.len() + added.len();
         // Each line starts with a sign, so that none can end the code block.
-        let _ = writeln!(lines, "@@ {} @@", visible(&row.name));
-        let line = |sign: char, hash: &String| format!("{sign} {}\n", visible(hash));
+        let _ = writeln!(lines, "@@ {} @@", printable(&capped(&row.name)));
+        let line = |sign: char, hash: &String| format!("{sign} {}\n", printable(&capped(hash)));
         lines.extend(removed.iter().map(|hash| line('-', hash)));
         lines.extend(added.iter().map(|hash| line('+', hash)));
     }
@@ -206,7 +210,7 @@ fn cell(text: &str) -> String {
 
 /// A code span between more backticks than the text has in a row (`CommonMark` 0.31, section 6.1).
 fn code(text: &str) -> String {
-    let text = visible(text);
+    let text = printable(&capped(text));
     if text.is_empty() {
         return text;
     }
@@ -214,15 +218,6 @@ fn code(text: &str) -> String {
     let fence = "`".repeat(longest + 1);
     let pad = if text.starts_with(['`', ' ']) || text.ends_with(['`', ' ']) { " " } else { "" };
     format!("{fence}{pad}{text}{pad}{fence}")
-}
-
-/// The text on one line, with characters that hide or reorder others made visible.
-fn visible(text: &str) -> String {
-    let hides = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-    };
-    text.chars().map(|c| if hides(c) { c.escape_unicode().to_string() } else { c.to_string() }).collect()
 }
 
 #[cfg(test)]
@@ -236,6 +231,6 @@ mod tests {
         assert_eq!(code("`a"), "`` `a ``");
         assert_eq!(cell("a|b"), "`a\\|b`");
         assert_eq!(cell(""), "");
-        assert_eq!(code("a\n# b\u{202e}"), "`a\\u{a}# b\\u{202e}`");
+        assert_eq!(code("a\n# b\u{202e}"), "`a\\n# b\\u{202e}`");
     }
 }

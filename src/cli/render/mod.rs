@@ -3,6 +3,7 @@
 pub(crate) mod causes;
 pub(crate) mod diagnostics;
 pub(crate) mod diff;
+pub(crate) mod foreign;
 pub(crate) mod github;
 pub(crate) mod help;
 pub(crate) mod json;

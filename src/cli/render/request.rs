@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use provlock::net::{Answer, RequestReport};
 
-use super::style::{bytes, printable};
+use super::foreign::printable;
+use super::style::bytes;
 
 /// `GET https://registry.opentofu.org/v1/providers/hashicorp/aws/versions 200 41.20 KiB 83 ms`
 pub(crate) fn line(RequestReport { method, url, answer }: &RequestReport) -> String {

@@ -8,6 +8,7 @@ use provlock::ops::verify::CODES;
 use provlock::workspace::VerifiedRoot;
 use serde_json::{Value, json};
 
+use super::foreign::{clean, shown};
 use super::help::Invocation;
 use super::pages;
 use super::verify::RepositoryPaths;
@@ -25,7 +26,10 @@ pub(crate) fn log(
         .iter()
         .flat_map(|root| root.findings.iter().map(|finding| result(finding, &root.lock_path, paths, invocation)))
         .collect();
-    let notification = |error: &Diagnostic| json!({ "level": "error", "message": { "text": error.message }, "descriptor": { "id": error.code.as_str() } });
+    let notification = |error: &Diagnostic| {
+        let error = shown(error, invocation);
+        json!({ "level": "error", "message": { "text": error.message }, "descriptor": { "id": error.code.as_str() } })
+    };
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -83,6 +87,7 @@ fn security_severity(code: Code) -> Option<&'static str> {
         | Code::Lookalike
         | Code::NamespaceNotAllowed
         | Code::NoHashes
+        | Code::OutsideRepository
         | Code::UnsignedProvider => Some("7.0"),
         Code::Downgrade
         | Code::KeyExpired
@@ -94,6 +99,7 @@ fn security_severity(code: Code) -> Option<&'static str> {
 }
 
 fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, invocation: &Invocation) -> Value {
+    let finding = &shown(finding, invocation);
     let level = match finding.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -121,6 +127,7 @@ fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, i
         "locations": [{ "physicalLocation": first }],
         "relatedLocations": others.iter().map(related).collect::<Vec<_>>(),
     });
+    clean(&mut result, &invocation.secrets);
     if let Some(index) = index {
         result["ruleIndex"] = index.into();
     }

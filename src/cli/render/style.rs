@@ -49,9 +49,3 @@ pub(crate) fn enumerate(words: &[String]) -> String {
 pub(crate) fn bytes(number: u64) -> String {
     indicatif::BinaryBytes(number).to_string()
 }
-
-/// Control characters, which text from a registry may hold, made visible instead of obeyed.
-pub(crate) fn printable(text: &str) -> String {
-    let escape = |c: char| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.to_string() };
-    text.chars().map(escape).collect()
-}

@@ -9,6 +9,8 @@ use provlock::lockfile::Locks;
 use provlock::requirements::{Requirements, Requirer};
 use provlock::version::Version;
 
+use super::foreign::{capped, printable};
+
 /// A provider with all that require it.
 pub(crate) struct ProviderTree<'a> {
     pub(crate) address: &'a ProviderAddress,
@@ -41,7 +43,7 @@ fn one(tree: &ProviderTree<'_>, dialect: Dialect) -> String {
         branches(&depths).into_iter().zip(&tree.requirers).map(|(branch, requirer)| row(&branch, requirer)).collect();
     let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
     let (modules, places) = (width(0), width(1));
-    let mut text = format!("{}\n", header(tree, dialect));
+    let mut text = printable(&capped(&header(tree, dialect))) + "\n";
     for [module, place, constraints] in &rows {
         let line = format!("{module:modules$}   {place:places$}   {constraints}");
         _ = writeln!(text, "{}", line.trim_end());
@@ -64,7 +66,7 @@ fn row(branch: &str, requirer: &Requirer<'_>) -> [String; 3] {
     let module = requirer.call.map_or(".", |call| &call.address);
     let repeated = if requirer.is_repeated { " (*)" } else { "" };
     let Some(declaration) = requirer.declaration else {
-        return [format!("{branch}{module}{repeated}"), String::new(), String::new()];
+        return [printable(&capped(&format!("{branch}{module}{repeated}"))), String::new(), String::new()];
     };
     let place = declaration.version.as_ref().unwrap_or(&declaration.location);
     let constraints = match declaration.constraints.to_string() {
@@ -72,7 +74,7 @@ fn row(branch: &str, requirer: &Requirer<'_>) -> [String; 3] {
         constraints => constraints,
     };
     let place = format!("{}:{}", place.path().display(), place.line_column().0);
-    [format!("{branch}{module}{repeated}"), place, constraints]
+    [format!("{branch}{module}{repeated}"), place, constraints].map(|cell| printable(&capped(&cell)))
 }
 
 /// What stands before each node of a tree that is given by the depths of its nodes, each before those below it.

@@ -8,6 +8,7 @@ use provlock::ops::{PlannedUpgrade, Reason, UpgradePlan};
 use provlock::requirements::Declaration;
 use provlock::workspace::Workspace;
 
+use super::foreign::{capped, printable};
 use super::lock::root_modules;
 use super::row::VersionChange;
 use super::style::count;
@@ -139,6 +140,9 @@ fn aligned(header: &[&str], rows: impl Iterator<Item = (Vec<String>, Vec<String>
         lines.push(cells);
         lines.extend(reasons.map(|reason| blank.iter().cloned().chain([reason]).collect()));
     }
+    for cell in lines.iter_mut().flatten() {
+        *cell = printable(&capped(cell));
+    }
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<_> = (0..header.len()).map(width).collect();
     let line = |cells: &Vec<String>| {
@@ -190,7 +194,7 @@ pub(crate) fn summary_of_many(plans: &[&UpgradePlan], failed: usize) -> String {
 
 /// The constraints that were rewritten.
 pub(crate) fn edits(plan: &UpgradePlan) -> impl Iterator<Item = String> {
-    edited(plan).map(|[place, old, new]| format!("  ~ {place}   {old} → {new}"))
+    edited(plan).map(|[place, old, new]| printable(&capped(&format!("  ~ {place}   {old} → {new}"))))
 }
 
 /// Of each constraint that is rewritten the place, the old and the new text.

@@ -7,8 +7,10 @@ mod terminal;
 
 use std::borrow::Borrow;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use provlock::cli_config::Secrets;
 use provlock::diagnostic::{Diagnostic, Severity};
 use provlock::files;
 use provlock::net::RequestObserver;
@@ -17,9 +19,10 @@ use self::progress::Display;
 pub(crate) use self::progress::Downloads;
 
 use super::args::{ColorChoice, OutputFormat, Verbosity};
+use super::render::foreign::{json_without_commands, printable, without_commands};
 use super::render::help::Invocation;
 use super::render::style::{TextStyle, count};
-use super::render::{diagnostics, request};
+use super::render::{diagnostics, diff, request};
 
 /// Where everything is printed.
 pub(crate) struct Ui {
@@ -41,6 +44,8 @@ pub(crate) struct Ui {
 #[derive(Clone, Default)]
 struct Stderr {
     drawn: Arc<Mutex<Option<Display>>>,
+    /// What is not printed.
+    secrets: Secrets,
 }
 
 impl Ui {
@@ -50,13 +55,14 @@ impl Ui {
             hyperlinks: terminal::has_hyperlinks(is_terminal, &variable),
             verbose: verbosity >= Verbosity::Verbose,
         };
+        let stderr = Stderr { secrets: invocation.secrets.clone(), ..Stderr::default() };
         Self {
             format,
             invocation,
             stdout_style: style(std::io::stdout().is_terminal()),
             stderr_style: style(std::io::stderr().is_terminal()),
             verbosity,
-            stderr: Stderr::default(),
+            stderr,
             stdout_error: OnceLock::new(),
         }
     }
@@ -66,14 +72,35 @@ impl Ui {
         self.format == OutputFormat::Json
     }
 
-    /// Prints data. Whether that failed is found by [`Ui::take_stdout_error`] in the end.
+    /// Prints a result in the format of the command. Whether that failed is found by [`Ui::take_stdout_error`] in the end.
     pub(crate) fn print(&self, text: &str) {
-        self.print_bytes(text.as_bytes());
+        self.print_bytes(self.safe(text, self.format).as_bytes());
+    }
+
+    /// Prints the change of a file as a diff, unless the file is outside of the repository.
+    pub(crate) fn print_change(&self, path: &Path, old: Option<&[u8]>, new: &[u8]) {
+        if self.invocation.boundary().is_outside(path) {
+            self.status(&format!("{} leads out of the repository, so its change is not shown", path.display()));
+        } else {
+            self.print(&diff::unified(path, old, Some(new), self.stdout_style.color));
+        }
+    }
+
+    /// A result without secrets, and without commands for whoever reads the log that it goes to. In JSON and SARIF the values are
+    /// without secrets already; a word of the format's own must not be taken for one.
+    pub(crate) fn safe(&self, text: &str, format: OutputFormat) -> String {
+        match format {
+            OutputFormat::Json | OutputFormat::Sarif => json_without_commands(text),
+            // Its lines are commands of this program, and nothing in them is another's.
+            OutputFormat::Github => self.invocation.secrets.redact(text),
+            _ => without_commands(&self.invocation.secrets.redact(text)),
+        }
     }
 
     /// [`Ui::print`] for what people read: on a terminal by their pager.
     pub(crate) fn page(&self, text: &str) {
-        if text.is_empty() || !std::io::stdout().is_terminal() || !pager::show(text) {
+        let is_paged = !text.is_empty() && std::io::stdout().is_terminal();
+        if !is_paged || !pager::show(&self.safe(text, self.format)) {
             self.print(text);
         }
     }
@@ -98,7 +125,7 @@ impl Ui {
 
     /// Prints one line of status.
     pub(crate) fn status(&self, line: &str) {
-        self.status_lines(&[line]);
+        self.status_lines(&[printable(line)]);
     }
 
     /// Prints lines of status that belong together.
@@ -111,7 +138,7 @@ impl Ui {
     /// Prints one line of status that only those who ask for it see.
     pub(crate) fn verbose(&self, line: &str) {
         if self.verbosity >= Verbosity::Verbose {
-            self.stderr.print(&[line]);
+            self.stderr.print(&[printable(line)]);
         }
     }
 
@@ -184,7 +211,7 @@ impl Stderr {
         if lines.is_empty() {
             return;
         }
-        let text = lines.join("\n") + "\n";
+        let text = without_commands(&self.secrets.redact(&(lines.join("\n") + "\n")));
         let print = || drop(std::io::stderr().write_all(text.as_bytes()));
         match self.drawn() {
             Some(display) => display.print(print),

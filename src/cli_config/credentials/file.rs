@@ -47,7 +47,7 @@ fn edit(path: &Path, change: impl Fn(&str, &Node) -> Option<String>) -> Result<b
     let old = if path.exists() { Some(read_text(path)?) } else { None };
     let text = old.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");
     let refuse = || {
-        let file = SourceFile::new(path, quotable(text));
+        let file = SourceFile::chosen(path, quotable(text));
         invalid("the file must be a JSON object with an object \"credentials\"", Location::new(&file, 0..0))
     };
     let root = syntax::parse(text).ok().filter(|_| is_json_object(text)).ok_or_else(refuse)?;

@@ -16,7 +16,7 @@ use super::{BlockCredentials, CliConfig, Environment, HelperConfig};
 use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::net::Token;
+use crate::net::{Secrets, Token};
 
 /// The credentials of a run, to be shared by its threads. A helper is asked at most once per host.
 ///
@@ -31,6 +31,7 @@ pub struct Credentials {
     /// The variable that makes both programs read another file than `file`.
     overridden_by: Option<&'static str>,
     answers: Mutex<HashMap<Hostname, Arc<OnceLock<Result<Properties>>>>>,
+    secrets: Secrets,
 }
 
 /// Where a token comes from.
@@ -57,14 +58,19 @@ impl Credentials {
     /// The credentials that the environment and the CLI configuration give.
     pub fn new(environment: &Environment, config: &CliConfig, dialect: Dialect) -> Self {
         let directory = environment.configuration_directory(dialect);
+        let variables = token_variables(environment);
+        for (_, token) in variables.values() {
+            environment.secrets.learn(token);
+        }
         Self {
-            variables: token_variables(environment),
+            variables,
             blocks: config.credentials.clone(),
             helper_config: config.credentials_helper.clone(),
             helper_time_limit: environment.helper_time_limit(),
             file: directory.map(|directory| directory.join("credentials.tfrc.json")),
             overridden_by: environment.configuration_override().map(|(variable, _)| variable),
             answers: Mutex::default(),
+            secrets: environment.secrets.clone(),
         }
     }
 
@@ -93,6 +99,9 @@ impl Credentials {
         } else if let Some(helper) = self.installed_helper() {
             let properties = self.ask(&helper, host)?;
             let token = properties.get("token").and_then(Value::as_str).and_then(Token::new);
+            if let Some(token) = &token {
+                self.secrets.learn(token);
+            }
             token.map(|token| (token, CredentialsOrigin::Helper(helper.program)))
         } else {
             None
@@ -112,6 +121,7 @@ impl Credentials {
     /// properties of the host's credentials are kept. A host whose token is in another file is refused. The new token
     /// counts from the next run on; a `TF_TOKEN_…` variable wins over it. A token that cannot be sent is refused.
     pub fn store(&self, host: &Hostname, token: &Token) -> Result<CredentialsOrigin> {
+        self.secrets.learn(token);
         if !token.is_sendable() {
             let message = format!("the token for {host} contains characters that cannot be sent");
             let error = Diagnostic::error(Code::InvalidArgument, message);

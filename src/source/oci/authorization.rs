@@ -1,7 +1,5 @@
 //! How a client answers a registry's challenge: a password, a token that the user has, or one from a token server.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD as BASE64;
 use reqwest::blocking::RequestBuilder;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Method, StatusCode};
@@ -78,17 +76,15 @@ impl Applicant<'_> {
                 self.authorization(AuthorizationKind::Fetched, "Bearer", &token).map(Some)
             }
             (None, Some(Login::Basic { username, password }), None) if challenges.contains(&Challenge::Basic) => {
-                let pair = Token::new(&BASE64.encode(format!("{username}:{}", password.reveal())));
-                match pair {
-                    Some(pair) => self.authorization(AuthorizationKind::Basic, "Basic", &pair).map(Some),
-                    None => Ok(None),
-                }
+                let pair = Token::basic(username, password.reveal());
+                self.authorization(AuthorizationKind::Basic, "Basic", &pair).map(Some)
             }
             (None, _, _) => Ok(None),
         }
     }
 
     fn authorization(&self, kind: AuthorizationKind, scheme: &str, token: &Token) -> Result<Authorization, Failure> {
+        self.client.learn(token);
         match token.authorization(scheme) {
             Some(header) => Ok(Authorization { kind, header }),
             None => Err(self.failed("the token for it contains characters that cannot be sent")),
@@ -102,8 +98,12 @@ impl Applicant<'_> {
     fn fetch(&self, challenge: &BearerChallenge) -> Result<Token, Failure> {
         let realm = self.realm(challenge)?;
         let request = match self.login.map(|found| &found.login) {
-            Some(Login::OAuth { refresh_token, .. }) => self.refresh_request(&realm, challenge, refresh_token),
+            Some(Login::OAuth { refresh_token, .. }) => {
+                self.client.learn(refresh_token);
+                self.refresh_request(&realm, challenge, refresh_token)
+            }
             Some(Login::Basic { username, password }) => {
+                self.client.learn(&Token::basic(username, password.reveal()));
                 self.token_request(&realm, challenge).basic_auth(username, Some(password.reveal()))
             }
             None => self.token_request(&realm, challenge),

@@ -185,7 +185,7 @@ exit code: 0
 ```diff
 @@ hashicorp/null @@
 + h9:\u{1b}[31m\u{202e}
-+ h9:`|<b>@all</b>\u{a}```\u{a}# owned
++ h9:`|<b>@all</b>\n```\n# owned
 ```
 
 </details>

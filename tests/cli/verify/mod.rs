@@ -7,6 +7,8 @@ mod formats;
 mod gate;
 mod guide;
 mod online;
+#[cfg(unix)]
+mod outside;
 mod platforms;
 mod policy;
 mod roots;

@@ -51,6 +51,13 @@ pub(crate) struct MergeArgs {
     pub(super) format: FormatArgs,
 }
 
+impl MergeArgs {
+    /// The files that are named.
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        &self.files
+    }
+}
+
 fn marker_size(text: &str) -> std::result::Result<usize, String> {
     text.parse().ok().filter(|size| (1..=1000).contains(size)).ok_or_else(|| "not a number from 1 to 1000".to_owned())
 }
@@ -233,13 +240,13 @@ impl Merge<'_> {
         let without_conflicts = self.ours.edit(&merged.locks)?;
         let lock_file = lock_file(self.shown, &without_conflicts, self.dialect)?;
         let sides = [self.ours.locks(), self.theirs.locks()];
-        arguments.resolve(self.workspace()?, lock_file, &merged.conflicts, sides, ui).map(Some)
+        arguments.resolve(self.workspace(ui)?, lock_file, &merged.conflicts, sides, ui).map(Some)
     }
 
     /// The root module that the file belongs to.
-    fn workspace(&self) -> diagnostic::Result<Workspace> {
+    fn workspace(&self, ui: &Ui) -> diagnostic::Result<Workspace> {
         let root = self.shown.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let environment = environment();
+        let environment = environment(&ui.invocation.secrets);
         let settings = self.global.settings(&environment)?;
         let selection = RootSelection {
             paths: &[],

@@ -39,7 +39,7 @@ impl ResolveArgs {
         sides: [&Locks; 2],
         ui: &Ui,
     ) -> Result<LockOutcome> {
-        let environment = environment();
+        let environment = environment(&ui.invocation.secrets);
         let dialect = workspace.dialect;
         let options = LockOptions {
             platforms: self.platforms.named(),

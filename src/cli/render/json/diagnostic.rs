@@ -3,7 +3,8 @@
 use provlock::diagnostic::{self, Diagnostic, Location};
 use serde::Serialize;
 
-use super::path::shown;
+use super::path;
+use crate::cli::render::foreign::shown;
 use crate::cli::render::help::Invocation;
 
 /// An error or a warning.
@@ -45,6 +46,7 @@ enum Severity {
 
 impl Notice {
     pub(crate) fn new(diagnostic: &Diagnostic, invocation: &Invocation) -> Self {
+        let diagnostic = &shown(diagnostic, invocation);
         let place = diagnostic.labels.first().map(|label| &label.location);
         let (line, column) = place.map(Location::line_column).unzip();
         Self {
@@ -52,7 +54,7 @@ impl Notice {
             message: diagnostic.message.clone(),
             notes: diagnostic.all_notes().collect(),
             help: diagnostic.help.as_ref().map(|help| invocation.help(help)),
-            file: place.map(|place| shown(place.path())),
+            file: place.map(|place| path::shown(place.path())),
             line,
             column,
         }

@@ -18,6 +18,7 @@ use super::integration::{Cache, Completions, GitSetup};
 use super::root::{ComparedRoot, FailedRoot, LockedRoot, Root, VerifiedRoot};
 use super::tree::TreeRoot;
 use crate::cli::render::diff::FileDiff;
+use crate::cli::render::foreign::clean;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::tree::ProviderTree;
 
@@ -94,7 +95,7 @@ pub(crate) fn lock(
 ) -> String {
     let roots = reports.iter().map(|report| Root::Locked(LockedRoot::new(report)));
     let roots = roots.chain(failed_roots(failed, invocation));
-    Output::new(CommandName::Lock, roots, warnings, errors, invocation).print()
+    Output::new(CommandName::Lock, roots, warnings, errors, invocation).print(invocation)
 }
 
 /// The result of `upgrade`: the roots that were upgraded, and what stopped others.
@@ -107,7 +108,7 @@ pub(crate) fn upgrade(
 ) -> String {
     let roots = upgraded.iter().map(|(report, plan)| Root::Locked(LockedRoot::upgraded(report, plan)));
     let roots = roots.chain(failed_roots(failed, invocation));
-    Output::new(CommandName::Upgrade, roots, warnings, errors, invocation).print()
+    Output::new(CommandName::Upgrade, roots, warnings, errors, invocation).print(invocation)
 }
 
 /// The result of `upgrade` when nothing is to be written.
@@ -120,20 +121,20 @@ pub(crate) fn plans(
 ) -> String {
     let roots = plans.iter().map(|(workspace, plan)| Root::Locked(LockedRoot::planned(workspace, plan)));
     let roots = roots.chain(failed_roots(failed, invocation));
-    Output::new(CommandName::Upgrade, roots, warnings, errors, invocation).print()
+    Output::new(CommandName::Upgrade, roots, warnings, errors, invocation).print(invocation)
 }
 
 /// The result of `verify`, with what could not be checked.
 pub(crate) fn verify(roots: &[workspace::VerifiedRoot], errors: &[Diagnostic], invocation: &Invocation) -> String {
     let roots = roots.iter().map(|root| Root::Verified(VerifiedRoot::new(root, invocation)));
-    Output::new(CommandName::Verify, roots, &[], errors, invocation).print()
+    Output::new(CommandName::Verify, roots, &[], errors, invocation).print(invocation)
 }
 
 /// The result of `diff`. Replaced hashes are also among the warnings.
 pub(crate) fn diff(files: &[FileDiff], mut warnings: Vec<Diagnostic>, invocation: &Invocation) -> String {
     warnings.extend(files.iter().flat_map(replaced_hashes));
     let roots = files.iter().map(|file| Root::Compared(ComparedRoot::new(file)));
-    Output::new(CommandName::Diff, roots, &warnings, &[], invocation).print()
+    Output::new(CommandName::Diff, roots, &warnings, &[], invocation).print(invocation)
 }
 
 fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
@@ -151,12 +152,12 @@ pub(crate) fn tree(
     invocation: &Invocation,
 ) -> String {
     let root = Root::Tree(TreeRoot::new(workspace, trees));
-    Output::new(CommandName::Tree, [root], warnings, &[], invocation).print()
+    Output::new(CommandName::Tree, [root], warnings, &[], invocation).print(invocation)
 }
 
 /// The result of `merge`: conflicts are among its errors.
 pub(crate) fn merge(warnings: &[Diagnostic], errors: &[Diagnostic], invocation: &Invocation) -> String {
-    Output::new(CommandName::Merge, [], warnings, errors, invocation).print()
+    Output::new(CommandName::Merge, [], warnings, errors, invocation).print(invocation)
 }
 
 /// The result of `login` and `logout`: where the token of a host is, or was, without the token.
@@ -168,33 +169,34 @@ pub(crate) fn login(
     invocation: &Invocation,
 ) -> String {
     let credentials = Some(Credentials::new(host, origin));
-    Output { credentials, ..Output::new(command, [], warnings, &[], invocation) }.print()
+    Output { credentials, ..Output::new(command, [], warnings, &[], invocation) }.print(invocation)
 }
 
 /// The pages of codes, for `explain`.
 pub(crate) fn explain(codes: &[Code], invocation: &Invocation) -> String {
     let explanations = codes.iter().map(|code| Explanation::new(*code)).collect();
-    Output { explanations, ..Output::new(CommandName::Explain, [], &[], &[], invocation) }.print()
+    Output { explanations, ..Output::new(CommandName::Explain, [], &[], &[], invocation) }.print(invocation)
 }
 
 /// The result of `setup git`.
 pub(crate) fn git_setup(setup: GitSetup, invocation: &Invocation) -> String {
-    Output { git: Some(setup), ..Output::new(CommandName::Setup, [], &[], &[], invocation) }.print()
+    Output { git: Some(setup), ..Output::new(CommandName::Setup, [], &[], &[], invocation) }.print(invocation)
 }
 
 /// The result of `cache`.
 pub(crate) fn cache(cache: Cache, invocation: &Invocation) -> String {
-    Output { cache: Some(cache), ..Output::new(CommandName::Cache, [], &[], &[], invocation) }.print()
+    Output { cache: Some(cache), ..Output::new(CommandName::Cache, [], &[], &[], invocation) }.print(invocation)
 }
 
 /// The result of `completions`.
 pub(crate) fn completions(completions: Completions, invocation: &Invocation) -> String {
-    Output { completions: Some(completions), ..Output::new(CommandName::Completions, [], &[], &[], invocation) }.print()
+    Output { completions: Some(completions), ..Output::new(CommandName::Completions, [], &[], &[], invocation) }
+        .print(invocation)
 }
 
 /// The result of a command that could not do what it was asked for.
 pub(crate) fn failure(command: CommandName, errors: &[Diagnostic], invocation: &Invocation) -> String {
-    Output::new(command, [], &[], errors, invocation).print()
+    Output::new(command, [], &[], errors, invocation).print(invocation)
 }
 
 impl Output {
@@ -219,8 +221,10 @@ impl Output {
         }
     }
 
-    fn print(&self) -> String {
-        format!("{}\n", json!(self))
+    fn print(&self, invocation: &Invocation) -> String {
+        let mut object = json!(self);
+        clean(&mut object, &invocation.secrets);
+        format!("{object}\n")
     }
 }
 

@@ -30,7 +30,12 @@ fn logins(blocks: Vec<OciCredentials>, defaults: OciDefaultCredentials, home: &P
     let path = std::env::join_paths([Path::new("relative"), &helpers]).unwrap().into_string().unwrap();
     let run = home.join("run").into_os_string().into_string().unwrap();
     let variables = [("PATH".to_owned(), path), ("XDG_RUNTIME_DIR".to_owned(), run)].into();
-    let environment = Environment { variables, home: Some(home.to_owned()), current_directory: home.to_owned() };
+    let environment = Environment {
+        variables,
+        home: Some(home.to_owned()),
+        current_directory: home.to_owned(),
+        ..Environment::default()
+    };
     OciLogins::new(blocks, defaults, environment, Duration::from_secs(20))
 }
 

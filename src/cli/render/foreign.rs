@@ -1,0 +1,209 @@
+//! Text that comes from elsewhere: from registries, mirrors, archives, lock files, configurations, names of files, the
+//! environment, git and helper programs. Whatever is shown goes through here.
+//!
+//! Secrets are left out and lengths are capped in every format. What obeys characters or reads commands, such as a terminal
+//! or the runner of a workflow, gets them escaped.
+
+use provlock::cli_config::Secrets;
+use provlock::diagnostic::{Diagnostic, Label, Location, SourceFile};
+use serde_json::Value;
+
+use super::help::Invocation;
+use super::style::count;
+
+/// The longest text that is shown, in characters.
+const LONGEST_TEXT: usize = 4000;
+/// How many notes of a diagnostic are shown, and how many of its places.
+const MOST_PARTS: usize = 100;
+/// What the runners of GitHub and Azure Pipelines look for anywhere in a line.
+const COMMAND_MARKS: [&str; 2] = ["##[", "##vso["];
+
+/// A diagnostic that may be shown: without secrets, with a limited length, and without a word of a file that leads out of
+/// the repository.
+pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnostic {
+    let text = |text: &str| capped(&invocation.secrets.redact(text));
+    let Diagnostic { message, labels, notes, .. } = diagnostic;
+    let is_outside = |label: &Label| {
+        let file = &label.location.file;
+        !file.is_chosen && !file.text.is_empty() && invocation.boundary().is_outside(&file.path)
+    };
+    let label = |label: &Label| {
+        if is_outside(label) {
+            Label { location: whole(&label.location), text: String::new() }
+        } else {
+            Label { text: text(&label.text), ..label.clone() }
+        }
+    };
+    let labels: Vec<_> = labels.iter().take(MOST_PARTS).map(label).collect();
+    if let Some(first) = diagnostic.labels.first().filter(|label| is_outside(label)) {
+        let path = first.location.path().display();
+        let message = format!("{path} leads out of the repository, so nothing of it is quoted");
+        let what = format!("what was found: {}", diagnostic.code.summary());
+        return Diagnostic { message: text(&message), labels, notes: vec![what], help: None, ..diagnostic.clone() };
+    }
+    let mut shown = Diagnostic {
+        message: text(message),
+        labels,
+        notes: notes.iter().take(MOST_PARTS).map(|note| text(note)).collect(),
+        ..diagnostic.clone()
+    };
+    let labels = &diagnostic.labels;
+    for (number, what) in [(labels.len(), "place"), (notes.len(), "note")] {
+        if let Some(more @ 1..) = number.checked_sub(MOST_PARTS) {
+            shown.notes.push(format!("and {}", count(more, &format!("more {what}"))));
+        }
+    }
+    shown
+}
+
+/// A place that stands for a whole file, without its text.
+fn whole(location: &Location) -> Location {
+    Location::new(&SourceFile::new(location.path(), ""), 0..0)
+}
+
+/// The start of a text that is too long.
+pub(crate) fn capped(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_TEXT) {
+        Some((end, _)) => format!("{}… ({} more characters)", &text[..end], text[end..].chars().count()),
+        None => text.to_owned(),
+    }
+}
+
+/// A text on one line in which nothing is invisible and nothing is obeyed: not by a terminal, and not by the runner of a
+/// workflow.
+pub(crate) fn printable(text: &str) -> String {
+    without_marks(&text.chars().map(escaped).collect::<String>())
+}
+
+/// A text whose lines and indentation stay, and nothing else in it is obeyed.
+pub(crate) fn printable_lines(text: &str) -> String {
+    let line = |line: &str| {
+        let content = line.trim_end_matches(['\r', '\n']);
+        let content: String = content.chars().map(|c| if c == '\t' { c.to_string() } else { escaped(c) }).collect();
+        content + &line[line.trim_end_matches(['\r', '\n']).len()..]
+    };
+    text.split_inclusive('\n').map(line).collect()
+}
+
+/// A text of the same length in which nothing is invisible or secret, so that places in it stay what they are.
+pub(crate) fn masked(text: &str, secrets: &Secrets) -> String {
+    // The renderer of excerpts shows the other control characters of ASCII as pictures.
+    let mask = |c: char| match c.len_utf8() {
+        _ if c.is_ascii() || !is_hidden(c) => c,
+        2 => '·',
+        3 => '\u{fffd}',
+        _ => '🞄',
+    };
+    secrets.mask(text).chars().map(mask).collect()
+}
+
+/// A text of which no line is a command for the runner of a workflow: of GitHub's, which looks for `::` at its start and for
+/// `##[` anywhere, or of Azure's, which looks for `##vso[`.
+pub(crate) fn without_commands(text: &str) -> String {
+    let is_command = |line: &str| {
+        // Of three colons, as excerpts begin with, the third would be part of the command's name, and none has such a name.
+        line.trim_start().strip_prefix("::").is_some_and(|rest| !rest.starts_with(':'))
+    };
+    let line = |line: &str| if is_command(line) { line.replacen("::", ":\\u{3a}", 1) } else { line.to_owned() };
+    without_marks(&text.split_inclusive('\n').map(line).collect::<String>())
+}
+
+/// JSON with the same values that is no command for the runner of a workflow.
+pub(crate) fn json_without_commands(text: &str) -> String {
+    COMMAND_MARKS.iter().fold(text.to_owned(), |text, mark| text.replace(mark, &mark.replacen('#', "\\u0023", 1)))
+}
+
+/// Leaves secrets out of all texts in a JSON value, and caps their lengths.
+pub(crate) fn clean(value: &mut Value, secrets: &Secrets) {
+    match value {
+        Value::String(text) => *text = capped(&secrets.redact(text)),
+        Value::Array(items) => items.iter_mut().for_each(|item| clean(item, secrets)),
+        Value::Object(members) => members.values_mut().for_each(|member| clean(member, secrets)),
+        _ => {}
+    }
+}
+
+fn without_marks(text: &str) -> String {
+    COMMAND_MARKS.iter().fold(text.to_owned(), |text, mark| text.replace(mark, &mark.replacen('#', "\\u{23}", 1)))
+}
+
+fn escaped(c: char) -> String {
+    match c {
+        '\n' | '\r' | '\t' => c.escape_default().to_string(),
+        c if is_hidden(c) => c.escape_unicode().to_string(),
+        c => c.to_string(),
+    }
+}
+
+/// Whether a character is obeyed instead of shown, or is not seen: controls, what directs bidirectional text
+/// (Unicode Standard Annex 9), and characters without a width (`Default_Ignorable_Code_Point` in `DerivedCoreProperties`),
+/// but for those that choose among the forms of others.
+fn is_hidden(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180e}'
+            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+            | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use provlock::cli_config::Token;
+    use provlock::diagnostic::Code;
+
+    use super::*;
+
+    fn secrets() -> Secrets {
+        let secrets = Secrets::default();
+        secrets.learn(&Token::new("s3cr3t-token").unwrap());
+        secrets
+    }
+
+    #[test]
+    fn nothing_invisible_is_obeyed() {
+        for (text, shown) in [
+            ("plain ~> 5.0 — é 日本 🦀", "plain ~> 5.0 — é 日本 🦀"),
+            ("a\u{1b}[31mb\r\n\tc", "a\\u{1b}[31mb\\r\\n\\tc"),
+            ("\u{9b}31m\u{85}", "\\u{9b}31m\\u{85}"),
+            ("\u{202e}a\u{2066}b\u{200b}c\u{feff}", "\\u{202e}a\\u{2066}b\\u{200b}c\\u{feff}"),
+            ("\u{2028}\u{e0041}\u{ad}\u{3164}", "\\u{2028}\\u{e0041}\\u{ad}\\u{3164}"),
+            ("x ##[group]a ##vso[task]b", "x \\u{23}#[group]a \\u{23}#vso[task]b"),
+        ] {
+            assert_eq!(printable(text), shown);
+        }
+        assert_eq!(printable_lines("\ta\r\n\u{1b}b\rc\n"), "\ta\r\n\\u{1b}b\\rc\n");
+        let masked = masked("é\u{85}\u{202e}\u{e0041}s3cr3t-token\t", &secrets());
+        assert_eq!(masked, "é·\u{fffd}🞄************\t");
+    }
+
+    #[test]
+    fn no_line_is_a_command() {
+        for (text, shown) in [
+            ("::error::x\n", ":\\u{3a}error::x\n"),
+            ("a\n  \u{a0}::add-mask::x", "a\n  \u{a0}:\\u{3a}add-mask::x"),
+            (" ::: main.tf:5:17\na::b", " ::: main.tf:5:17\na::b"),
+            ("1 | ##[add-mask]x", "1 | \\u{23}#[add-mask]x"),
+        ] {
+            assert_eq!(without_commands(text), shown);
+        }
+        let json = json_without_commands(r###"{"a":"##[x]##vso[y]"}"###);
+        assert!(!json.contains("##[") && !json.contains("##vso["), "{json}");
+        assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["a"], "##[x]##vso[y]");
+    }
+
+    #[test]
+    fn secrets_go_before_what_is_too_long() {
+        let long = "a".repeat(LONGEST_TEXT - 3);
+        let error = Diagnostic::error(Code::Io, format!("{long}s3cr3t-token {long}"));
+        let error = (0..102).fold(error, |error, _| error.note("my s3cr3t-token"));
+        let shown = shown(&error, &Invocation::new(None).hiding(secrets()));
+        assert!(!shown.message.contains("s3c") && shown.message.ends_with("more characters)"), "{}", shown.message);
+        assert_eq!((shown.notes.len(), shown.notes[99].as_str()), (101, "my [redacted]"));
+        assert_eq!(shown.notes[100], "and 2 more notes");
+        let mut value = serde_json::json!({ "a": ["s3cr3t-token", { "b": format!("{long}s3cr3t-token") }] });
+        clean(&mut value, &secrets());
+        assert_eq!(value["a"][0], "[redacted]");
+        assert!(!value.to_string().contains("s3c"));
+    }
+}

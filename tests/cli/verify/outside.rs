@@ -1,0 +1,191 @@
+//! Files outside of the repository are neither read by `verify` nor quoted by anybody.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::{H1, NULL, ZH, entry};
+use crate::json_output::validated;
+use crate::lock::{lock_file, requires};
+use crate::repository::Repository;
+use provlock_test::{TestEnvironment, survived};
+
+/// What must not be shown.
+const SECRET: &str = "pr1vate";
+
+/// A repository with one root module, and files beside it that are not part of it.
+fn project() -> Repository {
+    let repository = Repository::new();
+    let environment = &repository.environment;
+    environment.write("main.tf", requires("hashicorp/null", "~> 3.0"));
+    environment.write_lock_file(lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[H1, ZH])]));
+    let outside = environment.root().join("outside");
+    for (name, text) in [
+        ("broken", format!("{SECRET} = {{\n")),
+        ("main.tf", requires(&format!("{SECRET}/null"), SECRET)),
+        ("lock.hcl", lock_file(&[entry(&format!("registry.opentofu.org/{SECRET}/null"), SECRET, "", &[H1])])),
+        ("provlock.toml", format!("{SECRET} = true\n")),
+        ("modules.json", format!("{{\"Modules\": \"{SECRET}\"}}")),
+        ("module/main.tf", format!("module \"{SECRET}\" {{}}\n")),
+    ] {
+        environment.write(outside.join(name), text);
+    }
+    repository
+}
+
+fn link(environment: &TestEnvironment, target: &str, path: &str) {
+    let path = environment.project().join(path);
+    let _ = fs::remove_file(&path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    symlink(environment.root().join("outside").join(target), path).unwrap();
+}
+
+fn calls(environment: &TestEnvironment, source: &str) {
+    environment.write("module.tf", format!("module \"m\" {{\n  source = \"{source}\"\n}}\n"));
+}
+
+fn installed(environment: &TestEnvironment, directory: &str) {
+    calls(environment, "acme/m/null");
+    let modules = format!(
+        "{{\"Modules\": [{{\"Key\": \"m\", \"Source\": \"registry.opentofu.org/acme/m/null\", \"Version\": \"1.0.0\", \"Dir\": \"{directory}\"}}]}}"
+    );
+    environment.write(".terraform/modules/modules.json", modules);
+}
+
+/// A way out of the repository, and what is named.
+type Way = (&'static str, fn(&TestEnvironment), &'static str);
+
+const WAYS: [Way; 11] = [
+    ("a configuration", |environment| link(environment, "main.tf", "link.tf"), "link.tf"),
+    ("a configuration that cannot be read", |environment| link(environment, "broken", "link.tf"), "link.tf"),
+    ("a test", |environment| link(environment, "broken", "tests/a.tftest.hcl"), "tests/a.tftest.hcl"),
+    ("the lock file", |environment| link(environment, "lock.hcl", ".terraform.lock.hcl"), ".terraform.lock.hcl"),
+    (
+        "a lock file that cannot be read",
+        |environment| link(environment, "broken", ".terraform.lock.hcl"),
+        ".terraform.lock.hcl",
+    ),
+    ("the settings", |environment| link(environment, "provlock.toml", "provlock.toml"), "provlock.toml"),
+    (
+        "the list of installed modules",
+        |environment| {
+            calls(environment, "acme/m/null");
+            link(environment, "modules.json", ".terraform/modules/modules.json");
+        },
+        "modules.json",
+    ),
+    (
+        "an installed module",
+        |environment| installed(environment, environment.root().join("outside/module").to_str().unwrap()),
+        "outside/module",
+    ),
+    ("a call", |environment| calls(environment, "./../outside/module"), "outside/module"),
+    (
+        "a call through a link",
+        |environment| {
+            link(environment, "module", "modules/m");
+            calls(environment, "./modules/m");
+        },
+        "modules/m",
+    ),
+    (
+        "a call of a directory of this machine",
+        |environment| {
+            let module = environment.root().join("outside/module");
+            calls(environment, &format!("file://{}", module.display()));
+        },
+        "outside/module",
+    ),
+];
+
+/// What is found, each as its code.
+fn codes(output: &str) -> Vec<String> {
+    let report = validated(output);
+    let findings = report["roots"].as_array().unwrap().iter().flat_map(|root| root["findings"].as_array().unwrap());
+    let all = findings.chain(report["errors"].as_array().unwrap());
+    all.map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_leads_out_is_named_and_not_read() {
+    for (name, way, named) in WAYS {
+        let repository = project();
+        let environment = &repository.environment;
+        way(environment);
+        for arguments in
+            [&["verify"][..], &["verify", "-r"], &["verify", "-r", "--online"], &["verify", "--format", "github"]]
+        {
+            let output = environment.provlock(arguments);
+            assert!(output.code.is_some_and(|code| code > 0), "{name}: {output}");
+            output.assert_lacks(SECRET);
+            assert!((output.stdout.clone() + &output.stderr).contains(named), "{name}: {output}");
+        }
+        let output = environment.provlock(["verify", "--json"]);
+        output.assert_lacks(SECRET);
+        let found = codes(&output.stdout);
+        assert!(found.iter().any(|code| code == "outside-repository"), "{name}: {found:?}");
+    }
+    survived("a path that leads out of the repository", WAYS.len());
+}
+
+#[test]
+fn no_command_quotes_what_leads_out() {
+    for (name, way, _) in WAYS {
+        let repository = project();
+        let environment = &repository.environment;
+        way(environment);
+        for arguments in [
+            &["verify", "--allow-outside"][..],
+            &["lock", "--offline", "--check"],
+            &["lock", "--offline", "--dry-run"],
+            &["diff"],
+            &["diff", "--format", "unified"],
+            &["diff", "--textconv", ".terraform.lock.hcl"],
+        ] {
+            let output = environment.provlock(arguments);
+            // The names of providers and their versions are no quotation.
+            let is_named = name == "a configuration" || name == "the lock file";
+            if !is_named || arguments[0] == "diff" {
+                output.assert_lacks(SECRET);
+            }
+        }
+    }
+}
+
+#[test]
+fn it_is_read_if_that_is_allowed() {
+    let repository = project();
+    let environment = &repository.environment;
+    environment.write(environment.root().join("outside/main.tf"), requires("hashicorp/null", "~> 2.0"));
+    link(environment, "main.tf", "main.tf");
+    let found = codes(&environment.provlock(["verify", "--json"]).stdout);
+    assert!(found.iter().any(|code| code == "outside-repository"), "{found:?}");
+    let allowed = environment.provlock(["verify", "--allow-outside"]);
+    allowed.assert_code(1).assert_stdout_has("version-outside-constraints").assert_stdout_has("main.tf");
+    assert!(!allowed.stdout.contains("source ="), "{allowed}");
+}
+
+#[test]
+fn without_a_repository_there_is_no_limit() {
+    let environment = TestEnvironment::new();
+    environment.write(
+        "live/main.tf",
+        requires("hashicorp/null", "~> 3.0") + "module \"m\" {\n  source = \"../modules/m\"\n}\n",
+    );
+    environment.write("modules/m/main.tf", requires("hashicorp/null", ">= 3.0"));
+    environment.write("live/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", ">= 3.0.0, ~> 3.0", &[H1, ZH])]));
+    environment.command(["verify"]).run_in("live").run().assert_code(0);
+}
+
+#[test]
+fn a_root_module_that_is_a_link_does_not_choose_its_repository() {
+    let repository = project();
+    let environment = &repository.environment;
+    fs::create_dir_all(environment.root().join("outside/.git")).unwrap();
+    link(environment, "", "live");
+    for arguments in [&["verify", "live"][..], &["verify", "-r", "live"], &["-C", "live", "verify"]] {
+        let output = environment.provlock(arguments);
+        output.assert_lacks(SECRET);
+        assert!(output.code.is_some_and(|code| code > 0), "{output}");
+        assert!((output.stdout.clone() + &output.stderr).contains("outside-repository"), "{output}");
+    }
+}
