@@ -28,6 +28,8 @@ mod kept_platforms;
 mod lock;
 mod manual;
 mod many_roots;
+#[cfg(target_os = "linux")]
+mod looks;
 mod merge;
 mod min_age;
 mod mirrors;
