@@ -123,6 +123,22 @@ fn a_command_line_that_cannot_be_understood_is_an_error_as_data() {
 }
 
 #[test]
+fn root_modules_that_could_not_be_verified_are_there_with_their_errors() {
+    let environment = TestEnvironment::new();
+    for (root, constraint) in [("a", "~> 3.0"), ("b", "not a constraint")] {
+        environment.write(format!("{root}/main.tf"), requires("hashicorp/null", constraint));
+        environment.write(format!("{root}/.terraform.lock.hcl"), "");
+    }
+    let output = environment.provlock(["verify", "-r", "--json"]);
+    output.assert_code(2);
+    let json = validated(&output.stdout);
+    let roots = json["roots"].as_array().unwrap();
+    assert_eq!(roots.iter().map(|root| &root["path"]).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(roots[0]["findings"][0]["code"], "provider-not-locked");
+    assert_eq!(roots[1]["errors"], json["errors"]);
+}
+
+#[test]
 fn root_modules_that_failed_are_there_with_their_errors() {
     let registry = Registry::start();
     registry.publish("acme/gamma", "1.0.0").platforms(["linux_amd64"]).done();

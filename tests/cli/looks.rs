@@ -66,8 +66,14 @@ fn looks(environment: &TestEnvironment, width: usize, color: &str) -> String {
     let program = std::env::var_os("CARGO_BIN_EXE_provlock").unwrap();
     let run = |command: &str| {
         let typed = command.replace("provlock ", &format!("\"$PROVLOCK\" --color {color} "));
-        let arguments =
-            ["--quiet", "--return", "--flush", "--command", &format!("stty cols {width} rows 50; {typed}"), "/dev/null"];
+        let arguments = [
+            "--quiet",
+            "--return",
+            "--flush",
+            "--command",
+            &format!("stty cols {width} rows 50; {typed}"),
+            "/dev/null",
+        ];
         let script = environment.program("script", arguments).env("PROVLOCK", &program);
         let output = script.env("TERM", "dumb").env("SHELL", "/bin/sh").env("PROVLOCK_PAGER", "cat").run();
         let code = output.code.filter(|code| *code != 0).map_or(String::new(), |code| format!("[exit code {code}]\n"));

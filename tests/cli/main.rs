@@ -26,10 +26,10 @@ mod installation;
 mod json_output;
 mod kept_platforms;
 mod lock;
-mod manual;
-mod many_roots;
 #[cfg(target_os = "linux")]
 mod looks;
+mod manual;
+mod many_roots;
 mod merge;
 mod min_age;
 mod mirrors;

@@ -1,5 +1,6 @@
 //! The one object that a command prints.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -124,9 +125,18 @@ pub(crate) fn plans(
     Output::new(CommandName::Upgrade, roots, warnings, errors, invocation).print(invocation)
 }
 
-/// The result of `verify`, with what could not be checked.
+/// The result of `verify`: the roots that were verified, and those of many that could not be.
 pub(crate) fn verify(roots: &[workspace::VerifiedRoot], errors: &[Diagnostic], invocation: &Invocation) -> String {
+    let verified: BTreeSet<&Path> = roots.iter().map(|root| root.path.as_path()).collect();
+    let mut failed: BTreeMap<&Path, Diagnostics> = BTreeMap::new();
+    for error in errors {
+        if let Some(root) = error.root.as_deref().filter(|root| !verified.contains(root)) {
+            failed.entry(root).or_default().push(error.clone());
+        }
+    }
+    let failed: Vec<_> = failed.iter().map(|(root, errors)| (*root, errors)).collect();
     let roots = roots.iter().map(|root| Root::Verified(VerifiedRoot::new(root, invocation)));
+    let roots = roots.chain(failed_roots(&failed, invocation));
     Output::new(CommandName::Verify, roots, &[], errors, invocation).print(invocation)
 }
 
