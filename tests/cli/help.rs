@@ -31,7 +31,6 @@ fn without_lock_file(root: &str) -> TestEnvironment {
     environment
 }
 
-#[cfg(unix)]
 #[test]
 fn a_named_directory_is_quoted() {
     for (name, quoted) in HOSTILE {
@@ -41,7 +40,6 @@ fn a_named_directory_is_quoted() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn a_directory_that_was_found_is_quoted() {
     for (name, quoted) in HOSTILE {
@@ -51,7 +49,6 @@ fn a_directory_that_was_found_is_quoted() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn the_directory_of_the_program_comes_before_the_one_it_names() {
     for (name, quoted) in [("my dir; x", "'live/my dir; x'"), ("it's", "'live/it'\\''s'"), ("-rf", "live/-rf")] {

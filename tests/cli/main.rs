@@ -19,6 +19,7 @@ mod errors;
 mod explain;
 mod faults;
 mod foreign;
+#[cfg(unix)]
 mod help;
 mod hints;
 #[cfg(unix)]

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use provlock::diagnostic::{Code, Diagnostic, Label, Location, Severity};
+use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::ops::verify::CODES;
 use provlock::workspace::VerifiedRoot;
 use serde_json::{Value, json};
@@ -28,7 +29,15 @@ pub(crate) fn log(
         .collect();
     let notification = |error: &Diagnostic| {
         let error = shown(error, invocation);
-        json!({ "level": "error", "message": { "text": error.message }, "descriptor": { "id": error.code.as_str() } })
+        let lock_file =
+            error.root.as_ref().map(|root| json!({ "artifactLocation": file(&root.join(LOCK_FILE_NAME), paths) }));
+        let location = error.labels.first().map(|label| place(&label.location, paths)).or(lock_file);
+        json!({
+            "level": "error",
+            "message": { "text": error.message },
+            "descriptor": { "id": error.code.as_str() },
+            "locations": location.iter().map(|location| json!({ "physicalLocation": location })).collect::<Vec<_>>(),
+        })
     };
     let log = json!({
         "$schema": SCHEMA,
@@ -106,14 +115,12 @@ fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, i
     };
     let help = finding.help.iter().map(|help| format!("help: {}", invocation.help(help)));
     let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.all_notes()).chain(help).collect();
-    let file = |path: &Path| json!({ "uri": uri(&paths.shown(path)) });
-    let place = |location: &Location| json!({ "artifactLocation": file(location.path()), "region": region(location) });
     let (first, others) = match &finding.labels[..] {
-        [] => (json!({ "artifactLocation": file(lock_path) }), &[][..]),
-        [first, others @ ..] => (place(&first.location), others),
+        [] => (json!({ "artifactLocation": file(lock_path, paths) }), &[][..]),
+        [first, others @ ..] => (place(&first.location, paths), others),
     };
     let related = |label: &Label| {
-        let mut related = json!({ "physicalLocation": place(&label.location) });
+        let mut related = json!({ "physicalLocation": place(&label.location, paths) });
         if !label.text.is_empty() {
             related["message"] = json!({ "text": label.text });
         }
@@ -132,6 +139,14 @@ fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, i
         result["ruleIndex"] = index.into();
     }
     result
+}
+
+fn place(location: &Location, paths: &RepositoryPaths<'_>) -> Value {
+    json!({ "artifactLocation": file(location.path(), paths), "region": region(location) })
+}
+
+fn file(path: &Path, paths: &RepositoryPaths<'_>) -> Value {
+    json!({ "uri": uri(&paths.shown(path)) })
 }
 
 fn region(location: &Location) -> Value {

@@ -61,7 +61,10 @@ fn sarif_without_findings_is_a_log_too_and_failures_are_in_it() {
     let log = sarif(&environment, &[], 2);
     let invocation = &log["runs"][0]["invocations"][0];
     assert_eq!(invocation["executionSuccessful"], false);
-    assert_eq!(invocation["toolExecutionNotifications"][0]["level"], "error");
+    let failure = &invocation["toolExecutionNotifications"][0];
+    assert_eq!(failure["level"], "error");
+    let place = &failure["locations"][0]["physicalLocation"];
+    assert_eq!((&place["artifactLocation"]["uri"], &place["region"]["startLine"]), (&"main.tf".into(), &1.into()));
 }
 
 #[test]

@@ -80,7 +80,8 @@ impl Gate {
         let base = ["verify", "--json", "--allow", "single-platform", "--base", "main"];
         let output = self.0.environment.provlock(base.iter().chain(arguments));
         let report = validated(&output.stdout);
-        let findings = report["roots"].as_array().unwrap().iter().flat_map(|root| root["findings"].as_array().unwrap());
+        let findings =
+            report["roots"].as_array().unwrap().iter().filter_map(|root| root["findings"].as_array()).flatten();
         let errors = report["errors"].as_array().unwrap();
         findings.chain(errors).map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
     }
