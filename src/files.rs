@@ -102,7 +102,7 @@ pub fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
 /// hard links, extended attributes and access control lists do not. Not to be called when there is nothing to change.
 ///
 /// # Errors
-/// When the file no longer holds `expected_old` (none: there was no file), is read-only, or cannot be replaced. Nothing is changed then,
+/// When the file no longer holds `expected_old` (none: there was no file), or cannot be replaced, as one that is read-only on Windows. Nothing is changed then,
 /// and nothing left behind.
 pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     let _uninterrupted = hold_off_interrupts();
@@ -148,9 +148,10 @@ impl<'a> Reserved<'a> {
     pub(crate) fn replace(&self, expected_old: Option<&[u8]>, new: &[u8], access: Access) -> Result<()> {
         let failed = |error: &io::Error| not_written(self.path, error);
         let replaces = expected_old.is_some();
-        if access == Access::Kept && fs::metadata(&self.target).is_ok_and(|metadata| metadata.permissions().readonly())
-        {
-            return Err(read_only(self.path).into());
+        if cfg!(windows) && access == Access::Kept && is_read_only(&self.target) {
+            let error = Diagnostic::error(Code::Io, format!("cannot write {}: it is read-only", self.path.display()));
+            let help = format!("if it may change, make it writable first: attrib -r {}", self.path.display());
+            return Err(error.help(help).into());
         }
         let mut file = self.temporary_file(replaces, access).map_err(|error| failed(&error))?;
         file.write_all(new).and_then(|()| file.as_file().sync_all()).map_err(|error| failed(&error))?;
@@ -265,11 +266,15 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
     Diagnostic::io("write", path, error).help(help)
 }
 
-/// Whoever takes the right to write from everybody wants a file to stay, also where its directory would let it be replaced.
-fn read_only(path: &Path) -> Diagnostic {
-    let error = Diagnostic::error(Code::Io, format!("cannot write {}: it is read-only", path.display()));
-    let command = if cfg!(windows) { "attrib -r" } else { "chmod u+w" };
-    error.help(format!("if it may change, make it writable first: {command} {}", path.display()))
+/// A warning where a file that is replaced is read-only: its directory decides whether that is possible, and OpenTofu and
+/// Terraform replace it without a word.
+pub(crate) fn read_only(path: &Path) -> Option<Diagnostic> {
+    let message = || format!("{} is read-only, and was replaced all the same; it stays read-only", path.display());
+    is_read_only(path).then(|| Diagnostic::warning(Code::Io, message()))
+}
+
+fn is_read_only(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly())
 }
 
 fn changed(path: &Path) -> Diagnostic {

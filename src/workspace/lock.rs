@@ -75,13 +75,14 @@ pub(super) fn lock_requests<'a>(
 ) -> Vec<(usize, Result<Locked<'a>>)> {
     let roots: Vec<_> = requests.iter().map(|(index, member, _)| (*index, *member)).collect();
     let requests: Vec<_> = requests.into_iter().map(|(_, _, request)| request).collect();
-    let conclude = |place: usize, outcome: LockOutcome| {
+    let conclude = |place: usize, mut outcome: LockOutcome| {
         let (index, member) = roots[place];
         let old = member.workspace.lock_bytes.as_deref();
         let bytes = member.lock_file.edit(&outcome.locks)?;
         let changed = old != Some(bytes.as_slice());
         let lock_file = Replacement { path: &member.workspace.lock_path, old, new: &bytes };
         write(index, changed.then_some(lock_file))?;
+        outcome.warnings.extend(files::read_only(&member.workspace.lock_path).filter(|_| changed && written));
         Ok(Locked { member, outcome, bytes, changed, written })
     };
     let results = ops::lock_all(&requests, source, progress, conclude);
