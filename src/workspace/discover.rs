@@ -156,7 +156,7 @@ fn read_module(canonical: &Path, shown: &Path, dialect: Option<Dialect>, modules
     let path = canonical.join(LOCK_FILE_NAME);
     let (has_lock_file, detected) = match dialect {
         Some(_) => (path.exists(), dialect),
-        None if modules.boundary.is_outside(&path) => (true, None),
+        None if modules.boundary.is_link_out(&path) => (true, None),
         None => match lockfile::read(&path) {
             Ok(bytes) => (bytes.is_some(), bytes.as_deref().and_then(lockfile::detect_dialect)),
             Err(_) => (true, None),

@@ -134,27 +134,22 @@ impl Workspace {
     }
 }
 
-/// The absolute path of a directory, and the settings that hold there: those that the caller names, else those that are found.
-fn settings(
-    root: &Path,
-    named: Option<&Settings>,
-    files: SettingsFiles<'_>,
-    environment: &Environment,
-) -> Result<(PathBuf, Settings)> {
-    let absolute = environment.current_directory.join(root);
-    let absolute = dunce::canonicalize(&absolute).map_err(|error| Diagnostic::io("open", root, &error))?;
-    if let Some(settings) = named {
-        return Ok((absolute, settings.clone()));
-    }
+/// The absolute path of a directory, without symbolic links.
+fn absolute(directory: &Path, environment: &Environment) -> Result<PathBuf> {
+    let absolute = environment.current_directory.join(directory);
+    Ok(dunce::canonicalize(&absolute).map_err(|error| Diagnostic::io("open", directory, &error))?)
+}
+
+/// The settings that are found for a directory, which is given as the user knows it and by its absolute path.
+fn settings(root: &Path, absolute: &Path, files: SettingsFiles<'_>, environment: &Environment) -> Result<Settings> {
     // Most root modules have no settings of their own to be shown.
     let current = LazyCell::new(|| dunce::canonicalize(&environment.current_directory).ok());
-    let shown = |path: &Path| match (path.strip_prefix(&absolute), &*current) {
+    let shown = |path: &Path| match (path.strip_prefix(absolute), &*current) {
         (Ok(below), _) => join(root, below),
         (Err(_), Some(current)) => path.strip_prefix(current).unwrap_or(path).to_owned(),
         (Err(_), None) => path.to_owned(),
     };
-    let settings = Settings::find(&absolute, files, shown)?;
-    Ok((absolute, settings))
+    Settings::find(absolute, files, shown)
 }
 
 /// `root/path`, without a leading `./`.

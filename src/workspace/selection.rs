@@ -92,11 +92,13 @@ impl RootSelection<'_> {
     /// Reads the settings and the lock file of a root module, and detects its dialect.
     pub fn open(&self, root: &Path) -> Result<Workspace> {
         let lock_path = super::join(root, Path::new(LOCK_FILE_NAME));
-        let is_outside = |path: &&Path| self.modules.boundary.is_outside(path);
-        if let Some(outside) = [root, &lock_path].into_iter().find(is_outside) {
+        let canonical = super::absolute(root, self.environment)?;
+        let boundary = &self.modules.boundary;
+        let outside = boundary.excludes(&canonical).then_some(root);
+        if let Some(outside) = outside.or_else(|| boundary.is_link_out(&lock_path).then_some(&*lock_path)) {
             return Ok(Workspace::refused(root, self.dialect, refused(outside)));
         }
-        let (canonical, settings) = self.settings(root)?;
+        let settings = self.settings_at(root, &canonical)?;
         let lock_bytes = lockfile::read(&lock_path)?;
         let (dialect, dialect_reason) = if let Some(dialect) = self.dialect {
             (dialect, DialectReason::Named)
@@ -190,11 +192,21 @@ impl RootSelection<'_> {
 
     /// The absolute path of a directory, and the settings that hold there.
     fn settings(&self, directory: &Path) -> Result<(PathBuf, Settings)> {
-        if self.modules.boundary.is_outside(directory) {
+        let canonical = super::absolute(directory, self.environment)?;
+        if self.modules.boundary.excludes(&canonical) {
             return Err(refused(directory).into());
         }
+        let settings = self.settings_at(directory, &canonical)?;
+        Ok((canonical, settings))
+    }
+
+    /// The settings of a directory whose absolute path is known: those that the caller names, else those that are found.
+    fn settings_at(&self, directory: &Path, canonical: &Path) -> Result<Settings> {
+        if let Some(settings) = self.settings {
+            return Ok(settings.clone());
+        }
         let files = self.change.map_or(SettingsFiles::OnDisk(&self.modules.boundary), Change::settings_files);
-        super::settings(directory, self.settings, files, self.environment)
+        super::settings(directory, canonical, files, self.environment)
     }
 
     /// The error for a directory without a configuration, with one in directories below.
