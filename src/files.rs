@@ -270,7 +270,8 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
 /// Terraform replace it without a word.
 pub(crate) fn read_only(path: &Path) -> Option<Diagnostic> {
     let message = || format!("{} is read-only, and was replaced all the same; it stays read-only", path.display());
-    is_read_only(path).then(|| Diagnostic::warning(Code::Io, message()))
+    let help = "to have it stay as it is, make its directory read-only, too";
+    is_read_only(path).then(|| Diagnostic::warning(Code::Io, message()).help(help))
 }
 
 fn is_read_only(path: &Path) -> bool {
