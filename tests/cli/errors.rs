@@ -193,14 +193,6 @@ exit code: 2
 error[io]: git rev-parse failed: detected dubious ownership in repository at '[ROOT]/project'
 help: if you trust its owner: git config --global --add safe.directory [ROOT]/project
 "#]]);
-    environment.command(verify).env("PATH", environment.bin()).run().matches(str![[r#"
-exit code: 2
------ stderr -----
-error[io]: cannot run git
- |
- = caused by: No such file or directory (os error 2)
-help: install git
-"#]]);
 }
 
 #[test]
