@@ -12,15 +12,15 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use tempfile::NamedTempFile;
 
-use self::turn::Turn;
 use crate::diagnostic::{Code, Diagnostic, Result};
 pub(crate) use boundary::HELP as OUTSIDE_HELP;
 pub use boundary::{Boundary, refused};
+pub(crate) use turn::{Turn, replaced_name};
 
 /// Shared by everything that replaces a file, held alone by what is about to end the program.
 static REPLACING: RwLock<()> = RwLock::new(());
 
-/// How many files this process has replaced or made with [`write`] and [`write_all`].
+/// How many files this process has replaced or made with [`write`], [`write_all`] and [`put_in_place`].
 static REPLACED: AtomicUsize = AtomicUsize::new(0);
 
 /// While the result lives, [`wait_for_writes`] does not return. It is held for a short time, and never twice at once by a
@@ -169,16 +169,8 @@ impl<'a> Reserved<'a> {
     fn temporary_file(&self, replaces: bool, access: Access) -> io::Result<NamedTempFile> {
         let directory = directory_of(&self.target);
         let name = self.target.file_name().unwrap_or_default().to_string_lossy();
-        self.turn.remove_left_over(directory, &name);
-        let prefix = turn::temporary_prefix(&name);
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(&prefix);
-        // The mode of a new file is subject to the process's umask; without this, it is for the user alone.
-        #[cfg(unix)]
-        if access == Access::Kept {
-            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        }
-        let file = builder.tempfile_in(directory)?;
+        self.turn.remove_left_over(directory, |replaced| replaced == turn::without_dots(&name));
+        let file = temporary_file(directory, &name, access)?;
         if replaces
             && access == Access::Kept
             && let Ok(metadata) = fs::metadata(&self.target)
@@ -187,6 +179,33 @@ impl<'a> Reserved<'a> {
         }
         Ok(file)
     }
+}
+
+/// An empty file that [`put_in_place`] is to give a path's name, when it is whole.
+pub(crate) fn incoming(path: &Path) -> io::Result<NamedTempFile> {
+    temporary_file(directory_of(path), &path.file_name().unwrap_or_default().to_string_lossy(), Access::Kept)
+}
+
+/// Gives a file a path's name in one step, in the place of any file or symlink that has it.
+pub(crate) fn put_in_place(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    file.as_file().sync_all()?;
+    let _uninterrupted = hold_off_interrupts();
+    persist(file, path, true)?;
+    REPLACED.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
+/// An empty file in a directory, named after the file that it is to replace.
+fn temporary_file(directory: &Path, name: &str, access: Access) -> io::Result<NamedTempFile> {
+    let prefix = turn::temporary_prefix(name);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix);
+    // The mode of a new file is subject to the process's umask; without this, it is for the user alone.
+    #[cfg(unix)]
+    if access == Access::Kept {
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    }
+    builder.tempfile_in(directory)
 }
 
 fn directory_of(target: &Path) -> &Path {

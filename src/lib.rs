@@ -10,6 +10,7 @@
 //! - [`ops`]: selecting versions, what an entry records, what is verified.
 //! - [`source`], [`lockfile`], [`requirements`]: where packages come from, what is locked, what is required. `lockfile`
 //!   knows no source, and `source` no lock file.
+//! - [`mirror`]: what becomes of a directory of packages that lock files name.
 //! - [`terragrunt`]: the directory whose requirements a Terragrunt unit has.
 //! - [`package`], [`authentication`], [`net`], [`cli_config`], [`settings`]: what those are made of.
 //! - [`address`], [`provider_spec`], [`version`], [`constraint`], [`platform`], [`hash`], [`dialect`], [`diagnostic`]: values, no
@@ -55,6 +56,7 @@ pub mod files;
 pub mod hash;
 mod hcl;
 pub mod lockfile;
+pub mod mirror;
 pub mod modules;
 #[doc(hidden)]
 pub mod net;

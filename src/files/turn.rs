@@ -14,7 +14,7 @@ const MARK: &str = ".provlock-";
 
 /// The right to replace files in a directory, for as long as this lives. It is a lock of the directory itself, which only
 /// provlock asks for, and which leaves no file behind.
-pub(super) struct Turn {
+pub(crate) struct Turn {
     /// None where the system cannot lock directories: then nobody waits.
     lock: Option<File>,
 }
@@ -24,7 +24,7 @@ impl Turn {
     ///
     /// # Errors
     /// When another process does not give its turn back.
-    pub(super) fn wait(directory: &Path) -> io::Result<Self> {
+    pub(crate) fn wait(directory: &Path) -> io::Result<Self> {
         // Windows does not open directories.
         let Ok(file) = File::open(directory) else { return Ok(Self { lock: None }) };
         let started = Instant::now();
@@ -40,15 +40,14 @@ impl Turn {
         }
     }
 
-    /// Removes the temporary files of processes that were killed while they replaced a file of this name. During a turn
-    /// there are no others.
-    pub(super) fn remove_left_over(&self, directory: &Path, name: &str) {
+    /// Removes the temporary files of processes that were killed while they replaced a file whose name is meant. During a
+    /// turn there are no others.
+    pub(crate) fn remove_left_over(&self, directory: &Path, is_meant: impl Fn(&str) -> bool) {
         if self.lock.is_none() {
             return;
         }
-        let prefix = temporary_prefix(name);
         let is_left_over =
-            |entry: &fs::DirEntry| entry.file_name().to_str().is_some_and(|name| name.starts_with(&prefix));
+            |entry: &fs::DirEntry| entry.file_name().to_str().and_then(replaced_name).is_some_and(&is_meant);
         for entry in fs::read_dir(directory).into_iter().flatten().flatten().filter(is_left_over) {
             // What cannot be removed does no harm.
             let _ = fs::remove_file(entry.path());
@@ -58,5 +57,16 @@ impl Turn {
 
 /// How the name of a temporary file begins. Programs that read the directory skip hidden files.
 pub(super) fn temporary_prefix(name: &str) -> String {
-    format!(".{}{MARK}", name.trim_start_matches('.'))
+    format!(".{}{MARK}", without_dots(name))
+}
+
+/// The name of the file that a temporary file was to replace, without dots at its beginning; none if it is not the name of a
+/// temporary file.
+pub(crate) fn replaced_name(name: &str) -> Option<&str> {
+    Some(name.strip_prefix('.')?.rsplit_once(MARK)?.0)
+}
+
+/// A name without the dots at its beginning.
+pub(super) fn without_dots(name: &str) -> &str {
+    name.trim_start_matches('.')
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use url::Url;
 
+use super::archive_file::{ArchiveFile, Copied};
 use super::download_queue::DownloadQueue;
 use super::error::{Result, SourceError};
 use super::progress::{Progress, ProgressSink};
@@ -38,6 +39,8 @@ pub(super) struct Archive<'a> {
     pub(super) expected: Option<Expected<'a>>,
     /// Whether anybody still wants it, which is asked again and again while it arrives.
     pub(super) is_wanted: &'a dyn Fn() -> bool,
+    /// Where it is kept, if it is: then it is downloaded whatever the cache knows of it.
+    pub(super) into: Option<&'a ArchiveFile<'a>>,
 }
 
 /// The hash that an archive must have.
@@ -88,6 +91,7 @@ impl Downloader {
     /// The package at `url` whose archive has the hash `zh`: from the cache if it is there, else downloaded. Its `size` need
     /// not be known. It counts only if a verified SHA256SUMS lists that hash; once it is known that none does, `is_wanted`
     /// ends the download.
+    #[expect(clippy::too_many_arguments, reason = "each says something else of the package")]
     pub(super) fn listed_package(
         &self,
         package: &PackageId,
@@ -95,10 +99,12 @@ impl Downloader {
         zh: &Hash,
         size: Option<u64>,
         is_wanted: &dyn Fn() -> bool,
+        into: Option<&ArchiveFile<'_>>,
         progress: ProgressSink<'_>,
     ) -> Result<Downloaded> {
         let expected = Some(Expected { zh, by: "SHA256SUMS" });
-        let archive = Archive { origin: &SafeUrl::from(url).to_string(), host: host(url), size, expected, is_wanted };
+        let archive =
+            Archive { origin: &SafeUrl::from(url).to_string(), host: host(url), size, expected, is_wanted, into };
         let downloaded = self.fetch(package, &archive, progress, |hash| self.get(package, url, hash))?;
         if downloaded.transferred == 0 {
             self.client.observer().cached(url);
@@ -114,9 +120,15 @@ impl Downloader {
     }
 
     /// The package at `url`, whatever it is.
-    pub(super) fn package(&self, package: &PackageId, url: &Url, progress: ProgressSink<'_>) -> Result<Downloaded> {
+    pub(super) fn package(
+        &self,
+        package: &PackageId,
+        url: &Url,
+        into: Option<&ArchiveFile<'_>>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Downloaded> {
         let (origin, host) = (&SafeUrl::from(url).to_string(), host(url));
-        let archive = Archive { origin, host, size: None, expected: None, is_wanted: &|| true };
+        let archive = Archive { origin, host, size: None, expected: None, is_wanted: &|| true, into };
         self.fetch(package, &archive, progress, |hash| self.get(package, url, hash))
     }
 
@@ -141,7 +153,9 @@ impl Downloader {
         get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
     ) -> Result<Downloaded> {
         let known = self.shared.cache.as_ref().zip(archive.expected.as_ref());
-        if let Some(digest) = known.and_then(|(cache, expected)| cache.get(expected.zh, &package.address.name)) {
+        if archive.into.is_none()
+            && let Some(digest) = known.and_then(|(cache, expected)| cache.get(expected.zh, &package.address.name))
+        {
             self.shared.download_queue.learn_size(&package.address, digest.size);
             return Ok(Downloaded { digest, transferred: 0 });
         }
@@ -174,6 +188,7 @@ impl Downloader {
                 learn_size(length);
                 progress(package, Progress::Started(length));
                 let body = Counted { inner: body, package, progress, is_wanted: archive.is_wanted };
+                let body = Copied::new(body, archive.into).map_err(PackageError::Read)?;
                 let hash = if spooled { hash_zip_spooled } else { hash_zip };
                 hash(body, &package.address.name, &limits)
             })
@@ -182,6 +197,9 @@ impl Downloader {
             Err(PackageError::NotStreamable(_)) => pass(true)?,
             digest => digest,
         };
+        if let Some(error) = archive.into.and_then(ArchiveFile::failure) {
+            return Err(error);
+        }
         // That a package is not the one that was signed says more than what is wrong with it.
         let found = match &digest {
             Ok(digest) => Some(&digest.zh),

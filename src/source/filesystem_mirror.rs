@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use super::archive_file::{ArchiveFile, Archived};
 use super::available::{AvailableVersion, AvailableVersions};
 use super::error::{Result, SearchedPlace, SourceError};
 use super::fetched::Fetched;
@@ -12,6 +13,7 @@ use crate::address::ProviderAddress;
 use crate::authentication::{Authentication, HashDispositions};
 use crate::dialect::Dialect;
 use crate::files;
+use crate::hash::Hash;
 use crate::package::{Limits, PackageError, PackageId, hash_directory, hash_zip_file};
 use crate::platform::Platform;
 use crate::version::Version;
@@ -65,17 +67,8 @@ impl FilesystemMirror {
     }
 
     pub(super) fn package(&self, package: &PackageId) -> Result<Fetched> {
-        let mut packages = self.packages(&package.address)?;
-        packages.retain(|local| local.version == package.version);
-        let Some(local) = packages.iter().find(|local| local.platform == package.platform) else {
-            let available = packages.into_iter().map(|local| local.platform).collect();
-            return Err(SourceError::PlatformNotAvailable { package: package.clone(), available, asked: None }.into());
-        };
-        let invalid = |error: PackageError| SourceError::InvalidPackage {
-            package: package.clone(),
-            error: error.into(),
-            origin: format!("read from {}", local.path.display()),
-        };
+        let local = self.local_packages(package)?.swap_remove(0);
+        let invalid = |error| local.invalid(package, error);
         let name = &package.address.name;
         let (h1, hashes) = if local.packed {
             let mut file =
@@ -87,7 +80,37 @@ impl FilesystemMirror {
             let h1 = hash_directory(&local.path, name).map_err(invalid)?;
             (h1.clone(), HashDispositions::computed([h1]))
         };
-        Ok(Fetched { h1, hashes, authentication: Authentication::Unauthenticated, warnings: Vec::new(), downloaded: 0 })
+        Ok(fetched(h1, hashes))
+    }
+
+    /// Copies the archive of a package to a file.
+    pub(super) fn archive(&self, package: &PackageId, into: &ArchiveFile<'_>) -> Result<Archived> {
+        let locals = self.local_packages(package)?;
+        let Some(local) = locals.iter().find(|local| local.packed) else {
+            let problem = format!("it is unpacked in {}, so there is no archive of it", self.directory.display());
+            return Err(SourceError::invalid_response(package, problem));
+        };
+        let archive =
+            files::open(&local.path).map_err(|error| SourceError::io("open the package", &local.path, error))?;
+        let copied = into.copy(archive, &package.address.name);
+        if let Some(error) = into.failure() {
+            return Err(error);
+        }
+        let digest = copied.map_err(|error| local.invalid(package, error))?;
+        let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
+        Ok(Archived { fetched: fetched(digest.h1.clone(), hashes), digest })
+    }
+
+    /// A package in all the forms that the mirror has it in, and there is at least one.
+    fn local_packages(&self, package: &PackageId) -> Result<Vec<LocalPackage>> {
+        let mut packages = self.packages(&package.address)?;
+        packages.retain(|local| local.version == package.version);
+        if packages.iter().any(|local| local.platform == package.platform) {
+            packages.retain(|local| local.platform == package.platform);
+            return Ok(packages);
+        }
+        let available = packages.into_iter().map(|local| local.platform).collect();
+        Err(SourceError::PlatformNotAvailable { package: package.clone(), available, asked: None }.into())
     }
 
     fn provider_not_found(&self, address: &ProviderAddress) -> Box<SourceError> {
@@ -127,8 +150,20 @@ impl FilesystemMirror {
     }
 }
 
-/// `terraform-provider-TYPE_VERSION_OS_ARCH.zip`
-fn packed_name(name: &str, provider_type: &str) -> Option<(Version, Platform)> {
+impl LocalPackage {
+    fn invalid(&self, package: &PackageId, error: PackageError) -> SourceError {
+        let origin = format!("read from {}", self.path.display());
+        SourceError::InvalidPackage { package: package.clone(), error: error.into(), origin }
+    }
+}
+
+/// What is known of a package that nobody vouches for.
+fn fetched(h1: Hash, hashes: HashDispositions) -> Fetched {
+    Fetched { h1, hashes, authentication: Authentication::Unauthenticated, warnings: Vec::new(), downloaded: 0 }
+}
+
+/// The version and the platform of `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
+pub(crate) fn packed_name(name: &str, provider_type: &str) -> Option<(Version, Platform)> {
     let stem = name.strip_prefix("terraform-provider-")?.strip_prefix(provider_type)?.strip_prefix('_')?;
     let (version, platform) = stem.strip_suffix(".zip")?.split_once('_')?;
     Some((version.parse().ok()?, platform.parse().ok()?))

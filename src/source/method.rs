@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::archive_file::{ArchiveFile, Archived};
 use super::available::AvailableVersions;
 use super::error::{Result, SourceError};
 use super::fetched::Fetched;
@@ -82,13 +83,36 @@ impl Method {
             let fetched = match &self.kind {
                 SourceKind::Registry(registry) => registry.package(package, progress),
                 SourceKind::FilesystemMirror(mirror) => mirror.package(package),
-                SourceKind::NetworkMirror(mirror) => mirror.package(package, progress),
-                SourceKind::OciMirror(mirror) => mirror.package(package, progress),
+                SourceKind::NetworkMirror(mirror) => {
+                    mirror.fetch(package, None, progress).map(|archived| archived.fetched)
+                }
+                SourceKind::OciMirror(mirror) => mirror.fetch(package, None, progress).map(|archived| archived.fetched),
                 SourceKind::Offline(offline) => offline.package(package),
             };
             progress(package, Progress::Finished);
             fetched.map(Arc::new)
         })
+    }
+
+    /// Downloads the archive of a package to a file, whatever is known of the package.
+    pub(super) fn archive(
+        &self,
+        package: &PackageId,
+        into: &ArchiveFile<'_>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Archived> {
+        let archived = match &self.kind {
+            SourceKind::Registry(registry) => registry.archive(package, into, progress),
+            SourceKind::FilesystemMirror(mirror) => mirror.archive(package, into),
+            SourceKind::NetworkMirror(mirror) => mirror.fetch(package, Some(into), progress),
+            SourceKind::OciMirror(mirror) => mirror.fetch(package, Some(into), progress),
+            SourceKind::Offline(_) => {
+                let PackageId { address, version, platform } = package.clone();
+                Err(SourceError::NotKnownOffline { address, version, platform: Some(platform) }.into())
+            }
+        };
+        progress(package, Progress::Finished);
+        archived
     }
 
     pub(super) fn prepare(&self, package: &PackageId) {

@@ -5,6 +5,7 @@
 //! A source answers two questions, which versions there are and what the package of one version and platform is, and
 //! asks its host for the answer to each at most once per run.
 
+mod archive_file;
 mod available;
 mod download;
 mod download_queue;
@@ -24,11 +25,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use archive_file::{ArchiveFile, Archived};
 pub use available::{AvailableVersion, AvailableVersions, Platforms, Protocols};
 pub use download::Downloader;
 pub use error::{Result, SearchedPlace, SourceError};
 pub use fetched::{Fetched, Published};
 pub use filesystem_mirror::FilesystemMirror;
+pub(crate) use filesystem_mirror::packed_name;
 pub use method::{Method, SourceKind};
 pub use network_mirror::NetworkMirror;
 pub use oci::OciMirror;
@@ -106,11 +109,27 @@ impl Source {
 
     /// Fetches and authenticates one package, from the first method that has it.
     pub fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
+        self.first(package, |method| method.package(package, progress))
+    }
+
+    /// [`Source::package`], where its archive is downloaded in any case, and written to a file. Not to be called twice for a
+    /// package, which would be downloaded twice.
+    pub(crate) fn archive(
+        &self,
+        package: &PackageId,
+        into: &ArchiveFile<'_>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Archived> {
+        self.first(package, |method| method.archive(package, into, progress))
+    }
+
+    /// What the first method answers that has a package.
+    fn first<T>(&self, package: &PackageId, ask: impl Fn(&Method) -> Result<T>) -> Result<T> {
         let missing =
             SourceError::PlatformNotAvailable { package: package.clone(), available: BTreeSet::new(), asked: None };
         let mut missing = Box::new(missing);
         for method in self.methods_with(&package.address, &package.version)? {
-            match method.package(package, progress) {
+            match ask(method) {
                 Err(error) if error.is_platform_missing() => missing = error,
                 outcome => return outcome,
             }

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use url::Url;
 
+use super::archive_file::{ArchiveFile, Archived};
 use super::available::{AvailableVersions, LONGEST_VERSION};
 use super::download::Downloader;
 use super::error::{Result, SearchedPlace, SourceError};
@@ -149,7 +150,13 @@ impl NetworkMirror {
         }
     }
 
-    pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
+    /// Fetches a package; its archive goes to a file if there is one.
+    pub(super) fn fetch(
+        &self,
+        package: &PackageId,
+        into: Option<&ArchiveFile<'_>>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Archived> {
         let archives = self.archives(&package.address, &package.version)?;
         let Some(archive) = archives.by_platform.get(&package.platform.to_string()) else {
             return Err(SourceError::PlatformNotAvailable {
@@ -162,7 +169,7 @@ impl NetworkMirror {
         let url = archives.base.join(&archive.url).map_err(|error| {
             SourceError::invalid_response(package, format!("the mirror sent an invalid URL for the package: {error}"))
         })?;
-        let downloaded = self.downloader.package(package, &url, progress)?;
+        let downloaded = self.downloader.package(package, &url, into, progress)?;
         let reported = archive.hashes.as_ref().map_or(&[][..], |hashes| hashes.0.as_slice());
         let reported = check_reported(reported, &downloaded.digest).map_err(|problem| SourceError::NotAuthentic {
             package: package.clone(),
@@ -177,8 +184,8 @@ impl NetworkMirror {
                 hashes.add(HashDisposition::ReportedByMirror, archives.reported());
             }
         }
-        Ok(Fetched {
-            h1: downloaded.digest.h1,
+        let fetched = Fetched {
+            h1: downloaded.digest.h1.clone(),
             hashes,
             authentication: if reported.is_empty() {
                 Authentication::Unauthenticated
@@ -187,7 +194,8 @@ impl NetworkMirror {
             },
             warnings: Vec::new(),
             downloaded: downloaded.transferred,
-        })
+        };
+        Ok(Archived { digest: downloaded.digest, fetched })
     }
 
     pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {

@@ -1,7 +1,7 @@
 //! Root modules with all that belongs to them, and what is done with one or many of them: the front door of the library.
 //!
 //! A [`Workspace`] is one root module as it is on disk. [`Workspaces`] are many of them, which are locked and upgraded together,
-//! and [`verify_all`] verifies many: what several of them need is asked for once, and one that fails does not stop the others.
+//! [`verify_all`] verifies many, and [`mirror()`] puts the packages that they lock into a directory: what several of them need is asked for once, and one that fails does not stop the others.
 
 mod baseline;
 mod change;
@@ -11,6 +11,7 @@ mod ignored;
 mod lock;
 mod many;
 mod merge;
+mod mirror;
 mod mixed;
 mod options;
 mod repository;
@@ -40,6 +41,7 @@ pub use dialect::DialectReason;
 pub use ignored::IgnoreRules;
 pub use lock::Locked;
 pub use many::{Member, Supply, Workspaces};
+pub use mirror::{MirrorOptions, mirror};
 pub use options::LockOptions;
 pub use repository::Repositories;
 pub use selection::{RootSelection, SelectedRoot};

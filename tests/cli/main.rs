@@ -33,6 +33,7 @@ mod manual;
 mod many_roots;
 mod merge;
 mod min_age;
+mod mirror;
 mod mirrors;
 #[cfg(unix)]
 mod modules;

@@ -2,13 +2,14 @@
 
 use provlock_test::{Output, TestEnvironment, str};
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 13] = [
     "lock",
     "verify",
     "upgrade",
     "diff",
     "tree",
     "merge",
+    "mirror",
     "explain",
     "setup",
     "login",

@@ -8,6 +8,7 @@ mod lock;
 mod login;
 mod merge;
 mod messages;
+mod mirror;
 mod outcome;
 mod rules;
 mod setup;
@@ -59,6 +60,7 @@ pub(crate) enum Command {
     Diff(diff::DiffArgs),
     Tree(tree::TreeArgs),
     Merge(merge::MergeArgs),
+    Mirror(mirror::MirrorArgs),
     Explain(explain::ExplainArgs),
     #[command(subcommand)]
     Setup(setup::SetupCommand),
@@ -77,6 +79,7 @@ impl Command {
             Self::Diff(_) => CommandName::Diff,
             Self::Tree(_) => CommandName::Tree,
             Self::Merge(_) => CommandName::Merge,
+            Self::Mirror(_) => CommandName::Mirror,
             Self::Explain(_) => CommandName::Explain,
             Self::Setup(_) => CommandName::Setup,
             Self::Login(_) => CommandName::Login,
@@ -94,6 +97,7 @@ impl Command {
             Self::Diff(arguments) => arguments.format.format,
             Self::Tree(arguments) => arguments.format.format,
             Self::Merge(arguments) => arguments.format.format,
+            Self::Mirror(arguments) => arguments.format.format,
             Self::Upgrade(arguments) => arguments.format.format,
             _ => None,
         }
@@ -107,6 +111,7 @@ impl Command {
             Self::Verify(arguments) => arguments.paths().to_vec(),
             Self::Diff(arguments) => arguments.paths().cloned().collect(),
             Self::Merge(arguments) => arguments.paths().to_vec(),
+            Self::Mirror(arguments) => arguments.paths().to_vec(),
             _ => Vec::new(),
         }
     }
@@ -119,6 +124,7 @@ impl Command {
             Self::Diff(arguments) => diff::run(&arguments, global, ui),
             Self::Tree(arguments) => tree::run(&arguments, global, ui),
             Self::Merge(arguments) => merge::run(&arguments, global, ui),
+            Self::Mirror(arguments) => mirror::run(&arguments, global, ui),
             Self::Explain(arguments) => Ok(explain::run(&arguments, ui)),
             Self::Setup(arguments) => setup::run(&arguments, ui),
             Self::Login(arguments) => login::login(&arguments, global, ui),

@@ -9,6 +9,7 @@ pub(crate) mod help;
 pub(crate) mod json;
 pub(crate) mod lock;
 pub(crate) mod markdown;
+pub(crate) mod mirror;
 pub(crate) mod pages;
 pub(crate) mod request;
 pub(crate) mod row;

@@ -45,6 +45,18 @@ pub(crate) fn enumerate(words: &[String]) -> String {
     }
 }
 
+/// Rows of as many cells each as lines, in columns. A column without any text takes no room.
+pub(crate) fn columns(rows: &[Vec<String>]) -> Vec<String> {
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<_> = (0..rows.first().map_or(0, Vec::len)).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells = row.iter().zip(&widths).filter(|(_, width)| **width > 0);
+        let cells: Vec<_> = cells.map(|(cell, width)| format!("{cell:width$}")).collect();
+        cells.join("   ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
 /// Bytes in binary units, as in `118.4 MiB`.
 pub(crate) fn bytes(number: u64) -> String {
     indicatif::BinaryBytes(number).to_string()

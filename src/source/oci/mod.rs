@@ -28,6 +28,7 @@ pub use template::{Repository, RepositoryError, RepositoryTemplate};
 
 use self::client::RepositoryClient;
 use self::manifest::{PROVIDER_TARGET, Reference, Targets};
+use super::archive_file::{ArchiveFile, Archived};
 use super::available::AvailableVersions;
 use super::download::{Archive, Downloader, Expected};
 use super::error::{Result, SearchedPlace, SourceError};
@@ -85,8 +86,14 @@ impl OciMirror {
         Ok(targets.iter().map(|(platform, _)| platform.clone()).collect())
     }
 
-    /// Fetches a package. What its manifest says of it is checked; nobody vouches for it beyond that.
-    pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
+    /// Fetches a package; its archive goes to a file if there is one. What its manifest says of it is checked; nobody
+    /// vouches for it beyond that.
+    pub(super) fn fetch(
+        &self,
+        package: &PackageId,
+        into: Option<&ArchiveFile<'_>>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Archived> {
         let client = self.client(&package.address)?;
         let target = self.target(package)?;
         let manifest = client.manifest_by_digest(&target.digest, manifest::MANIFEST);
@@ -103,6 +110,7 @@ impl OciMirror {
             size: Some(layer.size),
             expected,
             is_wanted: &|| true,
+            into,
         };
         let downloaded = self.downloader.fetch(package, &archive, progress, |hash| {
             let hashed = client.blob(&layer.digest, Limits::default().archive_bytes, hash);
@@ -119,15 +127,16 @@ impl OciMirror {
         }
         let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
         if self.dialect == Dialect::Tofu {
-            hashes.add(HashDisposition::ReportedByMirror, [digest.zh]);
+            hashes.add(HashDisposition::ReportedByMirror, [digest.zh.clone()]);
         }
-        Ok(Fetched {
-            h1: digest.h1,
+        let fetched = Fetched {
+            h1: digest.h1.clone(),
             hashes,
             authentication: Authentication::Unauthenticated,
             warnings: Vec::new(),
             downloaded: downloaded.transferred,
-        })
+        };
+        Ok(Archived { digest, fetched })
     }
 
     /// The manifest of a platform: the only one there is.

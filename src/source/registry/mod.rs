@@ -22,6 +22,7 @@ pub use release_urls::ReleaseUrls;
 pub(crate) use service::Service;
 pub use signed::RegistryPolicy;
 
+use super::archive_file::{ArchiveFile, Archived};
 use super::available::AvailableVersions;
 use super::download::{Downloaded, Downloader};
 use super::error::{Result, SourceError};
@@ -82,7 +83,29 @@ impl Registry {
         {
             return Ok(fetched);
         }
-        let (signed, downloaded) = self.signed_and_downloaded(metadata, progress)?;
+        self.fetch(metadata, None, progress).map(|archived| archived.fetched)
+    }
+
+    /// Downloads the archive of a package to a file, whatever is remembered or reported of it.
+    pub(super) fn archive(
+        &self,
+        package: &PackageId,
+        into: &ArchiveFile<'_>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Archived> {
+        let metadata = self.protocol.metadata(package)?;
+        self.fetch(&metadata, Some(into), progress)
+    }
+
+    /// A package that SHA256SUMS lists.
+    fn fetch(
+        &self,
+        metadata: &Metadata,
+        into: Option<&ArchiveFile<'_>>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Archived> {
+        let package = &metadata.package;
+        let (signed, downloaded) = self.signed_and_downloaded(metadata, into, progress)?;
         let signed = signed?;
         signed.confirm(metadata)?;
         let reports = metadata.reports(self.policy.dialect)?;
@@ -91,13 +114,15 @@ impl Registry {
             .map_err(|error| SourceError::not_authentic(package, error))?;
         self.downloader.remember(package, &digest);
         let hashes = listed(&digest);
-        Ok(Fetched { downloaded: transferred, ..self.fetched(package, &signed, &reports, digest.h1, hashes) })
+        let fetched = self.fetched(package, &signed, &reports, digest.h1.clone(), hashes);
+        Ok(Archived { digest, fetched: Fetched { downloaded: transferred, ..fetched } })
     }
 
     /// What is signed about a package, and the package, which has come while that was being asked for.
     fn signed_and_downloaded(
         &self,
         metadata: &Metadata,
+        into: Option<&ArchiveFile<'_>>,
         progress: ProgressSink<'_>,
     ) -> Result<(Result<Arc<SignedSums>>, Result<Downloaded>)> {
         let Metadata { package, response, .. } = metadata;
@@ -115,7 +140,7 @@ impl Registry {
             });
             let downloaded = metadata
                 .url(&response.download_url)
-                .and_then(|url| self.downloader.listed_package(package, &url, &zh, size, &is_wanted, progress));
+                .and_then(|url| self.downloader.listed_package(package, &url, &zh, size, &is_wanted, into, progress));
             (signed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), downloaded)
         }))
     }

@@ -5,15 +5,17 @@ mod diagnostic;
 mod dialect;
 mod explanation;
 mod integration;
+mod mirror;
 mod output;
 mod path;
 mod root;
 mod tree;
 
 pub(crate) use integration::{Cache, Completions, GitSetup};
+pub(crate) use mirror::Mirror;
 #[cfg(test)]
 pub(crate) use output::schema;
 pub(crate) use output::{
-    CommandName, cache, completions, diff, explain, failure, git_setup, lock, login, merge, plans, tree, upgrade,
-    verify,
+    CommandName, cache, completions, diff, explain, failure, git_setup, lock, login, merge, mirror, plans, tree,
+    upgrade, verify,
 };

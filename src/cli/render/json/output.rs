@@ -16,6 +16,7 @@ use super::credentials::Credentials;
 use super::diagnostic::Notice;
 use super::explanation::Explanation;
 use super::integration::{Cache, Completions, GitSetup};
+use super::mirror::Mirror;
 use super::root::{ComparedRoot, FailedRoot, LockedRoot, Root, VerifiedRoot};
 use super::tree::TreeRoot;
 use crate::cli::render::diff::FileDiff;
@@ -49,6 +50,10 @@ struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Cache"))]
     cache: Option<Cache>,
+    /// Of `mirror`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "Mirror"))]
+    mirror: Option<Mirror>,
     /// Of `completions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Completions"))]
@@ -72,6 +77,7 @@ pub(crate) enum CommandName {
     Explain,
     Tree,
     Merge,
+    Mirror,
     Setup,
     Login,
     Logout,
@@ -198,6 +204,17 @@ pub(crate) fn cache(cache: Cache, invocation: &Invocation) -> String {
     Output { cache: Some(cache), ..Output::new(CommandName::Cache, [], &[], &[], invocation) }.print(invocation)
 }
 
+/// The result of `mirror`.
+pub(crate) fn mirror(
+    mirror: Mirror,
+    warnings: &[Diagnostic],
+    errors: &[Diagnostic],
+    invocation: &Invocation,
+) -> String {
+    Output { mirror: Some(mirror), ..Output::new(CommandName::Mirror, [], warnings, errors, invocation) }
+        .print(invocation)
+}
+
 /// The result of `completions`.
 pub(crate) fn completions(completions: Completions, invocation: &Invocation) -> String {
     Output { completions: Some(completions), ..Output::new(CommandName::Completions, [], &[], &[], invocation) }
@@ -224,6 +241,7 @@ impl Output {
             explanations: Vec::new(),
             git: None,
             cache: None,
+            mirror: None,
             completions: None,
             roots: roots.into_iter().collect(),
             warnings: Notice::all(warnings, invocation),

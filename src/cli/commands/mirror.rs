@@ -1,0 +1,114 @@
+//! `mirror`: puts the packages that lock files name into a directory, for machines without a network.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueHint};
+use provlock::diagnostic::Diagnostic;
+use provlock::requirements::ModuleCache;
+use provlock::workspace::{MirrorOptions, Repositories, RootSelection, mirror};
+
+use super::messages::{no_root_module, show_configurations, show_origin};
+use super::outcome::Outcome;
+use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, PlatformArgs};
+use crate::cli::environment::environment;
+use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::json;
+use crate::cli::render::mirror as text;
+use crate::cli::ui::Ui;
+
+const EXAMPLES: &str = "Examples:
+  provlock mirror ./mirror                                     # what the lock file here names
+  provlock mirror ./mirror -r -p linux_amd64,darwin_arm64      # all root modules below, for two platforms
+  provlock mirror /srv/mirror -r live --prune                  # and remove what none of them names any more";
+
+/// Fill a mirror with the packages that lock files name
+///
+/// Downloads each package once, verifies its signature and checksums, compares it with the hashes in the lock files, and only then
+/// puts it into DIR, in the layout that `filesystem_mirror` of `provider_installation` and --fs-mirror read. The JSON documents
+/// beside the packages make DIR a network mirror where a web server serves it.
+///
+/// A package that is there already is hashed and stays if a lock file records it, so the command can be run again at any time.
+/// Copy DIR to machines without a network, or serve it.
+#[derive(Args)]
+#[command(before_help = "Example: provlock mirror ./mirror -r -p linux_amd64", before_long_help = EXAMPLES)]
+#[command(after_help = "Exit codes: 0 done or up to date, 2 failed")]
+#[command(mut_arg("trust_registry", |flag| flag.hide(true).conflicts_with("directory")))]
+pub(crate) struct MirrorArgs {
+    /// Directory of the mirror; it is created if it does not exist
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    directory: PathBuf,
+    /// Root modules, or files in them [default: .]
+    #[arg(value_name = "PATH", value_hint = ValueHint::AnyPath)]
+    paths: Vec<PathBuf>,
+    /// Every root module below the paths
+    #[arg(short, long, help_heading = "Selection")]
+    recursive: bool,
+    #[command(flatten, next_help_heading = "Selection")]
+    platforms: PlatformArgs,
+    /// Remove packages that no lock file names; other files stay
+    #[arg(long, help_heading = "Selection")]
+    prune: bool,
+    #[command(flatten)]
+    source: OnlineArgs,
+    #[command(flatten)]
+    pub(super) format: FormatArgs,
+    /// Write nothing; show what would be downloaded and removed
+    #[arg(long, help_heading = "Output")]
+    dry_run: bool,
+}
+
+impl MirrorArgs {
+    /// The root modules that are named.
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        &self.paths
+    }
+}
+
+pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
+    let MirrorArgs { directory, paths, recursive, platforms, prune, source, dry_run, .. } = arguments;
+    let environment = environment(&ui.invocation.secrets);
+    let connections = source.connections(&environment, None, ui.request_observer())?;
+    show_origin(&source.origin(), &environment, ui);
+    let settings = global.settings(&environment)?;
+    let selection = RootSelection {
+        paths,
+        recursive: *recursive,
+        dialect: global.dialect,
+        environment: &environment,
+        modules: &ModuleCache::default(),
+        repositories: &Repositories::default(),
+        change: None,
+        settings: settings.as_ref(),
+    };
+    let downloads = ui.progress(None);
+    let options = MirrorOptions {
+        directory,
+        platforms: platforms.named(),
+        prune: *prune,
+        dry_run: *dry_run,
+        connections: &connections,
+        progress: &|package, progress| downloads.note(package, progress),
+    };
+    let mirrored = mirror(&selection, &options);
+    drop(downloads);
+    show_configurations(&connections, ui);
+    let (mirrored, roots) = mirrored?;
+    let many = (*recursive || roots != 1).then_some(Many { paths, recursive: *recursive });
+    let causes = |diagnostics: &[Diagnostic]| {
+        by_cause(diagnostics.iter().map(|one| (one.root.as_deref(), one)), many, ui.stderr_style.verbose)
+    };
+    ui.warn(&causes(&mirrored.warnings));
+    ui.status_lines(&text::lines(&mirrored, ui.stderr_style));
+    ui.error(&causes(&mirrored.errors));
+    if roots == 0 {
+        ui.status(&no_root_module(paths));
+    }
+    let summary = text::summary(&mirrored, directory, *dry_run).filter(|_| roots > 0);
+    ui.status_lines(summary.as_slice());
+    if ui.is_json() {
+        let warnings = without_repetition(mirrored.warnings.iter());
+        let errors = without_repetition(mirrored.errors.iter());
+        ui.print(&json::mirror(json::Mirror::new(directory, &mirrored, *dry_run), &warnings, &errors, &ui.invocation));
+    }
+    Ok(if mirrored.errors.is_empty() { Outcome::Done } else { Outcome::Failed })
+}

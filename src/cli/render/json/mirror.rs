@@ -1,0 +1,101 @@
+//! What `mirror` did, as JSON.
+
+use std::path::Path;
+
+use provlock::mirror::{MirrorAction, Mirrored, MirroredPackage, RemovedFile};
+use serde::Serialize;
+
+use super::path::shown;
+
+/// A mirror that was filled.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "mirror", deny_unknown_fields))]
+pub(crate) struct Mirror {
+    directory: String,
+    /// Whether anything was written; false with --dry-run, and when nothing was to be done.
+    written: bool,
+    /// The packages that lock files name, without those that are among the errors.
+    packages: Vec<Package>,
+    /// The files that no lock file names; empty without --prune.
+    removed: Vec<Removed>,
+    downloaded_bytes: u64,
+    kept_bytes: u64,
+    removed_bytes: u64,
+}
+
+/// A package in a mirror.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "mirrored_package", deny_unknown_fields))]
+struct Package {
+    /// The full address, with the host.
+    address: String,
+    version: String,
+    #[cfg_attr(test, schemars(regex(pattern = "^[a-z0-9]+_[a-z0-9]+$")))]
+    platform: String,
+    file: String,
+    action: Action,
+    /// Null for a package that --dry-run did not download.
+    bytes: Option<u64>,
+}
+
+/// What happened to a package, or would happen.
+#[derive(Serialize)]
+#[serde(rename_all = "lowercase")]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "mirror_action"))]
+enum Action {
+    /// It was there, and a lock file records it.
+    Kept,
+    /// It was not there.
+    Added,
+    /// Something that no lock file records was in its place.
+    Replaced,
+}
+
+/// A file that was removed, or would be.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "removed_file", deny_unknown_fields))]
+struct Removed {
+    file: String,
+    bytes: u64,
+}
+
+impl Mirror {
+    pub(crate) fn new(directory: &Path, mirrored: &Mirrored, is_dry_run: bool) -> Self {
+        let Mirrored { packages, removed, .. } = mirrored;
+        let is_kept = |package: &&MirroredPackage| package.action == MirrorAction::Kept;
+        let bytes = |package: &MirroredPackage| package.size.unwrap_or_default();
+        let has_changed = !removed.is_empty() || !packages.iter().all(|package| is_kept(&package));
+        Self {
+            directory: shown(directory),
+            written: has_changed && !is_dry_run,
+            packages: packages.iter().map(Package::from).collect(),
+            removed: removed.iter().map(Removed::from).collect(),
+            downloaded_bytes: packages.iter().filter(|package| !is_kept(package)).map(bytes).sum(),
+            kept_bytes: packages.iter().filter(is_kept).map(bytes).sum(),
+            removed_bytes: removed.iter().map(|file| file.size).sum(),
+        }
+    }
+}
+
+impl From<&MirroredPackage> for Package {
+    fn from(MirroredPackage { package, path, action, size, .. }: &MirroredPackage) -> Self {
+        Self {
+            address: package.address.to_string(),
+            version: package.version.to_string(),
+            platform: package.platform.to_string(),
+            file: shown(path),
+            action: match action {
+                MirrorAction::Kept => Action::Kept,
+                MirrorAction::Added => Action::Added,
+                MirrorAction::Replaced => Action::Replaced,
+            },
+            bytes: *size,
+        }
+    }
+}
+
+impl From<&RemovedFile> for Removed {
+    fn from(RemovedFile { path, size }: &RemovedFile) -> Self {
+        Self { file: shown(path), bytes: *size }
+    }
+}

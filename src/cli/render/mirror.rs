@@ -1,0 +1,109 @@
+//! What `mirror` says: one line per release and removed file, then a summary.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use provlock::address::ProviderAddress;
+use provlock::mirror::{MirrorAction, Mirrored, MirroredPackage, RemovedFile};
+use provlock::version::Version;
+
+use super::foreign::{capped, printable};
+use super::style::{Color, TextStyle, bytes, columns, count, enumerate, paint};
+
+/// The packages of a version, for several platforms.
+type Release<'a> = Vec<&'a MirroredPackage>;
+
+/// One line for each release of which there is something to say, and one for each file that was removed.
+pub(crate) fn lines(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
+    let mut releases: BTreeMap<(&ProviderAddress, &Version), Release<'_>> = BTreeMap::new();
+    for package in &mirrored.packages {
+        releases.entry((&package.package.address, &package.package.version)).or_default().push(package);
+    }
+    let is_shown = |(action, _): &(MirrorAction, _)| style.verbose || *action != MirrorAction::Kept;
+    let releases = releases.values().map(|release| (action(release), release)).filter(is_shown);
+    let (symbols, rows): (Vec<_>, Vec<_>) =
+        releases.map(|(action, release)| (symbol(action), row(action, release))).unzip();
+    let lines = symbols.into_iter().zip(columns(&rows));
+    let removed = mirrored.removed.iter().map(|RemovedFile { path, size }| {
+        (("-", Color::Red), format!("{}   {}", printable(&path.display().to_string()), bytes(*size)))
+    });
+    let line = |((symbol, color), text)| format!("  {} {text}", paint(style.color, color, symbol));
+    lines.chain(removed).map(line).collect()
+}
+
+/// What happened to a release: what says most of what happened to its packages.
+fn action(release: &[&MirroredPackage]) -> MirrorAction {
+    release.iter().map(|package| package.action).max().unwrap_or(MirrorAction::Kept)
+}
+
+fn symbol(action: MirrorAction) -> (&'static str, Color) {
+    match action {
+        MirrorAction::Kept => ("=", Color::Dim),
+        MirrorAction::Added => ("+", Color::Green),
+        MirrorAction::Replaced => ("~", Color::Yellow),
+    }
+}
+
+/// The provider, its version, what was done for which platforms, how that was authenticated, bytes, and what was replaced.
+fn row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
+    let is_done = |package: &&&MirroredPackage| package.action >= action.min(MirrorAction::Added);
+    let done: Vec<_> = release.iter().filter(is_done).copied().collect();
+    let replaced: Vec<_> = done.iter().filter(|package| package.action == MirrorAction::Replaced).copied().collect();
+    let replaced = match &replaced[..] {
+        [] => String::new(),
+        replaced => format!("{} was there with hashes that are not locked", platforms(replaced)),
+    };
+    let authentication: BTreeSet<_> =
+        done.iter().filter_map(|package| package.authentication.as_ref()).map(ToString::to_string).collect();
+    let authentication = authentication.into_iter().collect::<Vec<_>>().join("; ");
+    let (name, version) = release.first().map_or_else(Default::default, |package| {
+        (package.package.address.short(package.dialect), package.package.version.to_string())
+    });
+    let cells = [name, version, platforms(&done), authentication, size(&done).map(bytes).unwrap_or_default(), replaced];
+    cells.iter().map(|cell| printable(&capped(cell))).collect()
+}
+
+/// `darwin_arm64 and linux_amd64`
+fn platforms(packages: &[&MirroredPackage]) -> String {
+    enumerate(&packages.iter().map(|package| package.package.platform.to_string()).collect::<Vec<_>>())
+}
+
+/// `Mirrored 4 packages of 2 providers in DIR: 1 downloaded (118.40 MiB), 3 already there (96.00 MiB)`; nothing if there is none
+/// because of errors.
+pub(crate) fn summary(mirrored: &Mirrored, directory: &Path, is_dry_run: bool) -> Option<String> {
+    let Mirrored { packages, removed, errors, .. } = mirrored;
+    let (kept, fetched): (Vec<_>, Vec<_>) = packages.iter().partition(|package| package.action == MirrorAction::Kept);
+    let is_unchanged = fetched.is_empty() && removed.is_empty();
+    if is_unchanged && kept.is_empty() {
+        return errors.is_empty().then(|| "Nothing to mirror: the lock files name no provider".to_owned());
+    }
+    let providers: BTreeSet<_> = packages.iter().map(|package| &package.package.address).collect();
+    let what = format!("{} of {}", count(packages.len(), "package"), count(providers.len(), "provider"));
+    let what = format!("{what} in {}", printable(&directory.display().to_string()));
+    let number = |number: usize, what: &str, size: Option<u64>| {
+        let size = size.map(|size| format!(" ({})", bytes(size))).unwrap_or_default();
+        (number > 0).then(|| format!("{number} {what}{size}"))
+    };
+    if is_unchanged && errors.is_empty() {
+        return Some(format!("Up to date: {what} ({})", bytes(size(&kept).unwrap_or_default())));
+    }
+    let [verb, downloaded, replaced, is_removed] = if is_dry_run {
+        ["Would mirror", "to download", "of them to replace another file", "to remove"]
+    } else {
+        ["Mirrored", "downloaded", "of them in place of another file", "removed"]
+    };
+    let replacements = fetched.iter().filter(|package| package.action == MirrorAction::Replaced).count();
+    let files = if removed.len() == 1 { "file" } else { "files" };
+    let parts = [
+        number(fetched.len(), downloaded, size(&fetched)),
+        number(replacements, replaced, None),
+        number(kept.len(), "already there", size(&kept)),
+        number(removed.len(), &format!("{files} {is_removed}"), Some(removed.iter().map(|file| file.size).sum())),
+    ];
+    Some(format!("{verb} {what}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", ")))
+}
+
+/// The bytes of packages, if those of all are known.
+fn size(packages: &[&MirroredPackage]) -> Option<u64> {
+    packages.iter().map(|package| package.size).sum()
+}

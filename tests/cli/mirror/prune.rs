@@ -1,0 +1,114 @@
+//! `mirror --prune`: what no lock file names goes, and nothing else.
+
+use super::super::lock::{BOTH, LOCK_BOTH};
+use super::{MIRROR_BOTH, NULL, locked, names};
+use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str};
+
+/// A mirror with an old version, another provider, and files of others.
+fn filled(registry: &Registry) -> TestEnvironment {
+    let (environment, _) = locked(registry);
+    environment.provlock(MIRROR_BOTH).assert_code(0);
+    registry.publish("hashicorp/null", "3.2.5").platforms(BOTH).done();
+    let upgrade = ["upgrade", "-p", "linux_amd64,darwin_arm64"];
+    environment.provlock(upgrade).assert_code(0);
+    let other = "mirror/registry.example.com/acme/gamma";
+    environment.write(format!("{other}/terraform-provider-gamma_1.0.0_linux_amd64.zip"), "gamma");
+    environment.write(format!("{other}/index.json"), r#"{"versions": {"1.0.0": {}}}"#);
+    environment.write(format!("{other}/1.0.0.json"), r#"{"archives": {}}"#);
+    environment.write(format!("{NULL}/.terraform-provider-null_3.2.4_linux_amd64.zip.provlock-AbCdEf"), "half");
+    for path in [
+        "README.md",
+        "registry.opentofu.org/hashicorp/terraform-provider-null_3.2.4_linux_amd64.zip",
+        "registry.opentofu.org/hashicorp/null/terraform-provider-nil_3.2.4_linux_amd64.zip",
+        "registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_SHA256SUMS",
+        "registry.opentofu.org/hashicorp/null/notes.json",
+        "registry.opentofu.org/hashicorp/null/3.2.4/linux_amd64/terraform-provider-null",
+        "registry.opentofu.org/hashicorp/null/3.1.0.json",
+        "registry.opentofu.org/Not-Canonical/null/terraform-provider-null_3.2.4_linux_amd64.zip",
+    ] {
+        environment.write(format!("mirror/{path}"), "another's");
+    }
+    environment
+}
+
+#[test]
+fn what_no_lock_file_names_is_removed_and_nothing_else() {
+    let registry = Registry::start();
+    let environment = filled(&registry);
+    let before = environment.snapshot();
+    let prune = |more: &[&str]| environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"]).chain(more));
+    prune(&["--dry-run"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/null   3.2.5   darwin_arm64 and linux_amd64
+  - mirror/registry.example.com/acme/gamma/index.json   [SIZE]
+  - mirror/registry.example.com/acme/gamma/1.0.0.json   [SIZE]
+  - mirror/registry.example.com/acme/gamma/terraform-provider-gamma_1.0.0_linux_amd64.zip   [SIZE]
+  - mirror/registry.opentofu.org/hashicorp/null/3.2.4.json   [SIZE]
+  - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_darwin_arm64.zip   [SIZE]
+  - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip   [SIZE]
+Would mirror 2 packages of 1 provider in mirror: 2 to download, 6 files to remove ([SIZE])
+"#]]);
+    before.assert_same(&environment.snapshot());
+
+    prune(&[]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/null   3.2.5   darwin_arm64 and linux_amd64   signed, key ID 558D46FBE8647CB4   [SIZE]
+  - mirror/registry.example.com/acme/gamma/index.json   [SIZE]
+  - mirror/registry.example.com/acme/gamma/1.0.0.json   [SIZE]
+  - mirror/registry.example.com/acme/gamma/terraform-provider-gamma_1.0.0_linux_amd64.zip   [SIZE]
+  - mirror/registry.opentofu.org/hashicorp/null/3.2.4.json   [SIZE]
+  - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_darwin_arm64.zip   [SIZE]
+  - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip   [SIZE]
+Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE]), 6 files removed ([SIZE])
+"#]]);
+    assert_eq!(names(&environment, "mirror"), ["README.md", "registry.opentofu.org"]);
+    assert_eq!(names(&environment, "mirror/registry.opentofu.org"), ["Not-Canonical", "hashicorp"]);
+    assert_eq!(
+        names(&environment, NULL),
+        [
+            "3.1.0.json",
+            "3.2.4",
+            "3.2.5.json",
+            "index.json",
+            "notes.json",
+            "terraform-provider-nil_3.2.4_linux_amd64.zip",
+            "terraform-provider-null_3.2.4_SHA256SUMS",
+            "terraform-provider-null_3.2.5_darwin_arm64.zip",
+            "terraform-provider-null_3.2.5_linux_amd64.zip",
+        ]
+    );
+    assert_eq!(environment.read(format!("{NULL}/index.json")), "{\n  \"versions\": {\n    \"3.2.5\": {}\n  }\n}");
+    let before = environment.snapshot();
+    prune(&[]).assert_code(0).assert_stderr_has("Up to date");
+    before.assert_same(&environment.snapshot());
+}
+
+#[test]
+fn what_other_lock_files_named_stays_without_prune() {
+    let registry = Registry::start();
+    let environment = filled(&registry);
+    environment.provlock(MIRROR_BOTH).assert_code(0);
+    let index = environment.read(format!("{NULL}/index.json"));
+    assert!(index.contains("3.2.4") && index.contains("3.2.5"), "{index}");
+    assert_eq!(names(&environment, NULL).iter().filter(|name| name.contains("null_3.2.4_")).count(), 3);
+}
+
+#[cfg(unix)]
+#[test]
+fn no_link_is_followed_or_removed() {
+    let registry = Registry::start();
+    let environment = filled(&registry);
+    let elsewhere = environment.write("elsewhere/acme/delta/terraform-provider-delta_1.0.0_linux_amd64.zip", "delta");
+    let link = |target: &str, link: &str| {
+        std::os::unix::fs::symlink(environment.project().join(target), environment.project().join(link)).unwrap();
+    };
+    link("elsewhere", "mirror/registry.terraform.io");
+    let file = "mirror/registry.example.com/acme/gamma/terraform-provider-gamma_2.0.0_linux_amd64.zip";
+    link("elsewhere/acme/delta/terraform-provider-delta_1.0.0_linux_amd64.zip", file);
+    environment.provlock(LOCK_BOTH).assert_code(0);
+    environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"])).assert_code(0);
+    assert!(elsewhere.exists() && environment.project().join(file).is_symlink());
+}
