@@ -304,8 +304,19 @@ fn changed(path: &Path) -> Diagnostic {
 
 /// Gives the temporary file its name. Where no file was, none that has come since is replaced.
 fn persist(file: NamedTempFile, target: &Path, replace: bool) -> io::Result<()> {
-    let persisted = if replace { file.persist(target) } else { file.persist_noclobber(target) };
-    persisted.map(drop).map_err(|error| error.error)
+    if replace {
+        return rename(file, target);
+    }
+    file.persist_noclobber(target).map(drop).map_err(|error| error.error)
+}
+
+/// Gives a temporary file the name of another, which it replaces. That may be open on Windows, unlike for
+/// [`NamedTempFile::persist`].
+pub(crate) fn rename(file: NamedTempFile, target: &Path) -> io::Result<()> {
+    let temporary = file.into_temp_path().keep()?;
+    fs::rename(&temporary, target).inspect_err(|_| {
+        let _ = fs::remove_file(&temporary);
+    })
 }
 
 /// The file that a path leads to over symlinks, the last of which may point to where no file is yet.

@@ -38,8 +38,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let _uninterrupted = files::hold_off_interrupts();
     let mut file = tempfile::NamedTempFile::new_in(directory)?;
     file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
+    files::rename(file, path)
 }
 
 /// Makes a directory, and those above it, that nobody but the user can write to.

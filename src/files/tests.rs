@@ -155,7 +155,7 @@ fn a_read_only_file_is_not_replaced() {
     fs::write(&path, "old").unwrap();
     set_read_only(true);
     let error = write(&path, Some(b"old"), b"new").unwrap_err();
-    assert!(format!("{:?}", error[0].help).contains("read-only"), "{error}");
+    assert!(error[0].message.ends_with("it is read-only"), "{error}");
     assert_eq!((fs::read(&path).unwrap(), names(directory.path())), (b"old".to_vec(), vec!["lock".to_owned()]));
     set_read_only(false);
     write(&path, Some(b"old"), b"new").unwrap();

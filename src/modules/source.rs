@@ -5,7 +5,7 @@
 
 use std::fmt;
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::{MAIN_SEPARATOR, PathBuf};
 
 use url::{Url, form_urlencoded};
 
@@ -233,8 +233,8 @@ fn detectors(address: &str) -> Result<(Option<&'static str>, String)> {
     if address.contains(".amazonaws.com/") {
         return Ok((Some("s3"), amazon_storage(address)?));
     }
-    if address.starts_with('/') {
-        return Ok((None, format!("file://{address}")));
+    if address.starts_with('/') || is_on_drive(address) {
+        return Ok((None, format!("file://{}", address.replace(MAIN_SEPARATOR, "/"))));
     }
     Err(ModuleSourceError::Unknown)
 }
@@ -311,6 +311,12 @@ fn is_url(text: &str) -> bool {
         && scheme.bytes().all(is_scheme_byte)
         && !text.bytes().any(|byte| byte.is_ascii_control())
         && (!rest.starts_with('/') || has_valid_escapes(path))
+        && !is_on_drive(text)
+}
+
+/// Whether a text is an absolute path of Windows, whose drive looks like a scheme (go-getter's `url_windows.go`).
+fn is_on_drive(text: &str) -> bool {
+    cfg!(windows) && matches!(text.as_bytes(), [drive, b':', b'/' | b'\\', ..] if drive.is_ascii_alphabetic())
 }
 
 fn has_valid_escapes(text: &str) -> bool {

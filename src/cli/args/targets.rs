@@ -51,7 +51,7 @@ impl Targets {
 fn is_surely_path(path: &Path) -> bool {
     let text = path.to_string_lossy();
     let extension = path.extension().and_then(OsStr::to_str);
-    path.is_absolute()
+    path.has_root()
         || text.starts_with('.')
         || text.ends_with(std::path::is_separator)
         || matches!(extension, Some("tf" | "tofu" | "hcl" | "json"))

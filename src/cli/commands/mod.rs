@@ -42,7 +42,7 @@ const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), " (", env!("PROVLOCK_BUIL
 
 /// Locks, verifies, upgrades and compares the dependency lock files of OpenTofu and Terraform
 #[derive(Parser)]
-#[command(name = "provlock", version, long_version = BUILD, max_term_width = 100)]
+#[command(name = "provlock", bin_name = "provlock", version, long_version = BUILD, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 nothing to report, 1 differences or findings, 2 failed")]
 pub(crate) struct Cli {
     #[command(flatten)]

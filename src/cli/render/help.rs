@@ -97,13 +97,14 @@ fn path(path: &Path) -> String {
 }
 
 /// A word as a shell reads it. In PowerShell typographic quotes end a quoted text, too, and are doubled as the plain one is
-/// (see `about_Quoting_Rules`).
+/// (see `about_Quoting_Rules`); an `@` means something at the beginning of a word only (`about_Splatting`).
 fn quoted(word: &str, shell: Shell) -> String {
     let is_plain = |c: char| match shell {
         Shell::Posix => c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c),
-        Shell::PowerShell => c.is_ascii_alphanumeric() || "/\\._-+=:".contains(c),
+        Shell::PowerShell => c.is_ascii_alphanumeric() || "/\\._-+=:@".contains(c),
     };
-    if !word.is_empty() && word.chars().all(is_plain) {
+    let is_splatted = matches!(shell, Shell::PowerShell) && word.starts_with('@');
+    if !word.is_empty() && word.chars().all(is_plain) && !is_splatted {
         return word.to_owned();
     }
     let inner: String = match shell {
@@ -146,6 +147,8 @@ mod tests {
             ("a\u{2019}; b", "'a\u{2019}; b'", "'a\u{2019}\u{2019}; b'"),
             ("$(id)`id`", "'$(id)`id`'", "'$(id)`id`'"),
             ("a,b", "a,b", "'a,b'"),
+            ("a@b", "a@b", "a@b"),
+            ("@b", "@b", "'@b'"),
             ("-rf", "./-rf", "./-rf"),
             ("-C x", "'./-C x'", "'./-C x'"),
         ] {
