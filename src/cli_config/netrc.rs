@@ -9,6 +9,9 @@ use crate::files;
 /// The largest file that is read, in bytes.
 const SIZE_LIMIT: u64 = 1 << 20;
 
+/// The file in the home directory.
+const FILE_NAME: &str = if cfg!(windows) { "_netrc" } else { ".netrc" };
+
 /// The logins of a user. `Debug` is not there, since it would show passwords.
 #[derive(Clone, Default)]
 pub(crate) struct Netrc(Vec<Machine>);
@@ -24,9 +27,8 @@ struct Machine {
 impl Netrc {
     /// Reads the file that `NETRC` names, or the one in the home directory. One that cannot be read has no logins.
     pub(crate) fn read(environment: &Environment) -> Self {
-        let name = if cfg!(windows) { "_netrc" } else { ".netrc" };
         let named = environment.variable("NETRC").map(PathBuf::from);
-        let path = named.or_else(|| environment.home.as_ref().map(|home| home.join(name)));
+        let path = named.or_else(|| environment.home.as_ref().map(|home| home.join(FILE_NAME)));
         let bytes = path.and_then(|path| files::read(&environment.current_directory.join(path), SIZE_LIMIT).ok());
         bytes.map_or_else(Self::default, |bytes| Self::parse(&String::from_utf8_lossy(&bytes)))
     }
@@ -94,7 +96,7 @@ mod tests {
     #[test]
     fn a_variable_names_the_file() {
         let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join(".netrc"), "machine a.test login home password x").unwrap();
+        std::fs::write(directory.path().join(FILE_NAME), "machine a.test login home password x").unwrap();
         std::fs::write(directory.path().join("other"), "machine a.test login other password x").unwrap();
         let mut environment = Environment { home: Some(directory.path().to_owned()), ..Environment::default() };
         let user =

@@ -215,10 +215,10 @@ future_block "x" { y = 1 }
 credentials_helper "store" { args = ["--flag"] }
 "#,
     );
-    home.set("CACHE", "/cache");
+    home.set("CACHE", home.path("cache").to_str().unwrap());
     home.set("SUB", "s");
     let config = home.load();
-    assert_eq!(config.plugin_cache_dir.as_deref(), Some(Path::new("/cache/s/plugins")));
+    assert_eq!(config.plugin_cache_dir.as_deref(), Some(home.path("cache/s/plugins").as_path()));
     assert_eq!(config.credentials[&host("bücher.test")].token.reveal(), "t1");
     assert_eq!(config.hosts[&host("h.test")], BTreeMap::from([("providers.v1".into(), "https://x.test/p/".into())]));
     assert_eq!((config.registry_retries, config.registry_timeout), (Some(5), Some(Duration::from_secs(7))));

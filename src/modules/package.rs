@@ -140,14 +140,14 @@ mod tests {
 
     #[test]
     fn a_directory_is_in_the_package() {
-        let (_place, package) = package(&["modules/a", "modules/b", "x*"]);
+        let (_place, package) = package(&["modules/a", "modules/b", "[x]"]);
         let directory = |name, wildcards| {
             package.directory(name, wildcards).map(|path| path.strip_prefix(&package.top).unwrap().to_owned())
         };
         assert_eq!(directory("", Wildcards::Literal), Ok(PathBuf::new()));
         assert_eq!(directory("modules/a", Wildcards::Literal), Ok("modules/a".into()));
         assert_eq!(directory("mod*/[a]", Wildcards::Expanded), Ok("modules/a".into()));
-        assert_eq!(directory("x*", Wildcards::Literal), Ok("x*".into()));
+        assert_eq!(directory("[x]", Wildcards::Literal), Ok("[x]".into()));
         for (name, wildcards, message) in [
             ("absent", Wildcards::Literal, r#"has no directory "absent""#),
             ("..", Wildcards::Literal, r#"does not contain "..", which leads out of it"#),

@@ -295,7 +295,7 @@ Locked 1 provider for darwin_arm64 and linux_amd64 (1 added)
     environment.provlock(["cache", "clean"]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Removed [SIZE] from [ROOT]/home/.cache/provlock
+Removed [SIZE] from [ROOT]/home/[..]/provlock
 "#]]);
     offline("all").matches(str![[r#"
 exit code: 2

@@ -2,7 +2,7 @@
 
 use super::lock::requires;
 use provlock_test::registry::Registry;
-use provlock_test::{TestEnvironment, str};
+use provlock_test::{TestEnvironment, str, with_slashes};
 
 /// A lock file that Terraform wrote.
 const TERRAFORM_LOCK: &str = "# This file is maintained automatically by \"terraform init\".\n";
@@ -185,7 +185,7 @@ fn commands_name_a_dialect_that_another_machine_might_not_detect() {
     environment.write("live/a/main.tf", requires("hashicorp/null", ""));
     let help = |arguments: &[&str]| {
         let output = environment.provlock(["verify", "live/a"].iter().chain(arguments));
-        output.stdout.lines().find_map(|line| line.strip_prefix("help: ")).unwrap().to_owned()
+        output.stdout.lines().find_map(|line| line.strip_prefix("help: ")).map(with_slashes).unwrap()
     };
     assert_eq!(help(&[]), "provlock -C live/a lock -p all");
     environment.write(".terraform-version", "1.5.7\n");

@@ -165,7 +165,7 @@ exit code: 2
 ----- stderr -----
 error[io]: cannot change to the directory live/none
  |
- = caused by: No such file or directory (os error 2)
+ = caused by: [..] (os error 2)
 "#]]);
 }
 

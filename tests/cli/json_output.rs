@@ -1,5 +1,7 @@
 //! `--json`: every command's output follows `docs/output.schema.json`.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use super::lock::requires;
@@ -11,7 +13,8 @@ pub(super) fn validated(stdout: &str) -> Value {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/output.schema.json");
     let schema: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let value: Value = serde_json::from_str(stdout).unwrap();
+    let stdout = if cfg!(windows) { stdout.replace(r"\\", "/") } else { stdout.to_owned() };
+    let value: Value = serde_json::from_str(&stdout).unwrap();
     let errors: Vec<String> = validator.iter_errors(&value).map(|e| format!("{}: {e}", e.instance_path())).collect();
     assert!(errors.is_empty(), "{errors:#?}\n{value:#}");
     value
@@ -86,7 +89,13 @@ fn every_command_has_a_result_as_data() {
     assert_eq!(result(&["setup", "git", "--write", "--json"])["git"]["written"], true);
     assert_eq!(result(&["setup", "git", "--write", "--json"])["git"]["written"], false, "it is there");
     let directory = &result(&["cache", "dir", "--json"])["cache"];
-    assert_eq!(directory["directory"], environment.home().join(".cache/provlock").to_str().unwrap());
+    let caches = match std::env::consts::OS {
+        "windows" => "AppData/Local",
+        "macos" => "Library/Caches",
+        _ => ".cache",
+    };
+    let expected = environment.home().join(caches).join("provlock");
+    assert_eq!(Path::new(directory["directory"].as_str().unwrap()), expected);
     assert_eq!(directory["removed_bytes"], Value::Null);
     assert_eq!(result(&["cache", "clean", "--json"])["cache"]["removed_bytes"], 0);
     let completions = &result(&["completions", "fish", "--json"])["completions"];

@@ -174,6 +174,8 @@ help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock me
     before.assert_same(&repository.environment.snapshot());
 }
 
+/// As shells of Unix quote it.
+#[cfg(unix)]
 #[test]
 fn a_conflict_names_the_file_wherever_it_is() {
     let repository = repository(&lock_file(&[null()]));

@@ -7,6 +7,7 @@ use provlock_test::{Fault, TestEnvironment, Times, str, url};
 
 const HOST: &str = "registry.example.com";
 const TOKEN: &str = "s3cr3t-t0ken";
+const CONFIGURATION: &str = if cfg!(windows) { "AppData/Roaming/tofu.rc" } else { ".tofurc" };
 const LOCK: [&str; 4] = ["lock", "-p", "linux_amd64", "--no-cache"];
 
 /// A registry that wants a token, and a project that requires a provider from it.
@@ -25,7 +26,7 @@ fn sent(registry: &Registry, pattern: &str) -> Vec<bool> {
 }
 
 fn write_configuration(environment: &TestEnvironment, text: &str) {
-    environment.write(environment.home().join(".tofurc"), text);
+    environment.write(environment.home().join(CONFIGURATION), text);
 }
 
 #[test]
@@ -41,14 +42,14 @@ fn a_token_of_login_is_used_until_logout() {
         .matches(str![[r#"
 exit code: 0
 ----- stdout -----
-The token for registry.example.com comes from [ROOT]/home/.config/opentofu/credentials.tfrc.json
+The token for registry.example.com comes from [..]credentials.tfrc.json
 "#]])
         .assert_lacks(TOKEN);
 
     environment.provlock(["logout", HOST]).matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Removed the token for registry.example.com from [ROOT]/home/.config/opentofu/credentials.tfrc.json
+Removed the token for registry.example.com from [..]credentials.tfrc.json
 "#]]);
     let refused = environment.provlock(LOCK);
     refused.matches(str![[r#"
@@ -74,7 +75,7 @@ Add one: provlock login registry.example.com, or set TF_TOKEN_registry_example_c
     again.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-There was no token for registry.example.com in [ROOT]/home/.config/opentofu/credentials.tfrc.json
+There was no token for registry.example.com in [..]credentials.tfrc.json
 "#]]);
 }
 
@@ -122,7 +123,7 @@ fn login_tells_when_another_token_wins() {
     login.matches(str![[r#"
 exit code: 0
 ----- stderr -----
-Stored the token for registry.example.com in [ROOT]/home/.config/opentofu/credentials.tfrc.json
+Stored the token for registry.example.com in [..]credentials.tfrc.json
 warning[credentials-not-used]: TF_TOKEN_registry_example_com is set, and its token is used for registry.example.com instead of the stored one
 help: unset TF_TOKEN_registry_example_com
 "#]]).assert_lacks("s3cr3t");
@@ -138,15 +139,15 @@ The token for registry.example.com comes from the environment variable TF_TOKEN_
         .matches(str![[r#"
 exit code: 0
 ----- stdout -----
-The token for block.test comes from [ROOT]/home/.tofurc
+The token for block.test comes from [ROOT]/home/[..]
 "#]])
         .assert_lacks("s3cr3t");
     let login = environment.command(["login", "block.test"]).stdin(TOKEN).run();
     login.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-cli-configuration]: the token for block.test is written in [ROOT]/home/.tofurc, which is not changed automatically
-help: edit the block credentials "block.test" in [ROOT]/home/.tofurc
+error[invalid-cli-configuration]: the token for block.test is written in [ROOT]/home/[..], which is not changed automatically
+help: edit the block credentials "block.test" in [ROOT]/home/[..]
 "#]]);
     login.assert_lacks("s3cr3t");
 }
@@ -173,7 +174,7 @@ fn hosts_are_compared_after_idna() {
     check.matches(str![[r#"
 exit code: 0
 ----- stdout -----
-The token for bücher.example comes from [ROOT]/home/.config/opentofu/credentials.tfrc.json
+The token for bücher.example comes from [..]credentials.tfrc.json
 "#]]);
     let check = environment.command(["login", "--check", "bücher.example"]);
     let check = check.env("TF_TOKEN_xn____bcher__kva_example", TOKEN).run();
@@ -261,7 +262,7 @@ fn errors_in_a_configuration_with_tokens_do_not_quote_them() {
     ] {
         write_configuration(&environment, text);
         let output = environment.provlock([&LOCK[..], &["-vvv", "--json"]].concat());
-        output.assert_code(2).assert_stderr_has(".tofurc:").assert_lacks(TOKEN);
+        output.assert_code(2).assert_stderr_has(&format!("{CONFIGURATION}:")).assert_lacks(TOKEN);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::json_output::validated;
 use provlock_test::registry::Registry;
-use provlock_test::{Fault, TestEnvironment, Times, str, url};
+use provlock_test::{TestEnvironment, str};
 
 /// A project that requires three providers.
 fn project(registry: &Registry) -> TestEnvironment {
@@ -23,6 +23,7 @@ mod pseudo_terminal {
 
     use super::*;
     use provlock_test::screen::Screen;
+    use provlock_test::{Fault, Times, url};
 
     /// Runs a shell command in a terminal of so many columns, with the `script` of util-linux. What it wrote, and its exit code.
     fn run(environment: &TestEnvironment, width: usize, command: &str) -> (String, Option<i32>) {

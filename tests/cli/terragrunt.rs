@@ -6,7 +6,7 @@ use super::repository::Repository;
 use provlock_test::environment::Output;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
-use provlock_test::{TestEnvironment, str};
+use provlock_test::{TestEnvironment, str, with_slashes};
 
 const LOCK_ALL: [&str; 4] = ["lock", "-p", "linux_amd64", "-r"];
 
@@ -306,7 +306,7 @@ help: provlock -C live/app lock
 "#]]);
     environment.write("provlock.toml", "[policy]\npin-modules = true\n");
     let floating = "error[module-ref-floating]: the module of the unit in live/app has the ref \"v1\"";
-    assert!(environment.provlock(["verify", "-r"]).stdout.contains(floating));
+    environment.provlock(["verify", "-r"]).assert_stdout_has(floating);
     environment
         .provlock(LOCK_ALL)
         .assert_code(2)
@@ -500,7 +500,8 @@ fn a_remote_module_is_fetched_and_what_it_calls_is_read() {
     git(&environment, &modules, ["commit", "--quiet", "--message=m"]);
     git(&environment, &modules, ["tag", "v1"]);
     environment.write("root.hcl", generate("provider", &requires("hashicorp/random", "~> 3.0")));
-    let source = format!("git::file://{}//app?ref=v1", modules.display());
+    let directory = with_slashes(modules.to_str().unwrap());
+    let source = format!("git::file:///{}//app?ref=v1", directory.trim_start_matches('/'));
     environment.write("live/app/terragrunt.hcl", unit(&source));
     environment.write("live/app/.terraform.lock.hcl", "");
 

@@ -415,7 +415,7 @@ Upgraded 3 root modules: 2 changed, 1 up to date; [SIZE] downloaded
     for (root, version) in [("a", 0), ("b", 1), ("c", 1)] {
         assert_eq!(lock_file_of(&environment, root), locked(&null[version], "~> 3.0"), "{root}");
     }
-    let named = environment.provlock(["upgrade", "hashicorp/null@3.2.4", "--min-age", "2d", "-r"]);
+    let named = environment.provlock(["upgrade", "hashicorp/null@3.2.4", "--min-age", "2d", "-r", "-p", "linux_amd64"]);
     named.matches(str![[r#"
 exit code: 0
 ----- stderr -----

@@ -310,17 +310,17 @@ impl Output {
         self
     }
 
-    /// Fails unless standard output holds the text.
+    /// Fails unless standard output holds the text, with paths as they are or with slashes.
     #[track_caller]
     pub fn assert_stdout_has(&self, text: &str) -> &Self {
-        assert!(self.stdout.contains(text), "no {text:?} on standard output of\n{self}");
+        assert!(has(&self.stdout, text), "no {text:?} on standard output of\n{self}");
         self
     }
 
-    /// Fails unless standard error holds the text.
+    /// Fails unless standard error holds the text, with paths as they are or with slashes.
     #[track_caller]
     pub fn assert_stderr_has(&self, text: &str) -> &Self {
-        assert!(self.stderr.contains(text), "no {text:?} on standard error of\n{self}");
+        assert!(has(&self.stderr, text), "no {text:?} on standard error of\n{self}");
         self
     }
 
@@ -363,6 +363,10 @@ impl fmt::Debug for Content {
     }
 }
 
+fn has(output: &str, text: &str) -> bool {
+    output.contains(text) || with_slashes(output).contains(text)
+}
+
 fn redactions(root: &Path) -> Redactions {
     let pattern = |pattern| Regex::new(pattern).unwrap();
     let mut redactions = Redactions::new();
@@ -398,6 +402,11 @@ fn program_file(name: &str) -> String {
 }
 
 // What differs between the systems is below.
+
+/// A text with paths as snapshots have them: with slashes, also where the system has backslashes.
+pub fn with_slashes(text: &str) -> String {
+    text.replace(std::path::MAIN_SEPARATOR, "/")
+}
 
 #[cfg(unix)]
 const SYSTEM_VARIABLES: [&str; 0] = [];

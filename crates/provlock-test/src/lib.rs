@@ -25,7 +25,7 @@ mod tests;
 pub mod threats;
 mod tls;
 
-pub use environment::{Output, TestEnvironment};
+pub use environment::{Output, TestEnvironment, with_slashes};
 pub use faults::{Fault, Times, url};
 pub use message::{Request, Response};
 pub use publish::{Flaw, PackagesMap};

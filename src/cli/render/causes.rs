@@ -140,8 +140,10 @@ mod tests {
 
     #[test]
     fn a_lock_file_in_a_message_does_not_tell_causes_apart() {
-        let missing =
-            |root: &str| Diagnostic::error(Code::LockFileMissing, format!("{root}/.terraform.lock.hcl is missing"));
+        let missing = |root: &str| {
+            let lock_file = Path::new(root).join(".terraform.lock.hcl");
+            Diagnostic::error(Code::LockFileMissing, format!("{} is missing", lock_file.display()))
+        };
         let all = [("a", missing("a")), ("b", missing("b"))];
         let shown = messages(&all, false);
         assert_eq!(shown.len(), 1);

@@ -23,6 +23,7 @@ fn what_cannot_be_read_is_an_error_with_the_path() {
     assert!(read(&large).unwrap_err()[0].message.contains("4 MiB"));
     fs::File::create(&large).unwrap().set_len(SIZE_LIMIT).unwrap();
     assert!(read(&large).unwrap().is_some());
-    let below_file = large.join("x");
-    assert_eq!(read(&below_file).unwrap_err()[0].code, Code::Io);
+    // Windows says of such a path that it is not there.
+    #[cfg(unix)]
+    assert_eq!(read(&large.join("x")).unwrap_err()[0].code, Code::Io);
 }

@@ -16,6 +16,7 @@ use super::*;
 const MOST: u64 = 1 << 20;
 
 /// What an archive holds.
+#[cfg_attr(not(unix), expect(dead_code, reason = "the test of some is for Unix"))]
 enum Entry<'a> {
     File(&'a str, &'a [u8]),
     Directory(&'a str),

@@ -164,8 +164,10 @@ fn a_login_stays_with_its_host_and_no_token_goes_to_an_archive() {
     let error = main(&without, &at(&server, "/private.zip")).unwrap_err();
     assert!(error.contains("/private.zip was refused (401)"), "{error}");
 
-    fs::write(home.path().join(".netrc"), format!("machine {host} login alice password w0nder")).unwrap();
-    let environment = Environment { home: Some(home.path().to_owned()), ..Environment::default() };
+    let file = home.path().join("netrc");
+    fs::write(&file, format!("machine {host} login alice password w0nder")).unwrap();
+    let variables = [("NETRC".to_owned(), file.display().to_string())].into();
+    let environment = Environment { variables, ..Environment::default() };
     let with = fetcher(&environment, None);
     let before = server.requests().len();
     main(&with, &at(&server, "/private.zip")).unwrap();

@@ -66,8 +66,9 @@ impl Tree {
         working_directory(&self.unit(directory), &self.repository(), None)
     }
 
+    /// A path as Terragrunt gives it to expressions, with slashes on any system.
     fn path(&self, path: &str) -> String {
-        self.root().join(path).display().to_string()
+        self.root().join(path).display().to_string().replace(std::path::MAIN_SEPARATOR, "/")
     }
 }
 

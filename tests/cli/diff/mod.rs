@@ -243,7 +243,7 @@ exit code: 0
 @@ -0,0 +1,2 @@
 +a
 +b
-\ No newline at end of file
+[..] No newline at end of file
 ----- stderr -----
 warning[lock-file-missing]: there is no lock file missing.hcl
  |

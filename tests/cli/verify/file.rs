@@ -100,10 +100,8 @@ fn lock_says_what_verify_says_of_a_broken_file() {
     environment.write("live/a/main.tf", "");
     environment.write("live/a/.terraform.lock.hcl", "providers {}\n");
     let help = "help: correct the file, or remove it and run: provlock -C live/a lock\n";
-    let verified = environment.provlock(["verify", "live/a"]);
-    assert!(verified.stdout.contains(help), "{verified}");
-    let locked = environment.provlock(["lock", "-r", "live"]);
-    assert!(locked.stderr.contains(help), "{locked}");
+    environment.provlock(["verify", "live/a"]).assert_stdout_has(help);
+    environment.provlock(["lock", "-r", "live"]).assert_stderr_has(help);
 }
 
 #[test]

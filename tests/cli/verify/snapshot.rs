@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use provlock_test::{TestEnvironment, snapbox};
+use provlock_test::{TestEnvironment, snapbox, with_slashes};
 
 fn testdata() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata")
@@ -50,5 +50,5 @@ fn the_roots_of_testdata_are_judged_as_recorded() {
         let _ =
             writeln!(text, "{name}: exit code {}\n{}", output.code.unwrap(), output.stdout.replace("%0A", "\n    "));
     }
-    snapbox::assert_data_eq!(text, snapbox::file!["../../../testdata/verify.snapshot.txt"].raw());
+    snapbox::assert_data_eq!(with_slashes(&text), snapbox::file!["../../../testdata/verify.snapshot.txt"].raw());
 }
