@@ -23,7 +23,7 @@ struct Folder<'a> {
     is_dry_run: bool,
 }
 
-/// Removes the packages of versions that no lock file names, what the documents say of them, and directories that are empty
+/// Removes the packages of versions that no lock file names, what the documents say of them, and the directories that are empty
 /// then. What could not be removed comes along.
 pub(super) fn prune(
     directory: &MirrorDirectory,
@@ -31,29 +31,28 @@ pub(super) fn prune(
     is_dry_run: bool,
 ) -> (Vec<RemovedFile>, Diagnostics) {
     let (mut removed, mut errors) = (Vec::new(), Diagnostics::default());
-    for (host, host_path) in directories(&directory.path) {
-        for (namespace, namespace_path) in directories(&host_path) {
-            for (name, path) in directories(&namespace_path) {
+    for (host, path) in directories(&directory.path) {
+        for (namespace, path) in directories(&path) {
+            for (name, path) in directories(&path) {
                 // Namespaces may have underscores in this dialect, and with all three parts there is no other difference.
-                let address =
-                    ProviderAddress::parse_canonical(&format!("{host}/{namespace}/{name}"), Dialect::Terraform);
-                let Ok(address) = address else { continue };
+                let address = format!("{host}/{namespace}/{name}");
+                let Ok(address) = ProviderAddress::parse_canonical(&address, Dialect::Terraform) else { continue };
                 let pruned = Folder { address, path, releases, is_dry_run }.prune(&mut removed);
                 errors.extend(pruned.err().into_iter().flatten());
             }
-            remove_empty(&namespace_path, is_dry_run);
         }
-        remove_empty(&host_path, is_dry_run);
     }
     (removed, errors)
 }
 
 impl Folder<'_> {
     fn prune(&self, removed: &mut Vec<RemovedFile>) -> Result<()> {
-        // The list of versions goes first, so that each in it still has its packages.
         let index = self.path.join(INDEX);
-        if is_file(&index) {
-            let mut document: Document<Index> = Document::read(index.clone())?;
+        let is_file = index.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+        // The list of versions goes first, so that each in it still has its packages.
+        if is_file {
+            // Another program's, or the error was found before.
+            let Ok(mut document) = Document::<Index>::read(index.clone()) else { return Ok(()) };
             document
                 .content
                 .versions
@@ -65,13 +64,12 @@ impl Folder<'_> {
             }
         }
         for (name, path) in children(&self.path, fs::FileType::is_file) {
-            if self.is_left_over(&name) && !self.is_dry_run {
-                fs::remove_file(&path).map_err(|error| Diagnostic::io("remove", &path, &error))?;
-            } else if self.is_removable(&name, &path) {
+            if self.is_removable(&name, &path) {
                 self.remove(&path, removed)?;
+            } else if self.is_left_over(&name) {
+                self.remove(&path, &mut Vec::new())?;
             }
         }
-        remove_empty(&self.path, self.is_dry_run);
         Ok(())
     }
 
@@ -93,25 +91,17 @@ impl Folder<'_> {
         !self.releases.name_version(&self.address, version)
     }
 
+    /// Removes a file, and the directories up to the mirror's that are empty then.
     fn remove(&self, path: &Path, removed: &mut Vec<RemovedFile>) -> Result<()> {
         let failed = |error: std::io::Error| Diagnostic::io("remove", path, &error);
         let size = path.symlink_metadata().map_err(failed)?.len();
         if !self.is_dry_run {
             fs::remove_file(path).map_err(failed)?;
+            // One that is not empty cannot be removed, nor can those above it.
+            let _ = path.ancestors().skip(1).take(3).try_for_each(fs::remove_dir);
         }
         removed.push(RemovedFile { path: path.to_owned(), size });
         Ok(())
-    }
-}
-
-fn is_file(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|metadata| metadata.is_file())
-}
-
-/// Removes a directory that is empty; any other stays.
-fn remove_empty(directory: &Path, is_dry_run: bool) {
-    if !is_dry_run {
-        let _ = fs::remove_dir(directory);
     }
 }
 

@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crate::address::ProviderAddress;
+use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Help, Location};
 use crate::dialect::Dialect;
 use crate::hash::Hash;
 use crate::package::{PackageDigest, PackageId};
 use crate::platform::Platform;
-use crate::settings::PlatformSelection;
+use crate::settings::{PlatformSelection, Policy};
 use crate::version::Version;
 
 /// The releases that lock files name. What many of them record alike is held once.
@@ -32,6 +34,10 @@ pub(crate) struct Record {
     pub(crate) is_one_of_many: bool,
     /// How many other lock files record the same.
     pub(crate) others: usize,
+    /// Whose rules it follows.
+    pub(crate) dialect: Dialect,
+    /// What the project allows.
+    pub(crate) policy: Arc<Policy>,
     /// The platforms whose packages it is to have.
     pub(crate) platforms: PlatformSelection,
     /// The hashes of its entry.
@@ -42,12 +48,11 @@ pub(crate) struct Record {
 
 impl Releases {
     /// Adds what a lock file records of a release.
-    pub(crate) fn add(&mut self, address: &ProviderAddress, version: &Version, dialect: Dialect, record: Record) {
+    pub(crate) fn add(&mut self, address: &ProviderAddress, version: &Version, record: Record) {
         let versions = self.0.entry(address.clone()).or_default();
-        let release =
-            versions.entry(version.clone()).or_insert_with(|| Release { dialect, records: Vec::with_capacity(1) });
-        let says_the_same = |other: &&mut Record| other.hashes == record.hashes && other.platforms == record.platforms;
-        match release.records.iter_mut().find(says_the_same) {
+        let new = || Release { dialect: record.dialect, records: Vec::with_capacity(1) };
+        let release = versions.entry(version.clone()).or_insert_with(new);
+        match release.records.iter_mut().find(|known| known.says_the_same(&record)) {
             Some(known) => known.others += 1,
             None => release.records.push(record),
         }
@@ -83,19 +88,21 @@ impl Release {
         self.records.iter().filter(|record| !record.hashes.is_empty())
     }
 
-    /// Errors about the lock files that ask for a package and do not record it.
+    /// Why lock files that ask for a package do not accept it. How it was authenticated is known if it was fetched.
     ///
     /// # Errors
-    /// The same, when no lock file records it.
+    /// The same, when no lock file accepts it.
     pub(super) fn check(
         &self,
         package: &PackageId,
         digest: &PackageDigest,
+        authentication: Option<&Authentication>,
     ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let (recorded, other): (Vec<_>, Vec<_>) =
-            self.records_for(&package.platform).partition(|record| record.has(digest));
-        let errors = other.into_iter().map(|record| record.not_recorded(package, digest, self.dialect)).collect();
-        if recorded.is_empty() { Err(errors) } else { Ok(errors) }
+        let refusals =
+            self.records_for(&package.platform).map(|record| record.refusal(package, digest, authentication));
+        let (accepted, refused): (Vec<_>, Vec<_>) = refusals.partition(Vec::is_empty);
+        let errors = refused.into_iter().flatten().collect();
+        if accepted.is_empty() { Err(errors) } else { Ok(errors) }
     }
 
     /// Whether a lock file that asks for a package records it.
@@ -105,13 +112,35 @@ impl Release {
 }
 
 impl Record {
+    fn says_the_same(&self, other: &Self) -> bool {
+        let of = |record: &Self| (record.dialect, record.platforms.clone(), Arc::clone(&record.policy));
+        self.hashes == other.hashes && of(self) == of(other)
+    }
+
     /// Whether a package is recorded: one hash of any scheme is enough, as for `init`.
     fn has(&self, digest: &PackageDigest) -> bool {
         self.hashes.contains(&digest.zh) || digest.is_recorded_in(&self.hashes)
     }
 
+    /// Why a package is not accepted; nothing if it is.
+    fn refusal(
+        &self,
+        package: &PackageId,
+        digest: &PackageDigest,
+        authentication: Option<&Authentication>,
+    ) -> Vec<Diagnostic> {
+        let PackageId { address, version, .. } = package;
+        if !self.has(digest) {
+            return vec![self.not_recorded(package, digest)];
+        }
+        let release = format!("{} {version}", address.short(self.dialect));
+        let against = |found| self.policy.against_signature(address, self.dialect, &release, found);
+        let errors = authentication.map(against).unwrap_or_default();
+        errors.into_iter().map(|error| self.error(error, "locked here")).collect()
+    }
+
     /// An error about it, at its place.
-    pub(super) fn error(&self, error: Diagnostic, label: impl Into<String>) -> Diagnostic {
+    pub(crate) fn error(&self, error: Diagnostic, label: impl Into<String>) -> Diagnostic {
         let error = error.at(self.place.clone(), label).in_directory(&self.root);
         let error = match self.others {
             0 => error,
@@ -122,16 +151,16 @@ impl Record {
     }
 
     /// That no package can be compared with it.
-    pub(super) fn without_hashes(&self, address: &ProviderAddress, version: &Version, dialect: Dialect) -> Diagnostic {
-        let name = address.short(dialect);
+    pub(super) fn without_hashes(&self, address: &ProviderAddress, version: &Version) -> Diagnostic {
+        let name = address.short(self.dialect);
         let message = format!("the lock file has no hashes of {name} {version}, so no package of it can be checked");
         let error = Diagnostic::error(Code::NoHashes, message);
         self.error(error.help(Help::command(["lock", &name])), "")
     }
 
-    fn not_recorded(&self, package: &PackageId, digest: &PackageDigest, dialect: Dialect) -> Diagnostic {
+    fn not_recorded(&self, package: &PackageId, digest: &PackageDigest) -> Diagnostic {
         let PackageId { address, version, platform } = package;
-        let name = address.short(dialect);
+        let name = address.short(self.dialect);
         let message = format!("the lock file has no hash of the package of {name} {version} for {platform}");
         let label = match self.hashes.len() {
             1 => "its only hash is not the package's".to_owned(),

@@ -63,7 +63,7 @@ pub(super) fn all<'a>(
     };
     for (folder, address, version, release, platforms) in parallel::map(releases.collect(), WAITING_REQUESTS, ask) {
         let bare = release.records.iter().filter(|record| record.hashes.is_empty());
-        errors.extend(bare.map(|record| record.without_hashes(address, version, release.dialect)));
+        errors.extend(bare.map(|record| record.without_hashes(address, version)));
         match platforms {
             Ok(platforms) => wanted.extend(platforms.into_iter().map(|platform| {
                 let package = PackageId { address: address.clone(), version: version.clone(), platform };
@@ -135,7 +135,7 @@ impl Wanted<'_> {
     fn put(self, there: There, request: MirrorRequest<'_>) -> Result<Put> {
         let action = match there {
             There::Recorded(digest) => {
-                let errors = self.release.check(&self.package, &digest)?;
+                let errors = self.release.check(&self.package, &digest, None)?;
                 return Ok(self.in_place(MirrorAction::Kept, Some(digest), errors));
             }
             There::Nothing => MirrorAction::Added,
@@ -159,7 +159,8 @@ impl Wanted<'_> {
         let into = ArchiveFile::new(file.as_file(), &self.path);
         let archived =
             source.archive(&self.package, &into, request.progress).map_err(|error| self.located(error.into()))?;
-        let errors = self.release.check(&self.package, &archived.digest)?;
+        let Archived { digest, fetched } = &archived;
+        let errors = self.release.check(&self.package, digest, Some(&fetched.authentication))?;
         files::put_in_place(file, &self.path).map_err(failed)?;
         Ok((archived, errors))
     }

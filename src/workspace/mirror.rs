@@ -24,7 +24,7 @@ pub struct MirrorOptions<'a> {
     pub directory: &'a Path,
     /// The platforms whose packages it is to hold; else those of the settings, else the one that this program runs on.
     pub platforms: Option<PlatformSelection>,
-    /// Whether what no lock file names is removed. Nothing is if a lock file cannot be read.
+    /// Whether what no lock file names is removed. Nothing is if there is an error in a lock file.
     pub prune: bool,
     /// Whether nothing is to be written, and no package to be fetched.
     pub dry_run: bool,
@@ -55,7 +55,7 @@ pub fn mirror(selection: &RootSelection<'_>, options: &MirrorOptions<'_>) -> Res
     let LockFiles { releases, mut warnings, errors } = LockFiles::read(&selected, selection, options);
     let MirrorOptions { directory, prune, dry_run, progress, .. } = *options;
     if prune && !errors.is_empty() {
-        let message = "nothing is removed from the mirror, since not every lock file could be read";
+        let message = "nothing is removed from the mirror, because of the errors in lock files";
         warnings.push(Diagnostic::warning(Code::Io, message));
     }
     let sources: OnceMap<Dialect, Result<Arc<Source>>> = OnceMap::default();
@@ -94,16 +94,24 @@ impl LockFiles {
     fn add(&mut self, workspace: &Workspace, lock_file: &LockFile, are_many: bool, options: &MirrorOptions<'_>) {
         let platforms = options.platforms.as_ref().or(workspace.settings.platforms.as_ref()).cloned();
         let platforms = platforms.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()]));
+        let (dialect, policy) = (workspace.dialect, Arc::new(workspace.settings.policy.clone()));
         for Entry { address, provider, version, .. } in lock_file.entries() {
             let record = Record {
                 root: workspace.root.clone(),
                 is_one_of_many: are_many,
                 others: 0,
+                dialect,
+                policy: Arc::clone(&policy),
                 platforms: platforms.clone(),
                 hashes: provider.hashes.clone(),
                 place: version.clone(),
             };
-            self.releases.add(address, &provider.version, workspace.dialect, record);
+            let forbidden = policy.against_address(address, dialect);
+            if forbidden.is_empty() {
+                self.releases.add(address, &provider.version, record);
+            } else {
+                self.errors.extend(forbidden.into_iter().map(|error| record.error(error, "locked here")));
+            }
         }
     }
 }

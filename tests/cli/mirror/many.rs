@@ -58,7 +58,7 @@ warning[lock-file-missing]: there is no lock file, so the mirror gets nothing fo
  = root module: unlocked
 help: provlock -C unlocked lock
 
-warning[io]: nothing is removed from the mirror, since not every lock file could be read
+warning[io]: nothing is removed from the mirror, because of the errors in lock files
   + hashicorp/null   3.2.4   linux_amd64   signed, key ID 558D46FBE8647CB4   [SIZE]
 error[lock-file-syntax]: the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
  --> broken/.terraform.lock.hcl:1:10

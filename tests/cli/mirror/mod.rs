@@ -11,7 +11,7 @@ use super::json_output::validated;
 use super::lock::{BOTH, LOCK_BOTH, entry, lock_file, requires};
 use provlock_test::publish::{Flaw, Published};
 use provlock_test::registry::{Mirror, Registry};
-use provlock_test::{Fault, TestEnvironment, Times, str, url};
+use provlock_test::{Fault, TestEnvironment, Times, keys, str, url};
 
 pub(super) const MIRROR_BOTH: [&str; 4] = ["mirror", "mirror", "-p", "darwin_arm64,linux_amd64"];
 pub(super) const NULL: &str = "mirror/registry.opentofu.org/hashicorp/null";
@@ -222,6 +222,28 @@ fn a_package_that_is_not_authentic_is_refused() {
         registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).flaw(flaw.clone()).done();
         environment.provlock(MIRROR_BOTH).assert_code(2);
         assert_eq!(names(&environment, NULL), [""; 0], "{flaw:?}");
+    }
+}
+
+#[test]
+fn what_the_policy_forbids_is_not_mirrored() {
+    for (settings, code, requests) in [
+        ("[policy]\nallowed-hosts = [\"registry.example.com\"]\n".to_owned(), Some("host-not-allowed"), 0),
+        ("[policy]\nallowed-namespaces = [\"acme\"]\n".to_owned(), Some("namespace-not-allowed"), 0),
+        (format!("[trust]\n\"hashicorp/*\" = [\"{}\"]\n", keys::OTHER.fingerprint()), Some("key-not-trusted"), 2),
+        ("[policy]\nrequire-signed = true\n".to_owned(), None, 2),
+    ] {
+        let registry = Registry::start();
+        let (environment, null) = locked(&registry);
+        environment.write("provlock.toml", settings);
+        let output = environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"]));
+        output.assert_code(if code.is_some() { 2 } else { 0 });
+        if let Some(code) = code {
+            output.assert_stderr_has(&format!("error[{code}]")).assert_stderr_has(".terraform.lock.hcl:5:13");
+        }
+        assert!(BOTH.iter().all(|platform| has(&environment, &null, platform) == code.is_none()));
+        assert_eq!(registry.requests_to(url::PACKAGE), requests);
+        assert!(requests > 0 || registry.requests().is_empty());
     }
 }
 

@@ -25,6 +25,7 @@ fn filled(registry: &Registry) -> TestEnvironment {
         "registry.opentofu.org/hashicorp/null/notes.json",
         "registry.opentofu.org/hashicorp/null/3.2.4/linux_amd64/terraform-provider-null",
         "registry.opentofu.org/hashicorp/null/3.1.0.json",
+        "another/program/files/index.json",
         "registry.opentofu.org/Not-Canonical/null/terraform-provider-null_3.2.4_linux_amd64.zip",
     ] {
         environment.write(format!("mirror/{path}"), "another's");
@@ -64,7 +65,7 @@ exit code: 0
   - mirror/registry.opentofu.org/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip   [SIZE]
 Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE]), 6 files removed ([SIZE])
 "#]]);
-    assert_eq!(names(&environment, "mirror"), ["README.md", "registry.opentofu.org"]);
+    assert_eq!(names(&environment, "mirror"), ["README.md", "another", "registry.opentofu.org"]);
     assert_eq!(names(&environment, "mirror/registry.opentofu.org"), ["Not-Canonical", "hashicorp"]);
     assert_eq!(
         names(&environment, NULL),
