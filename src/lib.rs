@@ -12,9 +12,9 @@
 //!   knows no source, and `source` no lock file.
 //! - [`mirror`]: what becomes of a directory of packages that lock files name.
 //! - [`terragrunt`]: the directory whose requirements a Terragrunt unit has.
-//! - [`package`], [`authentication`], [`net`], [`cli_config`], [`settings`]: what those are made of.
-//! - [`address`], [`provider_spec`], [`version`], [`constraint`], [`platform`], [`hash`], [`dialect`], [`diagnostic`]: values, no
-//!   I/O.
+//! - [`package`], [`authentication`], [`shared_facts`], [`net`], [`cli_config`], [`settings`]: what those are made of.
+//! - [`address`], [`provider_spec`], [`version`], [`constraint`], [`platform`], [`hash`], [`dialect`], [`oci_repository`],
+//!   [`diagnostic`]: values, no I/O.
 //!
 //! Whatever a user must be told is a [`diagnostic::Diagnostic`]; other error types exist only where a caller branches.
 //!
@@ -60,6 +60,7 @@ pub mod mirror;
 pub mod modules;
 #[doc(hidden)]
 pub mod net;
+pub mod oci_repository;
 mod once_map;
 pub mod ops;
 pub mod package;
@@ -69,6 +70,7 @@ pub mod provider_pattern;
 pub mod provider_spec;
 pub mod requirements;
 pub mod settings;
+pub mod shared_facts;
 pub mod source;
 mod storage;
 pub mod terragrunt;

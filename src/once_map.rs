@@ -17,6 +17,12 @@ impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
         cells.get(key)?.get().cloned()
     }
 
+    /// The values that have been computed, in no order.
+    pub(crate) fn values(&self) -> Vec<V> {
+        let cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        cells.values().filter_map(|cell| cell.get().cloned()).collect()
+    }
+
     /// The value of `key`, computed by the first caller.
     pub(crate) fn get_or_compute(&self, key: K, compute: impl FnOnce() -> V) -> V {
         let cell = {

@@ -360,3 +360,35 @@ fn lock_from_a_registry_with_passwords() {
         fs::remove_file(at(".terraform.lock.hcl")).unwrap();
     }
 }
+
+/// The program against the registry that many teams run: what one machine pushes, another one uses.
+#[test]
+fn facts_are_published_and_used() {
+    let Some(oci) = Registry::start(Mode::Anybody) else { return };
+    let providers = provlock_test::Registry::start();
+    providers.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    let configuration = r#"terraform {
+  required_providers {
+    null = { source = "hashicorp/null" }
+  }
+}
+"#;
+    let [publisher, reader] = [(); 2].map(|()| {
+        let machine = provlock_test::TestEnvironment::with_registry(&providers);
+        machine.write("main.tf", configuration);
+        machine
+    });
+    let lock = ["lock", "-p", "linux_amd64"];
+    publisher.provlock(lock).assert_code(0);
+    let place = format!("oci://{}/facts", oci.host);
+    let key = publisher.provlock(["cache", "keygen", "key"]).assert_code(0).stdout.trim_end().to_owned();
+    let push = || publisher.provlock(["cache", "push", "--to", &place, "--signing-key", "key"]);
+    push().assert_code(0).assert_stderr_has("Published 1 release");
+    push().assert_code(0).assert_stderr_has("Up to date");
+    providers.reset_statistics();
+
+    reader.write("provlock.toml", format!("[cache]\nshared = \"{place}\"\ntrusted-keys = [\"{key}\"]\n"));
+    reader.provlock(lock).assert_code(0).assert_lacks("warning");
+    assert_eq!(reader.lock_file(), publisher.lock_file());
+    assert_eq!(providers.requests_to(provlock_test::url::PACKAGE), 0);
+}

@@ -6,8 +6,8 @@ use provlock::cli_config::{Environment, Secrets, Token};
 use provlock::net::SafeUrl;
 use url::Url;
 
-/// How the names of variables end that hold a secret of other programs, which an expression in a configuration may name.
-const SECRET: [&str; 5] = ["TOKEN", "PASSWORD", "SECRET", "ACCESS_KEY", "API_KEY"];
+/// How the names of variables end that hold a secret, of other programs too: an expression in a configuration may name it.
+const SECRET: [&str; 6] = ["TOKEN", "PASSWORD", "SECRET", "ACCESS_KEY", "API_KEY", "SIGNING_KEY"];
 
 /// Reads the process environment once. The run learns more secrets in `secrets`.
 pub(crate) fn environment(secrets: &Secrets) -> Environment {

@@ -134,6 +134,8 @@ codes! {
     InvalidCliConfiguration = "invalid-cli-configuration",
     /// A stored token is not used, because another one wins.
     CredentialsNotUsed = "credentials-not-used",
+    /// Packages were downloaded although facts about them are shared.
+    SharedFactsNotUsed = "shared-facts-not-used",
     /// A credentials helper failed.
     CredentialsHelper = "credentials-helper",
     /// A provider is under development, and therefore not locked.

@@ -10,6 +10,9 @@ use url::form_urlencoded::byte_serialize;
 use super::safe_url::percent_decoded;
 use super::token::Token;
 
+/// What a private key begins with.
+const PRIVATE_KEY: &str = "ed25519-private:";
+
 /// What stands in a text for a secret.
 const REDACTED: &str = "[redacted]";
 
@@ -55,7 +58,7 @@ impl Secrets {
         let secrets = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let found = secrets.iter().filter(|secret| text.contains(secret.as_str()));
         let text = found.fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), &with(secret)));
-        without_passwords(&text, with)
+        without_passwords(&without_private_keys(&text, &with), with)
     }
 
     /// Adds a secret as it stands in a URL, and as it is.
@@ -76,6 +79,22 @@ impl Secrets {
         // One may be part of another.
         secrets.sort_by_key(|secret| Reverse(secret.len()));
     }
+}
+
+/// A text in which private keys as `provlock cache keygen` writes them are replaced, whoever has put them where.
+fn without_private_keys(text: &str, with: impl Fn(&str) -> String) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(PRIVATE_KEY).map(|at| at + PRIVATE_KEY.len()) {
+        let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
+        let end = rest[start..].find(|c| !is_base64(c)).map_or(rest.len(), |end| start + end);
+        shown += &rest[..start];
+        if end > start {
+            shown += &with(&rest[start..end]);
+        }
+        rest = &rest[end..];
+    }
+    shown + rest
 }
 
 /// A text in which the passwords of URLs are replaced, whoever has written them.
@@ -126,6 +145,8 @@ mod tests {
             ("hunter@2 hunter%402", "[redacted] [redacted]"),
             ("ghp_token git user alice", "[redacted] git user alice"),
             ("git::https://me:p@h.test/a://x:1/", "git::https://me:[redacted]@h.test/a://x:1/"),
+            ("[\"ed25519-private:nWGxne/9+A=\"] ed25519:11qY", "[\"ed25519-private:[redacted]\"] ed25519:11qY"),
+            ("ed25519-private: and more", "ed25519-private: and more"),
             ("a://b:c@d://e:f@g h://i:j", "a://b:[redacted]@d://e:[redacted]@g h://i:j"),
         ] {
             assert_eq!(secrets.redact(text), redacted);

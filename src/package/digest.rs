@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::hash::Hash;
+use crate::hash::{Hash, HashScheme};
 
 /// The hashes of a package that is a zip archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +20,16 @@ pub struct PackageDigest {
 }
 
 impl PackageDigest {
+    /// Reads a digest from the texts of its hashes; none unless all are well-formed hashes of their schemes.
+    pub(crate) fn read(zh: &str, h1: &str, h1_with_directories: &str, size: u64) -> Option<Self> {
+        let hash = |text: &str, scheme| {
+            let hash: Hash = text.parse().ok()?;
+            (hash.scheme() == scheme && hash.is_well_formed()).then_some(hash)
+        };
+        let h1_with_directories = hash(h1_with_directories, HashScheme::H1)?;
+        Some(Self { zh: hash(zh, HashScheme::Zh)?, h1: hash(h1, HashScheme::H1)?, h1_with_directories, size })
+    }
+
     /// The hashes that a lock file has of a package.
     pub fn hashes(&self) -> [&Hash; 2] {
         [&self.h1, &self.zh]

@@ -7,6 +7,7 @@
 //!
 //! The caller must not use an entry that it found by `zh:` unless a verified SHA256SUMS holds that `zh:`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -17,6 +18,7 @@ use super::id::PackageId;
 use crate::address::ProviderAddress;
 use crate::dialect::Dialect;
 use crate::hash::{Hash, HashScheme};
+use crate::platform::Platform;
 use crate::storage;
 use crate::version::Version;
 
@@ -86,6 +88,26 @@ impl HashCache {
         files.filter_map(|file| read(&file)).filter(is_asked_for).collect()
     }
 
+    /// Everything that is known of packages by provider, version and platform.
+    pub fn releases(&self) -> BTreeMap<(ProviderAddress, Version), BTreeMap<Platform, PackageDigest>> {
+        let mut paths = vec![self.folder.join("by-provider")];
+        // Host, namespace, type, version, platform.
+        for _ in 0..5 {
+            paths = paths.iter().flat_map(|path| entries(path).collect::<Vec<_>>()).collect();
+        }
+        let mut releases = BTreeMap::<_, BTreeMap<_, _>>::new();
+        for (package, digest) in paths.iter().filter_map(|path| self.read_by_provider(path)) {
+            let PackageId { address, version, platform } = package;
+            releases.entry((address, version)).or_default().insert(platform, digest);
+        }
+        releases
+    }
+
+    /// What a file says, if it is the one of that provider's package.
+    fn read_by_provider(&self, path: &Path) -> Option<(PackageId, PackageDigest)> {
+        read(path).filter(|(package, _)| self.path_by_provider(package) == path)
+    }
+
     /// Remembers which package is a provider's, if that is possible: one that a verified SHA256SUMS lists.
     pub(crate) fn put_by_provider(&self, package: &PackageId, digest: &PackageDigest) {
         write(&self.path_by_provider(package), package, digest);
@@ -150,22 +172,13 @@ fn decode(text: &str) -> Option<(PackageId, PackageDigest)> {
         return None;
     }
     let stored: Stored = serde_json::from_str(json).ok()?;
-    let hash = |text: &str, scheme| {
-        let hash: Hash = text.parse().ok()?;
-        (hash.scheme() == scheme && hash.is_well_formed()).then_some(hash)
-    };
     let package = PackageId {
-        // The address has all its parts, so the dialect's defaults do not matter.
-        address: ProviderAddress::parse_canonical(&stored.provider, Dialect::Tofu).ok()?,
+        // The address has all its parts, so defaults do not matter; in this dialect a namespace may hold underscores.
+        address: ProviderAddress::parse_canonical(&stored.provider, Dialect::Terraform).ok()?,
         version: stored.version.parse().ok()?,
         platform: stored.platform.parse().ok()?,
     };
-    let digest = PackageDigest {
-        zh: hash(&stored.zh, HashScheme::Zh)?,
-        h1: hash(&stored.h1, HashScheme::H1)?,
-        h1_with_directories: hash(&stored.h1_with_directories, HashScheme::H1)?,
-        size: stored.size,
-    };
+    let digest = PackageDigest::read(&stored.zh, &stored.h1, &stored.h1_with_directories, stored.size)?;
     Some((package, digest))
 }
 

@@ -11,13 +11,15 @@ use serde::de::{Deserializer, SeqAccess, Visitor};
 use toml::Spanned;
 
 use super::{
-    Denied, FileLevels, Levels, PathLevels, PlatformSelection, Policy, RootFilter, Rules, Settings, TrustRule,
-    parse_duration, parse_glob,
+    CacheTable, Denied, FileLevels, Levels, PathLevels, PlatformSelection, Policy, RootFilter, Rules, Settings,
+    TrustRule, parse_duration, parse_glob,
 };
 use crate::address::{AddressError, Hostname};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile};
+use crate::oci_repository::Repository;
 use crate::provider_pattern::PatternError;
 use crate::provider_spec::{ProviderPatternSpec, ProviderSpec};
+use crate::shared_facts::{PublicKey, SharedCache};
 
 const PLATFORMS: &str = "\"all\" or a list of platforms, for example [\"linux_amd64\", \"darwin_arm64\"]";
 
@@ -35,6 +37,7 @@ struct File {
     verify: VerifyTable,
     #[serde(default)]
     trust: BTreeMap<Spanned<String>, Spanned<Vec<Spanned<String>>>>,
+    cache: Option<Spanned<SharedCacheTable>>,
 }
 
 /// One word, or a list.
@@ -91,6 +94,13 @@ struct PathsTable {
     allow: Vec<Spanned<String>>,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct SharedCacheTable {
+    shared: Spanned<String>,
+    trusted_keys: Spanned<Vec<Spanned<String>>>,
+}
+
 impl Settings {
     /// Reads the text of a settings file. Unknown keys and values of the wrong kind are errors at their position.
     pub fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Self> {
@@ -99,7 +109,7 @@ impl Settings {
 }
 
 fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Settings> {
-    let File { dialect, platforms, fetch_modules, roots, policy, verify, trust } = toml::from_str(&source.text)
+    let File { dialect, platforms, fetch_modules, roots, policy, verify, trust, cache } = toml::from_str(&source.text)
         .map_err(|error| {
             let location = Location::new(source, error.span().unwrap_or(0..0));
             Diagnostic::error(Code::InvalidArgument, error.message().trim_end()).at(location, "")
@@ -127,6 +137,7 @@ fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Settings> {
                 trust: trust.iter().filter_map(|(providers, keys)| reader.trust_rule(providers, keys)).collect(),
             }],
         },
+        cache: cache.and_then(|table| reader.cache(&table)),
         paths: vec![path],
     };
     reader.errors.into_result(settings)
@@ -177,6 +188,22 @@ impl Reader<'_> {
         let fingerprints = self.all(fingerprints.get_ref(), fingerprint);
         let location = Location::new(self.source, providers.span());
         Some(TrustRule { providers: self.one(providers, str::parse)?, fingerprints, location })
+    }
+
+    fn cache(&mut self, table: &Spanned<SharedCacheTable>) -> Option<CacheTable> {
+        let SharedCacheTable { shared, trusted_keys } = table.get_ref();
+        let mut keys: Vec<PublicKey> = self.all(trusted_keys.get_ref(), str::parse);
+        if trusted_keys.get_ref().is_empty() {
+            self.fail(
+                trusted_keys.span(),
+                "name at least one key, since nothing counts that no trusted key has signed",
+            );
+        }
+        keys.sort();
+        keys.dedup();
+        let repository = self.one(shared, Repository::parse_url)?;
+        let location = Location::new(self.source, shared.span());
+        Some(CacheTable { shared: SharedCache { repository, trusted_keys: keys }, location })
     }
 
     /// A file that demands pinned modules denies calls that are not, unless it says otherwise, so that no nearer file can.

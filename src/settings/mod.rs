@@ -12,8 +12,10 @@ use std::time::Duration;
 
 use globset::{Glob, GlobBuilder};
 
+use crate::diagnostic::Location;
 use crate::dialect::Dialect;
 use crate::platform::{Platform, PlatformError};
+use crate::shared_facts::SharedCache;
 
 pub(crate) use globs::is_match;
 pub(crate) use levels::RootLevels;
@@ -42,6 +44,17 @@ pub struct Settings {
     pub policy: Policy,
     /// What becomes of findings, by what each file says, the nearest first.
     pub verify: Vec<FileLevels>,
+    /// Where facts about packages are shared.
+    pub cache: Option<CacheTable>,
+}
+
+/// The `[cache]` table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CacheTable {
+    /// Where facts are shared, and whose count.
+    pub shared: SharedCache,
+    /// Where the table stands.
+    pub location: Location,
 }
 
 /// Which platforms' packages are locked.
@@ -62,6 +75,13 @@ pub struct RootFilter {
     pub include: Vec<Glob>,
     /// Not the directories that one of these matches.
     pub exclude: Vec<Glob>,
+}
+
+impl Settings {
+    /// Where facts about packages are shared, and whose count.
+    pub fn shared_cache(&self) -> Option<&SharedCache> {
+        self.cache.as_ref().map(|table| &table.shared)
+    }
 }
 
 /// One platform, `OS_ARCH`, or `all`.

@@ -5,8 +5,8 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::string::FromUtf8Error;
 
-use super::{FILE_NAME, Settings};
-use crate::diagnostic::{Diagnostic, Result, SourceFile};
+use super::{CacheTable, FILE_NAME, Settings};
+use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
 use crate::files::{self, Boundary, refused};
 
 /// The largest settings file that is read, in bytes; nobody writes a larger one.
@@ -53,7 +53,8 @@ impl SettingsFiles<'_> {
 
 impl Settings {
     /// Finds and reads the settings of a root module: each `provlock.toml` from `root` upwards to the directory that holds
-    /// `.git`, or to the file system's root. Of what only one can say the nearest counts.
+    /// `.git`, or to the file system's root. Of what only one can say the nearest counts; `[cache]` may only be in the topmost, so
+    /// that no nearer file says whose word counts.
     ///
     /// `root` must be absolute; `shown` turns a path into the one that diagnostics show.
     pub fn find(root: &Path, files: SettingsFiles<'_>, shown: impl Fn(&Path) -> PathBuf) -> Result<Self> {
@@ -71,6 +72,9 @@ impl Settings {
             let text = files.read(&path).and_then(|bytes| bytes.map(String::from_utf8).transpose().map_err(not_text));
             let text = text.map_err(|error| Diagnostic::io("read", &shown(&path), &error))?;
             if let Some(text) = text {
+                if let Some(table) = &settings.cache {
+                    return Err(not_topmost(table, &shown(&path)).into());
+                }
                 settings = settings.below(Self::parse(&SourceFile::new(shown(&path), text), path)?);
             }
             if files.is_top(directory) {
@@ -101,9 +105,17 @@ impl Settings {
             dialect: self.dialect.or(above.dialect),
             platforms: self.platforms.or(above.platforms),
             fetch_modules: self.fetch_modules.or(above.fetch_modules),
+            cache: above.cache,
             ..self
         }
     }
+}
+
+/// The error for a `[cache]` below another settings file.
+fn not_topmost(table: &CacheTable, above: &Path) -> Diagnostic {
+    let message = "[cache] may only be in the topmost provlock.toml, since it says whose word counts";
+    let error = Diagnostic::error(Code::InvalidArgument, message).at(table.location.clone(), "");
+    error.help(format!("move [cache] to {}", above.display()))
 }
 
 /// What a settings file on disk holds.

@@ -124,6 +124,51 @@ fn the_files_up_to_the_repository_add_up() {
     assert_eq!(both.paths, [root.join(FILE_NAME), above]);
 }
 
+const KEY: &str = "ed25519:11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo=";
+
+#[test]
+fn where_facts_are_shared_is_read() {
+    let settings =
+        parse(&format!("[cache]\nshared = \"oci://h.test/a\"\ntrusted-keys = [\"{KEY}\", \"{KEY}\"]")).unwrap();
+    let shared = settings.shared_cache().unwrap();
+    assert_eq!(
+        (shared.repository.to_string(), &shared.trusted_keys[..]),
+        ("h.test/a".to_owned(), &[KEY.parse().unwrap()][..])
+    );
+    for (text, part, position) in [
+        ("shared = \"https://h.test/a\"\ntrusted-keys = [\"KEY\"]", "write it as oci://HOST/PATH", (2, 10)),
+        ("shared = \"oci://h.test/a\"\ntrusted-keys = [\"KEY\",\n  \"ed25519:AA\"]", "not a public key", (4, 3)),
+        ("shared = \"oci://h.test/a\"\ntrusted-keys = []", "at least one key", (3, 16)),
+        ("shared = \"oci://h.test/a\"", "trusted-keys", (1, 1)),
+        ("trusted-keys = [\"KEY\"]", "shared", (1, 1)),
+        ("shared = \"oci://h.test/a\"\ntrusted-keys = [\"KEY\"]\npush = true", "unknown field", (4, 1)),
+    ] {
+        let (message, at) = complaint(&format!("[cache]\n{}", text.replace("KEY", KEY)));
+        assert!(message.contains(part), "{message}");
+        assert_eq!(at, position, "{message}");
+    }
+}
+
+#[test]
+fn no_nearer_file_says_whose_facts_count() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("infra");
+    std::fs::create_dir_all(root.join("live")).unwrap();
+    std::fs::create_dir_all(directory.path().join(".git")).unwrap();
+    let table = format!("[cache]\nshared = \"oci://h.test/a\"\ntrusted-keys = [\"{KEY}\"]");
+    let find = || Settings::find(&root.join("live"), SettingsFiles::OnDisk(&Boundary::default()), Path::to_path_buf);
+    std::fs::write(root.join(FILE_NAME), &table).unwrap();
+    assert!(find().unwrap().shared_cache().is_some(), "no file is above it");
+    std::fs::write(root.join("live").join(FILE_NAME), "dialect = \"tofu\"").unwrap();
+    assert!(find().unwrap().shared_cache().is_some());
+    for above in ["", table.as_str()] {
+        std::fs::write(directory.path().join(FILE_NAME), above).unwrap();
+        let error = find().unwrap_err();
+        assert!(error[0].message.starts_with("[cache] may only be in the topmost provlock.toml"), "{error}");
+        assert_eq!(error[0].labels[0].location.path(), root.join(FILE_NAME));
+    }
+}
+
 #[test]
 fn a_nearer_file_only_tightens_the_policy() {
     let rules = |text: &str| parse(text).unwrap().policy.rules.remove(0);

@@ -59,8 +59,10 @@ pub(super) type HashOutcome = std::result::Result<PackageDigest, PackageError>;
 /// A package whose hashes are known.
 pub(super) struct Downloaded {
     pub(super) digest: PackageDigest,
-    /// Bytes that were downloaded: none when the hashes were in the cache.
+    /// Bytes that were downloaded: none when the hashes were in the cache, or shared.
     pub(super) transferred: u64,
+    /// Whether others have hashed it, and not this machine.
+    pub(super) is_shared: bool,
 }
 
 /// A reader that tells how many bytes went through it, and ends when nobody wants them any more.
@@ -143,6 +145,11 @@ impl Downloader {
         self.shared.cache.as_ref()?.lookup(package)
     }
 
+    /// Whether the cache knows the package with that `zh:`.
+    pub(super) fn knows(&self, zh: &Hash, package: &PackageId) -> bool {
+        self.shared.cache.as_ref().is_some_and(|cache| cache.get(zh, &package.address.name).is_some())
+    }
+
     /// The package in `archive`: from the cache if its hash is known and there, else from `get`, which hands the archive's
     /// body to the function that it is called with.
     pub(super) fn fetch(
@@ -157,13 +164,13 @@ impl Downloader {
             && let Some(digest) = known.and_then(|(cache, expected)| cache.get(expected.zh, &package.address.name))
         {
             self.shared.download_queue.learn_size(&package.address, digest.size);
-            return Ok(Downloaded { digest, transferred: 0 });
+            return Ok(Downloaded { digest, transferred: 0, is_shared: false });
         }
         let digest = self.download(package, archive, progress, get)?;
         if let Some((cache, _)) = known {
             cache.put_by_zh(package, &digest);
         }
-        Ok(Downloaded { transferred: digest.size, digest })
+        Ok(Downloaded { transferred: digest.size, digest, is_shared: false })
     }
 
     /// Downloads and hashes an archive; once more in full if it cannot be hashed as it arrives.

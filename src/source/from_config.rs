@@ -7,17 +7,22 @@ use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use super::oci::{OciLogins, OciRegistries, RepositoryTemplate};
+use super::shared_facts::publish;
 use super::{
     DateServices, Discovery, DiscoveryCache, Downloader, FilesystemMirror, Method, NetworkMirror, OciMirror, Offline,
-    PublicationDates, Registry, RegistryPolicy, ReleaseUrls, Source, SourceKind,
+    PublicationDates, PublishedRelease, Registry, RegistryPolicy, ReleaseUrls, SharedFacts, Source, SourceKind,
+    TrustedFacts,
 };
 use crate::address::ProviderAddress;
 use crate::cli_config::{self, CliConfig, Credentials, Environment, InstallationMethod, MethodKind};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
 use crate::net::{Client, RequestObserver};
+use crate::oci_repository::Repository;
+use crate::once_map::OnceMap;
 use crate::package::HashCache;
 use crate::provider_pattern::ProviderSelection;
+use crate::shared_facts::{ReleaseFacts, SharedCache, SigningKey};
 use crate::storage;
 use crate::version::Version;
 
@@ -67,6 +72,8 @@ struct Shared {
     environment: Environment,
     tofu: OnceLock<Result<Connection>>,
     terraform: OnceLock<Result<Connection>>,
+    /// What is shared, by its place.
+    facts: OnceMap<(Dialect, Repository), SharedFacts>,
 }
 
 struct Connection {
@@ -89,8 +96,9 @@ impl Connections {
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }
         let environment = environment.clone();
-        let (tofu, terraform) = (OnceLock::new(), OnceLock::new());
-        Ok(Self { shared: Arc::new(Shared { options, environment, tofu, terraform }), believes_cache: true })
+        let (tofu, terraform, facts) = (OnceLock::new(), OnceLock::new(), OnceMap::default());
+        let shared = Arc::new(Shared { options, environment, tofu, terraform, facts });
+        Ok(Self { shared, believes_cache: true })
     }
 
     /// What registries of modules are asked with.
@@ -141,12 +149,40 @@ impl Connections {
 
     /// A source that has not been asked anything yet.
     pub fn source(&self, dialect: Dialect) -> Result<Source> {
+        self.source_with(dialect, None)
+    }
+
+    /// [`Connections::source`], where registries' packages about which facts are shared need not be downloaded.
+    pub fn source_with(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Source> {
         match &self.shared.options.origin {
             Origin::FilesystemMirror(directory) => {
                 Ok(Source::new(SourceKind::FilesystemMirror(FilesystemMirror::new(directory))))
             }
-            origin => self.online(origin, self.connection(dialect)?, dialect),
+            origin => self.online(origin, self.connection(dialect)?, dialect, shared),
         }
+    }
+
+    /// Everything that was looked up in what others share.
+    pub fn shared_facts(&self) -> Vec<SharedFacts> {
+        let mut all = self.shared.facts.values();
+        all.sort_by(|one, other| one.repository().cmp(other.repository()));
+        all
+    }
+
+    /// Publishes what the cache knows of packages below `repository`, each release signed with `key`.
+    ///
+    /// # Errors
+    /// The CLI configuration, which may hold logins, cannot be read.
+    pub fn publish_facts(
+        &self,
+        dialect: Dialect,
+        repository: &Repository,
+        key: &SigningKey,
+    ) -> Result<Vec<PublishedRelease>> {
+        let releases = self.cache().map(|cache| cache.releases()).unwrap_or_default().into_iter();
+        let releases =
+            releases.map(|((address, version), packages)| ReleaseFacts { address, version, packages }).collect();
+        Ok(publish(&*self.oci_registries(dialect)?, repository, key, releases))
     }
 
     /// What is known on this machine, where these versions are all there are.
@@ -156,6 +192,16 @@ impl Connections {
             known.entry(address.clone()).or_default().insert(version.clone());
         }
         Source::new(SourceKind::Offline(Offline::new(self.cache(), known)))
+    }
+
+    fn trusted_facts(&self, dialect: Dialect, settings: &SharedCache) -> Result<Arc<TrustedFacts>> {
+        let registries = self.oci_registries(dialect)?;
+        let repository = settings.repository.clone();
+        let facts = self
+            .shared
+            .facts
+            .get_or_compute((dialect, repository.clone()), || SharedFacts::new(registries, repository));
+        Ok(Arc::new(TrustedFacts::new(facts, settings)))
     }
 
     fn connection(&self, dialect: Dialect) -> Result<&Connection> {
@@ -181,6 +227,7 @@ impl Connections {
         origin: &Origin,
         Connection { config, client, discovery }: &Connection,
         dialect: Dialect,
+        shared: Option<&SharedCache>,
     ) -> Result<Source> {
         let Shared { options, environment, .. } = &*self.shared;
         let cache = self.cache().map(|cache| if self.believes_cache { cache } else { cache.not_believed() });
@@ -193,6 +240,7 @@ impl Connections {
             trust_registry: options.trust_registry,
             places: options.cache_directory.as_deref().map(ReleaseUrls::open),
             oci_registries: OnceCell::new(),
+            facts: shared.map(|shared| self.trusted_facts(dialect, shared)).transpose()?,
         };
         let downloader = factory.downloader.clone();
         let kind = match origin {
@@ -222,6 +270,8 @@ struct Factory<'a> {
     places: Option<ReleaseUrls>,
     /// Shared by all mirrors in OCI registries, so that they log in once.
     oci_registries: OnceCell<Arc<OciRegistries>>,
+    /// What others have published about packages of registries.
+    facts: Option<Arc<TrustedFacts>>,
 }
 
 impl Factory<'_> {
@@ -235,7 +285,8 @@ impl Factory<'_> {
             trust_registry: self.trust_registry,
             now: SystemTime::now(),
         };
-        SourceKind::Registry(Registry::new(downloader, Arc::clone(&self.discovery), policy, self.places.clone()))
+        let registry = Registry::new(downloader, Arc::clone(&self.discovery), policy, self.places.clone());
+        SourceKind::Registry(registry.with_facts(self.facts.clone()))
     }
 
     /// The repositories of OCI registries that a template names.

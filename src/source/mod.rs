@@ -20,6 +20,7 @@ mod offline;
 mod progress;
 mod publication_dates;
 mod registry;
+mod shared_facts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -42,6 +43,7 @@ pub(crate) use registry::Service;
 pub use registry::{Discovery, DiscoveryCache, Registry, RegistryPolicy, ReleaseUrls};
 #[doc(hidden)]
 pub use registry::{read_reported_hashes, read_versions};
+pub use shared_facts::{PublishedRelease, SharedFacts, TrustedFacts};
 
 use jiff::Timestamp;
 

@@ -32,7 +32,8 @@ impl Workspace {
     /// # Errors
     /// Everything that is wrong; the lock file is then as it was.
     pub fn lock(self, source: Source, options: &LockOptions) -> Result<LockOutcome> {
-        let supply = Supply { dialect: self.dialect, source, dates: None };
+        let shared_cache = self.settings.shared_cache().cloned();
+        let supply = Supply { dialect: self.dialect, shared_cache, source, dates: None };
         let workspaces = Workspaces::one(self, options, &ModuleCache::default())?;
         let locked = workspaces.lock(&[supply], options, &|_, _| {});
         locked.into_iter().map(|locked| Ok(locked?.outcome)).collect::<Result<Vec<_>>>().map(|mut all| all.remove(0))
@@ -53,7 +54,7 @@ impl Workspaces {
         let (mut results, mut refused) = (Vec::new(), Vec::new());
         for supply in supplies {
             let mut requests = Vec::new();
-            for (index, member) in self.of_dialect(supply.dialect) {
+            for (index, member) in self.supplied_by(supply) {
                 match member.request(supply, options, LockRequest::new_providers) {
                     Ok(request) => requests.push((index, member, request)),
                     Err(errors) => refused.push((index, errors)),

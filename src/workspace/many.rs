@@ -15,6 +15,7 @@ use crate::platform::Platform;
 use crate::provider_spec::ProviderSpec;
 use crate::requirements::{ModuleCache, Requirements};
 use crate::settings::PlatformSelection;
+use crate::shared_facts::SharedCache;
 use crate::source::from_config::Connections;
 use crate::source::{PublicationDates, Source};
 use crate::version::Version;
@@ -50,6 +51,8 @@ pub struct Member {
 pub struct Supply {
     /// Whose rules the root modules follow.
     pub dialect: Dialect,
+    /// Whose facts about packages count for them.
+    pub shared_cache: Option<SharedCache>,
     /// Where packages come from.
     pub source: Source,
     /// Who knows when versions were published, if anybody can be asked.
@@ -129,20 +132,26 @@ impl Workspaces {
         members.filter_map(|((path, _), result)| Some((path.as_path(), result.as_ref().err()?)))
     }
 
-    /// What the root modules are locked from, once for each dialect.
+    /// What the root modules are locked from, once for each dialect, and for those that trust others with facts about packages.
     ///
     /// # Errors
     /// A source cannot be made.
     pub fn supplies(&self, connections: &Connections, options: &LockOptions) -> Result<Vec<Supply>> {
-        let supply = |dialect| {
-            let members: Vec<_> = self.of_dialect(dialect).map(|(_, member)| member).collect();
-            (!members.is_empty()).then(|| Supply::new(dialect, &members, connections, options))
-        };
-        [Dialect::Tofu, Dialect::Terraform].into_iter().filter_map(supply).collect()
+        let mut kinds: Vec<(_, Vec<&Member>)> = Vec::new();
+        for (_, member) in self.members() {
+            match kinds.iter_mut().find(|(kind, _)| *kind == member.supply_kind()) {
+                Some((_, members)) => members.push(member),
+                None => kinds.push((member.supply_kind(), vec![member])),
+            }
+        }
+        kinds.sort_by_key(|((dialect, _), _)| *dialect == Dialect::Terraform);
+        kinds.into_iter().map(|(kind, members)| Supply::new(kind, &members, connections, options)).collect()
     }
 
-    pub(super) fn of_dialect(&self, dialect: Dialect) -> impl Iterator<Item = (usize, &Member)> {
-        self.members().filter(move |(_, member)| member.workspace.dialect == dialect)
+    /// The root modules that are locked from a supply.
+    pub(super) fn supplied_by(&self, supply: &Supply) -> impl Iterator<Item = (usize, &Member)> {
+        let kind = (supply.dialect, supply.shared_cache.as_ref());
+        self.members().filter(move |(_, member)| member.supply_kind() == kind)
     }
 
     /// Errors about a root module, with commands that keep its dialect.
@@ -179,15 +188,21 @@ impl Workspaces {
 }
 
 impl Supply {
-    fn new(dialect: Dialect, members: &[&Member], connections: &Connections, options: &LockOptions) -> Result<Self> {
+    fn new(
+        (dialect, shared): (Dialect, Option<&SharedCache>),
+        members: &[&Member],
+        connections: &Connections,
+        options: &LockOptions,
+    ) -> Result<Self> {
+        let shared_cache = shared.cloned();
         if !options.offline {
             let needs_dates = members.iter().any(|member| member.minimum_age(options).is_some());
             let dates = needs_dates.then(|| connections.publication_dates(dialect)).transpose()?.flatten();
-            return Ok(Self { dialect, source: connections.source(dialect)?, dates });
+            return Ok(Self { dialect, shared_cache, source: connections.source_with(dialect, shared)?, dates });
         }
         let locked = members.iter().flat_map(|member| member.lock_file.locks());
         let source = connections.offline(locked.map(|(address, provider)| (address, &provider.version)));
-        Ok(Self { dialect, source, dates: None })
+        Ok(Self { dialect, shared_cache, source, dates: None })
     }
 }
 
@@ -211,6 +226,11 @@ impl Member {
         let (only, versions) = resolve(&options.providers, workspace.dialect)?;
         let warnings = Vec::new();
         Ok(Self { workspace, lock_file, requirements, platforms, has_default_platform, warnings, only, versions })
+    }
+
+    /// What decides where packages come from.
+    fn supply_kind(&self) -> (Dialect, Option<&SharedCache>) {
+        (self.workspace.dialect, self.workspace.settings.shared_cache())
     }
 
     /// The providers that are named and required; all that are required when none is named.

@@ -28,7 +28,7 @@ impl Workspaces {
         let (mut results, mut refused) = (Vec::new(), Vec::new());
         for supply in supplies {
             let (mut indices, mut requests) = (Vec::new(), Vec::new());
-            for (index, member) in self.of_dialect(supply.dialect) {
+            for (index, member) in self.supplied_by(supply) {
                 match member.request(supply, &options.lock, |_| member.providers().collect()) {
                     Ok(lock) => {
                         indices.push(index);
@@ -79,7 +79,7 @@ impl Workspaces {
         let rewrites = Rewrites::new((0..plans.len()).flat_map(edits));
         let mut results = Vec::new();
         for supply in supplies {
-            let requests = self.of_dialect(supply.dialect).filter_map(|(index, member)| {
+            let requests = self.supplied_by(supply).filter_map(|(index, member)| {
                 let plan = plans[index].as_ref().ok()?;
                 Some((index, member, plan.lock_request(member.request_of_any_age(&options.lock))))
             });

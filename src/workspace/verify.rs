@@ -17,6 +17,7 @@ use crate::package::HashCache;
 use crate::parallel;
 use crate::requirements::{Backend, ModuleCache, Requirements};
 use crate::settings::{Levels, PlatformSelection};
+use crate::shared_facts::SharedCache;
 use crate::source::from_config::Connections;
 use crate::source::{ProgressSink, Source};
 use crate::version::Version;
@@ -59,6 +60,8 @@ pub struct Tracked {
 pub struct OnlineOptions<'a> {
     /// How hosts are reached.
     pub connections: &'a Connections,
+    /// Whether facts that a trusted key has signed count.
+    pub trust_shared: bool,
     /// Takes note of downloads.
     pub progress: ProgressSink<'a>,
 }
@@ -120,8 +123,8 @@ fn judge(change: &Change, selection: &RootSelection<'_>, roots: &mut [Result<Ver
     Ok(())
 }
 
-/// One source for each dialect, made when a root module needs it.
-type Sources = OnceMap<Dialect, Result<Arc<Source>>>;
+/// One source for each dialect, and for those who trust others with facts, made when a root module needs it.
+type Sources = OnceMap<(Dialect, Option<SharedCache>), Result<Arc<Source>>>;
 
 impl Workspace {
     /// Verifies the lock file. What is to be said unless git ignores the lock file for a reason that others share comes along, and
@@ -150,8 +153,10 @@ impl Workspace {
             };
             return Ok((root, None, tuning));
         }
-        let source = |OnlineOptions { connections, .. }: OnlineOptions<'_>| {
-            sources.get_or_compute(self.dialect, || connections.source(self.dialect).map(Arc::new))
+        let source = |OnlineOptions { connections, trust_shared, .. }: OnlineOptions<'_>| {
+            let shared = self.settings.shared_cache().filter(|_| trust_shared);
+            let key = (self.dialect, shared.cloned());
+            sources.get_or_compute(key, || connections.source_with(self.dialect, shared).map(Arc::new))
         };
         let source = options.online.map(source).transpose()?;
         let online = source.as_deref().zip(options.online);

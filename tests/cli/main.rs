@@ -43,6 +43,7 @@ mod policy;
 mod private;
 mod repository;
 mod runs;
+mod shared_facts;
 mod terminal;
 mod terragrunt;
 mod tree;

@@ -1,7 +1,8 @@
 //! What the tests and the benchmarks run provlock against: a registry on loopback and a hermetic environment.
 //!
 //! - [`registry`]: publish providers, order faults, read the request log. Its parts: [`publish`] makes releases,
-//!   [`archive`] their packages, [`keys`] their signatures, [`routes`] answers requests, [`faults`] spoils the answers.
+//!   [`archive`] their packages, [`keys`] their signatures, [`routes`] answers requests, [`oci`] those to an OCI registry,
+//!   [`faults`] spoils the answers.
 //! - [`server`]: the one web server, for the registry and for tests that make their answers up. Its parts: [`message`] is
 //!   what comes in and goes out, [`http2`] and [`tls`] carry it.
 //! - [`environment`]: a temporary home and project, and the `provlock` program run in it.
@@ -15,6 +16,7 @@ pub mod faults;
 mod http2;
 pub mod keys;
 mod message;
+mod oci;
 pub mod publish;
 pub mod registry;
 mod routes;

@@ -1,4 +1,4 @@
-//! A provider registry, release host and network mirror on loopback, reached as an HTTP CONNECT proxy.
+//! A provider registry, release host, network mirror and OCI registry on loopback, reached as an HTTP CONNECT proxy.
 //!
 //! ```ignore
 //! let registry = Registry::start();
@@ -21,6 +21,7 @@ use tempfile::TempDir;
 
 use crate::faults::{self, Fault, Rule, Times};
 use crate::message::{Request, Response};
+use crate::oci::{self, Oci};
 use crate::publish::{Address, Publish, Release};
 use crate::routes;
 use crate::server::{Server, Statistics, without_default_port};
@@ -104,6 +105,7 @@ pub(crate) struct State {
     /// Path to content; every host serves all of them.
     pub(crate) files: HashMap<String, Arc<Vec<u8>>>,
     pub(crate) mirrors: Vec<MountedMirror>,
+    pub(crate) oci: Oci,
     /// `Last-Modified` of what the patterns match.
     last_modified: Vec<(GlobMatcher, String)>,
     rules: Vec<Rule>,
@@ -264,7 +266,8 @@ fn answer(state: &Mutex<State>, request: &Request) -> Response {
     let (effects, mut response) = {
         let mut state = state.lock().unwrap();
         let effects = faults::effects(&mut state.rules, &request.url());
-        let mut response = routes::answer(&state, request);
+        let is_oci = state.oci.hosts.contains(&request.host);
+        let mut response = if is_oci { oci::answer(&mut state.oci, request) } else { routes::answer(&state, request) };
         let dates = state.last_modified.iter().filter(|(pattern, _)| pattern.is_match(request.url()));
         response.headers.extend(dates.map(|(_, date)| ("Last-Modified", date.clone())));
         (effects, response)

@@ -83,22 +83,36 @@ impl CacheArgs {
     /// # Errors
     /// When others can write to the cache.
     pub(crate) fn connections(&self, environment: &Environment, observer: RequestObserver) -> Result<Connections> {
-        let options = SourceOptions {
-            origin: Origin::default(),
-            jobs: default_jobs(),
-            trust_registry: false,
-            cache_directory: self.used(environment),
-            date_services: None,
-            observer,
-        };
-        Connections::new(options, environment)
+        connections(self.used(environment), environment, observer)
     }
+}
+
+/// How hosts are reached when no packages of providers are fetched.
+fn connections(
+    cache_directory: Option<PathBuf>,
+    environment: &Environment,
+    observer: RequestObserver,
+) -> Result<Connections> {
+    let options = SourceOptions {
+        origin: Origin::default(),
+        jobs: default_jobs(),
+        trust_registry: false,
+        cache_directory,
+        date_services: None,
+        observer,
+    };
+    Connections::new(options, environment)
 }
 
 impl CacheDirectory {
     /// The directory; none when there is no place for it.
     pub(crate) fn get(&self, environment: &Environment) -> Option<PathBuf> {
         self.cache_dir.clone().or_else(|| cache_directory(environment))
+    }
+
+    /// See [`CacheArgs::connections`].
+    pub(crate) fn connections(&self, environment: &Environment, observer: RequestObserver) -> Result<Connections> {
+        connections(self.get(environment), environment, observer)
     }
 }
 

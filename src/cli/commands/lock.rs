@@ -10,7 +10,7 @@ use provlock::workspace::{LockOptions, Locked, Workspaces};
 
 use super::messages::{
     errors, failures, first_failure, no_root_module, show_configurations, show_decisions, show_default_dialect,
-    show_modules, show_origin, show_stale_caches,
+    show_modules, show_origin, show_shared_facts, show_stale_caches,
 };
 use super::outcome::Outcome;
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, Targets, candidates};
@@ -91,6 +91,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
         ui.progress(source.asked(workspaces.members().flat_map(|(_, member)| member.providers())).as_deref());
     let results = workspaces.lock(&supplies?, &options, &|package, progress| downloads.note(package, progress));
     drop(downloads);
+    show_shared_facts(&connections, ui);
     let many = workspaces.are_many().then_some(Many { paths: &paths, recursive: selection.recursive });
     if many.is_none() {
         first_failure(&results)?;

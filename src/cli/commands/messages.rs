@@ -12,7 +12,7 @@ use provlock::workspace::{DialectReason, Locked, Member, Workspace, Workspaces};
 use crate::cli::environment::proxies;
 use crate::cli::render::causes::without_repetition;
 use crate::cli::render::foreign::printable;
-use crate::cli::render::style::enumerate;
+use crate::cli::render::style::{count, enumerate};
 use crate::cli::render::verify::{names, reason};
 use crate::cli::ui::Ui;
 
@@ -106,5 +106,14 @@ pub(super) fn show_configurations(connections: &Connections, ui: &Ui) {
     for config in connections.configurations() {
         ui.warn(&config.warnings);
         config.debug.iter().for_each(|line| ui.verbose(line));
+    }
+}
+
+/// Shows what was looked up in what others share, and why that was not all.
+pub(super) fn show_shared_facts(connections: &Connections, ui: &Ui) {
+    for facts in connections.shared_facts() {
+        let used = count(facts.used(), "package");
+        ui.verbose(&format!("{used} looked up in oci://{}", facts.repository()));
+        ui.warn(facts.warning().as_slice());
     }
 }

@@ -129,7 +129,7 @@ impl Command {
             Self::Setup(arguments) => setup::run(&arguments, ui),
             Self::Login(arguments) => login::login(&arguments, global, ui),
             Self::Logout(arguments) => login::logout(&arguments, global, ui),
-            Self::Cache(arguments) => cache::run(&arguments, ui),
+            Self::Cache(arguments) => cache::run(&arguments, global, ui),
             Self::Completions(arguments) => completions::run(&arguments, ui),
         }
     }

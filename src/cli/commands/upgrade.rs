@@ -13,7 +13,7 @@ use provlock::workspace::{LockOptions, Locked, Member, UpgradeOptions, Workspace
 
 use super::messages::{
     errors, failures, first_failure, no_root_module, show_configurations, show_decisions, show_default_dialect,
-    show_modules, show_origin, show_stale_caches,
+    show_modules, show_origin, show_shared_facts, show_stale_caches,
 };
 use super::outcome::Outcome;
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, OutputFormat, SelectionArgs, SourceArgs, Targets, candidates};
@@ -118,6 +118,7 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     let results =
         workspaces.upgrade(&supplies, &options, &plans, &|package, progress| downloads.note(package, progress));
     drop(downloads);
+    show_shared_facts(&connections, ui);
     if many.is_none() {
         first_failure(&results)?;
     }

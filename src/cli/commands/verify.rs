@@ -15,7 +15,7 @@ use provlock::workspace::{
     Baseline, OnlineOptions, Repositories, RootSelection, Tracked, VerifiedRoot, VerifyOptions, verify_all,
 };
 
-use super::messages::{no_root_module, show_configurations, show_modules, show_origin};
+use super::messages::{no_root_module, show_configurations, show_modules, show_origin, show_shared_facts};
 use super::outcome::Outcome;
 use super::rules::Rules;
 use crate::cli::args::{
@@ -114,6 +114,9 @@ struct WhatArgs {
     /// Ask the registries whether every hash was published
     #[arg(long, help_heading = "Network")]
     online: bool,
+    /// With --online, believe hashes that a key in `trusted-keys` of provlock.toml has signed
+    #[arg(long, requires = "online", help_heading = "Network", hide_short_help = true)]
+    trust_shared: bool,
     /// Compare the packages in .terraform/providers with the lock file
     #[arg(long)]
     installed: bool,
@@ -172,11 +175,16 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
             },
             levels: &levels,
             baseline: rules.baseline.as_ref(),
-            online: arguments.what.online.then_some(OnlineOptions { connections: &connections, progress: &progress }),
+            online: arguments.what.online.then_some(OnlineOptions {
+                connections: &connections,
+                trust_shared: arguments.what.trust_shared,
+                progress: &progress,
+            }),
         },
     )?;
     show_modules(&modules, ui);
     show_configurations(&connections, ui);
+    show_shared_facts(&connections, ui);
     ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
     if arguments.what.recursive && results.is_empty() {
         ui.status(&no_root_module(&arguments.what.paths));

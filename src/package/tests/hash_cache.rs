@@ -9,12 +9,13 @@ use tempfile::TempDir;
 use super::*;
 use crate::address::ProviderAddress;
 use crate::dialect::Dialect;
+use crate::version::Version;
 
 type Cached = (PackageId, PackageDigest);
 
 fn package(provider: &str, version: &str, platform: &str, seed: u8) -> Cached {
     let package = PackageId {
-        address: ProviderAddress::parse(provider, Dialect::Tofu).unwrap(),
+        address: ProviderAddress::parse(provider, Dialect::Terraform).unwrap(),
         version: version.parse().unwrap(),
         platform: platform.parse().unwrap(),
     };
@@ -57,6 +58,51 @@ fn what_is_put_is_found_by_zh_and_by_provider() {
     assert_eq!(cache.get(&null().1.zh, "null"), Some(null().1));
     assert_eq!(cache.lookup(&null().0), Some(null().1));
     assert_eq!(files(directory.path()).len(), 2);
+}
+
+#[test]
+fn a_namespace_with_an_underscore_is_found() {
+    let (_directory, cache) = cache();
+    let kube = package("app.terraform.io/openai_inc/kube", "1.0.0", "linux_amd64", 1);
+    put(&cache, &kube);
+    assert_eq!(cache.lookup(&kube.0), Some(kube.1));
+}
+
+#[test]
+fn everything_that_is_known_is_listed_by_release() {
+    let (directory, cache) = cache();
+    let of = |provider, version, platform| package(provider, version, platform, 1);
+    let all = [
+        of("acme/gamma", "1.0.0", "darwin_arm64"),
+        of("acme/gamma", "1.0.0", "linux_amd64"),
+        of("acme/gamma", "1.1.0", "linux_amd64"),
+        of("h.test:8443/acme/gamma", "1.0.0+x", "linux_amd64"),
+    ];
+    for cached in &all {
+        put(&cache, cached);
+    }
+    let listed = |cache: &HashCache| -> Vec<Cached> {
+        let releases = cache.releases().into_iter();
+        let package = |address: &ProviderAddress, version: &Version, platform| PackageId {
+            address: address.clone(),
+            version: version.clone(),
+            platform,
+        };
+        releases
+            .flat_map(|((address, version), packages)| {
+                packages.into_iter().map(move |(platform, digest)| (package(&address, &version, platform), digest))
+            })
+            .collect()
+    };
+    let mut expected = all.to_vec();
+    expected.sort_by_key(|(package, _)| package.address.clone());
+    assert_eq!(listed(&cache), expected);
+    // One in the place of another does not count.
+    let paths: Vec<_> =
+        files(directory.path()).into_iter().filter(|path| path.to_str().unwrap().contains("by-provider")).collect();
+    let moved = paths.iter().find(|path| path.ends_with("1.1.0/linux_amd64")).unwrap();
+    fs::rename(moved, moved.with_file_name("linux_arm64")).unwrap();
+    assert_eq!(listed(&cache).len(), 3);
 }
 
 #[test]

@@ -10,9 +10,9 @@ use super::challenge::{BearerChallenge, Challenge};
 use super::credentials::Found;
 use super::login::{Login, login_help};
 use super::refusal::Refusal;
-use super::template::Repository;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::net::{Client, Failure, RequestErrorKind, SafeUrl, Token, is_loopback, read_whole};
+use crate::oci_repository::Repository;
 
 /// Tokens are a few kilobytes.
 const MAXIMUM_TOKEN_DOCUMENT_BYTES: u64 = 1 << 20;
@@ -44,6 +44,16 @@ pub(super) struct Applicant<'a> {
     /// The registry's base URL, which sent the challenge.
     pub(super) registry: &'a Url,
     pub(super) login: Option<&'a Found>,
+    pub(super) access: Access,
+}
+
+/// What is to be done in a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Access {
+    /// Reading.
+    Pull,
+    /// Writing, and reading what is there.
+    PullAndPush,
 }
 
 #[derive(Deserialize)]
@@ -166,8 +176,13 @@ impl Applicant<'_> {
         request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form)
     }
 
+    /// What the token must allow. Who pushes asks for that at once: a registry names only what the refused request needs.
     fn scopes(&self, challenge: &BearerChallenge) -> String {
-        challenge.scope.clone().unwrap_or_else(|| format!("repository:{}:pull", self.repository.name))
+        let name = &self.repository.name;
+        match self.access {
+            Access::Pull => challenge.scope.clone().unwrap_or_else(|| format!("repository:{name}:pull")),
+            Access::PullAndPush => format!("repository:{name}:pull,push"),
+        }
     }
 
     /// A failure for a reason that the user must see.

@@ -15,18 +15,18 @@ use reqwest::header::{ACCEPT, HeaderValue, LINK, WWW_AUTHENTICATE};
 use serde::Deserialize;
 use url::Url;
 
-use super::authorization::{Applicant, Authorization};
+use super::authorization::{Access, Applicant, Authorization};
 use super::challenge;
 use super::credentials::{Found, OciLogins};
 use super::login::{DOCKER_HUB, login_help};
 use super::manifest::Digest;
 use super::refusal::Refusal;
-use super::template::Repository;
 use crate::bounded::List;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{
     Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, SafeUrl, is_loopback, read_whole,
 };
+use crate::oci_repository::Repository;
 use crate::once_map::OnceMap;
 use crate::source::error::SourceError;
 
@@ -37,7 +37,7 @@ const MOST_PAGES: usize = 1_000;
 const MOST_TAGS: usize = 100_000;
 const MAXIMUM_TAG_LIST_BYTES: u64 = 32 << 20;
 /// A tag has at most so many characters (OCI distribution specification 1.1, "Pulling manifests").
-const LONGEST_TAG: usize = 128;
+pub(super) const LONGEST_TAG: usize = 128;
 /// More answers to challenges than these mean a registry that cannot make up its mind.
 const MOST_ANSWERS: usize = 4;
 
@@ -45,7 +45,8 @@ const MOST_ANSWERS: usize = 4;
 pub struct OciRegistries {
     client: Client,
     logins: OciLogins,
-    sessions: OnceMap<Repository, Result<Arc<Session>>>,
+    bases: OnceMap<String, Result<Url>>,
+    sessions: OnceMap<(Repository, Access), Result<Arc<Session>>>,
 }
 
 /// What is known of one repository in this run.
@@ -60,6 +61,7 @@ struct Session {
 pub(super) struct RepositoryClient<'a> {
     registries: &'a OciRegistries,
     repository: Repository,
+    access: Access,
     session: Arc<Session>,
 }
 
@@ -68,24 +70,31 @@ struct TagList {
     tags: Option<List<String, MOST_TAGS>>,
 }
 
-type Attempt<T> = std::result::Result<T, Failure>;
+/// What one attempt came to.
+pub(super) type Attempt<T> = std::result::Result<T, Failure>;
 
 impl OciRegistries {
     /// Registries that are asked through `client` and get the credentials of `logins`, and no others.
     pub fn new(client: Client, logins: OciLogins) -> Self {
-        Self { client, logins, sessions: OnceMap::default() }
+        Self { client, logins, bases: OnceMap::default(), sessions: OnceMap::default() }
     }
 
-    /// Access to a repository.
+    /// Access to a repository, to read it.
     ///
     /// # Errors
     /// When the registry's name cannot be part of a URL.
     pub(super) fn client(&self, repository: Repository) -> Result<RepositoryClient<'_>> {
-        let session = self.sessions.get_or_compute(repository.clone(), || {
-            let base = self.find_base(&repository.registry)?;
+        self.client_for(Access::Pull, repository)
+    }
+
+    /// [`OciRegistries::client`] for other access.
+    pub(super) fn client_for(&self, access: Access, repository: Repository) -> Result<RepositoryClient<'_>> {
+        let session = self.sessions.get_or_compute((repository.clone(), access), || {
+            let registry = &repository.registry;
+            let base = self.bases.get_or_compute(registry.clone(), || self.find_base(registry))?;
             Ok(Arc::new(Session { base, login: OnceLock::new(), authorization: Mutex::default() }))
         });
-        Ok(RepositoryClient { registries: self, session: session?, repository })
+        Ok(RepositoryClient { registries: self, session: session?, access, repository })
     }
 
     /// The registry's base URL. On this machine a registry may speak HTTP, so HTTPS is tried first there.
@@ -122,6 +131,11 @@ impl OciRegistries {
 impl RepositoryClient<'_> {
     pub(super) fn repository(&self) -> &Repository {
         &self.repository
+    }
+
+    /// What everything is asked through.
+    pub(super) fn http(&self) -> &Client {
+        &self.registries.client
     }
 
     /// The names of all tags, but for those that are too long for one; `None` if the registry has no such repository.
@@ -192,7 +206,7 @@ impl RepositoryClient<'_> {
         accept: &'static str,
         check: impl Fn(&[u8], Option<Digest>) -> std::result::Result<(), &'static str>,
     ) -> std::result::Result<Vec<u8>, RequestError> {
-        let url = self.url(&format!("manifests/{reference}"))?;
+        let url = self.manifest_url(reference)?;
         self.repeat(&url, Purpose::Metadata, || {
             let response = self.get(&self.registries.request(&url, Some(accept)))?;
             let header = response.headers().get("docker-content-digest").and_then(|value| value.to_str().ok());
@@ -202,6 +216,24 @@ impl RepositoryClient<'_> {
             check(&bytes, response_digest).map_err(wrong)?;
             Ok(bytes)
         })
+    }
+
+    /// The manifest that a tag names, of at most `limit` bytes, asked for once: for who can do without.
+    pub(super) fn manifest_in_one_attempt(
+        &self,
+        tag: &str,
+        accept: &'static str,
+        limit: u64,
+    ) -> std::result::Result<Vec<u8>, RequestError> {
+        let url = self.manifest_url(tag)?;
+        let response = self.get(&self.registries.request(&url, Some(accept)));
+        let bytes = response.and_then(|response| read_whole(response, limit));
+        bytes.map_err(|failure| request_error(&url, failure.kind))
+    }
+
+    /// Where the manifest of a tag or a digest is.
+    pub(super) fn manifest_url(&self, reference: &str) -> std::result::Result<Url, RequestError> {
+        self.url(&format!("manifests/{reference}"))
     }
 
     /// Hands the content of a blob, at most `limit` bytes, to `consume`, with its length if that is known, as
@@ -256,7 +288,8 @@ impl RepositoryClient<'_> {
         response.is_ok_and(|response| response.status().is_success() || response.status() == StatusCode::UNAUTHORIZED)
     }
 
-    fn url(&self, path: &str) -> std::result::Result<Url, RequestError> {
+    /// A URL in the repository.
+    pub(super) fn url(&self, path: &str) -> std::result::Result<Url, RequestError> {
         let base = &self.session.base;
         let path = format!("{}/{path}", self.repository.name);
         base.join(&path).map_err(|error| request_error(base, RequestErrorKind::Connection(error.to_string())))
@@ -269,16 +302,25 @@ impl RepositoryClient<'_> {
 
     /// One attempt to get something from the registry, with the answers to its challenges.
     fn ask(&self, request: &Request<'_>) -> Attempt<std::result::Result<Response, Refusal>> {
+        self.authorized(request.url, |authorization| self.registries.client.send(request, authorization))
+    }
+
+    /// One attempt with the answers to the registry's challenges; `request` sends a request to `url` with an authorization.
+    pub(super) fn authorized(
+        &self,
+        url: &Url,
+        request: impl Fn(Option<&HeaderValue>) -> Attempt<Response>,
+    ) -> Attempt<std::result::Result<Response, Refusal>> {
         let mut authorization = self.authorization().clone();
         let mut fresh = false;
         for _ in 0..MOST_ANSWERS {
             let header = authorization.as_ref().map(|authorization| &authorization.header);
-            let response = self.registries.client.send(request, header)?;
+            let response = request(header)?;
             if response.status().is_success() {
                 return Ok(Ok(response));
             }
             // Only the registry itself may ask for credentials, not where it redirects to.
-            let at_home = response.url().origin() == request.url.origin();
+            let at_home = response.url().origin() == url.origin();
             let sent = authorization.is_some() && at_home;
             if response.status() != StatusCode::UNAUTHORIZED || !at_home {
                 return Ok(Err(Refusal::read(response, sent)));
@@ -309,6 +351,7 @@ impl RepositoryClient<'_> {
             repository: &self.repository,
             registry: response.url(),
             login: login.as_ref(),
+            access: self.access,
         };
         let fields = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
         let next = applicant.answer(&challenge::parse(fields), refused.map(|refused| refused.kind), fresh)?;
@@ -322,7 +365,8 @@ impl RepositoryClient<'_> {
         self.session.authorization.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn repeat<T>(
+    /// Makes an attempt until it succeeds, or cannot, or was made often enough.
+    pub(super) fn repeat<T>(
         &self,
         url: &Url,
         purpose: Purpose,
@@ -332,7 +376,7 @@ impl RepositoryClient<'_> {
     }
 }
 
-fn request_error(url: &Url, kind: RequestErrorKind) -> RequestError {
+pub(super) fn request_error(url: &Url, kind: RequestErrorKind) -> RequestError {
     RequestError { url: url.into(), kind, credentials_of: None }
 }
 

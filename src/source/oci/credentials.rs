@@ -7,9 +7,9 @@ use std::time::Duration;
 use super::credential_helper;
 use super::docker_config::{DockerConfig, usual_places};
 use super::login::{DOCKER_HUB, Login};
-use super::template::Repository;
 use crate::cli_config::{Environment, OciCredentials, OciDefaultCredentials, OciLogin, Token};
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::oci_repository::Repository;
 use crate::once_map::OnceMap;
 
 /// A login and where it was found.

@@ -1,7 +1,7 @@
 //! Logins to OCI registries.
 
-use super::template::Repository;
 use crate::cli_config::Token;
+use crate::oci_repository::Repository;
 
 /// The registry that its users call so, although it is at another host.
 pub(super) const DOCKER_HUB: &str = "docker.io";

@@ -154,9 +154,14 @@ impl Descriptor {
 }
 
 impl Digest {
+    /// The digest of these bytes.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        Self(Hash::zh_of(bytes))
+    }
+
     /// Whether this is the digest of these bytes.
     pub(super) fn is_of(&self, bytes: &[u8]) -> bool {
-        self.0 == Hash::zh_of(bytes)
+        *self == Self::of(bytes)
     }
 
     /// The digest as the hash of a zip archive, which is what the digest of a layer is.

@@ -10,9 +10,11 @@ mod client;
 mod credential_helper;
 mod credentials;
 mod docker_config;
+pub(super) mod facts;
 mod login;
 mod manifest;
 mod module_package;
+mod push;
 mod refusal;
 mod template;
 #[cfg(test)]
@@ -24,7 +26,7 @@ use std::sync::Arc;
 pub use client::OciRegistries;
 pub use credentials::OciLogins;
 pub use module_package::ModulePackage;
-pub use template::{Repository, RepositoryError, RepositoryTemplate};
+pub use template::RepositoryTemplate;
 
 use self::client::RepositoryClient;
 use self::manifest::{PROVIDER_TARGET, Reference, Targets};
@@ -38,6 +40,7 @@ use crate::address::ProviderAddress;
 use crate::authentication::{Authentication, HashDisposition, HashDispositions};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::dialect::Dialect;
+use crate::oci_repository::Repository;
 use crate::once_map::OnceMap;
 use crate::package::{Limits, PackageId};
 use crate::platform::Platform;
@@ -192,6 +195,6 @@ fn version_of_tag(tag: &str) -> Option<Version> {
     tag.replace('_', "+").parse().ok()
 }
 
-fn tag_of_version(version: &Version) -> String {
+pub(super) fn tag_of_version(version: &Version) -> String {
     version.to_string().replace('+', "_")
 }

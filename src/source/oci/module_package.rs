@@ -1,6 +1,7 @@
 //! Packages of modules in OCI registries
 //! (<https://opentofu.org/docs/cli/oci_registries/module-package/>; OpenTofu's `internal/getmodules/oci_getter.go`).
 
+use crate::oci_repository::Repository;
 use std::fs::File;
 use std::io::{self, Read, Seek as _, Write as _};
 
@@ -9,7 +10,6 @@ use url::Url;
 
 use super::client::OciRegistries;
 use super::manifest::{self, Digest, MANIFEST, MODULE_PACKAGE};
-use super::template::Repository;
 use crate::source::error::{Result, SourceError};
 
 /// The tag of an address that names none.

@@ -1,4 +1,4 @@
-//! Addresses of repositories, and the templates that give each provider its repository.
+//! The templates that give each provider its repository.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,36 +7,8 @@ use hcl::eval::{Context, Evaluate};
 
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::oci_repository::{Repository, RepositoryError};
 use crate::provider_pattern::ProviderPattern;
-
-/// The longest repository name that registries are known to take.
-const LONGEST_NAME: usize = 255;
-
-/// A repository of an OCI registry.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Repository {
-    /// The registry's host, with its port if one is written.
-    pub registry: String,
-    /// The name within the registry (`<name>` of the OCI distribution specification 1.1).
-    pub name: String,
-}
-
-/// Why a text is not the address of a repository.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RepositoryError {
-    /// There is no name, or no registry.
-    #[error("a repository is written REGISTRY/NAME")]
-    Shape,
-    /// The part before the first slash is not a host with an optional port.
-    #[error("the registry before the first slash must be a host with an optional port")]
-    Registry,
-    /// The name does not have the form that the OCI distribution specification demands.
-    #[error(
-        "a repository's name consists of lower-case letters and digits, with single \".\", \"_\", \"__\" or dashes between them, \
-         in parts separated by slashes"
-    )]
-    Name,
-}
 
 /// A rule that gives each provider its repository.
 #[derive(Clone, Debug)]
@@ -221,61 +193,6 @@ fn one_line(error: &impl fmt::Display) -> String {
     error.to_string().lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-impl std::str::FromStr for Repository {
-    type Err = RepositoryError;
-
-    fn from_str(text: &str) -> std::result::Result<Self, RepositoryError> {
-        let (registry, name) = text.split_once('/').ok_or(RepositoryError::Shape)?;
-        if !is_registry(registry) {
-            return Err(RepositoryError::Registry);
-        }
-        if !is_repository_name(name) {
-            return Err(RepositoryError::Name);
-        }
-        Ok(Self { registry: registry.to_owned(), name: name.to_owned() })
-    }
-}
-
-impl fmt::Display for Repository {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.registry, self.name)
-    }
-}
-
-/// Whether a text is a host name or address with an optional port.
-pub(super) fn is_registry(text: &str) -> bool {
-    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((address, port)) if address.parse::<std::net::Ipv6Addr>().is_ok() => match port {
-            "" => ("v6", None),
-            port => ("v6", Some(port.strip_prefix(':').unwrap_or_default())),
-        },
-        _ => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
-    };
-    let is_label = |label: &str| {
-        !label.is_empty()
-            && !label.starts_with('-')
-            && !label.ends_with('-')
-            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
-    };
-    let is_port =
-        |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|p| p > 0);
-    host.split('.').all(is_label) && port.is_none_or(is_port)
-}
-
-fn is_repository_name(name: &str) -> bool {
-    name.len() <= LONGEST_NAME && name.split('/').all(is_path_component)
-}
-
-/// Whether a text is `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*`.
-fn is_path_component(component: &str) -> bool {
-    let is_word_byte = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let at_edge = |byte: Option<&u8>| byte.is_some_and(|byte| is_word_byte(*byte));
-    let bytes = component.as_bytes();
-    let separators = component.split(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
-    let is_separator = |text: &str| matches!(text, "" | "." | "_" | "__") || text.bytes().all(|byte| byte == b'-');
-    at_edge(bytes.first()) && at_edge(bytes.last()) && separators.into_iter().all(is_separator)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -361,27 +278,6 @@ mod tests {
         for provider in ["acme/größe", "h.test:8443/acme/gamma"] {
             let error = template.resolve(&address(provider)).unwrap_err();
             assert!(error[0].message.contains(provider), "{error}");
-        }
-    }
-
-    #[test]
-    fn names_follow_the_distribution_grammar() {
-        for name in ["a", "a/b", "a.b", "a_b", "a__b", "a-b", "a---b", "0/1"] {
-            assert!(is_repository_name(name), "{name}");
-        }
-        for name in
-            ["", "/a", "a/", "a//b", "A", "a..b", "a___b", "a._b", "-a", "a-", "a%b", "a b", "é", "..", "a/../b"]
-        {
-            assert!(!is_repository_name(name), "{name}");
-        }
-        assert!(!is_repository_name(&"a".repeat(256)));
-        for registry in ["h", "h.test", "H.test:5000", "127.0.0.1:5000", "[::1]", "[::1]:5000"] {
-            assert!(is_registry(registry), "{registry}");
-        }
-        for registry in
-            ["", "h:", "h:0", "h:x", "h:+1", "h:65536", "a@h", "h_h", "[::1", "[x]:1", "[::1]5", "h..t", "-h"]
-        {
-            assert!(!is_registry(registry), "{registry}");
         }
     }
 }

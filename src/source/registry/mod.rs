@@ -28,6 +28,7 @@ use super::download::{Downloaded, Downloader};
 use super::error::{Result, SourceError};
 use super::fetched::{Fetched, Published};
 use super::progress::ProgressSink;
+use super::shared_facts::TrustedFacts;
 use crate::address::ProviderAddress;
 use crate::authentication::packages::{self, PackageReport};
 use crate::authentication::{HashDisposition, HashDispositions, Sha256Sums};
@@ -51,6 +52,8 @@ pub struct Registry {
     releases: SignedReleases,
     /// The platform of each version that was asked about first.
     first_platforms: OnceMap<(ProviderAddress, Version), Platform>,
+    /// What others have published about packages.
+    facts: Option<Arc<TrustedFacts>>,
 }
 
 impl Registry {
@@ -64,7 +67,13 @@ impl Registry {
     ) -> Self {
         let protocol = Protocol::new(downloader.client.clone(), discovery);
         let releases = SignedReleases::new(downloader.client.clone(), policy, urls);
-        Self { downloader, policy, protocol, releases, first_platforms: OnceMap::default() }
+        Self { downloader, policy, protocol, releases, first_platforms: OnceMap::default(), facts: None }
+    }
+
+    /// The same, where packages about which facts are shared are not downloaded.
+    #[must_use]
+    pub(crate) fn with_facts(self, facts: Option<Arc<TrustedFacts>>) -> Self {
+        Self { facts, ..self }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
@@ -77,6 +86,7 @@ impl Registry {
         {
             return Ok(fetched);
         }
+        self.request_facts(package);
         let metadata = &*self.protocol.metadata(package)?;
         if self.policy.trust_registry
             && let Some(fetched) = self.reported(metadata)?
@@ -109,10 +119,13 @@ impl Registry {
         let signed = signed?;
         signed.confirm(metadata)?;
         let reports = metadata.reports(self.policy.dialect)?;
-        let Downloaded { digest, transferred } = downloaded?;
+        let Downloaded { digest, transferred, is_shared } = downloaded?;
         packages::check(&reports, &package.platform, &metadata.response.shasum, digest.size, &digest.h1)
             .map_err(|error| SourceError::not_authentic(package, error))?;
-        self.downloader.remember(package, &digest);
+        // The cache holds what this machine has seen itself: whose word counts for one project does not for another.
+        if !is_shared {
+            self.downloader.remember(package, &digest);
+        }
         let hashes = listed(&digest);
         let fetched = self.fetched(package, &signed, &reports, digest.h1.clone(), hashes);
         Ok(Archived { digest, fetched: Fetched { downloaded: transferred, ..fetched } })
@@ -138,11 +151,35 @@ impl Registry {
                 is_refused.store(signed.is_err(), Ordering::Relaxed);
                 signed
             });
-            let downloaded = metadata
-                .url(&response.download_url)
-                .and_then(|url| self.downloader.listed_package(package, &url, &zh, size, &is_wanted, into, progress));
+            let shared = if into.is_none() { self.shared(metadata, &zh) } else { None };
+            let downloaded = match shared {
+                Some(digest) => Ok(Downloaded { digest, transferred: 0, is_shared: true }),
+                None => metadata.url(&response.download_url).and_then(|url| {
+                    self.downloader.listed_package(package, &url, &zh, size, &is_wanted, into, progress)
+                }),
+            };
             (signed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), downloaded)
         }))
+    }
+
+    /// Asks for what is shared about a package that may have to be downloaded.
+    fn request_facts(&self, package: &PackageId) {
+        let facts = self.facts.as_ref().filter(|_| self.downloader.cached(package).is_none());
+        if let Some(facts) = facts {
+            facts.request(&package.address, &package.version);
+        }
+    }
+
+    /// What is shared about a package that is not in the cache. It counts like a download: if SHA256SUMS lists its `zh:`. What
+    /// contradicts the registry's report does not count, since a look at the package decides who is right.
+    fn shared(&self, metadata: &Metadata, zh: &Hash) -> Option<PackageDigest> {
+        let Metadata { package, response, .. } = metadata;
+        let facts = self.facts.as_ref().filter(|_| !self.downloader.knows(zh, package))?;
+        let digest = facts.digest(package, zh)?;
+        let reports = metadata.reports(self.policy.dialect).ok()?;
+        packages::check(&reports, &package.platform, &response.shasum, digest.size, &digest.h1).ok()?;
+        facts.used();
+        Some(digest)
     }
 
     /// A package as the registry reports it, once that fits to what is signed; none if it does not report its `h1:`.
@@ -249,6 +286,7 @@ impl Registry {
 
     /// Fetches what is signed about a package.
     pub(super) fn prepare(&self, package: &PackageId) {
+        self.request_facts(package);
         if self.remembered(package).is_none()
             && let Ok(metadata) = self.protocol.metadata(package)
         {

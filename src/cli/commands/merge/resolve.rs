@@ -8,7 +8,7 @@ use provlock::ops::LockOutcome;
 use provlock::workspace::{LockOptions, Workspace};
 
 use crate::cli::args::{PlatformArgs, SourceArgs};
-use crate::cli::commands::messages::show_configurations;
+use crate::cli::commands::messages::{show_configurations, show_shared_facts};
 use crate::cli::environment::environment;
 use crate::cli::ui::Ui;
 
@@ -50,12 +50,15 @@ impl ResolveArgs {
         let source = if self.source.offline {
             connections.offline(sides.into_iter().flatten().map(|(address, locked)| (address, &locked.version)))
         } else {
-            let source = connections.source(dialect);
+            let source = connections.source_with(dialect, workspace.settings.shared_cache());
             show_configurations(&connections, ui);
             source?
         };
         let downloads = ui.progress(self.source.asked(conflicts.iter().map(|conflict| &conflict.address)).as_deref());
         let progress = |package: &_, progress| downloads.note(package, progress);
-        workspace.resolve_conflicts(lock_file, conflicts, &source, &options, &progress)
+        let outcome = workspace.resolve_conflicts(lock_file, conflicts, &source, &options, &progress);
+        drop(downloads);
+        show_shared_facts(&connections, ui);
+        outcome
     }
 }

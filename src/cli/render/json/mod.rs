@@ -8,6 +8,7 @@ mod integration;
 mod mirror;
 mod output;
 mod path;
+mod published;
 mod root;
 mod tree;
 
@@ -16,6 +17,7 @@ pub(crate) use mirror::Mirror;
 #[cfg(test)]
 pub(crate) use output::schema;
 pub(crate) use output::{
-    CommandName, cache, completions, diff, explain, failure, git_setup, lock, login, merge, mirror, plans, tree,
-    upgrade, verify,
+    CommandName, cache, completions, diff, explain, failure, git_setup, keygen, lock, login, merge, mirror, plans,
+    publish, tree, upgrade, verify,
 };
+pub(crate) use published::{PublishedFacts, SigningKeyFile};

@@ -17,6 +17,7 @@ use super::diagnostic::Notice;
 use super::explanation::Explanation;
 use super::integration::{Cache, Completions, GitSetup};
 use super::mirror::Mirror;
+use super::published::{PublishedFacts, SigningKeyFile};
 use super::root::{ComparedRoot, FailedRoot, LockedRoot, Root, VerifiedRoot};
 use super::tree::TreeRoot;
 use crate::cli::render::diff::FileDiff;
@@ -46,7 +47,7 @@ struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "GitSetup"))]
     git: Option<GitSetup>,
-    /// Of `cache`.
+    /// Of `cache dir` and `cache clean`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Cache"))]
     cache: Option<Cache>,
@@ -54,6 +55,14 @@ struct Output {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Mirror"))]
     mirror: Option<Mirror>,
+    /// Of `cache push`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "PublishedFacts"))]
+    published: Option<PublishedFacts>,
+    /// Of `cache keygen`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schemars(with = "SigningKeyFile"))]
+    signing_key: Option<SigningKeyFile>,
     /// Of `completions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Completions"))]
@@ -215,6 +224,17 @@ pub(crate) fn mirror(
         .print(invocation)
 }
 
+/// The result of `cache push`.
+pub(crate) fn publish(published: PublishedFacts, errors: &[Diagnostic], invocation: &Invocation) -> String {
+    Output { published: Some(published), ..Output::new(CommandName::Cache, [], &[], errors, invocation) }
+        .print(invocation)
+}
+
+/// The result of `cache keygen`.
+pub(crate) fn keygen(file: SigningKeyFile, invocation: &Invocation) -> String {
+    Output { signing_key: Some(file), ..Output::new(CommandName::Cache, [], &[], &[], invocation) }.print(invocation)
+}
+
 /// The result of `completions`.
 pub(crate) fn completions(completions: Completions, invocation: &Invocation) -> String {
     Output { completions: Some(completions), ..Output::new(CommandName::Completions, [], &[], &[], invocation) }
@@ -242,6 +262,8 @@ impl Output {
             git: None,
             cache: None,
             mirror: None,
+            published: None,
+            signing_key: None,
             completions: None,
             roots: roots.into_iter().collect(),
             warnings: Notice::all(warnings, invocation),

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::cli_config::{Environment, OciCredentials, OciDefaultCredentials, OciLogin, Token};
-use crate::source::oci::authorization::Applicant;
+use crate::source::oci::authorization::{Access, Applicant};
 use crate::source::oci::challenge::{BearerChallenge, Challenge};
 use crate::source::oci::credentials::Found;
 use crate::source::oci::login::Login;
@@ -239,8 +239,13 @@ fn a_registry_of_the_network_cannot_name_a_token_server_of_this_machine() {
         let client = network();
         let repository = "h.test/a".parse().unwrap();
         let registry = registry.parse().unwrap();
-        let applicant =
-            Applicant { client: &client, repository: &repository, registry: &registry, login: Some(&found) };
+        let applicant = Applicant {
+            client: &client,
+            repository: &repository,
+            registry: &registry,
+            login: Some(&found),
+            access: Access::Pull,
+        };
         let realm = format!("http://{}/token", thief.host());
         applicant.answer(&[Challenge::Bearer(BearerChallenge { realm, ..Default::default() })], None, false).is_ok()
     };

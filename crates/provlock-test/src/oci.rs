@@ -1,0 +1,120 @@
+//! The part of the tests' registry that is an OCI registry, on hosts of its own: it takes blobs and manifests, and gives manifests
+//! (<https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md>).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use crate::archive::sha256;
+use crate::message::{Request, Response};
+use crate::registry::Registry;
+
+/// What was pushed. A repository is named with its host.
+#[derive(Default)]
+pub(crate) struct Oci {
+    pub(crate) hosts: BTreeSet<String>,
+    blobs: BTreeSet<(String, String)>,
+    /// By repository and tag.
+    manifests: BTreeMap<(String, String), String>,
+    /// The user and the password, with a colon between them, that the token server wants.
+    login: Option<String>,
+}
+
+impl Registry {
+    /// Makes a host reachable that is an OCI registry.
+    pub fn add_oci_host(&self, host: &str) {
+        self.add_host(host);
+        self.state().oci.hosts.insert(host.to_owned());
+    }
+
+    /// The manifest of a tag, if there is one. A repository is named with its host.
+    pub fn manifest(&self, repository: &str, tag: &str) -> Option<String> {
+        self.state().oci.manifests.get(&(repository.to_owned(), tag.to_owned())).cloned()
+    }
+
+    /// Puts a manifest under a tag, whatever it is.
+    pub fn put_manifest(&self, repository: &str, tag: &str, manifest: &str) {
+        self.state().oci.manifests.insert((repository.to_owned(), tag.to_owned()), manifest.to_owned());
+    }
+
+    /// From now on all repositories want a token, which the token server gives for this login, and only for what was asked for.
+    pub fn require_oci_login(&self, user: &str, password: &str) {
+        self.state().oci.login = Some(format!("{user}:{password}"));
+    }
+}
+
+/// Answers a request for what is below `/v2/`.
+pub(crate) fn answer(oci: &mut Oci, request: &Request) -> Response {
+    let path = request.path().trim_start_matches("/v2/");
+    if path == "token" {
+        return token(oci, request);
+    }
+    let parts = ["/manifests/", "/blobs/"].into_iter().find_map(|part| path.split_once(part).map(|rest| (part, rest)));
+    let Some((part, (name, rest))) = parts else { return Response::ok("{}") };
+    if let Some(challenge) = challenge(oci, request, name) {
+        return challenge;
+    }
+    let repository = format!("{}/{name}", request.host);
+    match (request.method.as_str(), part) {
+        ("GET", "/manifests/") => match oci.manifests.get(&(repository, rest.to_owned())) {
+            Some(manifest) => Response::ok(manifest.clone()).header("Content-Type", media_type(manifest)),
+            None => error(404, "MANIFEST_UNKNOWN"),
+        },
+        ("POST", "/blobs/") => Response::new(202, "").header("Location", format!("/v2/{name}/blobs/uploads/1?state=x")),
+        ("PUT", "/blobs/") => {
+            let digest = format!("sha256:{}", sha256(request.body.as_bytes()));
+            if !request.target.ends_with(&format!("&digest={}", digest.replace(':', "%3A"))) {
+                return error(400, "DIGEST_INVALID");
+            }
+            oci.blobs.insert((repository, digest));
+            Response::new(201, "")
+        }
+        ("PUT", "/manifests/") => {
+            if !is_complete(oci, &repository, &request.body) {
+                return error(400, "MANIFEST_BLOB_UNKNOWN");
+            }
+            oci.manifests.insert((repository, rest.to_owned()), request.body.clone());
+            Response::new(201, "")
+        }
+        _ => error(405, "UNSUPPORTED"),
+    }
+}
+
+/// Whether all blobs that a manifest names are there.
+fn is_complete(oci: &Oci, repository: &str, manifest: &str) -> bool {
+    let manifest: Value = serde_json::from_str(manifest).unwrap_or_default();
+    let layers = manifest["layers"].as_array().into_iter().flatten();
+    let mut digests = layers.chain([&manifest["config"]]).map(|descriptor| descriptor["digest"].as_str());
+    digests.all(|digest| digest.is_some_and(|digest| oci.blobs.contains(&(repository.to_owned(), digest.to_owned()))))
+}
+
+fn media_type(manifest: &str) -> String {
+    let manifest: Value = serde_json::from_str(manifest).unwrap_or_default();
+    manifest["mediaType"].as_str().unwrap_or("application/octet-stream").to_owned()
+}
+
+/// What a request without the right token is answered.
+fn challenge(oci: &Oci, request: &Request, name: &str) -> Option<Response> {
+    oci.login.as_ref()?;
+    let scope = |actions: &str| format!("repository:{name}:{actions}");
+    let allowed: &[&str] = if request.method == "GET" { &["pull", "pull,push"] } else { &["pull,push"] };
+    let is_allowed = |actions: &&str| request.authorization() == Some(&format!("Bearer given-for-{}", scope(actions)));
+    if allowed.iter().any(is_allowed) {
+        return None;
+    }
+    let challenge = format!("Bearer realm=\"https://{}/v2/token\",scope=\"{}\"", request.host, scope("pull"));
+    Some(error(401, "UNAUTHORIZED").header("WWW-Authenticate", challenge))
+}
+
+fn token(oci: &Oci, request: &Request) -> Response {
+    if request.basic() != oci.login {
+        return error(401, "UNAUTHORIZED");
+    }
+    let query = url::form_urlencoded::parse(request.target.split_once('?').unwrap_or_default().1.as_bytes());
+    let scope = query.filter(|(name, _)| name == "scope").map(|(_, scope)| scope.into_owned()).collect::<String>();
+    Response::json(200, &json!({ "token": format!("given-for-{scope}") }))
+}
+
+fn error(status: u16, code: &str) -> Response {
+    Response::json(status, &json!({ "errors": [{ "code": code, "message": "no" }] }))
+}

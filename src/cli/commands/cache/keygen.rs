@@ -1,0 +1,59 @@
+//! `cache keygen`: a key to sign shared facts with.
+
+use std::fs::OpenOptions;
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use clap::{Args, ValueHint};
+use provlock::diagnostic::{Code, Diagnostic};
+use provlock::shared_facts::SigningKey;
+
+use crate::cli::commands::outcome::Outcome;
+use crate::cli::render::json;
+use crate::cli::ui::Ui;
+
+/// Write a new private key to a file, and print its public key
+///
+/// `provlock cache push` signs with the private key. Who lists the public key in `trusted-keys` of provlock.toml believes what it
+/// has signed.
+#[derive(Args)]
+#[command(before_help = "Example: provlock cache keygen signing-key")]
+pub(crate) struct KeygenArgs {
+    /// The file for the private key; it must not exist
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    file: PathBuf,
+}
+
+pub(super) fn run(arguments: &KeygenArgs, ui: &Ui) -> Result<Outcome> {
+    let key = SigningKey::generate().map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
+    key.hide_in(&ui.invocation.secrets);
+    create(&arguments.file, &format!("{}\n", key.reveal()))?;
+    let (file, public) = (&arguments.file, key.public_key().to_string());
+    ui.status(&format!(
+        "Wrote the private key to {}; add this public key to trusted-keys in provlock.toml:",
+        file.display()
+    ));
+    ui.print(&if ui.is_json() {
+        json::keygen(json::SigningKeyFile::new(file, public), &ui.invocation)
+    } else {
+        format!("{public}\n")
+    });
+    Ok(Outcome::Done)
+}
+
+/// Makes a file that nobody but the user can read. One that exists stays as it is.
+fn create(path: &Path, text: &str) -> Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    Ok(written.map_err(|error| match error.kind() {
+        ErrorKind::AlreadyExists => {
+            let message = format!("{} exists, and a key is never overwritten", path.display());
+            Diagnostic::error(Code::InvalidArgument, message).help("name a file that does not exist")
+        }
+        _ => Diagnostic::io("write", path, &error),
+    })?)
+}

@@ -1,0 +1,82 @@
+//! `cache`: where the cache is, how it is emptied, and how others get to know what is in it.
+
+mod keygen;
+mod push;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use clap::{Args, Subcommand};
+use provlock::diagnostic::{Code, Diagnostic};
+use provlock::modules::{PackageCache, VersionLists};
+use provlock::package::HashCache;
+use provlock::source::{DiscoveryCache, ReleaseUrls};
+
+use super::outcome::Outcome;
+use crate::cli::args::{CacheDirectory, GlobalArgs};
+use crate::cli::environment::environment;
+use crate::cli::render::json;
+use crate::cli::render::style::bytes;
+use crate::cli::ui::Ui;
+
+/// Show, empty or share the cache of package hashes
+#[derive(Args)]
+#[command(before_help = "Example: provlock cache clean")]
+#[command(mut_arg("cache_dir", |directory| directory.global(true)))]
+pub(crate) struct CacheArgs {
+    #[command(subcommand)]
+    action: Action,
+    #[command(flatten)]
+    directory: CacheDirectory,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Print the directory of the cache
+    Dir,
+    /// Remove everything that provlock put there
+    Clean,
+    Push(push::PushArgs),
+    Keygen(keygen::KeygenArgs),
+}
+
+pub(crate) fn run(arguments: &CacheArgs, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+    match &arguments.action {
+        Action::Dir => show(&directory(&arguments.directory, ui)?, ui),
+        Action::Clean => clean(&directory(&arguments.directory, ui)?, ui)?,
+        Action::Push(push) => return push::run(push, &arguments.directory, global, ui),
+        Action::Keygen(keygen) => return keygen::run(keygen, ui),
+    }
+    Ok(Outcome::Done)
+}
+
+fn directory(directory: &CacheDirectory, ui: &Ui) -> Result<PathBuf> {
+    directory.get(&environment(&ui.invocation.secrets)).ok_or_else(|| {
+        let error = Diagnostic::error(Code::InvalidArgument, "no cache directory: there is no home directory");
+        error.help("set one with --cache-dir DIR or PROVLOCK_CACHE_DIR").into()
+    })
+}
+
+fn show(directory: &Path, ui: &Ui) {
+    ui.print(&if ui.is_json() {
+        json::cache(json::Cache::new(directory, None), &ui.invocation)
+    } else {
+        format!("{}\n", directory.display())
+    });
+}
+
+fn clean(directory: &Path, ui: &Ui) -> Result<()> {
+    let hashes = HashCache::open(directory).clean();
+    let discovery = DiscoveryCache::open(directory).clean();
+    let places = ReleaseUrls::open(directory).clean();
+    let modules = PackageCache::open(directory).clean();
+    let versions = VersionLists::open(directory).clean();
+    let freed = [hashes, discovery, places, modules, versions].into_iter().sum::<io::Result<u64>>();
+    let freed = freed.with_context(|| format!("cannot clean {}", directory.display()))?;
+    ui.status(&format!("Removed {} from {}", bytes(freed), directory.display()));
+    if ui.is_json() {
+        ui.print(&json::cache(json::Cache::new(directory, Some(freed)), &ui.invocation));
+    }
+    Ok(())
+}

@@ -1,0 +1,151 @@
+//! `cache push`: shares what this machine has hashed.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use clap::{Args, ValueHint};
+use provlock::cli_config::Environment;
+use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
+use provlock::dialect::Dialect;
+use provlock::oci_repository::Repository;
+use provlock::settings::{Settings, SettingsFiles};
+use provlock::shared_facts::{SharedCache, SigningKey};
+use provlock::source::PublishedRelease;
+
+use crate::cli::args::{CacheDirectory, GlobalArgs};
+use crate::cli::commands::messages::show_configurations;
+use crate::cli::commands::outcome::Outcome;
+use crate::cli::environment::environment;
+use crate::cli::render::json;
+use crate::cli::render::style::count;
+use crate::cli::ui::Ui;
+
+/// The variable that holds the private key.
+const VARIABLE: &str = "PROVLOCK_CACHE_SIGNING_KEY";
+/// A key has 61 characters.
+const LONGEST_KEY: u64 = 4096;
+
+/// Publish the hashes of packages in an OCI registry, so that other machines need not download them
+///
+/// Publishes what the cache knows of packages that a verified SHA256SUMS lists, one signed document for each release. Platforms
+/// that the same key has published before are kept. The login is that of `docker login` or of an `oci_credentials` block.
+///
+/// The private key is read from --signing-key, or is the value of `PROVLOCK_CACHE_SIGNING_KEY`.
+#[derive(Args)]
+#[command(before_help = "Example: provlock cache push --signing-key key")]
+pub(crate) struct PushArgs {
+    /// Where, as `oci://HOST/PATH` [default: shared in the [cache] of provlock.toml]
+    #[arg(long, value_name = "URL", value_parser = Repository::parse_url)]
+    to: Option<Repository>,
+    /// The file with the private key of `provlock cache keygen`
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    signing_key: Option<PathBuf>,
+}
+
+pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
+    let environment = environment(&ui.invocation.secrets);
+    let key = signing_key(arguments.signing_key.as_deref(), &environment)?;
+    let repository = match &arguments.to {
+        Some(repository) => repository.clone(),
+        None => configured(&key, global, &environment, ui)?,
+    };
+    let connections = directory.connections(&environment, ui.request_observer())?;
+    let dialect = global.dialect.unwrap_or(Dialect::Tofu);
+    let waiting = ui.progress(Some("publishing"));
+    let published = connections.publish_facts(dialect, &repository, &key);
+    drop(waiting);
+    show_configurations(&connections, ui);
+    let published = published?;
+    for release in &published {
+        let PublishedRelease { address, version, packages, outcome } = release;
+        if matches!(outcome, Some(Ok(true))) {
+            ui.verbose(&format!("  + {address}   {version}   {}", count(*packages, "package")));
+        }
+    }
+    let errors: Diagnostics =
+        published.iter().filter_map(|release| release.outcome.as_ref()?.as_ref().err()).flatten().cloned().collect();
+    ui.error(&errors);
+    ui.status(&summary(&published, &repository));
+    if ui.is_json() {
+        let published = json::PublishedFacts::new(&repository, key.public_key(), &published);
+        ui.print(&json::publish(published, &errors, &ui.invocation));
+    }
+    Ok(if errors.is_empty() { Outcome::Done } else { Outcome::Failed })
+}
+
+fn summary(published: &[PublishedRelease], repository: &Repository) -> String {
+    let of = |outcome: fn(&PublishedRelease) -> bool| published.iter().filter(|release| outcome(release)).count();
+    let changed = of(|release| matches!(release.outcome, Some(Ok(true))));
+    let unchanged = of(|release| matches!(release.outcome, Some(Ok(false))));
+    let failed = published.len() - changed - unchanged;
+    let releases = |number| count(number, "release");
+    if published.is_empty() {
+        return "Nothing to publish: the cache knows no package".to_owned();
+    }
+    if failed > 0 {
+        return format!("Published {} in oci://{repository}; {} not published", releases(changed), releases(failed));
+    }
+    match (changed, unchanged) {
+        (0, all) => format!("Up to date: {} in oci://{repository}", releases(all)),
+        (new, 0) => format!("Published {} in oci://{repository}", releases(new)),
+        (new, old) => format!("Published {} in oci://{repository}; {old} were there already", releases(new)),
+    }
+}
+
+/// The place that the settings name. Its readers must trust the key, or nobody would use what is published.
+fn configured(key: &SigningKey, global: &GlobalArgs, environment: &Environment, ui: &Ui) -> Result<Repository> {
+    let settings = match global.settings(environment)? {
+        Some(settings) => settings,
+        None => found(environment, ui)?,
+    };
+    let Some(SharedCache { repository, trusted_keys }) = settings.shared_cache() else {
+        let error = Diagnostic::error(Code::InvalidArgument, "it is not said where to publish");
+        return Err(error
+            .help("name an OCI registry with --to oci://HOST/PATH, or in [cache] of provlock.toml")
+            .into());
+    };
+    let public = key.public_key();
+    if !trusted_keys.contains(&public) {
+        let message = format!("trusted-keys does not list {public}, so nobody would use what is published");
+        let error = Diagnostic::error(Code::InvalidArgument, message);
+        let error = error.help("add it to trusted-keys in [cache] of provlock.toml, or sign with another key");
+        return Err(match &settings.cache {
+            Some(table) => error.at(table.location.clone(), "for this place").into(),
+            None => error.into(),
+        });
+    }
+    Ok(repository.clone())
+}
+
+/// The settings that hold in the current directory.
+fn found(environment: &Environment, ui: &Ui) -> Result<Settings> {
+    let directory = &environment.current_directory;
+    let canonical = dunce::canonicalize(directory).map_err(|error| Diagnostic::io("open", directory, &error))?;
+    let shown = |path: &Path| path.strip_prefix(&canonical).unwrap_or(path).to_owned();
+    Ok(Settings::find(&canonical, SettingsFiles::OnDisk(ui.invocation.boundary()), shown)?)
+}
+
+/// The private key, which nothing shows from now on.
+fn signing_key(file: Option<&Path>, environment: &Environment) -> Result<SigningKey> {
+    let (text, origin) = match (file, environment.variable(VARIABLE)) {
+        (Some(file), _) => {
+            let mut text = String::new();
+            let read = File::open(file).and_then(|opened| opened.take(LONGEST_KEY).read_to_string(&mut text));
+            read.with_context(|| format!("cannot read the private key in {}", file.display()))?;
+            (text, file.display().to_string())
+        }
+        (None, Some(value)) => (value.to_owned(), VARIABLE.to_owned()),
+        (None, None) => {
+            let error = Diagnostic::error(Code::InvalidArgument, "there is no key to sign with");
+            return Err(error
+                .help(format!("name its file with --signing-key FILE, or set {VARIABLE} to the key itself"))
+                .into());
+        }
+    };
+    let key = SigningKey::parse(&text)
+        .map_err(|error| Diagnostic::error(Code::InvalidArgument, format!("cannot sign with {origin}: {error}")))?;
+    key.hide_in(&environment.secrets);
+    Ok(key)
+}

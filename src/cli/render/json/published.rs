@@ -1,0 +1,61 @@
+//! What `cache push` and `cache keygen` say, as JSON.
+
+use std::path::Path;
+
+use provlock::oci_repository::Repository;
+use provlock::shared_facts::PublicKey;
+use provlock::source;
+use serde::Serialize;
+
+use super::path::shown;
+
+/// Where facts were published, and which.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "published_facts", deny_unknown_fields))]
+pub(crate) struct PublishedFacts {
+    /// `oci://HOST/PATH`
+    place: String,
+    /// The key that checks the signatures.
+    public_key: String,
+    /// Those that are published now; what could not be published is among the errors.
+    releases: Vec<PublishedRelease>,
+}
+
+/// A release about which facts are published.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "published_release", deny_unknown_fields))]
+struct PublishedRelease {
+    address: String,
+    version: String,
+    /// How many packages of it this machine knows.
+    packages: usize,
+    /// Whether it was not published so before.
+    changed: bool,
+}
+
+/// A new key.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "signing_key_file", deny_unknown_fields))]
+pub(crate) struct SigningKeyFile {
+    /// The file with the private key, which is not printed.
+    file: String,
+    public_key: String,
+}
+
+impl PublishedFacts {
+    pub(crate) fn new(repository: &Repository, key: PublicKey, releases: &[source::PublishedRelease]) -> Self {
+        let releases = releases.iter().filter_map(|release| {
+            let changed = *release.outcome.as_ref()?.as_ref().ok()?;
+            let (address, version) = (release.address.to_string(), release.version.to_string());
+            Some(PublishedRelease { address, version, packages: release.packages, changed })
+        });
+        let place = format!("oci://{repository}");
+        Self { place, public_key: key.to_string(), releases: releases.collect() }
+    }
+}
+
+impl SigningKeyFile {
+    pub(crate) fn new(file: &Path, public_key: String) -> Self {
+        Self { file: shown(file), public_key }
+    }
+}

@@ -1,0 +1,69 @@
+//! Writing to a repository: blobs and manifests
+//! (<https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md#push>).
+
+use reqwest::Method;
+use reqwest::blocking::Response;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
+use url::Url;
+
+use super::client::{Attempt, RepositoryClient};
+use super::manifest::Digest;
+use crate::net::{Failure, Purpose, RequestError, RequestErrorKind};
+
+/// What an upload consists of.
+struct Upload<'a> {
+    method: Method,
+    url: &'a Url,
+    media_type: &'static str,
+    body: &'a [u8],
+}
+
+impl RepositoryClient<'_> {
+    /// Uploads a blob.
+    pub(super) fn push_blob(&self, bytes: &[u8]) -> Result<(), RequestError> {
+        let start = self.url("blobs/uploads/")?;
+        self.repeat(&start, Purpose::Metadata, || {
+            let session =
+                Upload { method: Method::POST, url: &start, media_type: "application/octet-stream", body: b"" };
+            let response = self.upload(&session)?;
+            let mut place = upload_place(&response)?;
+            place.query_pairs_mut().append_pair("digest", &Digest::of(bytes).to_string());
+            let upload = Upload { method: Method::PUT, url: &place, body: bytes, ..session };
+            self.upload(&upload).map(drop)
+        })
+    }
+
+    /// Uploads a manifest under a tag.
+    pub(super) fn push_manifest(&self, tag: &str, media_type: &'static str, bytes: &[u8]) -> Result<(), RequestError> {
+        let url = self.manifest_url(tag)?;
+        let upload = Upload { method: Method::PUT, url: &url, media_type, body: bytes };
+        self.repeat(&url, Purpose::Metadata, || self.upload(&upload).map(drop))
+    }
+
+    /// One attempt. No redirect is followed.
+    fn upload(&self, upload: &Upload<'_>) -> Attempt<Response> {
+        let Upload { method, url, media_type, body } = upload;
+        let send = |authorization: Option<&HeaderValue>| {
+            let request = self.http().request(method.clone(), (*url).clone());
+            let request = request.header(CONTENT_TYPE, *media_type).body(body.to_vec());
+            let request = match authorization {
+                Some(authorization) => request.header(AUTHORIZATION, authorization),
+                None => request,
+            };
+            self.http().send_once(request)
+        };
+        Ok(self.authorized(url, send)??)
+    }
+}
+
+/// Where a blob is to be put: at the registry itself, which alone gets the authorization.
+fn upload_place(response: &Response) -> Attempt<Url> {
+    let invalid = |why: &str| Failure::lasting(RequestErrorKind::InvalidBody(why.to_owned()));
+    let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
+    let location = location.ok_or_else(|| invalid("the registry does not say where to upload a blob"))?;
+    let place = response.url().join(location).map_err(|_| invalid("where to upload a blob is not a URL"))?;
+    if place.origin() != response.url().origin() {
+        return Err(invalid("the registry wants a blob to be uploaded to another host"));
+    }
+    Ok(place)
+}
