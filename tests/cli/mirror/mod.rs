@@ -5,7 +5,7 @@ mod hostile;
 mod many;
 mod prune;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::json_output::validated;
 use super::lock::{BOTH, LOCK_BOTH, entry, lock_file, requires};
@@ -287,7 +287,8 @@ fn the_result_is_data_too() {
     assert_eq!((&mirror["written"], &mirror["packages"][0]["bytes"]), (&false.into(), &serde_json::Value::Null));
     let (code, mirror) = run(&[]);
     assert_eq!((code, &mirror["written"], &mirror["downloaded_bytes"]), (Some(0), &true.into(), &all.into()));
-    let file = format!("{NULL}/{}", null.packages["darwin_arm64"].filename);
+    let file = Path::new("mirror").join(null.address.replace('/', std::path::MAIN_SEPARATOR_STR));
+    let file = file.join(&null.packages["darwin_arm64"].filename);
     let package = serde_json::json!({
         "address": (null.address), "version": "3.2.4", "platform": "darwin_arm64", "file": file,
         "action": "added", "bytes": bytes("darwin_arm64"),
