@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
-use provlock::diagnostic::Result;
+use provlock::diagnostic::{Diagnostic, Result};
 use provlock::workspace::{LockOptions, Locked, Workspaces};
 
 use super::messages::{
@@ -91,12 +91,12 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
         ui.progress(source.asked(workspaces.members().flat_map(|(_, member)| member.providers())).as_deref());
     let results = workspaces.lock(&supplies?, &options, &|package, progress| downloads.note(package, progress));
     drop(downloads);
-    show_shared_facts(&connections, ui);
+    let shared = show_shared_facts(&connections, ui);
     let many = workspaces.are_many().then_some(Many { paths: &paths, recursive: selection.recursive });
     if many.is_none() {
         first_failure(&results)?;
     }
-    show(&workspaces, &results, many, arguments, ui);
+    show(&workspaces, &results, &shared, many, arguments, ui);
     let is_wrong = |locked: &Locked<'_>| locked.changed || locked.outcome.unpublished_hashes > 0;
     Ok(match results.iter().all(Result::is_ok) {
         true if arguments.check && results.iter().flatten().any(is_wrong) => Outcome::Found,
@@ -105,10 +105,11 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     })
 }
 
-/// Shows what became of every root module.
+/// Shows what became of every root module. The warnings in `shown` have been shown already, but for JSON.
 fn show(
     workspaces: &Workspaces,
     results: &[Result<Locked<'_>>],
+    shown: &[Diagnostic],
     many: Option<Many<'_>>,
     arguments: &LockArgs,
     ui: &Ui,
@@ -139,7 +140,7 @@ fn show(
     show_default_dialect(locked.iter().copied(), ui);
     show_stale_caches(locked.iter().copied(), ui);
     if ui.is_json() {
-        let warnings = without_repetition(warnings.into_iter().map(|(_, warning)| warning));
+        let warnings = without_repetition(shown.iter().chain(warnings.into_iter().map(|(_, warning)| warning)));
         let failed: Vec<_> = workspaces.failures(results).collect();
         ui.print(&json::lock(&locked, &failed, &warnings, &errors(results), &ui.invocation));
     } else if arguments.dry_run {

@@ -6,6 +6,7 @@ use provlock::cli_config::Environment;
 use provlock::diagnostic::{Diagnostic, Result};
 use provlock::dialect::Dialect;
 use provlock::requirements::ModuleCache;
+use provlock::source::SharedFacts;
 use provlock::source::from_config::Connections;
 use provlock::workspace::{DialectReason, Locked, Member, Workspace, Workspaces};
 
@@ -109,11 +110,14 @@ pub(super) fn show_configurations(connections: &Connections, ui: &Ui) {
     }
 }
 
-/// Shows what was looked up in what others share, and why that was not all.
-pub(super) fn show_shared_facts(connections: &Connections, ui: &Ui) {
-    for facts in connections.shared_facts() {
+/// Shows what was looked up in what others share, and why that was not all. The warnings are returned for JSON.
+pub(super) fn show_shared_facts(connections: &Connections, ui: &Ui) -> Vec<Diagnostic> {
+    let facts = connections.shared_facts();
+    for facts in &facts {
         let used = count(facts.used(), "package");
         ui.verbose(&format!("{used} looked up in oci://{}", facts.repository()));
-        ui.warn(facts.warning().as_slice());
     }
+    let warnings: Vec<_> = facts.iter().filter_map(SharedFacts::warning).collect();
+    ui.warn(&warnings);
+    warnings
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
-use provlock::diagnostic::Result;
+use provlock::diagnostic::{Diagnostic, Result};
 use provlock::ops::UpgradePlan;
 use provlock::requirements::rewrite::{self, FileRewrite};
 use provlock::workspace::{LockOptions, Locked, Member, UpgradeOptions, Workspace, Workspaces};
@@ -118,11 +118,11 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     let results =
         workspaces.upgrade(&supplies, &options, &plans, &|package, progress| downloads.note(package, progress));
     drop(downloads);
-    show_shared_facts(&connections, ui);
+    let shared = show_shared_facts(&connections, ui);
     if many.is_none() {
         first_failure(&results)?;
     }
-    tell(&workspaces, &plans, &results, many, ui);
+    tell(&workspaces, &plans, &results, &shared, many, ui);
     Ok(if results.iter().all(Result::is_ok) { Outcome::Done } else { Outcome::Failed })
 }
 
@@ -176,11 +176,12 @@ fn print_tables(shown: &[(&Workspace, &UpgradePlan)], many: Option<Many<'_>>, ui
     }
 }
 
-/// Tells what was written.
+/// Tells what was written. The warnings in `shown` have been shown already, but for JSON.
 fn tell(
     workspaces: &Workspaces,
     plans: &[Result<UpgradePlan>],
     results: &[Result<Locked<'_>>],
+    shown: &[Diagnostic],
     many: Option<Many<'_>>,
     ui: &Ui,
 ) {
@@ -217,7 +218,7 @@ fn tell(
     show_stale_caches(locked.iter().copied(), ui);
     match ui.format {
         OutputFormat::Json => {
-            let warnings = without_repetition(warnings.into_iter().map(|(_, warning)| warning));
+            let warnings = without_repetition(shown.iter().chain(warnings.into_iter().map(|(_, warning)| warning)));
             let failed: Vec<_> = workspaces.failures(results).collect();
             ui.print(&json::upgrade(&upgraded, &failed, &warnings, &errors(results), &ui.invocation));
         }

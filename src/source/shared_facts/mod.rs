@@ -23,8 +23,10 @@ use crate::shared_facts::{Envelope, PublicKey, SharedCache};
 use crate::version::Version;
 use patience::Patience;
 
-/// How long a run waits for a registry in all. Requests go out ahead of need, so that most have an answer by then.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// How long a run waits for a registry that answers nothing. Requests go out ahead of need, so that most have an answer by then.
+const LONGEST_SILENCE: Duration = Duration::from_secs(3);
+/// How long a run waits for a registry in all.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// So many requests without an answer mean that there is no registry.
 const MOST_FAILURES: usize = 3;
 /// What is kept of all answers may have so many bytes. One about 50 platforms has 20 KB.
@@ -79,7 +81,7 @@ impl SharedFacts {
             releases: HashMap::new(),
             queue: VecDeque::new(),
             threads: 0,
-            patience: Patience::new(PATIENCE),
+            patience: Patience::new(LONGEST_SILENCE, LONGEST_WAIT),
             failures: 0,
             room: MOST_BYTES,
             is_over: false,
@@ -136,11 +138,7 @@ impl SharedFacts {
             }
             let left = state.patience.left(Instant::now());
             if left.is_zero() {
-                let seconds = PATIENCE.as_secs();
-                state.give_up(
-                    &self.0.repository,
-                    format!("its registry has kept the run waiting for {seconds} seconds"),
-                );
+                state.give_up(&self.0.repository, "its registry did not answer in time".to_owned());
                 self.0.answered.notify_all();
                 break None;
             }
@@ -194,6 +192,7 @@ impl Shared {
             let place = Place { repository: &self.repository, address: &address, version: &version };
             let answer = self.registries.facts(&place);
             let mut state = self.lock();
+            state.patience.hear(Instant::now());
             let envelope = state.judge(&self.repository, answer, &address, &version);
             state.releases.insert((address, version), Answer::Is(envelope.map(Arc::new)));
             self.answered.notify_all();

@@ -1,18 +1,22 @@
-//! How long a run waits for a registry in all.
+//! How long a run waits for a registry.
 
 use std::time::{Duration, Instant};
 
-/// What is left of a span of time that goes by while anybody waits, however many do.
+/// Two limits: one of time without any answer, so that a registry which hangs holds up nobody for long, and one of all time,
+/// so that one which answers slowly does not either. Time goes by while anybody waits, however many do.
 #[derive(Debug)]
 pub(super) struct Patience {
+    silence: Duration,
     left: Duration,
     waiting: usize,
     since: Option<Instant>,
+    heard: Option<Instant>,
 }
 
 impl Patience {
-    pub(super) fn new(left: Duration) -> Self {
-        Self { left, waiting: 0, since: None }
+    /// Waits so long without an answer, and so long in all.
+    pub(super) fn new(silence: Duration, left: Duration) -> Self {
+        Self { silence, left, waiting: 0, since: None, heard: None }
     }
 
     /// Somebody begins to wait.
@@ -21,20 +25,29 @@ impl Patience {
         self.since.get_or_insert(now);
     }
 
+    /// There was an answer.
+    pub(super) fn hear(&mut self, now: Instant) {
+        self.heard = Some(now);
+    }
+
     /// Somebody waits no more.
     pub(super) fn end(&mut self, now: Instant) {
         self.waiting = self.waiting.saturating_sub(1);
         if self.waiting == 0 {
-            self.left = self.left(now);
+            self.left = self.left.saturating_sub(passed(self.since, now));
             self.since = None;
         }
     }
 
-    /// How much longer those who wait may do so.
+    /// How much longer those who wait may do so, unless there is an answer.
     pub(super) fn left(&self, now: Instant) -> Duration {
-        let waited = self.since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
-        self.left.saturating_sub(waited)
+        let silent = passed(self.since.max(self.heard.filter(|_| self.since.is_some())), now);
+        self.silence.saturating_sub(silent).min(self.left.saturating_sub(passed(self.since, now)))
     }
+}
+
+fn passed(since: Option<Instant>, now: Instant) -> Duration {
+    since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since))
 }
 
 #[cfg(test)]
@@ -46,17 +59,23 @@ mod tests {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let left = |patience: &Patience, seconds| patience.left(at(seconds)).as_secs();
-        let mut patience = Patience::new(Duration::from_secs(10));
+        let mut patience = Patience::new(Duration::from_secs(3), Duration::from_secs(10));
         patience.begin(at(0));
         patience.begin(at(1));
-        assert_eq!(left(&patience, 3), 7);
-        patience.end(at(3));
-        assert_eq!(left(&patience, 4), 6);
+        assert_eq!((left(&patience, 1), left(&patience, 3)), (2, 0));
+        patience.hear(at(2));
+        assert_eq!(left(&patience, 3), 2);
+        patience.hear(at(4));
         patience.end(at(4));
-        assert_eq!((left(&patience, 4), left(&patience, 100)), (6, 6));
+        patience.end(at(4));
+        // Nobody waits, and six seconds are left in all.
+        assert_eq!(left(&patience, 100), 3);
         patience.begin(at(100));
-        assert_eq!((left(&patience, 105), left(&patience, 110)), (1, 0));
-        patience.end(at(110));
+        assert_eq!((left(&patience, 100), left(&patience, 102)), (3, 1));
+        patience.hear(at(102));
+        patience.hear(at(104));
+        assert_eq!((left(&patience, 104), left(&patience, 105), left(&patience, 106)), (2, 1, 0));
+        patience.end(at(106));
         assert_eq!(left(&patience, 200), 0);
     }
 }

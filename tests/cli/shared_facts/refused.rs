@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use provlock_test::{Fault, PackagesMap, Registry, Times, str, survived};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{FACTS, Fleet, HOST, NULL, keygen, sealed_anew, settings, with_envelope};
+use crate::json_output::validated;
 use crate::lock::{BOTH, LOCK_BOTH, requires};
 
 const WRONG_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
@@ -121,6 +122,9 @@ fn a_host_that_is_not_there_fails_no_run() {
     let key = keygen(&environment);
     environment.write("main.tf", requires("hashicorp/null", ""));
     environment.write("provlock.toml", settings(&key).replace(HOST, "nowhere.example.com"));
+    let json = environment.provlock(["lock", "--dry-run", "--json", "-p", "linux_amd64", "--no-cache"]);
+    let warnings = &validated(&json.assert_code(0).stdout)["warnings"];
+    assert_eq!((&warnings[0]["code"], &warnings[1]), (&json!("shared-facts-not-used"), &Value::Null));
     environment.provlock(LOCK_BOTH).matches(str![[r#"
 exit code: 0
 ----- stderr -----
@@ -137,7 +141,7 @@ Locked 1 provider for darwin_arm64 and linux_amd64 (1 added); [SIZE] downloaded
 fn a_registry_that_does_not_answer_holds_up_nobody_for_long() {
     let fleet = Fleet::new();
     fleet.registry.fault(FACTS, Times::Always, Fault::Delay(Duration::from_mins(10)));
-    fleet.downloads_everything("its registry has kept the run waiting for 3 seconds");
+    fleet.downloads_everything("its registry did not answer in time");
 }
 
 /// A true fact about an archive that is no longer the release's says nothing about the new one.

@@ -3,6 +3,7 @@
 mod hostile;
 mod login;
 mod module_package;
+mod push;
 
 use std::collections::BTreeMap;
 use std::io::{Cursor, Write};
