@@ -24,7 +24,7 @@ use crate::version::Version;
 use patience::Patience;
 
 /// How long a run waits for a registry that answers nothing. Requests go out ahead of need, so that most have an answer by then.
-const LONGEST_SILENCE: Duration = Duration::from_secs(3);
+const LONGEST_SILENCE: Duration = Duration::from_secs(5);
 /// How long a run waits for a registry in all.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// So many requests without an answer mean that there is no registry.
