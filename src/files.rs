@@ -200,13 +200,21 @@ fn temporary_file(directory: &Path, name: &str, access: Access) -> io::Result<Na
     let prefix = turn::temporary_prefix(name);
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix);
-    // The mode of a new file is subject to the process's umask; without this, it is for the user alone.
-    #[cfg(unix)]
     if access == Access::Kept {
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        open_to_all(&mut builder);
     }
     builder.tempfile_in(directory)
 }
+
+/// Gives files the mode of any new file, which is subject to the process's umask; without this, they are for the user alone.
+#[cfg(unix)]
+fn open_to_all(builder: &mut tempfile::Builder<'_, '_>) {
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+}
+
+/// The directory's access control list says who may read and write a file.
+#[cfg(not(unix))]
+fn open_to_all(_: &mut tempfile::Builder<'_, '_>) {}
 
 fn directory_of(target: &Path) -> &Path {
     target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))

@@ -3,7 +3,6 @@ mod file;
 mod helper;
 
 use std::fs;
-use std::path::Path;
 
 use tempfile::TempDir;
 
@@ -163,7 +162,7 @@ mod search {
         home.set("XDG_DATA_DIRS", "/one:/two");
         let directories = home.environment.implied_mirror_directories(Dialect::Tofu);
         assert_eq!(directories[0], home.path("work/terraform.d/plugins"));
-        assert_eq!(directories[1], Path::new("/data/opentofu/plugins"));
+        assert_eq!(directories[1], PathBuf::from("/data/opentofu/plugins"));
         if cfg!(target_os = "linux") {
             let system = ["/data/terraform/plugins", "/one/terraform/plugins", "/two/terraform/plugins"];
             assert_eq!(directories[2..], system.map(PathBuf::from));
@@ -226,7 +225,7 @@ credentials_helper "store" { args = ["--flag"] }
     let address = |text| ProviderAddress::parse(text, Dialect::Tofu).unwrap();
     assert_eq!(installation.dev_overrides, BTreeMap::from([(address("acme/gamma"), home.path("work/bin"))]));
     let kinds: Vec<_> = installation.methods.iter().map(|method| format!("{:?}", method.kind)).collect();
-    let mirror = format!("filesystem_mirror {}", home.path("work/mirror").display());
+    let mirror = format!("filesystem_mirror {}", home.path("work").join("mirror").display());
     let expected = [
         mirror.as_str(),
         "network_mirror https://mirror.test/x/ trust_all_hashes=true",

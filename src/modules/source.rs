@@ -455,6 +455,9 @@ mod tests {
         let vectors = include_str!("../../testdata/module-sources.jsonl").lines();
         let vectors: Vec<Value> = vectors.map(|line| serde_json::from_str(line).unwrap()).collect();
         assert_eq!(vectors.len(), 300);
+        // They were recorded on Linux, where a drive is a scheme.
+        let vectors: Vec<_> =
+            vectors.into_iter().filter(|vector| !is_on_drive(vector["source"].as_str().unwrap())).collect();
         let mut wrong = Vec::new();
         for dialect in [Dialect::Tofu, Dialect::Terraform] {
             for vector in &vectors {

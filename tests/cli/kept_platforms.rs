@@ -116,7 +116,7 @@ error[platform-not-known]: hashicorp/null 1.0.0 has 3 h1 hashes, one for each pl
   |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
   |
   = no platforms are named, and it is not known which one 1 of the hashes is for
-help: name all platforms that your team uses, as in: provlock upgrade -p linux_amd64,darwin_arm64; or in provlock.toml
+help: name all platforms that your team uses, as in: provlock upgrade -p [..]; or in provlock.toml
 "#]]);
     assert_eq!(environment.lock_file(), before, "nothing is written");
     let named = ["upgrade", "-p", "linux_arm64"];

@@ -531,7 +531,7 @@ warning[constraints-differ]: the lock file records the constraints "~> 3.0" for 
 help: provlock -C live/app lock
 
 error[provider-not-locked]: hashicorp/tls is required, but not locked
- --> git::file://[ROOT]/modules?ref=v1//name/main.tf:5:17
+ --> git::file:[..]/modules?ref=v1//name/main.tf:5:17
   |
 5 |       version = "~> 4.0"
   |                 ^^^^^^^^ required here

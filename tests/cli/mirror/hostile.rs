@@ -1,6 +1,6 @@
 //! What may be in the directory of a mirror before it is filled.
 
-use super::{MIRROR_BOTH, NULL, has, locked, names};
+use super::{MIRROR_BOTH, NULL, locked};
 use provlock_test::registry::Registry;
 use provlock_test::{str, survived, url};
 
@@ -58,6 +58,7 @@ fn what_documents_say_of_other_packages_stays() {
 #[cfg(unix)]
 #[test]
 fn nothing_is_written_outside_of_the_mirror() {
+    use super::{has, names};
     use std::os::unix::fs::symlink;
     let links = ["", "/hashicorp", "/hashicorp/null", "/hashicorp/null/index.json", "/hashicorp/null/3.2.4.json"];
     for link in links {

@@ -1,6 +1,6 @@
 //! `mirror --prune`: what no lock file names goes, and nothing else.
 
-use super::super::lock::{BOTH, LOCK_BOTH};
+use super::super::lock::BOTH;
 use super::{MIRROR_BOTH, NULL, locked, names};
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
@@ -109,7 +109,7 @@ fn no_link_is_followed_or_removed() {
     link("elsewhere", "mirror/registry.terraform.io");
     let file = "mirror/registry.example.com/acme/gamma/terraform-provider-gamma_2.0.0_linux_amd64.zip";
     link("elsewhere/acme/delta/terraform-provider-delta_1.0.0_linux_amd64.zip", file);
-    environment.provlock(LOCK_BOTH).assert_code(0);
+    environment.provlock(super::super::lock::LOCK_BOTH).assert_code(0);
     environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"])).assert_code(0);
     assert!(elsewhere.exists() && environment.project().join(file).is_symlink());
 }

@@ -547,7 +547,7 @@ exit code: 2
 ----- stderr -----
 error[io]: cannot run git
  |
- = caused by: No such file or directory (os error 2)
+ = caused by: [..]
 help: install git
 "#]]);
 }

@@ -83,7 +83,7 @@ error[io]: cannot open missing: [..] (os error 2)
     environment.provlock(["verify", "missing/main.tf"]).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[io]: cannot open missing/main.tf: [..] (os error 2)
+error[io]: cannot open missing/main.tf: [..]
 "#]]);
 }
 

@@ -50,5 +50,10 @@ fn the_roots_of_testdata_are_judged_as_recorded() {
         let _ =
             writeln!(text, "{name}: exit code {}\n{}", output.code.unwrap(), output.stdout.replace("%0A", "\n    "));
     }
-    snapbox::assert_data_eq!(with_slashes(&text), snapbox::file!["../../../testdata/verify.snapshot.txt"].raw());
+    if cfg!(windows) {
+        let recorded = fs::read_to_string(testdata().join("verify.snapshot.txt")).unwrap();
+        assert_eq!(with_slashes(&text), with_slashes(&recorded));
+    } else {
+        snapbox::assert_data_eq!(text, snapbox::file!["../../../testdata/verify.snapshot.txt"].raw());
+    }
 }
