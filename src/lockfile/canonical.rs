@@ -78,7 +78,8 @@ pub(super) fn quoted(value: &str) -> String {
 fn push_quoted(text: &mut String, value: &str) {
     text.push('"');
     let stands_for_itself = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'$' | b'%');
-    if value.bytes().all(stands_for_itself) {
+    // Without an end before the last byte, many bytes are looked at together.
+    if value.bytes().fold(true, |all, byte| all & stands_for_itself(byte)) {
         // As nearly every address and hash is.
         text.push_str(value);
     } else {

@@ -111,7 +111,8 @@ impl Platforms {
 
     /// Whether a platform is one of them.
     pub fn contains(&self, platform: &Platform) -> bool {
-        self.iter().any(|other| other == *platform)
+        let is_it = |name: &str| name.split_once('_') == Some((&platform.os, &platform.arch));
+        self.names.split_ascii_whitespace().any(is_it)
     }
 }
 

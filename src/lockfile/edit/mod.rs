@@ -43,7 +43,8 @@ impl LockFile {
         let text = &self.file.text;
         let line_break = trivia::dominant_line_break(text);
         if text.trim().is_empty() {
-            return canonical_text(new, self.dialect).replace('\n', line_break);
+            let text = canonical_text(new, self.dialect);
+            return if line_break == "\n" { text } else { text.replace('\n', line_break) };
         }
         // With a line break at the end, the last block is like the others.
         let has_end = text.ends_with('\n');
