@@ -42,7 +42,8 @@ SCENARIOS = {
     "latency": {"providers": 8, "platforms": 5, "size": "2MB", "content": False, "latency": 50},
     "roots": {"providers": 50, "platforms": 4, "size": "1MB", "content": False, "latency": 50},
 }
-ROOTS = 1000
+# How many root modules there are, and how many of the providers each requires; none: all.
+MANY = [(1_000, None), (1_000, 10), (10_000, 10)]
 
 
 class Registry:
@@ -190,13 +191,13 @@ class Bench:
             base = self.scratch / f"{name}-{number}"
             self.write_root(base / "one" / "project", providers)
             kinds = [("one root with all providers", lock, "one")]
-            for share in (len(providers), 10):
-                folder = f"many-{share}"
-                for root in range(ROOTS):
+            for roots, share in MANY:
+                share = share or len(providers)
+                folder = f"many-{roots}-{share}"
+                for root in range(roots):
                     chosen = [providers[(root + n) % len(providers)] for n in range(share)]
                     self.write_root(base / folder / "project" / f"root-{root}", chosen)
-                (base / folder / "project").mkdir(exist_ok=True)
-                kinds.append((f"{ROOTS} roots with {share} each", [*lock, "--recursive"], folder))
+                kinds.append((f"{roots} roots with {share} each", [*lock, "--recursive"], folder))
             for kind, command, folder in kinds:
                 result = self.run(registry, command, base / folder / "project", base / folder)
                 measured.setdefault(kind, []).append(result)

@@ -31,6 +31,11 @@ impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
         };
         cell.get_or_init(compute).clone()
     }
+
+    /// Forgets the value of `key`: whoever asks next computes it again.
+    pub(crate) fn remove(&self, key: &K) {
+        self.cells.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+    }
 }
 
 impl<K, V> Default for OnceMap<K, V> {

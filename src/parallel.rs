@@ -1,7 +1,7 @@
 //! Independent pieces of work side by side.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
 /// How many requests may wait for an answer at the same time. Waiting needs no core, so this does not depend on how
 /// many there are; what needs one is limited where packages are hashed.
@@ -23,6 +23,16 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn
     });
     results.sort_unstable_by_key(|(index, _)| *index);
     results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Gives the items to `work` one after the other. While it works at one, the next is made on another thread, and no more.
+pub(crate) fn one_ahead<T: Send>(items: impl Iterator<Item = T> + Send, work: impl FnMut(T)) {
+    let (sender, made) = mpsc::sync_channel(0);
+    std::thread::scope(|scope| {
+        // Nobody receives any more only if `work` panicked.
+        scope.spawn(move || items.map(|item| sender.send(item)).take_while(Result::is_ok).for_each(drop));
+        made.into_iter().for_each(work);
+    });
 }
 
 /// Does all `jobs`, and the jobs that they lead to, on up to `threads` threads.
@@ -127,6 +137,8 @@ impl<G: Ord, J> Drop for AtWork<'_, G, J> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use super::*;
 
     #[test]
@@ -134,6 +146,18 @@ mod tests {
         let squares = map((0..1000u64).collect(), 8, |n| n * n);
         assert_eq!(squares, (0..1000).map(|n| n * n).collect::<Vec<_>>());
         assert!(map(Vec::<u8>::new(), 8, |n| n).is_empty());
+    }
+
+    #[test]
+    fn while_one_item_is_worked_at_the_next_is_made_and_no_more() {
+        let made = AtomicUsize::new(0);
+        let mut worked_at = Vec::new();
+        let items = (1..=20).inspect(|_| _ = made.fetch_add(1, Ordering::SeqCst));
+        one_ahead(items, |item| {
+            assert!(made.load(Ordering::SeqCst) <= item + 1, "one more is made at most");
+            worked_at.push(item);
+        });
+        assert_eq!(worked_at, (1..=20).collect::<Vec<_>>());
     }
 
     /// The order in which one thread does jobs of these groups.

@@ -73,6 +73,7 @@ pub struct LockOutcome {
 }
 
 /// What happened to a provider.
+#[derive(Clone)]
 pub struct ProviderReport {
     /// Its entry before and after.
     pub difference: ProviderDiff,
@@ -82,6 +83,17 @@ pub struct ProviderReport {
     pub carried_over_from: Option<ProviderAddress>,
     /// The packages that were looked at, by platform.
     pub packages: BTreeMap<Platform, Arc<Fetched>>,
+}
+
+impl ProviderReport {
+    /// Whether the same happened to the provider, with the same packages, which were fetched once.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let packages = |report: &Self| report.packages.values().map(Arc::as_ptr).collect::<Vec<_>>();
+        self.required == other.required
+            && self.difference == other.difference
+            && self.carried_over_from == other.carried_over_from
+            && packages(self) == packages(other)
+    }
 }
 
 /// Entries, and from which entry the version of some of them was carried over.

@@ -24,6 +24,9 @@ use crate::settings::PlatformSelection;
 use crate::source::{self, Fetched, ProgressSink, Source};
 use crate::version::Version;
 
+/// How many threads work where no host is waited for, but the disk may be.
+const WITHOUT_WAITING: usize = 8;
+
 /// Computes the lock file that meets the configuration. Nothing is written; all errors are collected.
 pub(crate) fn lock(request: &LockRequest<'_>, source: &Source, progress: ProgressSink<'_>) -> Result<LockOutcome> {
     lock_all(std::slice::from_ref(request), source, progress, |_, outcome| Ok(outcome)).remove(0)
@@ -41,9 +44,13 @@ pub(crate) fn lock_all<T: Send + Sync>(
     let old: Vec<_> = requests.iter().map(carry_over).collect();
     let (to_lock, mut overridden) = candidates_of(requests.iter().zip(&old), source);
     let known: Vec<_> = to_lock.iter().flatten().flatten().collect();
-    ask(ahead(&known, requests), source);
+    let mut ahead = ahead(&known, requests);
+    ahead.retain(|job| !job.is_known(source));
+    let planning = if ahead.is_empty() { WITHOUT_WAITING } else { WAITING_REQUESTS };
+    ask(ahead, source);
     let results: Vec<OnceLock<Result<T>>> = requests.iter().map(|_| OnceLock::new()).collect();
-    let planned_roots = each_candidate(to_lock, |index, candidate| plan(candidate, &requests[index], source, progress));
+    let planned_roots =
+        each_candidate(to_lock, planning, |index, candidate| plan(candidate, &requests[index], source, progress));
     let mut planned = Vec::new();
     for (index, plans) in planned_roots.into_iter().enumerate() {
         match plans {
@@ -66,7 +73,8 @@ pub(crate) fn lock_all<T: Send + Sync>(
         let complete = package.waiting.iter().filter(|root| roots[**root].arrived(has_failed));
         complete.map(|root| (None, Job::Conclude(*root))).collect()
     };
-    let threads = WAITING_REQUESTS.min(needed.packages.len() + roots.len());
+    let unknown = needed.packages.iter().filter(|package| !source.knows_package(&package.id())).count();
+    let threads = WAITING_REQUESTS.min(unknown + WITHOUT_WAITING.min(roots.len()));
     parallel::run(needed.jobs(&roots), threads, |job| match job {
         Job::Fetch(package) => fetch(&needed.packages[package]),
         Job::Conclude(root) => {
@@ -224,6 +232,14 @@ pub(super) enum Ahead<'a> {
 }
 
 impl Ahead<'_> {
+    /// Whether it has been asked for before, for other root modules.
+    fn is_known(&self, source: &Source) -> bool {
+        match self {
+            Self::Versions(address) | Self::Release(address, _) => source.knows_versions(address),
+            Self::Package(package) => source.knows_package(package),
+        }
+    }
+
     fn host(&self) -> &Hostname {
         match self {
             Self::Versions(address) | Self::Release(address, _) => &address.hostname,
@@ -274,10 +290,11 @@ pub(super) fn ask(ahead: BTreeSet<Ahead<'_>>, source: &Source) {
     });
 }
 
-/// Applies `work` to every candidate of every root module, with the module's index. All errors of a root module are collected,
+/// Applies `work` to every candidate of every root module, with the module's index, on up to `threads` threads. All errors of a root module are collected,
 /// and do not stop the others.
 pub(super) fn each_candidate<'a, T: Send>(
     candidates: Vec<Result<Vec<Candidate<'a>>>>,
+    threads: usize,
     work: impl Fn(usize, Candidate<'a>) -> Result<T> + Sync,
 ) -> Vec<Result<Vec<T>>> {
     let mut roots = Vec::new();
@@ -288,7 +305,7 @@ pub(super) fn each_candidate<'a, T: Send>(
             Vec::new()
         }));
     }
-    let results = parallel::map(all, WAITING_REQUESTS, |(index, candidate)| (index, work(index, candidate)));
+    let results = parallel::map(all, threads, |(index, candidate)| (index, work(index, candidate)));
     for (index, result) in results {
         match (&mut roots[index], result) {
             (Ok(values), Ok(value)) => values.push(value),

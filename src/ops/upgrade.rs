@@ -13,6 +13,7 @@ use crate::address::ProviderAddress;
 use crate::constraint::{Constraint, Operator};
 use crate::diagnostic::{Diagnostic, Result};
 use crate::dialect::Dialect;
+use crate::parallel::WAITING_REQUESTS;
 use crate::platform::Platform;
 use crate::requirements::rewrite::{self, ConstraintEdit, Rewrite};
 use crate::requirements::{Declaration, Requirement, Requirements};
@@ -131,8 +132,9 @@ pub(crate) fn plan_upgrades(requests: &[UpgradeRequest<'_>], source: &Source) ->
     let (to_upgrade, overridden) = lock::candidates_of(requests.iter().map(|request| &request.lock).zip(&old), source);
     let addresses = to_upgrade.iter().flatten().flatten().map(|candidate| Ahead::Versions(candidate.address));
     schedule::ask(addresses.collect(), source);
-    let planned =
-        schedule::each_candidate(to_upgrade, |index, candidate| plan_provider(candidate, &requests[index], source));
+    let planned = schedule::each_candidate(to_upgrade, WAITING_REQUESTS, |index, candidate| {
+        plan_provider(candidate, &requests[index], source)
+    });
     let plan = |((plans, request), warnings): ((Result<Vec<_>>, &UpgradeRequest<'_>), _)| {
         let mut plan = UpgradePlan::new(&request.lock, warnings);
         plans?.into_iter().for_each(|planned| plan.add(planned));

@@ -60,6 +60,13 @@ impl ModuleCache {
         if self.fetcher.is_some() { cores.max(ROOTS_FETCHING) } else { cores }
     }
 
+    /// Forgets the module in a directory, which is given without symbolic links.
+    pub(crate) fn forget(&self, directory: &Path) {
+        for dialect in [Dialect::Tofu, Dialect::Terraform] {
+            self.modules.remove(&(directory.to_owned(), dialect));
+        }
+    }
+
     /// The packages of modules that were read, with where they came from.
     pub fn packages(&self) -> Vec<(String, &'static str)> {
         self.fetcher.as_ref().map(ModuleFetcher::found).unwrap_or_default()

@@ -124,9 +124,9 @@ impl Connections {
     }
 
     /// The CLI configurations that have been read; they may hold something that the user should know.
-    pub fn configurations(&self) -> impl Iterator<Item = &CliConfig> {
-        let read = [&self.shared.tofu, &self.shared.terraform].into_iter().filter_map(OnceLock::get);
-        read.filter_map(|connection| Some(&connection.as_ref().ok()?.config))
+    pub fn configurations(&self) -> impl Iterator<Item = (Dialect, &CliConfig)> {
+        let slots = [(Dialect::Tofu, &self.shared.tofu), (Dialect::Terraform, &self.shared.terraform)];
+        slots.into_iter().filter_map(|(dialect, slot)| Some((dialect, &slot.get()?.as_ref().ok()?.config)))
     }
 
     /// The same for who checks what others have written: packages are looked at again, whatever the cache says of them.

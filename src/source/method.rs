@@ -78,6 +78,11 @@ impl Method {
         }
     }
 
+    /// Whether a package has been fetched already.
+    pub(super) fn knows_package(&self, package: &PackageId) -> bool {
+        self.packages.get(package).is_some()
+    }
+
     pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
         self.packages.get_or_compute(package.clone(), || {
             let fetched = match &self.kind {

@@ -155,6 +155,16 @@ impl Source {
         }
     }
 
+    /// Whether it is known already which versions of a provider there are.
+    pub(crate) fn knows_versions(&self, address: &ProviderAddress) -> bool {
+        self.versions.get(address).is_some()
+    }
+
+    /// Whether a package has been fetched already.
+    pub(crate) fn knows_package(&self, package: &PackageId) -> bool {
+        self.methods_for(&package.address).any(|method| method.knows_package(package))
+    }
+
     /// What is published of a version, seen from the package of one platform; none where a mirror, which holds what
     /// somebody copied, supplies it.
     pub fn published(&self, package: &PackageId) -> Result<Option<Published>> {

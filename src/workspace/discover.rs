@@ -18,6 +18,9 @@ use crate::requirements::{Module, ModuleCache};
 use crate::settings::{RootFilter, is_match};
 use crate::terragrunt;
 
+/// How many directories' modules are kept for whoever reads them next; others are read again when they are needed.
+const KEPT: usize = 1_000;
+
 /// What the names of files of a configuration end with.
 const EXTENSIONS: [&str; 4] = [".tf", ".tofu", ".tf.json", ".tofu.json"];
 
@@ -47,7 +50,7 @@ pub(super) struct RootSearch<'a> {
 /// These rules were measured on 5,123 root modules of public repositories. What `.gitignore` names is not looked at, nor is
 /// `.terraform`, and symbolic links to directories are not followed.
 ///
-/// The directories are given as the user knows them, sorted. What is wrong with a module is not reported here: the
+/// The directories are given as the user knows them, sorted. What is wrong with a module is not reported here: the first
 /// modules are in `modules` for whoever reads them next.
 ///
 /// # Errors
@@ -56,7 +59,7 @@ pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Resu
     let start = search.start;
     let canonical = dunce::canonicalize(start).map_err(|error| Diagnostic::io("open", start, &error))?;
     let directories = module_directories(start, &canonical)?;
-    let read = |(directory, shown): (PathBuf, PathBuf)| {
+    let read = |(index, (directory, shown)): (usize, (PathBuf, PathBuf))| {
         let (module, has_lock_file) = read_module(&directory, &shown, search.dialect, modules);
         let is_unit = terragrunt::is_unit(&directory);
         let runs = if is_unit { module_of_unit(&directory, search.environment) } else { None };
@@ -67,11 +70,15 @@ pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Resu
         } else {
             sign(&module, has_lock_file, directory.strip_prefix(&canonical).unwrap_or(&directory))
         };
-        Candidate { directory, shown, module, sign, runs }
+        let calls = calls_to_others(&module).collect();
+        if index >= KEPT {
+            modules.forget(&directory);
+        }
+        Candidate { directory, shown, calls, sign, runs }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let read = parallel::map(directories.into_iter().collect(), threads, read);
-    let calls: HashSet<_> = read.iter().flat_map(|candidate| calls_to_others(&candidate.module)).collect();
+    let read = parallel::map(directories.into_iter().enumerate().collect(), threads, read);
+    let calls: HashSet<_> = read.iter().flat_map(|candidate| &candidate.calls).collect();
     let called: HashSet<_> = calls.iter().filter_map(|path| dunce::canonicalize(path).ok()).collect();
     let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
     let roots = read.into_iter().filter(|Candidate { directory, sign, .. }| {
@@ -94,7 +101,8 @@ struct Candidate {
     directory: PathBuf,
     /// As the user knows it.
     shown: PathBuf,
-    module: Arc<Module>,
+    /// The directories of the modules that it calls.
+    calls: Vec<PathBuf>,
     sign: Option<Sign>,
     /// The directory of the module that it runs, if it is a unit.
     runs: Option<PathBuf>,

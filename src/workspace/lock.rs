@@ -1,8 +1,9 @@
 //! Locking: computing and writing the lock files of root modules.
 
 use super::Workspace;
-use super::many::{Member, Supply, Workspaces};
+use super::many::{Member, Workspaces};
 use super::options::LockOptions;
+use super::supplies::Supplies;
 use crate::diagnostic::Result;
 use crate::files::{self, Replacement};
 use crate::ops::{self, LockOutcome, LockRequest};
@@ -32,10 +33,9 @@ impl Workspace {
     /// # Errors
     /// Everything that is wrong; the lock file is then as it was.
     pub fn lock(self, source: Source, options: &LockOptions) -> Result<LockOutcome> {
-        let shared_cache = self.settings.shared_cache().cloned();
-        let supply = Supply { dialect: self.dialect, shared_cache, source, dates: None };
+        let supplies = Supplies::only((self.dialect, self.settings.shared_cache()), source);
         let workspaces = Workspaces::one(self, options, &ModuleCache::default())?;
-        let locked = workspaces.lock(&[supply], options, &|_, _| {});
+        let locked = workspaces.lock(&supplies, options, &|_, _| {});
         locked.into_iter().map(|locked| Ok(locked?.outcome)).collect::<Result<Vec<_>>>().map(|mut all| all.remove(0))
     }
 }
@@ -44,7 +44,7 @@ impl Workspaces {
     /// Locks all root modules, each with a result of its own. A lock file is written as soon as it is known, if it changes.
     pub fn lock(
         &self,
-        supplies: &[Supply],
+        supplies: &Supplies,
         options: &LockOptions,
         progress: ProgressSink<'_>,
     ) -> Vec<Result<Locked<'_>>> {
@@ -52,10 +52,10 @@ impl Workspaces {
             if options.dry_run { Ok(()) } else { files::write_all(lock_file.as_slice()) }
         };
         let (mut results, mut refused) = (Vec::new(), Vec::new());
-        for supply in supplies {
+        for supply in supplies.made(self, &mut refused) {
             let mut requests = Vec::new();
-            for (index, member) in self.supplied_by(supply) {
-                match member.request(supply, options, LockRequest::new_providers) {
+            for (index, member) in self.of_kind(supply.kind()) {
+                match member.request(supply.dates.as_ref(), options, LockRequest::new_providers) {
                     Ok(request) => requests.push((index, member, request)),
                     Err(errors) => refused.push((index, errors)),
                 }

@@ -1,6 +1,6 @@
 //! Many root modules together, in the order of their paths.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::options::LockOptions;
@@ -16,16 +16,19 @@ use crate::provider_spec::ProviderSpec;
 use crate::requirements::{ModuleCache, Requirements};
 use crate::settings::PlatformSelection;
 use crate::shared_facts::SharedCache;
-use crate::source::from_config::Connections;
-use crate::source::{PublicationDates, Source};
+use crate::source::PublicationDates;
 use crate::version::Version;
 
-/// Root modules that are locked or upgraded together, in the order of their paths.
+/// Root modules that are locked or upgraded together, in the order of their paths: one, or a batch of many.
+#[derive(Default)]
 pub struct Workspaces {
     members: Vec<(PathBuf, Result<Member>)>,
     /// Whether errors say which root module they are about, since there may be several.
     are_many: bool,
 }
+
+/// What decides what a root module is locked from: whose rules it follows, and whose facts about packages count for it.
+pub(super) type SupplyKind<'a> = (Dialect, Option<&'a SharedCache>);
 
 /// A root module with all that has been read to lock it.
 pub struct Member {
@@ -47,18 +50,6 @@ pub struct Member {
     versions: BTreeMap<ProviderAddress, Version>,
 }
 
-/// What the root modules of a dialect are locked from.
-pub struct Supply {
-    /// Whose rules the root modules follow.
-    pub dialect: Dialect,
-    /// Whose facts about packages count for them.
-    pub shared_cache: Option<SharedCache>,
-    /// Where packages come from.
-    pub source: Source,
-    /// Who knows when versions were published, if anybody can be asked.
-    pub dates: Option<PublicationDates>,
-}
-
 impl Workspaces {
     /// One root module.
     ///
@@ -70,31 +61,22 @@ impl Workspaces {
         Ok(Self { members: vec![(path, Ok(member))], are_many: false })
     }
 
-    /// The root modules that paths mean. Of several, those that require none of the providers that the options name are left out.
-    ///
-    /// # Errors
-    /// There is no root module, or none requires one of the providers. What is wrong with a single root module is an error
-    /// only when it is to be locked.
-    pub fn open(selection: &RootSelection<'_>, options: &LockOptions) -> Result<Self> {
+    /// Reads root modules. `are_many`: they are some of many. What is wrong with one is an error only when it is to be locked.
+    pub(super) fn read(
+        selection: &RootSelection<'_>,
+        options: &LockOptions,
+        roots: Vec<SelectedRoot>,
+        are_many: bool,
+    ) -> Self {
         let read = |SelectedRoot { path, is_named }: SelectedRoot| {
             let member = selection.open(&path).and_then(|workspace| {
                 let elsewhere = if is_named { selection.roots_elsewhere(&workspace) } else { None };
                 elsewhere.map_or_else(|| Member::read(workspace, options, selection.modules), |error| Err(error.into()))
             });
+            let member = member.map_err(|errors| in_root(&path, are_many, errors));
             (path, member)
         };
-        let members = parallel::map(selection.roots()?, selection.modules.threads(), read);
-        let are_many = selection.recursive || members.len() != 1;
-        let mut workspaces = Self { members, are_many };
-        if are_many && !options.providers.is_empty() {
-            workspaces.leave_out_others(&options.providers)?;
-        }
-        for (path, member) in &mut workspaces.members {
-            if let Err(errors) = member {
-                *errors = in_root(path, are_many, std::mem::take(errors));
-            }
-        }
-        Ok(workspaces)
+        Self { members: parallel::map(roots, selection.modules.threads(), read), are_many }
     }
 
     /// Whether there may be several root modules, so that it must be said which one something is about.
@@ -102,23 +84,29 @@ impl Workspaces {
         self.are_many
     }
 
-    /// Leaves out the root modules that require none of the named providers. Each must be required by some root module.
-    fn leave_out_others(&mut self, providers: &[ProviderSpec]) -> Result<()> {
-        for member in self.members.iter_mut().filter_map(|(_, member)| member.as_mut().ok()) {
+    /// How many root modules there are, with those that could not be read.
+    pub(super) fn len(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Leaves out the root modules that require none of the providers that are named.
+    pub(super) fn leave_out_others(&mut self) {
+        self.members.retain_mut(|(_, member)| {
+            let Ok(member) = member else { return true };
             let required = &member.requirements.providers;
             member.only.retain(|address| required.contains_key(address));
-        }
-        let required: BTreeSet<_> = self.members().flat_map(|(_, member)| &member.only).collect();
-        let is_required = |provider: &&ProviderSpec| {
-            [Dialect::Tofu, Dialect::Terraform].iter().any(|dialect| required.contains(&provider.resolve(*dialect)))
-        };
-        let is_complete = self.members.iter().all(|(_, member)| member.is_ok());
-        if let Some(provider) = providers.iter().find(|provider| is_complete && !is_required(provider)) {
-            let message = format!("no root module requires {provider}, and there is no directory of that name");
-            return Err(Diagnostic::error(Code::InvalidArgument, message).into());
-        }
-        self.members.retain(|(_, member)| member.as_ref().map_or(true, |member| !member.only.is_empty()));
-        Ok(())
+            !member.only.is_empty()
+        });
+    }
+
+    /// Forgets what has been read of the root modules' own directories.
+    pub(super) fn forget(&self, modules: &ModuleCache) {
+        self.members().for_each(|(_, member)| modules.forget(&member.workspace.canonical));
+    }
+
+    /// Whether a root module could not be read.
+    pub(super) fn has_failures(&self) -> bool {
+        self.members.iter().any(|(_, member)| member.is_err())
     }
 
     /// The root modules that could be read, each with its index among all.
@@ -132,25 +120,11 @@ impl Workspaces {
         members.filter_map(|((path, _), result)| Some((path.as_path(), result.as_ref().err()?)))
     }
 
-    /// What the root modules are locked from, once for each dialect, and for those that trust others with facts about packages.
-    ///
-    /// # Errors
-    /// A source cannot be made.
-    pub fn supplies(&self, connections: &Connections, options: &LockOptions) -> Result<Vec<Supply>> {
-        let mut kinds: Vec<(_, Vec<&Member>)> = Vec::new();
-        for (_, member) in self.members() {
-            match kinds.iter_mut().find(|(kind, _)| *kind == member.supply_kind()) {
-                Some((_, members)) => members.push(member),
-                None => kinds.push((member.supply_kind(), vec![member])),
-            }
-        }
-        kinds.sort_by_key(|((dialect, _), _)| *dialect == Dialect::Terraform);
-        kinds.into_iter().map(|(kind, members)| Supply::new(kind, &members, connections, options)).collect()
-    }
-
-    /// The root modules that are locked from a supply.
-    pub(super) fn supplied_by(&self, supply: &Supply) -> impl Iterator<Item = (usize, &Member)> {
-        let kind = (supply.dialect, supply.shared_cache.as_ref());
+    /// The root modules that are locked from the same.
+    pub(super) fn of_kind<'a, 'b>(
+        &'a self,
+        kind: SupplyKind<'b>,
+    ) -> impl Iterator<Item = (usize, &'a Member)> + use<'a, 'b> {
         self.members().filter(move |(_, member)| member.supply_kind() == kind)
     }
 
@@ -187,25 +161,6 @@ impl Workspaces {
     }
 }
 
-impl Supply {
-    fn new(
-        (dialect, shared): (Dialect, Option<&SharedCache>),
-        members: &[&Member],
-        connections: &Connections,
-        options: &LockOptions,
-    ) -> Result<Self> {
-        let shared_cache = shared.cloned();
-        if !options.offline {
-            let needs_dates = members.iter().any(|member| member.minimum_age(options).is_some());
-            let dates = needs_dates.then(|| connections.publication_dates(dialect)).transpose()?.flatten();
-            return Ok(Self { dialect, shared_cache, source: connections.source_with(dialect, shared)?, dates });
-        }
-        let locked = members.iter().flat_map(|member| member.lock_file.locks());
-        let source = connections.offline(locked.map(|(address, provider)| (address, &provider.version)));
-        Ok(Self { dialect, shared_cache, source, dates: None })
-    }
-}
-
 impl Member {
     fn read(workspace: Workspace, options: &LockOptions, modules: &ModuleCache) -> Result<Self> {
         let (lock_file, warnings) = workspace.lock_file()?;
@@ -229,7 +184,7 @@ impl Member {
     }
 
     /// What decides where packages come from.
-    fn supply_kind(&self) -> (Dialect, Option<&SharedCache>) {
+    pub(super) fn supply_kind(&self) -> SupplyKind<'_> {
         (self.workspace.dialect, self.workspace.settings.shared_cache())
     }
 
@@ -239,19 +194,24 @@ impl Member {
         self.requirements.providers.keys().filter(move |address| only.is_empty() || only.contains(address))
     }
 
+    /// The providers that are named and required.
+    pub(super) fn named_and_required(&self) -> impl Iterator<Item = &ProviderAddress> {
+        self.only.iter().filter(|address| self.requirements.providers.contains_key(address))
+    }
+
     /// What `lock` is asked for.
     ///
     /// # Errors
     /// An age is demanded of one of the providers that `choosing` says a version is chosen of, and nobody knows dates.
     pub(super) fn request<'a>(
         &'a self,
-        supply: &'a Supply,
+        dates: Option<&'a PublicationDates>,
         options: &'a LockOptions,
         choosing: impl FnOnce(&LockRequest<'a>) -> Vec<&'a ProviderAddress>,
     ) -> Result<LockRequest<'a>> {
         let request = self.request_of_any_age(options);
         let Some(age) = self.minimum_age(options) else { return Ok(request) };
-        if let Some(dates) = &supply.dates {
+        if let Some(dates) = dates {
             let minimum_age = Some(MinimumAge { age, now: options.now, dates });
             return Ok(LockRequest { minimum_age, ..request });
         }
@@ -284,7 +244,7 @@ impl Member {
     }
 
     /// The age that the options demand, else the settings; none when none is demanded.
-    fn minimum_age(&self, options: &LockOptions) -> Option<std::time::Duration> {
+    pub(super) fn minimum_age(&self, options: &LockOptions) -> Option<std::time::Duration> {
         options.min_age.or(self.workspace.settings.policy.min_age()).filter(|age| !age.is_zero())
     }
 }

@@ -1,9 +1,11 @@
 //! Root modules with all that belongs to them, and what is done with one or many of them: the front door of the library.
 //!
-//! A [`Workspace`] is one root module as it is on disk. [`Workspaces`] are many of them, which are locked and upgraded together,
-//! [`verify_all`] verifies many, and [`mirror()`] puts the packages that they lock into a directory: what several of them need is asked for once, and one that fails does not stop the others.
+//! A [`Workspace`] is one root module as it is on disk. [`Batches`] are many of them, which are locked and upgraded some at a
+//! time, [`verify_all`] verifies many, and [`mirror()`] puts the packages that they lock into a directory: what several of them
+//! need is asked for once, and one that fails does not stop the others.
 
 mod baseline;
+mod batches;
 mod change;
 mod dialect;
 mod discover;
@@ -17,6 +19,7 @@ mod options;
 mod repository;
 mod rewrites;
 mod selection;
+mod supplies;
 mod tuning;
 mod unit;
 mod upgrade;
@@ -36,15 +39,17 @@ use crate::requirements::{self, Module, ModuleCache, Requirements, RootModule};
 use crate::settings::{Settings, SettingsFiles};
 
 pub use baseline::{Baseline, KnownFinding, split};
+pub use batches::Batches;
 pub use change::{Change, policy_changed, what_changed};
 pub use dialect::DialectReason;
 pub use ignored::IgnoreRules;
 pub use lock::Locked;
-pub use many::{Member, Supply, Workspaces};
+pub use many::{Member, Workspaces};
 pub use mirror::{MirrorOptions, mirror};
 pub use options::LockOptions;
 pub use repository::Repositories;
 pub use selection::{RootSelection, SelectedRoot};
+pub use supplies::Supplies;
 use unit::Unit;
 pub use upgrade::UpgradeOptions;
 pub use verified::{Suppressed, VerifiedRoot};

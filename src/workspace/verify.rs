@@ -78,8 +78,12 @@ pub fn verify_all(selection: &RootSelection<'_>, options: &VerifyOptions<'_>) ->
     let are_many = selection.recursive || selected.len() != 1;
     let verify = |SelectedRoot { path, is_named }: SelectedRoot| {
         let in_root = |error: Diagnostic| if are_many { error.in_root(&path) } else { error };
-        let verified =
-            selection.open(&path).and_then(|workspace| workspace.verify(is_named, options, selection, &sources));
+        let verified = selection.open(&path).and_then(|workspace| {
+            let canonical = workspace.canonical.clone();
+            let verified = workspace.verify(is_named, options, selection, &sources);
+            selection.modules.forget(&canonical);
+            verified
+        });
         let (mut root, unshared, tuning) = verified.map_err(|errors| errors.map(in_root))?;
         root.errors = root.errors.into_iter().map(in_root).collect();
         Ok((root, unshared, tuning))

@@ -5,6 +5,7 @@
 #![allow(clippy::needless_raw_string_hashes, reason = "snapbox writes them into snapshots")]
 
 mod authentication;
+mod batches;
 mod cache;
 mod completions;
 #[cfg(unix)]

@@ -1,15 +1,10 @@
 //! The arguments that say what is to be locked, of `lock` and `upgrade`.
 
-use std::path::PathBuf;
-
 use clap::Args;
 use provlock::cli_config::Environment;
-use provlock::diagnostic::Result;
 use provlock::provider_spec::ProviderSpec;
-use provlock::requirements::ModuleCache;
-use provlock::workspace::{LockOptions, Repositories, RootSelection, Workspaces};
+use provlock::workspace::LockOptions;
 
-use super::global::GlobalArgs;
 use super::modules::ModuleArgs;
 use super::platforms::PlatformArgs;
 use super::source::SourceArgs;
@@ -59,28 +54,5 @@ impl SelectionArgs {
             cache: source.cache(environment),
             ..LockOptions::default()
         }
-    }
-
-    /// Reads the root modules that the paths mean.
-    pub(crate) fn open(
-        &self,
-        paths: &[PathBuf],
-        options: &LockOptions,
-        global: &GlobalArgs,
-        environment: &Environment,
-        modules: &ModuleCache,
-    ) -> Result<Workspaces> {
-        let settings = global.settings(environment)?;
-        let selection = RootSelection {
-            paths,
-            recursive: self.recursive,
-            dialect: global.dialect,
-            environment,
-            modules,
-            repositories: &Repositories::default(),
-            change: None,
-            settings: settings.as_ref(),
-        };
-        Workspaces::open(&selection, options)
     }
 }

@@ -5,18 +5,15 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
-use provlock::diagnostic::{Diagnostic, Result};
-use provlock::workspace::{LockOptions, Locked, Workspaces};
+use provlock::workspace::{Batches, LockOptions, Locked, Repositories, RootSelection, Supplies};
 
-use super::messages::{
-    errors, failures, first_failure, no_root_module, show_configurations, show_decisions, show_default_dialect,
-    show_modules, show_origin, show_shared_facts, show_stale_caches,
-};
+use super::collected::Collected;
+use super::messages::{Said, show_decisions, show_origin, show_shared_facts};
 use super::outcome::Outcome;
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, Targets, candidates};
 use crate::cli::environment::environment;
-use crate::cli::render::causes::{Many, by_cause, without_repetition};
-use crate::cli::render::json;
+use crate::cli::render::causes::Many;
+use crate::cli::render::json::CommandName;
 use crate::cli::render::lock::{self as text, Report};
 use crate::cli::ui::Ui;
 
@@ -79,74 +76,88 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     let connections = source.connections(&environment, Some(age.services()), ui.request_observer())?;
     show_origin(&source.origin(), &environment, ui);
     let modules = selection.modules.modules(&connections, &environment, source.offline);
+    let (settings, repositories) = (global.settings(&environment)?, Repositories::default());
+    let roots = RootSelection {
+        paths: &paths,
+        recursive: selection.recursive,
+        dialect: global.dialect,
+        environment: &environment,
+        modules: &modules,
+        repositories: &repositories,
+        change: None,
+        settings: settings.as_ref(),
+    };
     let waiting = ui.progress(Some("fetching modules"));
-    let workspaces = selection.open(&paths, &options, global, &environment, &modules);
+    let batches = Batches::open(&roots, &options);
     drop(waiting);
-    show_modules(&modules, ui);
-    let workspaces = workspaces?;
-    show_decisions(&workspaces, ui);
-    let supplies = workspaces.supplies(&connections, &options);
-    show_configurations(&connections, ui);
-    let downloads =
-        ui.progress(source.asked(workspaces.members().flat_map(|(_, member)| member.providers())).as_deref());
-    let results = workspaces.lock(&supplies?, &options, &|package, progress| downloads.note(package, progress));
+    let mut said = Said::default();
+    said.show_modules(&modules, ui);
+    let batches = batches?;
+    let many = batches.are_many().then_some(Many { paths: &paths, recursive: selection.recursive });
+    let mut collected = Collected::new(many, ui);
+    let mut hints = Hints::default();
+    let mut supplies = Supplies::new(&batches);
+    let downloads = ui.progress(source.asked(batches.first_providers()).as_deref());
+    batches.for_each(|batch| {
+        show_decisions(batch, ui);
+        supplies.provide(batch, &connections, &options);
+        said.show_configurations(&connections, ui);
+        let results = batch.lock(&supplies, &options, &|package, progress| downloads.note(package, progress));
+        for locked in results.iter().flatten() {
+            hints.add(locked);
+            collected.add(locked, None);
+            if arguments.dry_run && locked.changed && !ui.is_json() {
+                let workspace = &locked.member.workspace;
+                ui.print_change(&workspace.lock_path, workspace.lock_bytes.as_deref(), &locked.bytes);
+            }
+        }
+        collected.add_failures(batch, &results);
+    });
     drop(downloads);
-    let shared = show_shared_facts(&connections, ui);
-    let many = workspaces.are_many().then_some(Many { paths: &paths, recursive: selection.recursive });
-    if many.is_none() {
-        first_failure(&results)?;
-    }
-    show(&workspaces, &results, &shared, many, arguments, ui);
-    let is_wrong = |locked: &Locked<'_>| locked.changed || locked.outcome.unpublished_hashes > 0;
-    Ok(match results.iter().all(Result::is_ok) {
-        true if arguments.check && results.iter().flatten().any(is_wrong) => Outcome::Found,
-        true => Outcome::Done,
-        false => Outcome::Failed,
+    said.show_modules(&modules, ui);
+    collected.add_shown(&show_shared_facts(&connections, ui));
+    let has_failures = collected.failed() > 0;
+    collected.show_warnings()?;
+    collected.show(&[], |tally| many.map(|_| tally.summary(["Locked", "Would lock"])).into_iter().collect());
+    hints.show(arguments.check, ui);
+    collected.finish(CommandName::Lock);
+    Ok(match has_failures {
+        true => Outcome::Failed,
+        false if arguments.check && hints.is_wrong => Outcome::Found,
+        false => Outcome::Done,
     })
 }
 
-/// Shows what became of every root module. The warnings in `shown` have been shown already, but for JSON.
-fn show(
-    workspaces: &Workspaces,
-    results: &[Result<Locked<'_>>],
-    shown: &[Diagnostic],
-    many: Option<Many<'_>>,
-    arguments: &LockArgs,
-    ui: &Ui,
-) {
-    let locked: Vec<&Locked<'_>> = results.iter().flatten().collect();
-    let warnings = locked.iter().flat_map(|locked| {
-        let warnings = locked.member.warnings.iter().chain(&locked.outcome.warnings);
-        warnings.map(|warning| (Some(locked.member.workspace.root.as_path()), warning))
-    });
-    let warnings: Vec<_> = warnings.collect();
-    ui.warn(&by_cause(warnings.iter().copied(), many, ui.stderr_style.verbose));
-    match many {
-        Some(_) => ui.status_lines(&text::lines_of_many(&locked, ui.stderr_style)),
-        None => locked.iter().for_each(|locked| ui.status_lines(&Report(locked).lines(ui.stderr_style))),
+/// What is said once of all root modules.
+#[derive(Default)]
+struct Hints {
+    /// Whether a lock file would change or has a hash that was never published.
+    is_wrong: bool,
+    /// Whether an entry was written that can only be sure to fit the platform of this machine, which nobody named.
+    is_for_one_platform: bool,
+    /// Which platforms were not looked at, where nobody names any.
+    looked_at_one: Option<String>,
+    /// Which platforms of the settings were not looked at.
+    not_looked_at: Option<String>,
+}
+
+impl Hints {
+    fn add(&mut self, locked: &Locked<'_>) {
+        let is_default = locked.member.has_default_platform;
+        self.is_wrong |= locked.changed || locked.outcome.unpublished_hashes > 0;
+        self.is_for_one_platform |= is_default && Report(locked).has_written_for_one_platform();
+        let not_looked_at = if is_default { &mut self.looked_at_one } else { &mut self.not_looked_at };
+        if not_looked_at.is_none() {
+            *not_looked_at = text::not_looked_at(locked);
+        }
     }
-    ui.error(&by_cause(failures(results), many, ui.stderr_style.verbose));
-    match many {
-        Some(many) if results.is_empty() => ui.status(&no_root_module(many.paths)),
-        Some(_) => ui.status(&text::summary_of_many(["Locked", "Would lock"], &locked, results.len() - locked.len())),
-        None => {}
-    }
-    if locked.iter().any(|locked| locked.member.has_default_platform && Report(locked).has_written_for_one_platform()) {
-        ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
-    }
-    if arguments.check {
-        ui.status_lines(&text::not_looked_at(&locked).into_iter().collect::<Vec<_>>());
-    }
-    show_default_dialect(locked.iter().copied(), ui);
-    show_stale_caches(locked.iter().copied(), ui);
-    if ui.is_json() {
-        let warnings = without_repetition(shown.iter().chain(warnings.into_iter().map(|(_, warning)| warning)));
-        let failed: Vec<_> = workspaces.failures(results).collect();
-        ui.print(&json::lock(&locked, &failed, &warnings, &errors(results), &ui.invocation));
-    } else if arguments.dry_run {
-        for Locked { member, bytes, .. } in locked.iter().filter(|locked| locked.changed) {
-            let old = member.workspace.lock_bytes.as_deref();
-            ui.print_change(&member.workspace.lock_path, old, bytes);
+
+    fn show(&self, check: bool, ui: &Ui) {
+        if self.is_for_one_platform {
+            ui.status("Other platforms: provlock lock -p all, or set platforms in provlock.toml");
+        }
+        if let Some(line) = self.looked_at_one.as_ref().or(self.not_looked_at.as_ref()).filter(|_| check) {
+            ui.status(line);
         }
     }
 }

@@ -1,50 +1,21 @@
 //! Messages that several commands show.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use provlock::cli_config::Environment;
-use provlock::diagnostic::{Diagnostic, Result};
+use provlock::diagnostic::Diagnostic;
 use provlock::dialect::Dialect;
 use provlock::requirements::ModuleCache;
 use provlock::source::SharedFacts;
 use provlock::source::from_config::Connections;
-use provlock::workspace::{DialectReason, Locked, Member, Workspace, Workspaces};
+use provlock::workspace::{Member, Workspace, Workspaces};
 
 use crate::cli::environment::proxies;
-use crate::cli::render::causes::without_repetition;
 use crate::cli::render::foreign::printable;
 use crate::cli::render::style::{count, enumerate};
 use crate::cli::render::verify::{names, reason};
 use crate::cli::ui::Ui;
-
-/// What is wrong with the first root module that failed, if one did.
-pub(super) fn first_failure<T>(results: &[Result<T>]) -> Result<()> {
-    results.iter().find_map(|result| result.as_ref().err()).map_or(Ok(()), |errors| Err(errors.clone()))
-}
-
-/// What is wrong with the root modules that failed, each with its root module if it is one of many.
-pub(super) fn failures<T>(results: &[Result<T>]) -> impl Iterator<Item = (Option<&Path>, &Diagnostic)> {
-    let errors = results.iter().filter_map(|result| result.as_ref().err()).flatten();
-    errors.map(|error| (error.root.as_deref(), error))
-}
-
-/// What is wrong with those of many root modules that failed, each thing once.
-pub(super) fn errors<T>(results: &[Result<T>]) -> Vec<Diagnostic> {
-    without_repetition(results.iter().filter_map(|result| result.as_ref().err()).flatten())
-}
-
-/// Says where Terragrunt would use an older lock file than one that was written.
-pub(super) fn show_stale_caches<'a>(locked: impl Iterator<Item = &'a Locked<'a>>, ui: &Ui) {
-    let written = locked.filter(|locked| locked.changed && locked.written);
-    let caches: Vec<_> = written.filter_map(|locked| locked.member.workspace.stale_cache()).collect();
-    let caches: Vec<_> = caches.iter().map(|cache| cache.display().to_string()).collect();
-    if !caches.is_empty() {
-        let caches = enumerate(&caches);
-        ui.status(&format!(
-            "Terragrunt would keep using the older lock file in {caches}: delete that directory, or run Terragrunt with --source-update"
-        ));
-    }
-}
 
 /// Says that there is no root module below directories; below the current one if there are none.
 pub(super) fn no_root_module(paths: &[PathBuf]) -> String {
@@ -54,20 +25,6 @@ pub(super) fn no_root_module(paths: &[PathBuf]) -> String {
         "No root module in {places} or below: none has a backend, a lock file, or providers that it configures and uses; \
         to use one anyway, name its directory here or in [roots] of provlock.toml"
     )
-}
-
-/// Says of new lock files whose dialect nothing has decided how to get another one.
-pub(super) fn show_default_dialect<'a>(mut locked: impl Iterator<Item = &'a Locked<'a>>, ui: &Ui) {
-    let is_guessed = |locked: &Locked<'_>| {
-        let Workspace { dialect_reason, lock_bytes, .. } = &locked.member.workspace;
-        locked.written && lock_bytes.is_none() && *dialect_reason == DialectReason::Default
-    };
-    if locked.any(is_guessed) {
-        let host = Dialect::default().default_host_name();
-        ui.status(&format!(
-            "Locked for OpenTofu ({host}), since nothing here says Terraform; --dialect terraform changes that"
-        ));
-    }
 }
 
 /// Shows what was decided about each root module, and by what.
@@ -95,18 +52,31 @@ pub(super) fn show_origin(origin: &str, environment: &Environment, ui: &Ui) {
     }
 }
 
-/// Shows which packages of modules were read, and where they came from.
-pub(super) fn show_modules(modules: &ModuleCache, ui: &Ui) {
-    for (name, origin) in modules.packages() {
-        ui.verbose(&format!("module {name}: {origin}"));
-    }
+/// What has been said of what root modules share.
+#[derive(Default)]
+pub(super) struct Said {
+    modules: BTreeSet<String>,
+    configurations: BTreeSet<Dialect>,
 }
 
-/// Shows what the user should know of the CLI configurations that were read.
-pub(super) fn show_configurations(connections: &Connections, ui: &Ui) {
-    for config in connections.configurations() {
-        ui.warn(&config.warnings);
-        config.debug.iter().for_each(|line| ui.verbose(line));
+impl Said {
+    /// Shows which packages of modules were read, and where they came from.
+    pub(super) fn show_modules(&mut self, modules: &ModuleCache, ui: &Ui) {
+        for (name, origin) in modules.packages() {
+            if self.modules.insert(name.clone()) {
+                ui.verbose(&format!("module {name}: {origin}"));
+            }
+        }
+    }
+
+    /// Shows what the user should know of the CLI configurations that were read.
+    pub(super) fn show_configurations(&mut self, connections: &Connections, ui: &Ui) {
+        for (dialect, config) in connections.configurations() {
+            if self.configurations.insert(dialect) {
+                ui.warn(&config.warnings);
+                config.debug.iter().for_each(|line| ui.verbose(line));
+            }
+        }
     }
 }
 

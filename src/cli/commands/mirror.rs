@@ -7,7 +7,7 @@ use provlock::diagnostic::Diagnostic;
 use provlock::requirements::ModuleCache;
 use provlock::workspace::{MirrorOptions, Repositories, RootSelection, mirror};
 
-use super::messages::{no_root_module, show_configurations, show_origin};
+use super::messages::{Said, no_root_module, show_origin};
 use super::outcome::Outcome;
 use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, PlatformArgs};
 use crate::cli::environment::environment;
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     };
     let mirrored = mirror(&selection, &options);
     drop(downloads);
-    show_configurations(&connections, ui);
+    Said::default().show_configurations(&connections, ui);
     let (mirrored, roots) = mirrored?;
     let many = (*recursive || roots != 1).then_some(Many { paths, recursive: *recursive });
     let causes = |diagnostics: &[Diagnostic]| {

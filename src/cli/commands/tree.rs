@@ -9,7 +9,7 @@ use provlock::diagnostic::{Code, Diagnostic};
 use provlock::provider_spec::{ProviderSpec, ProviderSpecError};
 use provlock::workspace::Workspace;
 
-use super::messages::{show_configurations, show_modules};
+use super::messages::Said;
 use super::outcome::Outcome;
 use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs, candidates};
 use crate::cli::environment::environment;
@@ -62,8 +62,9 @@ pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     let waiting = ui.progress(arguments.online.then_some("fetching modules"));
     let requirements = workspace.requirements(arguments.no_tests, true, &modules);
     drop(waiting);
-    show_modules(&modules, ui);
-    show_configurations(&connections, ui);
+    let mut said = Said::default();
+    said.show_modules(&modules, ui);
+    said.show_configurations(&connections, ui);
     let requirements = requirements?;
     let (lock_file, mut warnings) = workspace.lock_file()?;
     warnings.extend(requirements.warnings.iter().cloned());

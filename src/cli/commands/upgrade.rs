@@ -6,22 +6,24 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
-use provlock::diagnostic::{Diagnostic, Result};
+use provlock::address::ProviderAddress;
+use provlock::diagnostic::Result;
 use provlock::ops::UpgradePlan;
-use provlock::requirements::rewrite::{self, FileRewrite};
-use provlock::workspace::{LockOptions, Locked, Member, UpgradeOptions, Workspace, Workspaces};
-
-use super::messages::{
-    errors, failures, first_failure, no_root_module, show_configurations, show_decisions, show_default_dialect,
-    show_modules, show_origin, show_shared_facts, show_stale_caches,
+use provlock::requirements::rewrite::{self, ConstraintEdit, FileRewrite};
+use provlock::workspace::{
+    Batches, LockOptions, Locked, Repositories, RootSelection, Supplies, UpgradeOptions, Workspace, Workspaces,
 };
+
+use super::collected::Collected;
+use super::messages::{Said, show_decisions, show_origin, show_shared_facts};
 use super::outcome::Outcome;
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, OutputFormat, SelectionArgs, SourceArgs, Targets, candidates};
 use crate::cli::environment::environment;
-use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::causes::Many;
 use crate::cli::render::foreign::printable;
-use crate::cli::render::lock::{self as text, Report};
-use crate::cli::render::{json, markdown, upgrade as table};
+use crate::cli::render::json::CommandName;
+use crate::cli::render::markdown;
+use crate::cli::render::upgrade::{self as table, Moving, Outlooks};
 use crate::cli::ui::Ui;
 
 const FORMATS: &[OutputFormat] = &[OutputFormat::Text, OutputFormat::Json, OutputFormat::Markdown];
@@ -90,142 +92,174 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     let connections = source.connections(&environment, Some(age.services()), ui.request_observer())?;
     show_origin(&source.origin(), &environment, ui);
     let modules = selection.modules.modules(&connections, &environment, source.offline);
-    let waiting = ui.progress(Some("fetching modules"));
-    let workspaces = selection.open(&paths, &options.lock, global, &environment, &modules);
-    drop(waiting);
-    show_modules(&modules, ui);
-    let workspaces = workspaces?;
-    show_decisions(&workspaces, ui);
-    let supplies = workspaces.supplies(&connections, &options.lock);
-    show_configurations(&connections, ui);
-    let supplies = supplies?;
-    let waiting = ui.progress(source.asked(workspaces.members().flat_map(|(_, member)| member.providers())).as_deref());
-    let plans = workspaces.plan_upgrades(&supplies, &options);
-    drop(waiting);
-    let many = workspaces.are_many().then_some(Many { paths: &paths, recursive: selection.recursive });
-    if many.is_none() {
-        first_failure(&plans)?;
-    }
-    if arguments.check || arguments.dry_run {
-        show(&workspaces, &plans, many, ui);
-        return Ok(match plans.iter().all(Result::is_ok) {
-            true if arguments.check && plans.iter().flatten().any(UpgradePlan::moves) => Outcome::Found,
-            true => Outcome::Done,
-            false => Outcome::Failed,
-        });
-    }
-    let downloads = ui.progress(None);
-    let results =
-        workspaces.upgrade(&supplies, &options, &plans, &|package, progress| downloads.note(package, progress));
-    drop(downloads);
-    let shared = show_shared_facts(&connections, ui);
-    if many.is_none() {
-        first_failure(&results)?;
-    }
-    tell(&workspaces, &plans, &results, &shared, many, ui);
-    Ok(if results.iter().all(Result::is_ok) { Outcome::Done } else { Outcome::Failed })
-}
-
-/// Shows what would move, and how the configuration would change.
-fn show(workspaces: &Workspaces, plans: &[Result<UpgradePlan>], many: Option<Many<'_>>, ui: &Ui) {
-    let members = workspaces.members().filter_map(|(index, member)| Some((member, plans[index].as_ref().ok()?)));
-    let members: Vec<(&Member, &UpgradePlan)> = members.collect();
-    let warnings = members.iter().flat_map(|(member, plan)| {
-        let warnings = member.warnings.iter().chain(&plan.warnings).chain(&member.requirements.warnings);
-        warnings.map(|warning| (Some(member.workspace.root.as_path()), warning))
-    });
-    let warnings: Vec<_> = warnings.collect();
-    ui.warn(&by_cause(warnings.iter().copied(), many, ui.stderr_style.verbose));
-    let shown: Vec<(&Workspace, &UpgradePlan)> =
-        members.into_iter().map(|(member, plan)| (&member.workspace, plan)).collect();
-    match ui.format {
-        OutputFormat::Json => {
-            let warnings = without_repetition(warnings.into_iter().map(|(_, warning)| warning));
-            let failed: Vec<_> = workspaces.failures(plans).collect();
-            ui.print(&json::plans(&shown, &failed, &warnings, &errors(plans), &ui.invocation));
-        }
-        OutputFormat::Markdown => ui.print(&markdown::upgrade(&shown, many.is_some())),
-        _ => print_tables(&shown, many, ui),
-    }
-    ui.error(&by_cause(failures(plans), many, ui.stderr_style.verbose));
-    let failed = plans.len() - shown.len();
-    let shown: Vec<_> = shown.into_iter().map(|(_, plan)| plan).collect();
-    let summary = match many {
-        Some(many) if plans.is_empty() => vec![no_root_module(many.paths)],
-        Some(_) => vec![table::summary_of_many(&shown, failed)],
-        None => shown.into_iter().flat_map(table::summary).collect(),
+    let (settings, repositories) = (global.settings(&environment)?, Repositories::default());
+    let roots = RootSelection {
+        paths: &paths,
+        recursive: selection.recursive,
+        dialect: global.dialect,
+        environment: &environment,
+        modules: &modules,
+        repositories: &repositories,
+        change: None,
+        settings: settings.as_ref(),
     };
-    ui.status_lines(&summary);
-}
-
-/// Prints what would move: of many root modules what they have in common, or if more is to be said each for itself.
-fn print_tables(shown: &[(&Workspace, &UpgradePlan)], many: Option<Many<'_>>, ui: &Ui) {
-    if many.is_some() && !ui.stdout_style.verbose {
-        ui.print(&table::table_of_many(shown));
-    } else {
-        for (place, (workspace, plan)) in shown.iter().enumerate() {
-            if many.is_some() {
-                let distance = if place == 0 { "" } else { "\n" };
-                ui.print(&format!("{distance}{}:\n", printable(&workspace.root.display().to_string())));
-            }
-            ui.print(&table::table(workspace, plan));
+    let waiting = ui.progress(Some("fetching modules"));
+    // Root modules that share a constraint must agree on it before the first is changed.
+    let open = if arguments.constraints { Batches::whole } else { Batches::open };
+    let batches = open(&roots, &options.lock);
+    drop(waiting);
+    let mut said = Said::default();
+    said.show_modules(&modules, ui);
+    let batches = batches?;
+    let many = batches.are_many().then_some(Many { paths: &paths, recursive: selection.recursive });
+    let mut upgraded = Upgraded::new(many, arguments.check || arguments.dry_run, ui);
+    let mut supplies = Supplies::new(&batches);
+    let downloads = ui.progress(source.asked(batches.first_providers()).as_deref());
+    batches.for_each(|batch| {
+        show_decisions(batch, ui);
+        supplies.provide(batch, &connections, &options.lock);
+        said.show_configurations(&connections, ui);
+        let plans = batch.plan_upgrades(&supplies, &options);
+        if upgraded.is_dry {
+            upgraded.add_planned(batch, &plans);
+        } else {
+            let progress = |package: &_, progress| downloads.note(package, progress);
+            upgraded.add(batch, &plans, &batch.upgrade(&supplies, &options, &plans, &progress));
         }
-    }
-    for FileRewrite { path, old, new } in rewrite::files(shown.iter().flat_map(|(_, plan)| &plan.edits)) {
-        ui.print_change(&path, Some(old.as_bytes()), new.as_bytes());
-    }
-}
-
-/// Tells what was written. The warnings in `shown` have been shown already, but for JSON.
-fn tell(
-    workspaces: &Workspaces,
-    plans: &[Result<UpgradePlan>],
-    results: &[Result<Locked<'_>>],
-    shown: &[Diagnostic],
-    many: Option<Many<'_>>,
-    ui: &Ui,
-) {
-    let upgraded =
-        results.iter().zip(plans).filter_map(|(locked, plan)| Some((locked.as_ref().ok()?, plan.as_ref().ok()?)));
-    let upgraded: Vec<(&Locked<'_>, &UpgradePlan)> = upgraded.collect();
-    let warnings = upgraded.iter().flat_map(|(locked, plan)| {
-        let warnings = locked.member.warnings.iter().chain(&plan.warnings).chain(&locked.outcome.warnings);
-        warnings.map(|warning| (Some(locked.member.workspace.root.as_path()), warning))
     });
-    let warnings: Vec<_> = warnings.collect();
-    ui.warn(&by_cause(warnings.iter().copied(), many, ui.stderr_style.verbose));
-    let locked: Vec<&Locked<'_>> = upgraded.iter().map(|(locked, _)| *locked).collect();
-    match many {
-        Some(_) => ui.status_lines(&text::lines_of_many(&locked, ui.stderr_style)),
-        None => locked.iter().for_each(|locked| ui.status_lines(&Report(locked).lines(ui.stderr_style))),
-    }
-    // A constraint that root modules share is rewritten once.
-    let edits: BTreeSet<String> = upgraded.iter().flat_map(|(_, plan)| table::edits(plan)).collect();
-    ui.status_lines(&edits.into_iter().collect::<Vec<_>>());
-    ui.error(&by_cause(failures(results), many, ui.stderr_style.verbose));
-    match many {
-        Some(many) if results.is_empty() => ui.status(&no_root_module(many.paths)),
-        Some(_) => {
-            ui.status(&text::summary_of_many(["Upgraded", "Would upgrade"], &locked, results.len() - locked.len()));
+    drop(downloads);
+    said.show_modules(&modules, ui);
+    upgraded.collected.add_shown(&show_shared_facts(&connections, ui));
+    let (has_failures, moves) = (upgraded.collected.failed() > 0, upgraded.moving.any());
+    upgraded.show()?;
+    Ok(match has_failures {
+        true => Outcome::Failed,
+        false if arguments.check && moves => Outcome::Found,
+        false => Outcome::Done,
+    })
+}
+
+/// What became of root modules, or what would.
+struct Upgraded<'a> {
+    ui: &'a Ui,
+    many: Option<Many<'a>>,
+    /// Whether nothing is written.
+    is_dry: bool,
+    collected: Collected<'a>,
+    moving: Moving,
+    outlooks: Outlooks,
+    held_back: BTreeSet<ProviderAddress>,
+    /// The constraints that are rewritten; one that root modules share is rewritten once.
+    edited: BTreeSet<[String; 3]>,
+    edits: Vec<ConstraintEdit>,
+    /// What is said of the only root module.
+    summary: Vec<String>,
+}
+
+impl<'a> Upgraded<'a> {
+    fn new(many: Option<Many<'a>>, is_dry: bool, ui: &'a Ui) -> Self {
+        Self {
+            ui,
+            many,
+            is_dry,
+            collected: Collected::new(many, ui),
+            moving: Moving::default(),
+            outlooks: Outlooks::default(),
+            held_back: BTreeSet::new(),
+            edited: BTreeSet::new(),
+            edits: Vec::new(),
+            summary: Vec::new(),
         }
-        None => {}
     }
-    let carried_out: Vec<_> = upgraded.iter().map(|(_, plan)| *plan).collect();
-    if let Some(hint) = table::held_back(&carried_out, many.is_some_and(|many| many.recursive)) {
-        ui.status(&hint);
+
+    /// Adds the root modules of a batch.
+    fn add(&mut self, batch: &Workspaces, plans: &[Result<UpgradePlan>], results: &[Result<Locked<'_>>]) {
+        for (locked, plan) in results.iter().zip(plans) {
+            let (Ok(locked), Ok(plan)) = (locked, plan) else { continue };
+            self.add_plan(&locked.member.workspace, plan);
+            self.collected.add(locked, Some(plan));
+        }
+        self.collected.add_failures(batch, results);
     }
-    show_default_dialect(locked.iter().copied(), ui);
-    show_stale_caches(locked.iter().copied(), ui);
-    match ui.format {
-        OutputFormat::Json => {
-            let warnings = without_repetition(shown.iter().chain(warnings.into_iter().map(|(_, warning)| warning)));
-            let failed: Vec<_> = workspaces.failures(results).collect();
-            ui.print(&json::upgrade(&upgraded, &failed, &warnings, &errors(results), &ui.invocation));
+
+    /// Adds the root modules of a batch for which nothing is to be written, and prints what would move in each if that is to be shown.
+    fn add_planned(&mut self, batch: &Workspaces, plans: &[Result<UpgradePlan>]) {
+        let members = batch.members().filter_map(|(index, member)| Some((member, plans[index].as_ref().ok()?)));
+        for (member, plan) in members {
+            let workspace = &member.workspace;
+            self.collected.add_planned(member, plan);
+            if self.ui.format == OutputFormat::Text && self.shows_each() {
+                self.print_table(workspace, plan);
+            }
+            self.add_plan(workspace, plan);
+            self.edits.extend(plan.edits.iter().cloned());
+            if self.many.is_none() {
+                self.summary = table::summary(plan);
+            }
         }
-        OutputFormat::Markdown => {
-            let plans: Vec<_> = upgraded.iter().map(|(locked, plan)| (&locked.member.workspace, *plan)).collect();
-            ui.print(&markdown::upgrade(&plans, many.is_some()));
+        self.collected.add_failures(batch, plans);
+    }
+
+    fn add_plan(&mut self, workspace: &Workspace, plan: &UpgradePlan) {
+        self.moving.add(plan);
+        self.outlooks.add(workspace, plan);
+        self.held_back.extend(table::held_back(plan).cloned());
+        self.edited.extend(table::edited(plan));
+    }
+
+    /// Prints what would move in a root module.
+    fn print_table(&self, workspace: &Workspace, plan: &UpgradePlan) {
+        if self.many.is_some() {
+            let distance = if self.moving.is_empty() { "" } else { "\n" };
+            self.ui.print(&format!("{distance}{}:\n", printable(&workspace.root.display().to_string())));
         }
-        _ => {}
+        self.ui.print(&table::table(workspace, plan));
+    }
+
+    fn show(mut self) -> Result<()> {
+        self.collected.show_warnings()?;
+        let ui = self.ui;
+        if self.is_dry {
+            self.print();
+        }
+        let edits: Vec<_> = if self.is_dry { Vec::new() } else { self.edited.iter().map(table::edit).collect() };
+        let (moving, one) = (&self.moving, &self.summary);
+        self.collected.show(&edits, |tally| match self.many {
+            Some(_) if self.is_dry => vec![moving.summary(tally.failed)],
+            Some(_) => vec![tally.summary(["Upgraded", "Would upgrade"])],
+            None => one.clone(),
+        });
+        let recursive = self.many.is_some_and(|many| many.recursive);
+        if let Some(hint) = table::more_is_possible(&self.held_back, recursive).filter(|_| !self.is_dry) {
+            ui.status(&hint);
+        }
+        if !self.is_dry {
+            self.print();
+        }
+        self.collected.finish(CommandName::Upgrade);
+        Ok(())
+    }
+
+    /// Prints the result of all root modules that is no JSON.
+    fn print(&self) {
+        match self.ui.format {
+            OutputFormat::Markdown => {
+                self.ui.print(&markdown::upgrade(&self.outlooks.rows(), &self.edited, self.many.is_some()));
+            }
+            OutputFormat::Text if self.is_dry => {
+                if !self.shows_each() {
+                    self.ui.print(&self.outlooks.table());
+                }
+                for FileRewrite { path, old, new } in rewrite::files(&self.edits) {
+                    self.ui.print_change(&path, Some(old.as_bytes()), new.as_bytes());
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether each root module has a table of its own.
+    fn shows_each(&self) -> bool {
+        self.many.is_none() || self.ui.stdout_style.verbose
     }
 }

@@ -15,7 +15,7 @@ use provlock::workspace::{
     Baseline, OnlineOptions, Repositories, RootSelection, Tracked, VerifiedRoot, VerifyOptions, verify_all,
 };
 
-use super::messages::{no_root_module, show_configurations, show_modules, show_origin, show_shared_facts};
+use super::messages::{Said, no_root_module, show_origin, show_shared_facts};
 use super::outcome::Outcome;
 use super::rules::Rules;
 use crate::cli::args::{
@@ -182,8 +182,9 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
             }),
         },
     )?;
-    show_modules(&modules, ui);
-    show_configurations(&connections, ui);
+    let mut said = Said::default();
+    said.show_modules(&modules, ui);
+    said.show_configurations(&connections, ui);
     show_shared_facts(&connections, ui);
     ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
     if arguments.what.recursive && results.is_empty() {

@@ -1,6 +1,6 @@
 //! What is said of many root modules is said by cause: what a hundred of them have in common is one message.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Code, CommandArgument, Diagnostic, Severity};
@@ -19,72 +19,114 @@ pub(crate) struct Many<'a> {
     pub(crate) recursive: bool,
 }
 
-/// Diagnostics with one cause, each with the root module that it is about, if that is known.
-struct Cause<'a> {
-    diagnostics: Vec<(Option<&'a Path>, &'a Diagnostic)>,
-}
-
 /// What two diagnostics with the same cause share. The message names the provider and its version.
 type Key = (Severity, Code, String);
 
-/// Each cause once, in the order of the first of its diagnostics, which stands for all. `many` is nothing where there is one root
-/// module; then each different diagnostic is shown. `all`: all places are named.
+/// Diagnostics by cause, in the order of the first of each, which stands for all.
+pub(crate) struct Causes<'a> {
+    /// How the root modules were selected; nothing where there is one, of which each different diagnostic is shown.
+    many: Option<Many<'a>>,
+    /// Whether all places are named.
+    all: bool,
+    list: Vec<Cause>,
+    places: HashMap<Key, usize>,
+}
+
+/// Diagnostics with one cause.
+struct Cause {
+    first: Diagnostic,
+    /// The root module that the first is about, if that is known.
+    root: Option<PathBuf>,
+    /// The other root modules.
+    others: BTreeSet<PathBuf>,
+    /// Each different diagnostic, as long as they are to be shown.
+    different: Distinct,
+}
+
+/// Each diagnostic once, in the order in which they came.
+#[derive(Default)]
+pub(crate) struct Distinct {
+    list: Vec<Diagnostic>,
+    seen: HashSet<Diagnostic>,
+}
+
+/// [`Causes`] of diagnostics that are all there, each with the root module that it is about, if that is known.
 pub(crate) fn by_cause<'a>(
     diagnostics: impl IntoIterator<Item = (Option<&'a Path>, &'a Diagnostic)>,
     many: Option<Many<'_>>,
     all: bool,
 ) -> Vec<Diagnostic> {
-    let mut causes: Vec<Cause<'a>> = Vec::new();
-    let mut places: HashMap<Key, usize> = HashMap::new();
-    for (root, diagnostic) in diagnostics {
-        let message = common_message(diagnostic, root.unwrap_or(Path::new(".")));
-        let place = *places.entry((diagnostic.severity, diagnostic.code, message)).or_insert(causes.len());
-        if place == causes.len() {
-            causes.push(Cause { diagnostics: Vec::new() });
-        }
-        causes[place].diagnostics.push((root, diagnostic));
-    }
-    causes.iter().flat_map(|cause| cause.shown(many, all)).collect()
+    let mut causes = Causes::new(many, all);
+    diagnostics.into_iter().for_each(|(root, diagnostic)| causes.add(root, diagnostic));
+    causes.shown()
 }
 
-impl<'a> Cause<'a> {
-    /// The root modules besides that of the first diagnostic, each once, in the order of their paths.
-    fn others(&self, first: Option<&Path>) -> Vec<&'a Path> {
-        let mut roots: Vec<_> = self.diagnostics.iter().filter_map(|(root, _)| *root).collect();
-        roots.retain(|root| Some(*root) != first);
-        roots.sort_unstable();
-        roots.dedup();
-        roots
+impl<'a> Causes<'a> {
+    pub(crate) fn new(many: Option<Many<'a>>, all: bool) -> Self {
+        Self { many, all, list: Vec::new(), places: HashMap::new() }
+    }
+
+    /// Adds a diagnostic with the root module that it is about, if that is known.
+    pub(crate) fn add(&mut self, root: Option<&Path>, diagnostic: &Diagnostic) {
+        let message = common_message(diagnostic, root.unwrap_or(Path::new(".")));
+        let place = *self.places.entry((diagnostic.severity, diagnostic.code, message)).or_insert(self.list.len());
+        if place == self.list.len() {
+            let (others, different) = (BTreeSet::new(), Distinct::default());
+            self.list.push(Cause { first: diagnostic.clone(), root: root.map(Path::to_owned), others, different });
+        }
+        self.list[place].add(root, diagnostic, self.many.is_some());
+    }
+
+    /// What is said of each cause.
+    pub(crate) fn shown(&self) -> Vec<Diagnostic> {
+        self.list.iter().flat_map(|cause| cause.shown(self.many, self.all)).collect()
+    }
+}
+
+impl Cause {
+    fn add(&mut self, root: Option<&Path>, diagnostic: &Diagnostic, is_one_of_many: bool) {
+        let other = root.filter(|root| Some(*root) != self.root.as_deref());
+        self.others.extend(other.filter(|root| !self.others.contains(*root)).map(Path::to_owned));
+        if is_one_of_many && self.root.is_some() && !self.others.is_empty() {
+            self.different = Distinct::default();
+        } else {
+            self.different.add(diagnostic);
+        }
     }
 
     fn shown(&self, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
-        let (first_root, first) = self.diagnostics[0];
-        let others = self.others(first_root);
-        let (Some(many), Some(first_root), false) = (many, first_root, others.is_empty()) else {
-            return self.different();
+        let Self { first, others, different, .. } = self;
+        let (Some(many), Some(root), false) = (many, self.root.as_deref(), others.is_empty()) else {
+            return different.list.clone();
         };
         let arguments = many.recursive.then(|| CommandArgument::Word("-r".to_owned()));
         let arguments = arguments.into_iter().chain(many.paths.iter().cloned().map(CommandArgument::Path));
         let arguments: Vec<_> = arguments.collect();
-        let help = first.help.clone().map(|help| help.for_many(first_root, &arguments));
-        let message = format!("{}, in {} root modules", common_message(first, first_root), others.len() + 1);
-        vec![Diagnostic { message, help, root: None, ..first.clone() }.note(places(first, first_root, &others, all))]
+        let help = first.help.clone().map(|help| help.for_many(root, &arguments));
+        let message = format!("{}, in {} root modules", common_message(first, root), others.len() + 1);
+        vec![Diagnostic { message, help, root: None, ..first.clone() }.note(places(first, root, others, all))]
+    }
+}
+
+impl Distinct {
+    /// Adds a diagnostic unless it is there.
+    pub(crate) fn add(&mut self, diagnostic: &Diagnostic) {
+        if self.seen.insert(diagnostic.clone()) {
+            self.list.push(diagnostic.clone());
+        }
     }
 
-    /// Each different diagnostic.
-    fn different(&self) -> Vec<Diagnostic> {
-        without_repetition(self.diagnostics.iter().map(|(_, diagnostic)| *diagnostic))
+    /// All of them.
+    pub(crate) fn as_slice(&self) -> &[Diagnostic] {
+        &self.list
     }
 }
 
 /// Each diagnostic once: the same one comes from every root module that has the cause.
 pub(crate) fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagnostic>) -> Vec<Diagnostic> {
-    #[expect(
-        clippy::mutable_key_type,
-        reason = "what a file computes when it is needed counts neither for Eq nor for Hash"
-    )]
-    let mut seen = HashSet::new();
-    diagnostics.filter(|diagnostic| seen.insert(*diagnostic)).cloned().collect()
+    let mut distinct = Distinct::default();
+    diagnostics.for_each(|diagnostic| distinct.add(diagnostic));
+    distinct.list
 }
 
 /// The message without the directory of the root module.
@@ -94,10 +136,11 @@ fn common_message(diagnostic: &Diagnostic, root: &Path) -> String {
 }
 
 /// `also in a, b and 209 more: -v lists them`. The first root module is named unless the place that is shown is in it.
-fn places(first: &Diagnostic, first_root: &Path, others: &[&Path], all: bool) -> String {
+fn places(first: &Diagnostic, first_root: &Path, others: &BTreeSet<PathBuf>, all: bool) -> String {
     let is_shown = first.labels.first().is_some_and(|label| label.location.path().starts_with(first_root));
     let (word, first_root) = if is_shown { ("also in", None) } else { ("in", Some(first_root)) };
-    let names: Vec<_> = first_root.iter().chain(others).map(|root| root.display().to_string()).collect();
+    let others = others.iter().map(PathBuf::as_path);
+    let names: Vec<_> = first_root.into_iter().chain(others).map(|root| root.display().to_string()).collect();
     if all || names.len() <= NAMED + 1 {
         return format!("{word} {}", enumerate(&names));
     }

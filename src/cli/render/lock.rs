@@ -1,12 +1,16 @@
 //! What `lock` says: one line per provider, then a summary.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 use std::sync::Arc;
 
+use provlock::address::ProviderAddress;
+use provlock::dialect::Dialect;
 use provlock::lockfile::Change;
 use provlock::ops::ProviderReport;
 use provlock::platform::Platform;
 use provlock::settings::PlatformSelection;
+use provlock::source::Fetched;
 use provlock::workspace::Locked;
 
 use super::foreign::{capped, printable};
@@ -29,25 +33,27 @@ struct Line {
 impl Report<'_> {
     /// The lines for stderr.
     pub(crate) fn lines(&self, style: TextStyle) -> Vec<String> {
-        let downloaded = if self.0.changed { downloaded(&[self.0]) } else { String::new() };
+        let mut downloads = Downloads::default();
+        downloads.add(self.0);
+        let downloaded = if self.0.changed { downloads.text() } else { String::new() };
         self.rows(style).into_iter().chain([self.summary() + &downloaded]).collect()
     }
 
     fn rows(&self, style: TextStyle) -> Vec<String> {
-        aligned(&self.shown(style).map(|line| (line, String::new())).collect::<Vec<_>>(), style)
+        aligned(&self.shown(style).map(|report| (Rc::new(self.line(report)), String::new())).collect::<Vec<_>>(), style)
     }
 
-    /// The lines of the providers of which there is something to say.
-    fn shown(&self, style: TextStyle) -> impl Iterator<Item = Line> {
+    /// The providers of which there is something to say.
+    fn shown(&self, style: TextStyle) -> impl Iterator<Item = &ProviderReport> {
         let is_shown = move |report: &&ProviderReport| {
             let unchanged = report.difference.change == Change::Unchanged;
             !unchanged || style.verbose || !report.required
         };
-        self.0.outcome.providers.iter().filter(is_shown).map(|report| self.line(report))
+        self.0.outcome.providers.iter().filter(is_shown)
     }
 
     /// [`Report::lines`] below the name of the root module, without what was downloaded for all of them.
-    fn lines_with_heading(&self, style: TextStyle) -> Vec<String> {
+    pub(crate) fn lines_with_heading(&self, style: TextStyle) -> Vec<String> {
         let heading = printable(&format!("{}:", self.0.member.workspace.root.display()));
         [heading].into_iter().chain(self.rows(style)).chain([self.summary()]).collect()
     }
@@ -98,30 +104,69 @@ impl Report<'_> {
     }
 }
 
-/// What is said of many root modules: what happened to a provider in several of those that changed is one line. Who wants to know
-/// more gets the lines of each.
-pub(crate) fn lines_of_many(reports: &[&Locked<'_>], style: TextStyle) -> Vec<String> {
-    if style.verbose {
-        return reports.iter().flat_map(|report| Report(report).lines_with_heading(style)).collect();
+/// What is said of many root modules: what happened to a provider in several of those that changed is one line.
+#[derive(Default)]
+pub(crate) struct LinesOfMany {
+    lines: BTreeMap<Rc<Line>, Places>,
+    /// Of each provider what happened to it in some root modules, with the line that says so. Most often the same happens in all.
+    known: HashMap<(Dialect, ProviderAddress), Vec<Known>>,
+}
+
+/// What happened to a provider in some root modules, and the line that says so.
+type Known = (ProviderReport, Rc<Line>);
+
+/// How many different things are known that happened to a provider.
+const KNOWN: usize = 8;
+
+/// Some root modules, and how many there are.
+#[derive(Default)]
+struct Places {
+    first: Vec<String>,
+    number: usize,
+}
+
+impl LinesOfMany {
+    /// Adds a root module.
+    pub(crate) fn add(&mut self, locked: &Locked<'_>, style: TextStyle) {
+        for report in Report(locked).shown(style).filter(|_| locked.changed) {
+            let Places { first, number } = self.places(report, &Report(locked));
+            *number += 1;
+            if first.len() < FEW {
+                first.push(locked.member.workspace.root.display().to_string());
+            }
+        }
     }
-    let mut roots: BTreeMap<Line, Vec<String>> = BTreeMap::new();
-    for report in reports.iter().filter(|report| report.changed) {
-        let root = report.member.workspace.root.display().to_string();
-        Report(report).shown(style).for_each(|line| roots.entry(line).or_default().push(root.clone()));
+
+    /// The root modules in which the same happened to a provider.
+    fn places(&mut self, report: &ProviderReport, of: &Report<'_>) -> &mut Places {
+        let provider = (of.0.member.workspace.dialect, report.difference.address.clone());
+        let known = self.known.entry(provider).or_default();
+        let line = known.iter().find(|(other, _)| other.is_same(report)).map(|(_, line)| Rc::clone(line));
+        let line = line.unwrap_or_else(|| {
+            let line = Rc::new(of.line(report));
+            if known.len() < KNOWN {
+                known.push((report.clone(), Rc::clone(&line)));
+            }
+            line
+        });
+        self.lines.entry(line).or_default()
     }
-    let place = |roots: Vec<String>| match roots.len() {
-        ..=FEW => format!("in {}", enumerate(&roots)),
-        number => format!("in {number} root modules"),
-    };
-    let lines: Vec<_> = roots.into_iter().map(|(line, roots)| (line, place(roots))).collect();
-    aligned(&lines, style)
+
+    /// The lines for stderr.
+    pub(crate) fn lines(self, style: TextStyle) -> Vec<String> {
+        let place = |Places { first, number }: Places| {
+            if number > FEW { format!("in {number} root modules") } else { format!("in {}", enumerate(&first)) }
+        };
+        let lines: Vec<_> = self.lines.into_iter().map(|(line, places)| (line, place(places))).collect();
+        aligned(&lines, style)
+    }
 }
 
 /// Lines in columns, each with what comes last.
-fn aligned(lines: &[(Line, String)], style: TextStyle) -> Vec<String> {
+fn aligned(lines: &[(Rc<Line>, String)], style: TextStyle) -> Vec<String> {
     let width = |column: usize| lines.iter().map(|(line, _)| line.cells[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; 4] = std::array::from_fn(width);
-    let text = |(line, last): &(Line, String)| {
+    let text = |(line, last): &(Rc<Line>, String)| {
         let cells = line.cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
         let cells: Vec<_> = cells.chain([last.clone()]).collect();
         format!("  {} {}", paint(style.color, line.symbol.1, line.symbol.0), cells.join("   ")).trim_end().to_owned()
@@ -129,27 +174,25 @@ fn aligned(lines: &[(Line, String)], style: TextStyle) -> Vec<String> {
     lines.iter().map(text).collect()
 }
 
-/// Which platforms `--check` did not look at, as far as that can be told: those of the settings, or any other where nobody names one.
-pub(crate) fn not_looked_at(reports: &[&Locked<'_>]) -> Option<String> {
-    if let Some(report) = reports.iter().find(|report| report.member.has_default_platform) {
-        let platform = names(&report.member.platforms);
+/// Which platforms `--check` did not look at in a root module, as far as that can be told: those of the settings, or any other where
+/// nobody names one.
+pub(crate) fn not_looked_at(locked: &Locked<'_>) -> Option<String> {
+    let (settings, looked_at) = (&locked.member.workspace.settings.platforms, &locked.member.platforms);
+    if locked.member.has_default_platform {
+        let platform = names(looked_at);
         return Some(format!(
             "Looked at {platform} only; for others: provlock lock --check -p all, or set platforms in provlock.toml"
         ));
     }
-    let platforms = |report: &&Locked<'_>| {
-        let (looked_at, settings) = (&report.member.platforms, &report.member.workspace.settings.platforms);
-        match (settings, looked_at) {
-            (Some(PlatformSelection::These(named)), PlatformSelection::These(looked_at)) => {
-                let others: Vec<_> = named.iter().filter(|platform| !looked_at.contains(platform)).cloned().collect();
-                (!others.is_empty()).then(|| names(&PlatformSelection::These(others)))
-            }
-            (Some(PlatformSelection::All), PlatformSelection::These(_)) => Some("the other platforms".to_owned()),
-            _ => None,
+    let others = match (settings, looked_at) {
+        (Some(PlatformSelection::These(named)), PlatformSelection::These(looked_at)) => {
+            let others: Vec<_> = named.iter().filter(|platform| !looked_at.contains(platform)).cloned().collect();
+            (!others.is_empty()).then(|| names(&PlatformSelection::These(others)))
         }
+        (Some(PlatformSelection::All), PlatformSelection::These(_)) => Some("the other platforms".to_owned()),
+        _ => None,
     };
-    let others = reports.iter().find_map(platforms)?;
-    Some(format!("Did not look at {others}, which provlock.toml names and -p does not"))
+    others.map(|others| format!("Did not look at {others}, which provlock.toml names and -p does not"))
 }
 
 fn names(platforms: &PlatformSelection) -> String {
@@ -161,24 +204,55 @@ fn names(platforms: &PlatformSelection) -> String {
     }
 }
 
-/// `; 118.40 MiB downloaded`, if anything was. A package that several root modules share counts once.
-fn downloaded(reports: &[&Locked<'_>]) -> String {
-    let providers = reports.iter().flat_map(|report| &report.outcome.providers);
-    let packages = providers.flat_map(|provider| provider.packages.values());
-    let packages: HashMap<_, _> = packages.map(|package| (Arc::as_ptr(package), package.downloaded)).collect();
-    match packages.values().sum() {
-        0 => String::new(),
-        number => format!("; {} downloaded", bytes(number)),
+/// What became of root modules, in numbers.
+#[derive(Default)]
+pub(crate) struct Tally {
+    changed: usize,
+    unchanged: usize,
+    /// How many root modules failed.
+    pub(crate) failed: usize,
+    /// Whether nothing is written.
+    is_dry: bool,
+    downloads: Downloads,
+}
+
+/// Packages that were downloaded, each once, however many root modules need it.
+#[derive(Default)]
+struct Downloads {
+    /// Kept, so that no other package gets its place.
+    packages: HashMap<*const Fetched, Arc<Fetched>>,
+}
+
+impl Downloads {
+    fn add(&mut self, locked: &Locked<'_>) {
+        let packages = locked.outcome.providers.iter().flat_map(|provider| provider.packages.values());
+        let downloaded = packages.filter(|package| package.downloaded > 0);
+        self.packages.extend(downloaded.map(|package| (Arc::as_ptr(package), Arc::clone(package))));
+    }
+
+    /// `; 118.40 MiB downloaded`, if anything was.
+    fn text(&self) -> String {
+        match self.packages.values().map(|package| package.downloaded).sum() {
+            0 => String::new(),
+            number => format!("; {} downloaded", bytes(number)),
+        }
     }
 }
 
-/// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB downloaded`. The verbs are for what was written and what would
-/// be.
-pub(crate) fn summary_of_many(verbs: [&str; 2], reports: &[&Locked<'_>], failed: usize) -> String {
-    let changed = reports.iter().filter(|report| report.changed).count();
-    let verb = verbs[usize::from(reports.iter().any(|report| !report.written))];
-    let modules = root_modules([(changed, "changed"), (reports.len() - changed, "up to date")], failed);
-    format!("{verb} {modules}{}", downloaded(reports))
+impl Tally {
+    /// Counts a root module that was locked.
+    pub(crate) fn add(&mut self, locked: &Locked<'_>) {
+        *(if locked.changed { &mut self.changed } else { &mut self.unchanged }) += 1;
+        self.is_dry |= !locked.written;
+        self.downloads.add(locked);
+    }
+
+    /// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB downloaded`. The verbs are for what was
+    /// written and what would be.
+    pub(crate) fn summary(&self, verbs: [&str; 2]) -> String {
+        let modules = root_modules([(self.changed, "changed"), (self.unchanged, "up to date")], self.failed);
+        format!("{} {modules}{}", verbs[usize::from(self.is_dry)], self.downloads.text())
+    }
 }
 
 /// `998 of 1000 root modules: 3 changed, 995 up to date; 2 failed`

@@ -6,8 +6,6 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use provlock::diagnostic::{Diagnostic, Severity};
-use provlock::ops::UpgradePlan;
-use provlock::workspace::Workspace;
 
 use super::diff::FileDiff;
 use super::foreign::{capped, printable, shown};
@@ -75,13 +73,13 @@ pub(crate) fn findings<'a>(
     text + "\n"
 }
 
-/// Which providers move, and which are held back, as the description of a pull request. `many`: the root modules are shown.
-pub(crate) fn upgrade(plans: &[(&Workspace, &UpgradePlan)], many: bool) -> String {
-    let rows = upgrade::rows(plans);
+/// Which providers move, and which are held back, and the constraints that are rewritten, each with its place, as the description of
+/// a pull request. `many`: the root modules are shown.
+pub(crate) fn upgrade(rows: &[upgrade::Row], edits: &BTreeSet<[String; 3]>, many: bool) -> String {
     let moving: Vec<_> = rows.iter().filter(|row| !row.allowed.is_empty()).collect();
     let held_back: Vec<_> = rows.iter().filter(|row| !row.reasons.is_empty()).collect();
-    let edits: BTreeSet<_> = plans.iter().flat_map(|(_, plan)| upgrade::edited(plan)).collect();
-    let where_ = |row: &upgrade::Row| many.then(|| root_modules(&row.roots));
+    let where_ =
+        |row: &upgrade::Row| many.then(|| if row.roots == 1 { cell(&row.first_root) } else { row.roots.to_string() });
     let mut tables = Vec::new();
     if moving.is_empty() {
         tables.push("No provider can move.\n".to_owned());
@@ -94,8 +92,8 @@ pub(crate) fn upgrade(plans: &[(&Workspace, &UpgradePlan)], many: bool) -> Strin
         tables.push(rows_below(&["Provider", "From", "To", "Change"], many, moving.iter().map(row)));
     }
     if !edits.is_empty() {
-        let row = |[place, old, new]: [String; 3]| vec![cell(&place), cell(&old), cell(&new)];
-        tables.push(rows_below(&["Constraint", "From", "To"], false, edits.into_iter().map(row)));
+        let row = |[place, old, new]: &[String; 3]| vec![cell(place), cell(old), cell(new)];
+        tables.push(rows_below(&["Constraint", "From", "To"], false, edits.iter().map(row)));
     }
     if !held_back.is_empty() {
         let row = |row: &&upgrade::Row| {
@@ -107,11 +105,6 @@ pub(crate) fn upgrade(plans: &[(&Workspace, &UpgradePlan)], many: bool) -> Strin
         tables.push(rows_below(&["Held back", "At", "Newest", "By"], many, held_back.iter().map(row)));
     }
     tables.join("\n")
-}
-
-/// The only root module, or how many there are.
-fn root_modules(roots: &[String]) -> String {
-    if let [only] = roots { cell(only) } else { roots.len().to_string() }
 }
 
 /// A table, if `many` with a last column for root modules.

@@ -1,11 +1,15 @@
 //! What `upgrade` says: a table of versions, as those who know `npm outdated` expect it.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
+use provlock::address::ProviderAddress;
 use provlock::diagnostic::Location;
 use provlock::lockfile::VersionMove;
 use provlock::ops::{PlannedUpgrade, Reason, UpgradePlan};
 use provlock::requirements::Declaration;
+use provlock::version::Version;
 use provlock::workspace::Workspace;
 
 use super::foreign::{capped, printable};
@@ -23,10 +27,17 @@ pub(crate) struct Row {
     pub(crate) newest: String,
     /// The farthest way from a locked version to the chosen one, if there is one to go.
     pub(crate) change: Option<VersionChange>,
-    pub(crate) roots: Vec<String>,
+    /// How many root modules these are.
+    pub(crate) roots: usize,
+    /// The first of them.
+    pub(crate) first_root: String,
     /// What holds the provider back; of a reason that is in several places the first one.
     pub(crate) reasons: Vec<String>,
 }
+
+/// What many root modules have in common, collected one by one.
+#[derive(Default)]
+pub(crate) struct Outlooks(BTreeMap<Outlook, Same>);
 
 /// What tells one row from another, wherever the constraints are written.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -38,62 +49,105 @@ struct Outlook {
     otherwise: Option<&'static str>,
 }
 
+/// The root modules with the same outlook.
+struct Same {
+    chosen: Version,
+    locked: BTreeSet<Version>,
+    first: String,
+    roots: usize,
+    /// Of each constraint the place where the first root module has it, and all of its places.
+    places: Vec<(String, BTreeSet<(PathBuf, usize)>)>,
+}
+
 /// Every provider with its versions. A cell that would repeat the locked version is empty.
 pub(crate) fn table(workspace: &Workspace, plan: &UpgradePlan) -> String {
-    let rows = plan.providers.iter().map(|planned| Row::new(&[(workspace, planned)]));
-    let cells = |row: Row| (vec![row.name, row.locked, row.allowed, row.newest], row.reasons);
-    aligned(&["provider", "locked", "allowed", "newest", "held back by"], rows.map(cells))
-}
-
-/// What many root modules have in common. Nothing where nothing moves and nothing is held back.
-pub(crate) fn table_of_many(plans: &[(&Workspace, &UpgradePlan)]) -> String {
-    let rows = rows(plans);
-    if rows.is_empty() {
-        return String::new();
-    }
-    let cells = |row: Row| {
-        let place = if let [only] = &row.roots[..] { only.clone() } else { row.roots.len().to_string() };
-        (vec![row.name, row.locked, row.allowed, row.newest, place], row.reasons)
+    let row = |planned| {
+        let (outlook, same) = (Outlook::new(planned, workspace), Same::new(planned, workspace));
+        Row::new(&outlook, &same)
     };
-    let header = ["provider", "locked", "allowed", "newest", "root modules", "held back by"];
-    aligned(&header, rows.into_iter().map(cells))
+    let cells = |row: Row| (vec![row.name, row.locked, row.allowed, row.newest], row.reasons);
+    aligned(&["provider", "locked", "allowed", "newest", "held back by"], plan.providers.iter().map(row).map(cells))
 }
 
-/// Each way that a provider can move, or is held back, with the root modules in which that is so.
-pub(crate) fn rows(plans: &[(&Workspace, &UpgradePlan)]) -> Vec<Row> {
-    let mut outlooks: BTreeMap<Outlook, Vec<(&Workspace, &PlannedUpgrade)>> = BTreeMap::new();
-    for (workspace, plan) in plans {
+impl Outlooks {
+    /// Adds a root module.
+    pub(crate) fn add(&mut self, workspace: &Workspace, plan: &UpgradePlan) {
         for planned in plan.providers.iter().filter(|planned| planned.moves() || planned.is_held_back()) {
-            let outlook = Outlook {
-                name: planned.address.short(workspace.dialect),
-                allowed: allowed(planned),
-                newest: planned.newest.to_string(),
-                constraints: planned.held_back_by.iter().map(|held| held.constraints.to_string()).collect(),
-                otherwise: otherwise(planned),
-            };
-            outlooks.entry(outlook).or_default().push((workspace, planned));
+            let outlook = Outlook::new(planned, workspace);
+            match self.0.entry(outlook) {
+                Entry::Occupied(mut same) => same.get_mut().add(planned),
+                Entry::Vacant(entry) => _ = entry.insert(Same::new(planned, workspace)),
+            }
         }
     }
-    outlooks.values().map(|same| Row::new(same)).collect()
+
+    /// Each way that a provider can move, or is held back, with the root modules in which that is so.
+    pub(crate) fn rows(&self) -> Vec<Row> {
+        self.0.iter().map(|(outlook, same)| Row::new(outlook, same)).collect()
+    }
+
+    /// All rows as a table. Nothing where nothing moves and nothing is held back.
+    pub(crate) fn table(&self) -> String {
+        if self.0.is_empty() {
+            return String::new();
+        }
+        let cells = |row: Row| {
+            let place = if row.roots == 1 { row.first_root } else { row.roots.to_string() };
+            (vec![row.name, row.locked, row.allowed, row.newest, place], row.reasons)
+        };
+        let header = ["provider", "locked", "allowed", "newest", "root modules", "held back by"];
+        aligned(&header, self.rows().into_iter().map(cells))
+    }
+}
+
+impl Outlook {
+    fn new(planned: &PlannedUpgrade, workspace: &Workspace) -> Self {
+        Self {
+            name: planned.address.short(workspace.dialect),
+            allowed: allowed(planned),
+            newest: planned.newest.to_string(),
+            constraints: planned.held_back_by.iter().map(|held| held.constraints.to_string()).collect(),
+            otherwise: otherwise(planned),
+        }
+    }
+}
+
+impl Same {
+    fn new(planned: &PlannedUpgrade, workspace: &Workspace) -> Self {
+        let first = workspace.root.display().to_string();
+        let places = planned.held_back_by.iter().map(|held| (shown(place(held)), BTreeSet::new())).collect();
+        let mut same = Self { chosen: planned.allowed.clone(), locked: BTreeSet::new(), first, roots: 0, places };
+        same.add(planned);
+        same
+    }
+
+    /// Adds another root module with the same outlook.
+    fn add(&mut self, planned: &PlannedUpgrade) {
+        self.roots += 1;
+        self.locked.extend(planned.locked.clone());
+        for ((_, places), held) in self.places.iter_mut().zip(&planned.held_back_by) {
+            let place = place(held);
+            places.insert((place.path().to_owned(), place.span.start));
+        }
+    }
 }
 
 impl Row {
-    /// The row of root modules, of which there is at least one, with the same outlook.
-    fn new(same: &[(&Workspace, &PlannedUpgrade)]) -> Self {
-        let (workspace, first) = same[0];
-        let locked: BTreeSet<_> = same.iter().filter_map(|(_, planned)| planned.locked.as_ref()).collect();
-        let changes = locked.iter().filter_map(|locked| VersionMove::between(locked, &first.allowed));
+    fn new(outlook: &Outlook, same: &Same) -> Self {
+        let Outlook { name, allowed, newest, .. } = outlook;
+        let changes = same.locked.iter().filter_map(|locked| VersionMove::between(locked, &same.chosen));
         Self {
-            name: first.address.short(workspace.dialect),
-            allowed: allowed(first),
-            newest: first.newest.to_string(),
+            name: name.clone(),
+            allowed: allowed.clone(),
+            newest: newest.clone(),
             change: changes.min_by_key(|change| change.step).map(VersionChange::from),
-            locked: match (locked.first(), locked.last()) {
+            locked: match (same.locked.first(), same.locked.last()) {
                 (Some(oldest), Some(newest)) if oldest != newest => format!("{oldest} … {newest}"),
                 (oldest, _) => oldest.map(ToString::to_string).unwrap_or_default(),
             },
-            roots: same.iter().map(|(workspace, _)| workspace.root.display().to_string()).collect(),
-            reasons: reasons(same),
+            roots: same.roots,
+            first_root: same.first.clone(),
+            reasons: reasons(outlook, same),
         }
     }
 }
@@ -103,19 +157,16 @@ fn allowed(planned: &PlannedUpgrade) -> String {
 }
 
 /// What holds a provider back: the constraints where the first root module has them, and how many other places have the same.
-fn reasons(same: &[(&Workspace, &PlannedUpgrade)]) -> Vec<String> {
-    let (_, first) = same[0];
-    let reason = |(index, held): (usize, &Declaration)| {
-        let others = same.iter().filter_map(|(_, planned)| planned.held_back_by.get(index)).map(place);
-        let places: BTreeSet<_> = others.map(|place| (place.path(), place.span.start)).collect();
-        let reason = format!("{}  {}", shown(place(held)), held.constraints);
+fn reasons(outlook: &Outlook, same: &Same) -> Vec<String> {
+    let reason = |((first, places), constraints): (&(String, BTreeSet<_>), &String)| {
+        let reason = format!("{first}  {constraints}");
         match places.len() {
             1 => reason,
             number => format!("{reason}, and in {}", count(number - 1, "other place")),
         }
     };
-    let reasons: Vec<_> = first.held_back_by.iter().enumerate().map(reason).collect();
-    if reasons.is_empty() { otherwise(first).into_iter().map(str::to_owned).collect() } else { reasons }
+    let reasons: Vec<_> = same.places.iter().zip(&outlook.constraints).map(reason).collect();
+    if reasons.is_empty() { outlook.otherwise.into_iter().map(str::to_owned).collect() } else { reasons }
 }
 
 /// What holds a provider back if it is no constraint.
@@ -186,15 +237,38 @@ pub(crate) fn summary(plan: &UpgradePlan) -> Vec<String> {
     first.into_iter().chain(rewritten).chain(pruned).collect()
 }
 
-/// `3 root modules: 2 can move, 1 up to date`
-pub(crate) fn summary_of_many(plans: &[&UpgradePlan], failed: usize) -> String {
-    let moving = plans.iter().filter(|plan| plan.moves()).count();
-    root_modules([(moving, "can move"), (plans.len() - moving, "up to date")], failed)
+/// How many root modules can move.
+#[derive(Default)]
+pub(crate) struct Moving {
+    moving: usize,
+    unmoved: usize,
 }
 
-/// The constraints that were rewritten.
-pub(crate) fn edits(plan: &UpgradePlan) -> impl Iterator<Item = String> {
-    edited(plan).map(|[place, old, new]| printable(&capped(&format!("  ~ {place}   {old} → {new}"))))
+impl Moving {
+    /// Counts a root module.
+    pub(crate) fn add(&mut self, plan: &UpgradePlan) {
+        *(if plan.moves() { &mut self.moving } else { &mut self.unmoved }) += 1;
+    }
+
+    /// Whether there is no root module.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.moving + self.unmoved == 0
+    }
+
+    /// Whether one can move.
+    pub(crate) fn any(&self) -> bool {
+        self.moving > 0
+    }
+
+    /// `3 root modules: 2 can move, 1 up to date`
+    pub(crate) fn summary(&self, failed: usize) -> String {
+        root_modules([(self.moving, "can move"), (self.unmoved, "up to date")], failed)
+    }
+}
+
+/// A constraint that was rewritten: its place, the old and the new text.
+pub(crate) fn edit([place, old, new]: &[String; 3]) -> String {
+    printable(&capped(&format!("  ~ {place}   {old} → {new}")))
 }
 
 /// Of each constraint that is rewritten the place, the old and the new text.
@@ -205,11 +279,13 @@ pub(crate) fn edited(plan: &UpgradePlan) -> impl Iterator<Item = [String; 3]> {
     })
 }
 
+/// The providers of which there is a newer version than the one that is chosen.
+pub(crate) fn held_back(plan: &UpgradePlan) -> impl Iterator<Item = &ProviderAddress> {
+    plan.providers.iter().filter(|planned| planned.is_held_back()).map(|planned| &planned.address)
+}
+
 /// That more would be possible, if it would.
-pub(crate) fn held_back(plans: &[&UpgradePlan], recursive: bool) -> Option<String> {
-    let outlooks = plans.iter().flat_map(|plan| &plan.providers);
-    let held_back: BTreeSet<_> =
-        outlooks.filter(|planned| planned.is_held_back()).map(|planned| &planned.address).collect();
+pub(crate) fn more_is_possible(held_back: &BTreeSet<ProviderAddress>, recursive: bool) -> Option<String> {
     let flag = if recursive { " --recursive" } else { "" };
     let number = (!held_back.is_empty()).then(|| count(held_back.len(), "provider"))?;
     Some(format!("{number} held back from the newest version; see: provlock upgrade{flag} --dry-run"))

@@ -107,10 +107,12 @@ impl Ui {
 
     /// [`Ui::print`] for what may not be text.
     pub(crate) fn print_bytes(&self, bytes: &[u8]) {
-        let mut stdout = std::io::stdout().lock();
-        if let Err(error) = stdout.write_all(bytes).and_then(|()| stdout.flush()) {
-            let _ = self.stdout_error.set(error);
-        }
+        self.stderr.above(|| {
+            let mut stdout = std::io::stdout().lock();
+            if let Err(error) = stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+                let _ = self.stdout_error.set(error);
+            }
+        });
     }
 
     /// The error when data could not be printed. A reader that closed the pipe has seen enough; that is none.
@@ -212,7 +214,11 @@ impl Stderr {
             return;
         }
         let text = without_commands(&self.secrets.redact(&(lines.join("\n") + "\n")));
-        let print = || drop(std::io::stderr().write_all(text.as_bytes()));
+        self.above(|| drop(std::io::stderr().write_all(text.as_bytes())));
+    }
+
+    /// Prints something above what is drawn.
+    fn above(&self, print: impl FnOnce()) {
         match self.drawn() {
             Some(display) => display.print(print),
             None => print(),

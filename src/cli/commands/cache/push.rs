@@ -15,7 +15,7 @@ use provlock::shared_facts::{SharedCache, SigningKey};
 use provlock::source::PublishedRelease;
 
 use crate::cli::args::{CacheDirectory, GlobalArgs};
-use crate::cli::commands::messages::show_configurations;
+use crate::cli::commands::messages::Said;
 use crate::cli::commands::outcome::Outcome;
 use crate::cli::environment::environment;
 use crate::cli::render::json;
@@ -56,7 +56,7 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, global: &Glo
     let waiting = ui.progress(Some("publishing"));
     let published = connections.publish_facts(dialect, &repository, &key);
     drop(waiting);
-    show_configurations(&connections, ui);
+    Said::default().show_configurations(&connections, ui);
     let published = published?;
     for release in &published {
         let PublishedRelease { address, version, packages, outcome } = release;

@@ -8,7 +8,7 @@ use provlock::ops::LockOutcome;
 use provlock::workspace::{LockOptions, Workspace};
 
 use crate::cli::args::{PlatformArgs, SourceArgs};
-use crate::cli::commands::messages::{show_configurations, show_shared_facts};
+use crate::cli::commands::messages::{Said, show_shared_facts};
 use crate::cli::environment::environment;
 use crate::cli::ui::Ui;
 
@@ -51,7 +51,7 @@ impl ResolveArgs {
             connections.offline(sides.into_iter().flatten().map(|(address, locked)| (address, &locked.version)))
         } else {
             let source = connections.source_with(dialect, workspace.settings.shared_cache());
-            show_configurations(&connections, ui);
+            Said::default().show_configurations(&connections, ui);
             source?
         };
         let downloads = ui.progress(self.source.asked(conflicts.iter().map(|conflict| &conflict.address)).as_deref());

@@ -17,7 +17,7 @@ pub(crate) use mirror::Mirror;
 #[cfg(test)]
 pub(crate) use output::schema;
 pub(crate) use output::{
-    CommandName, cache, completions, diff, explain, failure, git_setup, keygen, lock, login, merge, mirror, plans,
-    publish, tree, upgrade, verify,
+    CommandName, Roots, cache, completions, diff, explain, failure, git_setup, keygen, login, merge, mirror, publish,
+    tree, verify,
 };
 pub(crate) use published::{PublishedFacts, SigningKeyFile};

@@ -20,6 +20,7 @@ use super::mirror::Mirror;
 use super::published::{PublishedFacts, SigningKeyFile};
 use super::root::{ComparedRoot, FailedRoot, LockedRoot, Root, VerifiedRoot};
 use super::tree::TreeRoot;
+use crate::cli::render::causes::Distinct;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::foreign::clean;
 use crate::cli::render::help::Invocation;
@@ -94,50 +95,47 @@ pub(crate) enum CommandName {
     Completions,
 }
 
-/// A root module that failed, and why.
-pub(crate) type Failure<'a> = (&'a Path, &'a Diagnostics);
-
-fn failed_roots(failed: &[Failure<'_>], invocation: &Invocation) -> impl Iterator<Item = Root> {
-    failed.iter().map(|(path, errors)| Root::Failed(FailedRoot::new(path, errors, invocation)))
+/// What became of root modules, collected one by one.
+#[derive(Default)]
+pub(crate) struct Roots {
+    done: Vec<Root>,
+    failed: Vec<Root>,
+    warnings: Distinct,
+    errors: Distinct,
 }
 
-/// The result of `lock`: the roots that were locked, and what stopped others.
-pub(crate) fn lock(
-    reports: &[&Locked<'_>],
-    failed: &[Failure<'_>],
-    warnings: &[Diagnostic],
-    errors: &[Diagnostic],
-    invocation: &Invocation,
-) -> String {
-    let roots = reports.iter().map(|report| Root::Locked(LockedRoot::new(report)));
-    let roots = roots.chain(failed_roots(failed, invocation));
-    Output::new(CommandName::Lock, roots, warnings, errors, invocation).print(invocation)
-}
+impl Roots {
+    /// Adds a root module that was locked.
+    pub(crate) fn add_locked(&mut self, locked: &Locked<'_>) {
+        self.done.push(Root::Locked(LockedRoot::new(locked)));
+    }
 
-/// The result of `upgrade`: the roots that were upgraded, and what stopped others.
-pub(crate) fn upgrade(
-    upgraded: &[(&Locked<'_>, &UpgradePlan)],
-    failed: &[Failure<'_>],
-    warnings: &[Diagnostic],
-    errors: &[Diagnostic],
-    invocation: &Invocation,
-) -> String {
-    let roots = upgraded.iter().map(|(report, plan)| Root::Locked(LockedRoot::upgraded(report, plan)));
-    let roots = roots.chain(failed_roots(failed, invocation));
-    Output::new(CommandName::Upgrade, roots, warnings, errors, invocation).print(invocation)
-}
+    /// Adds a root module that was upgraded.
+    pub(crate) fn add_upgraded(&mut self, locked: &Locked<'_>, plan: &UpgradePlan) {
+        self.done.push(Root::Locked(LockedRoot::upgraded(locked, plan)));
+    }
 
-/// The result of `upgrade` when nothing is to be written.
-pub(crate) fn plans(
-    plans: &[(&Workspace, &UpgradePlan)],
-    failed: &[Failure<'_>],
-    warnings: &[Diagnostic],
-    errors: &[Diagnostic],
-    invocation: &Invocation,
-) -> String {
-    let roots = plans.iter().map(|(workspace, plan)| Root::Locked(LockedRoot::planned(workspace, plan)));
-    let roots = roots.chain(failed_roots(failed, invocation));
-    Output::new(CommandName::Upgrade, roots, warnings, errors, invocation).print(invocation)
+    /// Adds a root module for which nothing is to be written.
+    pub(crate) fn add_planned(&mut self, workspace: &Workspace, plan: &UpgradePlan) {
+        self.done.push(Root::Locked(LockedRoot::planned(workspace, plan)));
+    }
+
+    /// Adds a root module that failed.
+    pub(crate) fn add_failed(&mut self, path: &Path, errors: &Diagnostics, invocation: &Invocation) {
+        self.failed.push(Root::Failed(FailedRoot::new(path, errors, invocation)));
+        errors.iter().for_each(|error| self.errors.add(error));
+    }
+
+    /// Adds what the user should know.
+    pub(crate) fn add_warning(&mut self, warning: &Diagnostic) {
+        self.warnings.add(warning);
+    }
+
+    /// The result of `lock` or `upgrade`: what was done, and what stopped it elsewhere.
+    pub(crate) fn text(self, command: CommandName, invocation: &Invocation) -> String {
+        let roots = self.done.into_iter().chain(self.failed);
+        Output::new(command, roots, self.warnings.as_slice(), self.errors.as_slice(), invocation).print(invocation)
+    }
 }
 
 /// The result of `verify`: the roots that were verified, and those of many that could not be.
@@ -149,10 +147,9 @@ pub(crate) fn verify(roots: &[workspace::VerifiedRoot], errors: &[Diagnostic], i
             failed.entry(root).or_default().push(error.clone());
         }
     }
-    let failed: Vec<_> = failed.iter().map(|(root, errors)| (*root, errors)).collect();
+    let failed = failed.iter().map(|(root, errors)| Root::Failed(FailedRoot::new(root, errors, invocation)));
     let roots = roots.iter().map(|root| Root::Verified(VerifiedRoot::new(root, invocation)));
-    let roots = roots.chain(failed_roots(&failed, invocation));
-    Output::new(CommandName::Verify, roots, &[], errors, invocation).print(invocation)
+    Output::new(CommandName::Verify, roots.chain(failed), &[], errors, invocation).print(invocation)
 }
 
 /// The result of `diff`. Replaced hashes are also among the warnings.

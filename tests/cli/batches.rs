@@ -1,0 +1,102 @@
+//! More root modules than are in memory at a time.
+
+use super::lock::requires;
+use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str, url};
+
+const ROOTS: usize = 130;
+const ALL: [&str; 3] = ["-r", "-p", "linux_amd64"];
+
+fn command<'a>(command: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&[command], &ALL[..], more].concat()
+}
+
+fn root(number: usize) -> String {
+    format!("live/{number:03}")
+}
+
+/// Root modules that require hashicorp/null, of which there are two versions, and the last hashicorp/random, too.
+fn roots(registry: &Registry) -> TestEnvironment {
+    registry.publish("hashicorp/null", "3.2.3").platforms(["linux_amd64"]).done();
+    registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry.publish("hashicorp/random", "3.7.2").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(registry);
+    for number in 0..ROOTS {
+        let text = format!("terraform {{\n  backend \"local\" {{}}\n}}\n{}", requires("hashicorp/null", "3.2.3"));
+        environment.write(format!("{}/main.tf", root(number)), text);
+    }
+    environment.write(format!("{}/module/main.tf", root(ROOTS - 1)), requires("hashicorp/random", ""));
+    environment.write(format!("{}/more.tf", root(ROOTS - 1)), "module \"m\" {\n  source = \"./module\"\n}\n");
+    environment
+}
+
+fn has_lock_file(environment: &TestEnvironment, number: usize) -> bool {
+    environment.project().join(root(number)).join(".terraform.lock.hcl").exists()
+}
+
+#[test]
+fn what_they_share_is_fetched_once_and_each_is_shown_in_its_turn() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+
+    let output = environment.provlock(command("lock", &["-v"]));
+
+    output.assert_code(0);
+    let shown = output.stderr.lines().filter(|line| line.starts_with("live/") && line.ends_with(':'));
+    assert_eq!(shown.collect::<Vec<_>>(), (0..ROOTS).map(|number| format!("{}:", root(number))).collect::<Vec<_>>());
+    assert!((0..ROOTS).all(|number| has_lock_file(&environment, number)));
+    for (asked, times) in [(url::VERSIONS, 2), (url::DOWNLOAD, 2), (url::SHASUMS, 2), (url::PACKAGE, 2)] {
+        assert_eq!(registry.requests_to(asked), times, "{asked}");
+    }
+    environment.provlock(command("lock", &["--offline"])).matches(str![[r#"
+exit code: 0
+----- stderr -----
+Locked 130 root modules: 0 changed, 130 up to date
+"#]]);
+}
+
+#[test]
+fn a_provider_is_looked_for_in_all_before_the_first_is_locked() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+
+    environment.provlock(command("lock", &["hashicorp/aws"])).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-argument]: no root module requires hashicorp/aws, and there is no directory of that name
+"#]]);
+    environment.provlock(command("lock", &["hashicorp/random"])).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/129
+Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
+"#]]);
+    assert!((0..ROOTS).all(|number| has_lock_file(&environment, number) == (number == ROOTS - 1)));
+}
+
+#[test]
+fn upgrades_are_planned_for_all_and_shared_constraints_agreed_among_all() {
+    let registry = Registry::start();
+    let environment = roots(&registry);
+    environment.write("modules/m/main.tf", requires("hashicorp/null", "3.2.3"));
+    for number in [0, ROOTS - 1] {
+        let call = "terraform {\n  backend \"local\" {}\n}\nmodule \"shared\" {\n  source = \"../../modules/m\"\n}\n";
+        environment.write(format!("{}/main.tf", root(number)), call);
+    }
+
+    environment.provlock(command("upgrade", &["--dry-run"])).matches(str![[r#"
+exit code: 0
+----- stdout -----
+provider           locked   allowed   newest   root modules   held back by
+hashicorp/null              3.2.3     3.2.4    130            modules/m/main.tf:5  3.2.3, and in 128 other places
+hashicorp/random            3.7.2     3.7.2    live/129
+----- stderr -----
+130 root modules: 130 can move, 0 up to date
+"#]]);
+    environment.provlock(command("upgrade", &["--constraints", "--quiet"])).assert_code(0);
+
+    assert!(environment.read("modules/m/main.tf").contains("\"3.2.4\""));
+    for number in [0, 64, ROOTS - 1] {
+        assert!(environment.read(format!("{}/.terraform.lock.hcl", root(number))).contains("\"3.2.4\""));
+    }
+}
