@@ -21,9 +21,14 @@ pub(super) fn header_first_line(dialect: Dialect) -> &'static str {
     }
 }
 
+/// The header with its line breaks.
+pub(super) fn header(dialect: Dialect) -> String {
+    format!("{}\n{HEADER_SECOND_LINE}\n", header_first_line(dialect))
+}
+
 /// The bytes that OpenTofu or Terraform would write for `locks`.
 pub fn canonical_text(locks: &Locks, dialect: Dialect) -> String {
-    let mut text = format!("{}\n{HEADER_SECOND_LINE}\n", header_first_line(dialect));
+    let mut text = header(dialect);
     for (address, provider) in locks {
         text.push('\n');
         push_block(&mut text, address, provider);

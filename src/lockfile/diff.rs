@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::address::ProviderAddress;
 use crate::hash::Hash;
@@ -24,9 +25,9 @@ pub struct ProviderDiff {
     /// How the two compare.
     pub change: Change,
     /// The entry before.
-    pub old: Option<LockedProvider>,
+    pub old: Option<Arc<LockedProvider>>,
     /// The entry after.
-    pub new: Option<LockedProvider>,
+    pub new: Option<Arc<LockedProvider>>,
 }
 
 /// How a provider's entry changed.
@@ -103,7 +104,7 @@ impl LockDiff {
 }
 
 impl ProviderDiff {
-    fn new(address: &ProviderAddress, old: Option<&LockedProvider>, new: Option<&LockedProvider>) -> Self {
+    fn new(address: &ProviderAddress, old: Option<&Arc<LockedProvider>>, new: Option<&Arc<LockedProvider>>) -> Self {
         let change = match (old, new) {
             (None, _) => Change::Added,
             (_, None) => Change::Removed,
@@ -115,12 +116,12 @@ impl ProviderDiff {
 
     /// The hashes that only the new entry has.
     pub fn hashes_added(&self) -> BTreeSet<&Hash> {
-        only_in(self.new.as_ref(), self.old.as_ref())
+        only_in(self.new.as_deref(), self.old.as_deref())
     }
 
     /// The hashes that only the old entry has.
     pub fn hashes_removed(&self) -> BTreeSet<&Hash> {
-        only_in(self.old.as_ref(), self.new.as_ref())
+        only_in(self.old.as_deref(), self.new.as_deref())
     }
 
     /// Which way and how far the version went, if there are two versions and they differ.

@@ -56,7 +56,7 @@ pub struct Entry {
     /// The provider.
     pub address: ProviderAddress,
     /// What is recorded about it.
-    pub provider: LockedProvider,
+    pub provider: Arc<LockedProvider>,
     /// The block's label, the provider's address.
     pub block: Location,
     /// The value of `version`.

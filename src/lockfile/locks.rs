@@ -1,6 +1,7 @@
 //! What a lock file records, whatever its text looks like.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
@@ -18,5 +19,5 @@ pub struct LockedProvider {
     pub hashes: BTreeSet<Hash>,
 }
 
-/// What a lock file records, in the order in which it is written.
-pub type Locks = BTreeMap<ProviderAddress, LockedProvider>;
+/// What a lock file records, in the order in which it is written. Lock files that record the same about a provider may share it.
+pub type Locks = BTreeMap<ProviderAddress, Arc<LockedProvider>>;

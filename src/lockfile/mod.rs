@@ -21,6 +21,7 @@ mod written;
 pub use canonical::{canonical_text, detect_dialect};
 pub use comments::CommentLine;
 pub use diff::{Change, Direction, LockDiff, ProviderDiff, Step, VersionMove, diff};
+pub(crate) use edit::CanonicalBlocks;
 pub use lock_file::{Entry, LOCK_FILE_NAME, LockFile, Parsed, SIZE_LIMIT, read};
 pub use locks::{LockedProvider, Locks};
 pub use parse::parse;

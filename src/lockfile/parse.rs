@@ -249,7 +249,7 @@ impl Reader {
         };
         self.entries.push(Entry {
             address,
-            provider,
+            provider: Arc::new(provider),
             block: self.location(label.span),
             version: self.location(layout.version.value.clone()),
             constraints: layout.constraints.as_ref().map(|attribute| self.location(attribute.value.clone())),

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::age::MinimumAge;
 use super::explained::Release;
@@ -18,7 +18,7 @@ use crate::package::{HashCache, PackageId};
 use crate::platform::Platform;
 use crate::requirements::Requirements;
 use crate::settings::{PlatformSelection, Policy};
-use crate::source::{Fetched, ProgressSink, Source, SourceError};
+use crate::source::{Packages, ProgressSink, Source, SourceError};
 use crate::version::Version;
 
 /// What is to be locked, and how.
@@ -81,8 +81,8 @@ pub struct ProviderReport {
     pub required: bool,
     /// The entry of the other program's registry that its version was carried over from.
     pub carried_over_from: Option<ProviderAddress>,
-    /// The packages that were looked at, by platform.
-    pub packages: BTreeMap<Platform, Arc<Fetched>>,
+    /// The packages that were looked at.
+    pub packages: Arc<Packages>,
 }
 
 impl ProviderReport {
@@ -92,7 +92,7 @@ impl ProviderReport {
         self.required == other.required
             && self.difference == other.difference
             && self.carried_over_from == other.carried_over_from
-            && packages(self) == packages(other)
+            && (Arc::ptr_eq(&self.packages, &other.packages) || packages(self) == packages(other))
     }
 }
 
@@ -108,18 +108,31 @@ pub(super) struct Plan<'a> {
     warnings: Vec<Diagnostic>,
 }
 
-/// A plan with the packages that were fetched for it, in the order of its platforms.
+/// A plan with the packages that were fetched for it.
 pub(super) struct Supplied<'a> {
     pub(super) plan: &'a Plan<'a>,
-    pub(super) packages: Vec<Arc<Fetched>>,
+    pub(super) packages: Arc<Packages>,
+    /// The new entry, where it was made for another root module that plans the same.
+    pub(super) entry: &'a OnceLock<Arc<LockedProvider>>,
 }
 
 impl Plan<'_> {
+    /// Whether just the same is recorded for another plan of the same provider, if the entries before are the same.
+    pub(super) fn records_the_same(&self, other: &Plan<'_>) -> bool {
+        self.version == other.version
+            && self.platforms == other.platforms
+            && self.candidate.requirement.constraints == other.candidate.requirement.constraints
+            && self.candidate.chosen.is_some() == other.candidate.chosen.is_some()
+    }
+
     /// Why the policy does not allow the packages, with the places that require them.
-    fn against_signatures(&self, packages: &[Arc<Fetched>], policy: &Policy) -> Diagnostics {
-        let release = format!("{} {}", self.candidate.address.short(self.candidate.dialect), self.version);
+    fn against_signatures(&self, packages: &Packages, policy: &Policy) -> Diagnostics {
         let mut errors = Diagnostics::default();
-        for package in packages {
+        if policy.rules.is_empty() {
+            return errors;
+        }
+        let release = format!("{} {}", self.candidate.address.short(self.candidate.dialect), self.version);
+        for package in packages.values() {
             let against = policy.against_signature(
                 self.candidate.address,
                 self.candidate.dialect,
@@ -183,7 +196,7 @@ fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candi
         minimum_age: request.minimum_age.filter(|_| !is_exempt(address)),
         address,
         requirement,
-        locked: old.get(address),
+        locked: old.get(address).map(Arc::as_ref),
         chosen: request.versions.get(address),
         lock_file: request.lock_file,
         required,
@@ -263,12 +276,12 @@ pub(super) fn assemble(
     let mut errors = Diagnostics::default();
     let mut locks = old.clone();
     let mut unpublished_hashes = 0;
-    for Supplied { plan, packages } in &supplied {
+    for Supplied { plan, packages, entry } in &supplied {
         warnings.extend(plan.warnings.iter().cloned());
-        warnings.extend(packages.iter().flat_map(|package| package.warnings.iter().cloned()));
+        warnings.extend(packages.values().flat_map(|package| package.warnings.iter().cloned()));
         errors.extend(plan.against_signatures(packages, request.policy));
-        let previous = old.get(plan.candidate.address);
-        match record(&plan.candidate, previous, plan.version.clone(), packages, request.accept_changed_hashes) {
+        let previous = old.get(plan.candidate.address).map(Arc::as_ref);
+        match recorded(plan, previous, packages, request, entry) {
             Ok(Recorded { provider, warning, unpublished }) => {
                 unpublished_hashes += unpublished;
                 warnings.extend(warning);
@@ -287,9 +300,8 @@ pub(super) fn assemble(
     }
     warnings.dedup();
     let differences = lockfile::diff(request.lock_file.locks(), &locks).providers;
-    let packages = |Supplied { plan, packages }: Supplied<'_>| plan.platforms.iter().cloned().zip(packages).collect();
-    let mut packages: BTreeMap<_, BTreeMap<Platform, Arc<Fetched>>> =
-        supplied.into_iter().map(|supplied| (supplied.plan.candidate.address, packages(supplied))).collect();
+    let packages = supplied.into_iter().map(|supplied| (supplied.plan.candidate.address, supplied.packages));
+    let mut packages: BTreeMap<_, _> = packages.collect();
     let report = |difference: ProviderDiff| ProviderReport {
         required: request.requirements.is_incomplete
             || request.requirements.providers.contains_key(&difference.address),
@@ -299,6 +311,25 @@ pub(super) fn assemble(
     };
     let providers = differences.into_iter().map(report).collect();
     Ok(LockOutcome { locks, providers, warnings, unpublished_hashes })
+}
+
+/// What is recorded for a plan. Of what calls for no warning, `entry` keeps the result for those that plan the same.
+fn recorded(
+    plan: &Plan<'_>,
+    previous: Option<&LockedProvider>,
+    packages: &Packages,
+    request: &LockRequest<'_>,
+    entry: &OnceLock<Arc<LockedProvider>>,
+) -> Result<Recorded> {
+    if let Some(provider) = entry.get() {
+        return Ok(Recorded { provider: Arc::clone(provider), warning: None, unpublished: 0 });
+    }
+    let recorded = record(&plan.candidate, previous, plan.version.clone(), packages, request.accept_changed_hashes)?;
+    if recorded.warning.is_none() && recorded.unpublished == 0 {
+        let provider = entry.get_or_init(|| Arc::clone(&recorded.provider));
+        return Ok(Recorded { provider: Arc::clone(provider), ..recorded });
+    }
+    Ok(recorded)
 }
 
 /// Removes the entries that are not required, if it is known which are.
@@ -331,7 +362,8 @@ pub(super) fn carry_over(request: &LockRequest<'_>) -> CarriedOver {
             let hostname = Hostname::default_of(dialect);
             let successor = ProviderAddress { hostname, ..address.clone() };
             if !locks.contains_key(&successor) && (only.is_empty() || only.contains(&successor)) {
-                new.insert(successor.clone(), LockedProvider { hashes: BTreeSet::new(), ..provider.clone() });
+                let provider = LockedProvider { hashes: BTreeSet::new(), ..LockedProvider::clone(provider) };
+                new.insert(successor.clone(), provider.into());
                 carried_over.insert(successor, address.clone());
             }
         }

@@ -6,6 +6,7 @@ mod explained;
 mod kept_platforms;
 mod lock;
 mod namesake;
+mod needed;
 mod record;
 mod schedule;
 mod select;

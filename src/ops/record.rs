@@ -9,12 +9,12 @@ use crate::authentication::Authentication;
 use crate::diagnostic::{Code, CommandLine, Diagnostic, Help, Result};
 use crate::hash::Hash;
 use crate::lockfile::LockedProvider;
-use crate::source::Fetched;
+use crate::source::{Fetched, Packages};
 use crate::version::Version;
 
 /// The new entry of a provider.
 pub(crate) struct Recorded {
-    pub(crate) provider: LockedProvider,
+    pub(crate) provider: Arc<LockedProvider>,
     pub(crate) warning: Option<Diagnostic>,
     /// How many of its `zh:` hashes belong to no published package.
     pub(crate) unpublished: usize,
@@ -31,26 +31,27 @@ pub(crate) fn record(
     candidate: &Candidate<'_>,
     old: Option<&LockedProvider>,
     version: Version,
-    packages: &[Arc<Fetched>],
+    packages: &Packages,
     accept_changed_hashes: bool,
 ) -> Result<Recorded> {
     let constraints = candidate.requirement.constraints.clone();
     // Every package brings the hashes of the whole release; each is taken once.
-    let recordable: BTreeSet<&Hash> = packages.iter().flat_map(|package| package.hashes.recordable()).collect();
+    let recordable: BTreeSet<&Hash> = packages.values().flat_map(|package| package.hashes.recordable()).collect();
     let hashes: BTreeSet<Hash> = recordable.into_iter().cloned().collect();
     let kept = old.filter(|old| old.version == version).map(|old| &old.hashes);
     // As `init -upgrade` does, an upgrade leaves out hashes of schemes that are not known.
     let stays = |hash: &Hash| candidate.chosen.is_none() || hash.is_known();
-    let mut recorded =
-        Recorded { provider: LockedProvider { version, constraints, hashes }, warning: None, unpublished: 0 };
-    let Some(kept) = kept.filter(|kept| !kept.is_empty()) else { return Ok(recorded) };
-    let version = &recorded.provider.version;
-    let confirmed = |hash: &Hash| packages.iter().any(|package| package.hashes.confirms(hash));
+    let mut provider = LockedProvider { version, constraints, hashes };
+    let Some(kept) = kept.filter(|kept| !kept.is_empty()) else {
+        return Ok(Recorded { provider: Arc::new(provider), warning: None, unpublished: 0 });
+    };
+    let version = &provider.version;
+    let confirmed = |hash: &Hash| packages.values().any(|package| package.hashes.confirms(hash));
     let count_zh = |hashes: &BTreeSet<Hash>| hashes.iter().filter(|hash| hash.is_of_archive()).count();
     let zh = count_zh(kept);
     let contradicted = !packages.is_empty() && !kept.iter().any(confirmed);
     let mut unpublished = unpublished(kept, packages);
-    let replaced = unpublished.len() == zh && zh >= count_zh(&recorded.provider.hashes);
+    let replaced = unpublished.len() == zh && zh >= count_zh(&provider.hashes);
     if zh > 0 && !accept_changed_hashes && (contradicted || replaced) {
         let wrong = if contradicted { kept.iter().collect() } else { unpublished };
         return Err(refusal(candidate, version, &wrong, packages).into());
@@ -60,38 +61,33 @@ pub(crate) fn record(
     if accept_changed_hashes {
         unpublished.clear();
     }
-    recorded.unpublished = unpublished.len();
-    recorded.warning = match contradicted {
+    let warning = match contradicted {
         true if zh == 0 => Some(unconfirmed(candidate, version, kept)),
         true => None,
         false => not_published(candidate, version, &unpublished),
     };
-    recorded.provider.hashes.extend(remaining);
-    Ok(recorded)
+    provider.hashes.extend(remaining);
+    Ok(Recorded { provider: Arc::new(provider), warning, unpublished: unpublished.len() })
 }
 
 /// The `zh:` hashes that the release does not have, where its SHA256SUMS, which has them all, is known.
-fn unpublished<'a>(kept: &'a BTreeSet<Hash>, packages: &[Arc<Fetched>]) -> BTreeSet<&'a Hash> {
+fn unpublished<'a>(kept: &'a BTreeSet<Hash>, packages: &Packages) -> BTreeSet<&'a Hash> {
     let has_sums = |package: &Arc<Fetched>| {
         matches!(package.authentication, Authentication::Signed { .. } | Authentication::SigningSkipped)
     };
-    let is_published = |hash: &Hash| packages.iter().any(|package| package.hashes.contains(hash));
+    let is_published = |hash: &Hash| packages.values().any(|package| package.hashes.contains(hash));
     let unknown = kept.iter().filter(|hash| hash.is_of_archive() && !is_published(hash));
-    unknown.filter(|_| packages.iter().any(has_sums)).collect()
+    unknown.filter(|_| packages.values().any(has_sums)).collect()
 }
 
-fn refusal(
-    candidate: &Candidate<'_>,
-    version: &Version,
-    wrong: &BTreeSet<&Hash>,
-    packages: &[Arc<Fetched>],
-) -> Diagnostic {
+fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>, packages: &Packages) -> Diagnostic {
     let name = candidate.address.short(candidate.dialect);
     let message = format!(
         "the hashes of {name} {version} in the lock file are not those that {} publishes",
         candidate.address.hostname
     );
-    let authentication = packages.first().map(|package| format!(" ({})", package.authentication)).unwrap_or_default();
+    let authentication =
+        packages.values().next().map(|package| format!(" ({})", package.authentication)).unwrap_or_default();
     let noun = if wrong.iter().all(|hash| hash.is_of_archive()) { "zh: hashes" } else { "hashes" };
     let label = format!("none of the {} recorded {noun} is among the published ones{authentication}", wrong.len());
     let error = Diagnostic::error(Code::HashesChanged, message);

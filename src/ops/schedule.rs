@@ -8,20 +8,20 @@
 //! versions are known; then, in one queue, the packages that any root needs. A root is finished by whoever fetches the
 //! last of its packages.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use super::lock::{CarriedOver, LockOutcome, LockRequest, Plan, Supplied};
 use super::lock::{assemble, candidates_of, carry_over, plan};
+use super::needed::{Needed, Package};
 use super::select::Candidate;
 use crate::address::{Hostname, ProviderAddress};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::package::PackageId;
 use crate::parallel::{self, WAITING_REQUESTS};
-use crate::platform::Platform;
 use crate::settings::PlatformSelection;
-use crate::source::{self, Fetched, ProgressSink, Source};
+use crate::source::{ProgressSink, Source};
 use crate::version::Version;
 
 /// How many threads work where no host is waited for, but the disk may be.
@@ -61,9 +61,9 @@ pub(crate) fn lock_all<T: Send + Sync>(
     let mut needed = Needed::default();
     let mut roots = Vec::new();
     for (index, plans) in &planned {
-        let packages = needed.by(roots.len(), plans);
+        let entries = needed.by(roots.len(), plans, &old[*index].0);
         let overridden = std::mem::take(&mut overridden[*index]);
-        roots.push(Root::new(&requests[*index], &old[*index], plans, packages, overridden));
+        roots.push(Root::new(&requests[*index], &old[*index], plans, &needed, entries, overridden));
     }
     let fetch = |package: &Package<'_>| {
         let is_needed = package.waiting.iter().any(|root| !roots[*root].has_failed.load(Ordering::Relaxed));
@@ -75,11 +75,11 @@ pub(crate) fn lock_all<T: Send + Sync>(
     };
     let unknown = needed.packages.iter().filter(|package| !source.knows_package(&package.id())).count();
     let threads = WAITING_REQUESTS.min(unknown + WITHOUT_WAITING.min(roots.len()));
-    parallel::run(needed.jobs(&roots), threads, |job| match job {
+    parallel::run(jobs(&needed, &roots), threads, |job| match job {
         Job::Fetch(package) => fetch(&needed.packages[package]),
         Job::Conclude(root) => {
             let index = planned[root].0;
-            let outcome = roots[root].outcome(&needed.packages);
+            let outcome = roots[root].outcome(&needed);
             let _ = results[index].set(outcome.and_then(|outcome| conclude(index, outcome)));
             Vec::new()
         }
@@ -96,68 +96,14 @@ enum Job {
     Conclude(usize),
 }
 
-/// The packages that any root module needs, each once.
-#[derive(Default)]
-struct Needed<'a> {
-    packages: Vec<Package<'a>>,
-    /// Which of them are of a provider.
-    of_provider: HashMap<&'a ProviderAddress, Vec<usize>>,
-}
-
-/// A package that is needed.
-struct Package<'a> {
-    address: &'a ProviderAddress,
-    version: &'a Version,
-    platform: &'a Platform,
-    /// Where its platform is in the list of those that are locked.
-    place: usize,
-    /// The root modules that need it.
-    waiting: Vec<usize>,
-    /// What came of it; nothing if no root module needed it any more.
-    fetched: OnceLock<Option<source::Result<Arc<Fetched>>>>,
-}
-
-impl<'a> Needed<'a> {
-    /// Takes note of what a root module needs; which packages these are, in the order of its plans and their platforms.
-    fn by(&mut self, root: usize, plans: &'a [Plan<'_>]) -> Vec<usize> {
-        let mut needed = Vec::new();
-        for Plan { candidate, version, platforms, .. } in plans {
-            let of_provider = self.of_provider.entry(candidate.address).or_default();
-            for (place, platform) in platforms.iter().enumerate() {
-                let is_it = |index: &&usize| {
-                    let package = &self.packages[**index];
-                    package.version == version && package.platform == platform
-                };
-                let index = of_provider.iter().find(is_it).copied().unwrap_or_else(|| {
-                    let address = candidate.address;
-                    let (waiting, fetched) = (Vec::new(), OnceLock::new());
-                    self.packages.push(Package { address, version, platform, place, waiting, fetched });
-                    of_provider.push(self.packages.len() - 1);
-                    self.packages.len() - 1
-                });
-                self.packages[index].waiting.push(root);
-                needed.push(index);
-            }
-        }
-        needed
-    }
-
-    /// What is to be done first, each job with the host that it asks. The first platform of every provider comes before the
-    /// second of any, so that it is soon known which providers are large.
-    fn jobs(&self, roots: &[Root<'_>]) -> Vec<(Option<&'a Hostname>, Job)> {
-        let mut order: Vec<_> = self.packages.iter().enumerate().collect();
-        order.sort_by_key(|(_, package)| package.place);
-        let fetch = order.into_iter().map(|(index, package)| (Some(&package.address.hostname), Job::Fetch(index)));
-        let complete = roots.iter().enumerate().filter(|(_, root)| root.packages.is_empty());
-        fetch.chain(complete.map(|(index, _)| (None, Job::Conclude(index)))).collect()
-    }
-}
-
-impl Package<'_> {
-    fn id(&self) -> PackageId {
-        let (address, version, platform) = (self.address.clone(), self.version.clone(), self.platform.clone());
-        PackageId { address, version, platform }
-    }
+/// What is to be done first, each job with the host that it asks. The first platform of every provider comes before the
+/// second of any, so that it is soon known which providers are large.
+fn jobs<'a>(needed: &Needed<'a>, roots: &[Root<'_>]) -> Vec<(Option<&'a Hostname>, Job)> {
+    let mut order: Vec<_> = needed.packages.iter().enumerate().collect();
+    order.sort_by_key(|(_, package)| package.place);
+    let fetch = order.into_iter().map(|(index, package)| (Some(&package.address.hostname), Job::Fetch(index)));
+    let complete = roots.iter().enumerate().filter(|(_, root)| root.entries.is_empty());
+    fetch.chain(complete.map(|(index, _)| (None, Job::Conclude(index)))).collect()
 }
 
 /// A root module whose packages are being fetched.
@@ -165,8 +111,8 @@ struct Root<'a> {
     request: &'a LockRequest<'a>,
     old: &'a CarriedOver,
     plans: &'a [Plan<'a>],
-    /// What the plans need, in their order.
-    packages: Vec<usize>,
+    /// The entries that the plans come to, in their order.
+    entries: Vec<usize>,
     /// What there is to say of providers that are left out.
     overridden: Vec<Diagnostic>,
     /// How many packages have not come yet.
@@ -179,11 +125,13 @@ impl<'a> Root<'a> {
         request: &'a LockRequest<'a>,
         old: &'a CarriedOver,
         plans: &'a [Plan<'a>],
-        packages: Vec<usize>,
+        needed: &Needed<'_>,
+        entries: Vec<usize>,
         overridden: Vec<Diagnostic>,
     ) -> Self {
-        let (awaited, has_failed) = (AtomicUsize::new(packages.len()), AtomicBool::new(false));
-        Self { request, old, plans, packages, overridden, awaited, has_failed }
+        let packages = entries.iter().map(|entry| needed.entries[*entry].packages.len()).sum();
+        let (awaited, has_failed) = (AtomicUsize::new(packages), AtomicBool::new(false));
+        Self { request, old, plans, entries, overridden, awaited, has_failed }
     }
 
     /// Takes note that a package has come, or failed; whether it was the last.
@@ -195,21 +143,16 @@ impl<'a> Root<'a> {
         self.awaited.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
-    fn outcome(&self, packages: &[Package<'_>]) -> Result<LockOutcome> {
+    fn outcome(&self, needed: &Needed<'_>) -> Result<LockOutcome> {
         let (mut supplied, mut errors) = (Vec::with_capacity(self.plans.len()), Diagnostics::default());
-        let mut fetched = self.packages.iter().map(|index| packages[*index].fetched.get());
-        for plan in self.plans {
-            let mut packages = Vec::with_capacity(plan.platforms.len());
-            for package in fetched.by_ref().take(plan.platforms.len()) {
-                match package.and_then(Option::as_ref) {
-                    Some(Ok(package)) => packages.push(Arc::clone(package)),
-                    Some(Err(error)) => {
-                        Diagnostics::from(error.clone()).into_iter().for_each(|error| errors.merge(error));
-                    }
-                    None => {}
+        for (plan, entry) in self.plans.iter().zip(&self.entries) {
+            match needed.supplied(*entry) {
+                Ok(packages) => {
+                    let (packages, entry) = (Arc::clone(packages), &needed.entries[*entry].recorded);
+                    supplied.push(Supplied { plan, packages, entry });
                 }
+                Err(more) => more.iter().for_each(|error| errors.merge(error.clone())),
             }
-            supplied.push(Supplied { plan, packages });
         }
         if !errors.is_empty() {
             return Err(errors);

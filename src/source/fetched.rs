@@ -1,6 +1,7 @@
 //! What a source knows of a package after looking at it, or of a release without doing so.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::authentication::{Authentication, HashDispositions};
 use crate::diagnostic::Diagnostic;
@@ -28,6 +29,9 @@ impl Fetched {
         !self.hashes.is_computed(&self.h1)
     }
 }
+
+/// Packages of one version of a provider, by platform.
+pub type Packages = BTreeMap<Platform, Arc<Fetched>>;
 
 /// What a registry publishes of a version, as far as it says so without a package being fetched.
 #[derive(Clone, Debug)]

@@ -30,7 +30,7 @@ pub(crate) use archive_file::{ArchiveFile, Archived};
 pub use available::{AvailableVersion, AvailableVersions, Platforms, Protocols};
 pub use download::Downloader;
 pub use error::{Result, SearchedPlace, SourceError};
-pub use fetched::{Fetched, Published};
+pub use fetched::{Fetched, Packages, Published};
 pub use filesystem_mirror::FilesystemMirror;
 pub(crate) use filesystem_mirror::packed_name;
 pub use method::{Method, SourceKind};

@@ -6,6 +6,7 @@ use super::options::LockOptions;
 use super::supplies::Supplies;
 use crate::diagnostic::Result;
 use crate::files::{self, Replacement};
+use crate::lockfile::CanonicalBlocks;
 use crate::ops::{self, LockOutcome, LockRequest};
 use crate::requirements::ModuleCache;
 use crate::source::{ProgressSink, Source};
@@ -76,10 +77,11 @@ pub(super) fn lock_requests<'a>(
 ) -> Vec<(usize, Result<Locked<'a>>)> {
     let roots: Vec<_> = requests.iter().map(|(index, member, _)| (*index, *member)).collect();
     let requests: Vec<_> = requests.into_iter().map(|(_, _, request)| request).collect();
+    let blocks = CanonicalBlocks::default();
     let conclude = |place: usize, mut outcome: LockOutcome| {
         let (index, member) = roots[place];
         let old = member.workspace.lock_bytes.as_deref();
-        let bytes = member.lock_file.edit(&outcome.locks)?;
+        let bytes = member.lock_file.edit_with(&outcome.locks, &blocks)?;
         let changed = old != Some(bytes.as_slice());
         let lock_file = Replacement { path: &member.workspace.lock_path, old, new: &bytes };
         write(index, changed.then_some(lock_file))?;

@@ -1,6 +1,7 @@
 //! What a command may do to the locks of a file.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use provlock::address::ProviderAddress;
 use provlock::constraint::ConstraintList;
@@ -29,7 +30,7 @@ pub enum Change {
 pub fn apply(mut locks: Locks, change: &Change) -> Locks {
     use Change::*;
     match change {
-        Add(address, provider) => _ = locks.insert(address.clone(), provider.clone()),
+        Add(address, provider) => _ = locks.insert(address.clone(), provider.clone().into()),
         RemoveAll => locks.clear(),
         Remove(place) => {
             if let Some(address) = address_at(&locks, *place) {
@@ -37,7 +38,7 @@ pub fn apply(mut locks: Locks, change: &Change) -> Locks {
             }
         }
         UpgradeAll(version, hashes) => {
-            for provider in locks.values_mut() {
+            for provider in locks.values_mut().map(Arc::make_mut) {
                 (provider.version, provider.hashes) = (version.clone(), hashes.clone());
             }
         }
@@ -59,7 +60,7 @@ fn address_at(locks: &Locks, place: usize) -> Option<ProviderAddress> {
 
 fn edit(locks: &mut Locks, place: usize, change: impl FnOnce(&mut LockedProvider)) {
     let address = address_at(locks, place);
-    address.and_then(|address| locks.get_mut(&address)).map(change);
+    address.and_then(|address| locks.get_mut(&address)).map(Arc::make_mut).map(change);
 }
 
 pub fn random(rng: &mut Rng, count: usize) -> Vec<Change> {

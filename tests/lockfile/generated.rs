@@ -18,7 +18,7 @@ pub fn dialect(rng: &mut Rng) -> Dialect {
 
 pub fn locks(rng: &mut Rng) -> Locks {
     let count = rng.below(6);
-    (0..count).map(|_| (address(rng), provider(rng))).collect()
+    (0..count).map(|_| (address(rng), provider(rng).into())).collect()
 }
 
 pub fn address(rng: &mut Rng) -> ProviderAddress {
@@ -265,7 +265,7 @@ fn one_hash(text: &str) -> Locks {
     let address = ProviderAddress::parse_canonical("a.b/c/d", Dialect::Tofu).unwrap();
     let hashes = BTreeSet::from([text.parse().unwrap()]);
     let provider = LockedProvider { version: Version::new(1, 0, 0), constraints: ConstraintList::default(), hashes };
-    Locks::from([(address, provider)])
+    Locks::from([(address, provider.into())])
 }
 
 /// A lock file with some bytes removed, repeated or replaced.

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use provlock::dialect::Dialect;
 use provlock::hash::Hash;
@@ -97,7 +98,7 @@ fn constraints(row: &Row) -> Option<String> {
 /// One line per provider, for `git diff`. The line differs whenever the entry does: it ends with the start of a checksum
 /// over the hashes.
 pub(crate) fn summary(locks: &Locks) -> String {
-    let line = |(address, provider): (&_, &LockedProvider)| {
+    let line = |(address, provider): (&_, &Arc<LockedProvider>)| {
         let constraints = match provider.constraints.to_string() {
             text if text.is_empty() => String::new(),
             text => format!("  {text}"),

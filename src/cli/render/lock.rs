@@ -141,7 +141,14 @@ impl LinesOfMany {
     fn places(&mut self, report: &ProviderReport, of: &Report<'_>) -> &mut Places {
         let provider = (of.0.member.workspace.dialect, report.difference.address.clone());
         let known = self.known.entry(provider).or_default();
-        let line = known.iter().find(|(other, _)| other.is_same(report)).map(|(_, line)| Rc::clone(line));
+        let same = known.iter_mut().find(|(other, _)| other.is_same(report));
+        let line = same.map(|(other, line)| {
+            if !Arc::ptr_eq(&other.packages, &report.packages) {
+                // The next is most likely to share its parts with this one, so that they need not be looked into.
+                *other = report.clone();
+            }
+            Rc::clone(line)
+        });
         let line = line.unwrap_or_else(|| {
             let line = Rc::new(of.line(report));
             if known.len() < KNOWN {

@@ -174,7 +174,7 @@ impl Action {
 
 impl<T> Change<T> {
     fn of(provider: &ProviderDiff, value: impl Fn(&LockedProvider) -> T) -> Self {
-        Self { old: provider.old.as_ref().map(&value), new: provider.new.as_ref().map(&value) }
+        Self { old: provider.old.as_deref().map(&value), new: provider.new.as_deref().map(&value) }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use super::{Conflict, ConflictReason, Merged};
 use crate::hcl::trivia::dominant_line_break;
 use crate::lockfile::canonical::push_block;
-use crate::lockfile::{LockFile, LockedProvider, parse};
+use crate::lockfile::{LockFile, parse};
 
 /// How many characters a marker has unless git is told otherwise (`conflict-marker-size` in gitattributes(5)).
 pub const MARKER_SIZE: usize = 7;
@@ -136,7 +136,7 @@ fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Diag
 pub fn with_markers(ours: &LockFile, theirs: &LockFile, merged: &Merged, style: &MarkerStyle) -> Result<Vec<u8>> {
     let mut locks = merged.locks.clone();
     // An entry that we removed is put in its place, to be replaced by the conflict below.
-    let shown = |conflict: &Conflict| -> Option<LockedProvider> { conflict.ours.clone().or(conflict.theirs.clone()) };
+    let shown = |conflict: &Conflict| conflict.ours.clone().or(conflict.theirs.clone());
     locks.extend(merged.conflicts.iter().filter_map(|c| Some((c.address.clone(), shown(c)?))));
     let bytes = ours.edit(&locks)?;
     if merged.conflicts.is_empty() {

@@ -5,6 +5,7 @@ mod markers;
 mod tests;
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use crate::address::ProviderAddress;
 use crate::constraint::ConstraintList;
@@ -33,11 +34,11 @@ pub struct Conflict {
     /// Why the sides exclude each other.
     pub reason: ConflictReason,
     /// The common ancestor's entry.
-    pub base: Option<LockedProvider>,
+    pub base: Option<Arc<LockedProvider>>,
     /// Our entry.
-    pub ours: Option<LockedProvider>,
+    pub ours: Option<Arc<LockedProvider>>,
     /// Their entry.
-    pub theirs: Option<LockedProvider>,
+    pub theirs: Option<Arc<LockedProvider>>,
 }
 
 /// Why two sides exclude each other.
@@ -78,10 +79,10 @@ pub fn merge(base: &Locks, ours: &Locks, theirs: &Locks) -> Merged {
 }
 
 fn merge_entry(
-    base: Option<&LockedProvider>,
-    ours: Option<&LockedProvider>,
-    theirs: Option<&LockedProvider>,
-) -> Result<Option<LockedProvider>, ConflictReason> {
+    base: Option<&Arc<LockedProvider>>,
+    ours: Option<&Arc<LockedProvider>>,
+    theirs: Option<&Arc<LockedProvider>>,
+) -> Result<Option<Arc<LockedProvider>>, ConflictReason> {
     if ours == theirs || theirs == base {
         return Ok(ours.cloned());
     }
@@ -97,7 +98,7 @@ fn merge_entry(
         return Err(ConflictReason::Versions);
     }
     let empty = LockedProvider::empty_at(ours);
-    let before = base.unwrap_or(&empty);
+    let before = base.map_or(&empty, Arc::as_ref);
     // Hashes of another version's packages say nothing about this one's.
     let same_release = if before.version == ours.version { before } else { &empty };
     let hashes: BTreeSet<_> =
@@ -107,7 +108,7 @@ fn merge_entry(
     }
     let terms = merge_sets(before.constraints.terms(), ours.constraints.terms(), theirs.constraints.terms());
     let constraints: ConstraintList = terms.into_iter().cloned().collect();
-    Ok(Some(LockedProvider { version: ours.version.clone(), constraints, hashes }))
+    Ok(Some(LockedProvider { version: ours.version.clone(), constraints, hashes }.into()))
 }
 
 /// What both sides have, and what either has that the base has not.
@@ -135,7 +136,7 @@ impl Conflict {
     /// The conflict as the user is told of it; `dialect` says how the provider is named.
     pub fn diagnostic(&self, dialect: Dialect) -> Diagnostic {
         let name = self.address.short(dialect);
-        let version = |entry: &Option<LockedProvider>| match entry {
+        let version = |entry: &Option<Arc<LockedProvider>>| match entry {
             Some(entry) => entry.version.to_string(),
             None => "not locked".to_owned(),
         };

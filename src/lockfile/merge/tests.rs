@@ -13,7 +13,7 @@ fn locks(text: &str) -> Locks {
     text.split(';').map(str::trim).filter(|entry| !entry.is_empty()).map(entry).collect()
 }
 
-fn entry(text: &str) -> (ProviderAddress, LockedProvider) {
+fn entry(text: &str) -> (ProviderAddress, Arc<LockedProvider>) {
     let (head, rest) = text.split_once('[').unwrap();
     let (constraints, hashes) = rest.split_once(']').unwrap();
     let (name, version) = head.trim().split_once(' ').unwrap();
@@ -22,7 +22,7 @@ fn entry(text: &str) -> (ProviderAddress, LockedProvider) {
         constraints: constraints.parse().unwrap(),
         hashes: hashes.split_whitespace().map(|hash| format!("h1:{hash}").parse().unwrap()).collect(),
     };
-    (ProviderAddress::parse(name, Dialect::Tofu).unwrap(), provider)
+    (ProviderAddress::parse(name, Dialect::Tofu).unwrap(), provider.into())
 }
 
 fn conflicts(merged: &Merged) -> Vec<(String, ConflictReason)> {
@@ -126,12 +126,13 @@ fn a_conflict_is_told_by_provider() {
 fn any_locks() -> impl Strategy<Value = Locks> {
     let hashes = subsequence(vec!["h1:a", "h1:b", "zh:c", "zh:d"], 0..=4);
     let terms = subsequence(vec![">= 1.0.0", "~> 1.0", "< 3.0.0"], 0..=3);
-    let provider =
-        (select(vec!["1.0.0", "1.1.0"]), terms, hashes).prop_map(|(version, terms, hashes)| LockedProvider {
+    let provider = (select(vec!["1.0.0", "1.1.0"]), terms, hashes).prop_map(|(version, terms, hashes)| {
+        Arc::new(LockedProvider {
             version: version.parse().unwrap(),
             constraints: terms.join(",").parse().unwrap(),
             hashes: hashes.into_iter().map(|hash| hash.parse().unwrap()).collect(),
-        });
+        })
+    });
     let address = select(vec!["aws", "null", "random"]).prop_map(|name| entry(&format!("{name} 1.0.0 []")).0);
     btree_map(address, provider, 0..=3)
 }

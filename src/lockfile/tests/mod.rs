@@ -8,6 +8,7 @@ mod recorded;
 mod values;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::address::ProviderAddress;
 use crate::dialect::Dialect;
@@ -30,10 +31,10 @@ fn address(text: &str) -> ProviderAddress {
     ProviderAddress::parse_canonical(text, Dialect::Tofu).unwrap()
 }
 
-fn locked(version: &str, constraints: &str, hashes: &[&str]) -> LockedProvider {
-    LockedProvider {
+fn locked(version: &str, constraints: &str, hashes: &[&str]) -> Arc<LockedProvider> {
+    Arc::new(LockedProvider {
         version: version.parse().unwrap(),
         constraints: constraints.parse().unwrap(),
         hashes: hashes.iter().map(|hash| hash.parse().unwrap()).collect(),
-    }
+    })
 }

@@ -150,7 +150,9 @@ impl<'a> Expression<'a> {
                     .map(|m| (Name { text: m.name.clone(), span: m.name_span.clone() }, Expression::Json(&m.value)))
                     .collect(),
             )),
-            Self::Native { text, span } if text[span.clone()].starts_with('{') => native_entries(text, span).map(Some),
+            Self::Native { text, span } if text[span.clone()].starts_with('{') => {
+                plain_entries(text, span).map_or_else(|| native_entries(text, span).map(Some), |plain| Ok(Some(plain)))
+            }
             Self::Json(_) | Self::Native { .. } => Ok(None),
         }
     }
@@ -180,6 +182,42 @@ impl<'a> Expression<'a> {
                 None => return Err(fault()),
             }
         }
+    }
+}
+
+/// The entries of an object of plain strings, as most of `required_providers` are; none of any other, right or wrong. Many times as
+/// fast as the parser of all HCL.
+fn plain_entries<'a>(text: &'a str, span: &Range<usize>) -> Option<Vec<(Name, Expression<'a>)>> {
+    // They mean something else to HCL.
+    const KEYWORDS: [&str; 4] = ["for", "null", "true", "false"];
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut rest = text[span.clone()].strip_prefix('{')?.strip_suffix('}')?;
+    let place = |part: &str, rest: &str| {
+        let start = span.end - 1 - rest.len();
+        start..start + part.len()
+    };
+    let mut entries: Vec<(Name, Expression<'a>)> = Vec::new();
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', '\n']);
+        if rest.is_empty() {
+            return Some(entries);
+        }
+        let name = &rest[..rest.find(|c| !is_in_name(c))?];
+        let is_known = entries.iter().any(|(known, _)| known.text == name);
+        if is_known || KEYWORDS.contains(&name) || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            return None;
+        }
+        let name = Name { text: name.to_owned(), span: place(name, rest) };
+        rest = rest[name.text.len()..].trim_start_matches(' ').strip_prefix('=')?.trim_start_matches(' ');
+        let written = &rest[..rest.strip_prefix('"')?.find('"')? + 2];
+        plain_string(written)?;
+        entries.push((name, Expression::Native { text, span: place(written, rest) }));
+        rest = rest[written.len()..].trim_start_matches(' ');
+        rest = match rest.strip_prefix(',') {
+            Some(rest) => rest,
+            None if rest.is_empty() || rest.starts_with('\n') => rest,
+            None => return None,
+        };
     }
 }
 
@@ -217,6 +255,65 @@ fn json_value(value: &json::Value) -> hcl::Value {
         Kind::Array(values) => values.iter().map(json_value).collect(),
         Kind::Object(members) => {
             hcl::Value::Object(members.iter().map(|m| (m.name.clone(), json_value(&m.value))).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names and values with their places.
+    fn shown(entries: Vec<(Name, Expression<'_>)>) -> Vec<(String, Range<usize>, Range<usize>)> {
+        entries.into_iter().map(|(name, value)| (name.text, name.span, value.span())).collect()
+    }
+
+    #[test]
+    fn objects_of_plain_strings_are_read_as_the_parser_reads_them() {
+        for object in [
+            "{}",
+            "{ }",
+            "{\n}",
+            "{ source = \"hashicorp/aws\" }",
+            "{source=\"hashicorp/aws\",version=\"~> 5.0\"}",
+            "{\n  source  = \"hashicorp/aws\"\n  version = \">= 5.0, < 6.0\"\n}",
+            "{\n\n  source  = \"a/b\",\n\n  version = \"1.0\" ,\n\t}",
+            "{ a1_B = \"}{ = ,#//\", b = \"ü\" }",
+        ] {
+            let text = format!("  aws = {object}\n");
+            let span = 8..8 + object.len();
+            let plain = plain_entries(&text, &span).unwrap_or_else(|| panic!("{object} is plain"));
+            assert_eq!(shown(plain), shown(native_entries(&text, &span).unwrap()), "{object}");
+        }
+    }
+
+    #[test]
+    fn every_other_object_is_left_to_the_parser() {
+        for object in [
+            "{ source = \"a\" version = \"b\" }",
+            "{ source = \"a\", source = \"b\" }",
+            "{ source = \"a${b}\" }",
+            "{ source = \"a\\n\" }",
+            "{ source = \"a\n\" }",
+            "{ source = \"a\" # why\n}",
+            "{ /* why */ source = \"a\" }",
+            "{ configuration_aliases = [aws.west] }",
+            "{ source : \"a\" }",
+            "{ source == \"a\" }",
+            "{ \"source\" = \"a\" }",
+            "{ source = \"a\" == \"b\" }",
+            "{ source = \"a\",, }",
+            "{ , }",
+            "{ source = }",
+            "{ source }",
+            "{ for = \"a\" }",
+            "{ null = \"a\" }",
+            "{ a-b = \"a\" }",
+            "{ 1a = \"a\" }",
+            "{\r\n  source = \"a\"\r\n}",
+            "{ source = <<X\na\nX\n}",
+        ] {
+            assert!(plain_entries(object, &(0..object.len())).is_none(), "{object}");
         }
     }
 }

@@ -1,0 +1,90 @@
+//! Canonical blocks that many lock files have in common: each is written once, and read again once.
+
+use std::sync::Arc;
+
+use super::plain::plainly_says;
+use crate::address::ProviderAddress;
+use crate::dialect::Dialect;
+use crate::lockfile::canonical::{header, push_block};
+use crate::lockfile::{LockedProvider, Locks};
+use crate::once_map::OnceMap;
+
+/// The blocks of entries that lock files share, by the place of the entry in memory.
+#[derive(Default)]
+pub(crate) struct CanonicalBlocks {
+    blocks: OnceMap<usize, Arc<Block>>,
+}
+
+struct Block {
+    address: ProviderAddress,
+    /// Kept, so that no other entry gets its place.
+    provider: Arc<LockedProvider>,
+    text: String,
+    /// Whether the text was read again and says what it should.
+    is_checked: bool,
+}
+
+impl CanonicalBlocks {
+    /// What [`canonical_text`](crate::lockfile::canonical_text) gives, if all of it was read again and says what it should.
+    pub(super) fn checked_text(&self, locks: &Locks, dialect: Dialect) -> Option<String> {
+        let blocks: Vec<_> = locks.iter().map(|(address, provider)| self.block(address, provider)).collect();
+        let header = header(dialect);
+        let length = blocks.iter().map(|block| 1 + block.text.len()).sum::<usize>();
+        let mut text = String::with_capacity(header.len() + length);
+        text.push_str(&header);
+        for block in &blocks {
+            text.push('\n');
+            text.push_str(&block.text);
+        }
+        blocks.iter().all(|block| block.is_checked).then_some(text)
+    }
+
+    fn block(&self, address: &ProviderAddress, provider: &Arc<LockedProvider>) -> Arc<Block> {
+        let block = || Arc::new(Block::new(address, provider));
+        let known = self.blocks.get_or_compute(Arc::as_ptr(provider).addr(), block);
+        let is_it = known.address == *address && Arc::ptr_eq(&known.provider, provider);
+        if is_it { known } else { block() }
+    }
+}
+
+impl Block {
+    fn new(address: &ProviderAddress, provider: &Arc<LockedProvider>) -> Self {
+        let mut text = String::new();
+        push_block(&mut text, address, provider);
+        let (address, provider) = (address.clone(), Arc::clone(provider));
+        let is_checked = plainly_says(&text, [(&address, &provider)]);
+        Self { address, provider, text, is_checked }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::constraint::ConstraintList;
+    use crate::lockfile::canonical_text;
+    use crate::version::Version;
+
+    #[test]
+    fn the_text_is_canonical_though_two_providers_share_an_entry() {
+        let address = |name: &str| ProviderAddress::parse(name, Dialect::Tofu).unwrap();
+        let entry = |hash: &str| {
+            let (version, constraints) = (Version::new(1, 0, 0), ConstraintList::default());
+            Arc::new(LockedProvider { version, constraints, hashes: [hash.parse().unwrap()].into() })
+        };
+        let (shared, own) = (entry("h1:a"), entry("h1:b"));
+        let one = Locks::from([(address("aws"), Arc::clone(&shared)), (address("null"), Arc::clone(&shared))]);
+        let other = Locks::from([(address("aws"), own), (address("null"), shared)]);
+        let blocks = CanonicalBlocks::default();
+        for locks in [&one, &other, &one] {
+            assert_eq!(blocks.checked_text(locks, Dialect::Tofu).unwrap(), canonical_text(locks, Dialect::Tofu));
+        }
+    }
+
+    #[test]
+    fn a_text_that_was_not_recognised_is_no_result() {
+        let (version, hashes) = (Version::new(1, 0, 0), ["h1:${a}".parse().unwrap()].into());
+        let provider = LockedProvider { version, constraints: ConstraintList::default(), hashes };
+        let locks = Locks::from([(ProviderAddress::parse("aws", Dialect::Tofu).unwrap(), Arc::new(provider))]);
+        assert!(CanonicalBlocks::default().checked_text(&locks, Dialect::Tofu).is_none());
+    }
+}
