@@ -22,7 +22,7 @@ pub(crate) use levels::RootLevels;
 pub use levels::{Denied, FileLevels, Levels, PathLevels};
 pub use policy::{Policy, Rules, TrustRule};
 pub(crate) use search::on_disk;
-pub use search::{SettingsFiles, read};
+pub use search::{SettingsAbove, SettingsFiles, read};
 
 /// Name of the settings file.
 pub const FILE_NAME: &str = "provlock.toml";

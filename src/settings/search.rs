@@ -8,6 +8,7 @@ use std::string::FromUtf8Error;
 use super::{CacheTable, FILE_NAME, Settings};
 use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
 use crate::files::{self, Boundary, refused};
+use crate::once_map::OnceMap;
 
 /// The largest settings file that is read, in bytes; nobody writes a larger one.
 const SIZE_LIMIT: u64 = 1 << 20;
@@ -51,37 +52,59 @@ impl SettingsFiles<'_> {
     }
 }
 
+/// What is found in and above directories that root modules lie in, each looked for once.
+#[derive(Debug, Default)]
+pub struct SettingsAbove {
+    found: OnceMap<PathBuf, Result<Settings>>,
+}
+
 impl Settings {
     /// Finds and reads the settings of a root module: each `provlock.toml` from `root` upwards to the directory that holds
     /// `.git`, or to the file system's root. Of what only one can say the nearest counts; `[cache]` may only be in the topmost, so
     /// that no nearer file says whose word counts.
     ///
-    /// `root` must be absolute; `shown` turns a path into the one that diagnostics show.
-    pub fn find(root: &Path, files: SettingsFiles<'_>, shown: impl Fn(&Path) -> PathBuf) -> Result<Self> {
-        let mut settings = Self::default();
-        for directory in root.ancestors() {
-            let path = directory.join(FILE_NAME);
-            if files.is_refused(&path) {
-                return Err(refused(&shown(&path)).into());
-            }
-            let not_text = |error: FromUtf8Error| {
-                let is_utf16 = files::is_utf16(error.as_bytes());
-                let what = if is_utf16 { "it is UTF-16 text, and must be UTF-8" } else { NOT_TEXT };
-                Error::new(ErrorKind::InvalidData, what)
-            };
-            let text = files.read(&path).and_then(|bytes| bytes.map(String::from_utf8).transpose().map_err(not_text));
-            let text = text.map_err(|error| Diagnostic::io("read", &shown(&path), &error))?;
-            if let Some(text) = text {
-                if let Some(table) = &settings.cache {
-                    return Err(not_topmost(table, &shown(&path)).into());
-                }
-                settings = settings.below(Self::parse(&SourceFile::new(shown(&path), text), path)?);
-            }
-            if files.is_top(directory) {
-                break;
-            }
+    /// `root` must be absolute; `shown` turns a path into the one that diagnostics show, which for what is above `root` must not depend
+    /// on it. `above` is what is known for other root modules, found in the same files.
+    ///
+    /// # Errors
+    /// A file that cannot be read, leads out of the repository, or says what it may not.
+    pub fn find(
+        root: &Path,
+        files: SettingsFiles<'_>,
+        above: &SettingsAbove,
+        shown: &impl Fn(&Path) -> PathBuf,
+    ) -> Result<Self> {
+        let own = Self::of_directory(root, files, shown)?;
+        let parent = root.parent().filter(|_| !files.is_top(root));
+        let find =
+            |parent: &Path| above.found.get_or_compute(parent.to_owned(), || Self::find(parent, files, above, shown));
+        let above = parent.map_or_else(|| Ok(Self::default()), find)?;
+        match (own, above.paths.first()) {
+            (None, _) => Ok(above),
+            (Some(own), None) => Ok(own),
+            (Some(Self { cache: Some(table), .. }), Some(path)) => Err(not_topmost(&table, &shown(path)).into()),
+            (Some(own), Some(_)) => Ok(own.below(above)),
         }
-        Ok(settings)
+    }
+
+    /// What a directory's own settings file says, if it has one.
+    fn of_directory(
+        directory: &Path,
+        files: SettingsFiles<'_>,
+        shown: &impl Fn(&Path) -> PathBuf,
+    ) -> Result<Option<Self>> {
+        let path = directory.join(FILE_NAME);
+        if files.is_refused(&path) {
+            return Err(refused(&shown(&path)).into());
+        }
+        let not_text = |error: FromUtf8Error| {
+            let is_utf16 = files::is_utf16(error.as_bytes());
+            let what = if is_utf16 { "it is UTF-16 text, and must be UTF-8" } else { NOT_TEXT };
+            Error::new(ErrorKind::InvalidData, what)
+        };
+        let text = files.read(&path).and_then(|bytes| bytes.map(String::from_utf8).transpose().map_err(not_text));
+        let text = text.map_err(|error| Diagnostic::io("read", &shown(&path), &error))?;
+        text.map(|text| Self::parse(&SourceFile::new(shown(&path), text), path)).transpose()
     }
 
     /// Reads the one settings file that a caller names, in place of those that [`Settings::find`] finds: its content, under the path

@@ -103,6 +103,35 @@ fn a_wrong_value_is_an_error_at_its_position() {
     assert_eq!(complaint("[roots]\ninclude = [\"a[\"]").1, (2, 12));
 }
 
+/// The settings of a root module alone.
+fn find_settings(root: &Path) -> Result<Settings> {
+    let boundary = Boundary::default();
+    Settings::find(root, SettingsFiles::OnDisk(&boundary), &SettingsAbove::default(), &Path::to_path_buf)
+}
+
+#[test]
+fn what_root_modules_share_is_read_once() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join(".git")).unwrap();
+    let roots = ["live/a", "live/b", "live"].map(|name| directory.path().join(name));
+    for root in &roots {
+        std::fs::create_dir_all(root).unwrap();
+    }
+    let above = directory.path().join(FILE_NAME);
+    std::fs::write(&above, "dialect = \"terraform\"").unwrap();
+    std::fs::write(roots[1].join(FILE_NAME), "platforms = \"all\"").unwrap();
+    let (boundary, known) = (Boundary::default(), SettingsAbove::default());
+    let find =
+        |root: &Path| Settings::find(root, SettingsFiles::OnDisk(&boundary), &known, &Path::to_path_buf).unwrap();
+    let first = find(&roots[0]);
+    std::fs::remove_file(&above).unwrap();
+    assert_eq!((first.dialect, &first.paths[..]), (Some(Dialect::Terraform), &[above.clone()][..]));
+    let second = find(&roots[1]);
+    assert_eq!((second.dialect, second.platforms), (Some(Dialect::Terraform), Some(PlatformSelection::All)));
+    assert_eq!(second.paths, [roots[1].join(FILE_NAME), above]);
+    assert_eq!(find(&roots[2]), first);
+}
+
 #[test]
 fn the_files_up_to_the_repository_add_up() {
     let directory = tempfile::tempdir().unwrap();
@@ -110,7 +139,7 @@ fn the_files_up_to_the_repository_add_up() {
     std::fs::create_dir_all(&root).unwrap();
     std::fs::create_dir_all(directory.path().join("repository/.git")).unwrap();
     std::fs::write(directory.path().join(FILE_NAME), "dialect = \"terraform\"").unwrap();
-    let find = || Settings::find(&root, SettingsFiles::OnDisk(&Boundary::default()), Path::to_path_buf).unwrap();
+    let find = || find_settings(&root).unwrap();
     assert_eq!(find(), Settings::default(), "a file above the repository does not count");
     let above = directory.path().join("repository").join(FILE_NAME);
     std::fs::write(&above, "dialect = \"tofu\"\nplatforms = \"all\"\n[policy]\nmin-age = \"7d\"").unwrap();
@@ -156,7 +185,7 @@ fn no_nearer_file_says_whose_facts_count() {
     std::fs::create_dir_all(root.join("live")).unwrap();
     std::fs::create_dir_all(directory.path().join(".git")).unwrap();
     let table = format!("[cache]\nshared = \"oci://h.test/a\"\ntrusted-keys = [\"{KEY}\"]");
-    let find = || Settings::find(&root.join("live"), SettingsFiles::OnDisk(&Boundary::default()), Path::to_path_buf);
+    let find = || find_settings(&root.join("live"));
     std::fs::write(root.join(FILE_NAME), &table).unwrap();
     assert!(find().unwrap().shared_cache().is_some(), "no file is above it");
     std::fs::write(root.join("live").join(FILE_NAME), "dialect = \"tofu\"").unwrap();
@@ -207,8 +236,7 @@ fn what_cannot_be_a_settings_file_is_not_read() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join(FILE_NAME);
     let complaint = || {
-        let error =
-            Settings::find(directory.path(), SettingsFiles::OnDisk(&Boundary::default()), Path::to_owned).unwrap_err();
+        let error = find_settings(directory.path()).unwrap_err();
         assert_eq!(error[0].code, Code::Io);
         error[0].message.split_once("provlock.toml: ").unwrap().1.to_owned()
     };

@@ -36,7 +36,7 @@ use crate::diagnostic::{Diagnostic, Result, Severity};
 use crate::dialect::Dialect;
 use crate::lockfile::{self, LockFile};
 use crate::requirements::{self, Module, ModuleCache, Requirements, RootModule};
-use crate::settings::{Settings, SettingsFiles};
+use crate::settings::{Settings, SettingsAbove, SettingsFiles};
 
 pub use baseline::{Baseline, KnownFinding, split};
 pub use batches::Batches;
@@ -148,7 +148,13 @@ fn absolute(directory: &Path, environment: &Environment) -> Result<PathBuf> {
 }
 
 /// The settings that are found for a directory, which is given as the user knows it and by its absolute path.
-fn settings(root: &Path, absolute: &Path, files: SettingsFiles<'_>, environment: &Environment) -> Result<Settings> {
+fn settings(
+    root: &Path,
+    absolute: &Path,
+    files: SettingsFiles<'_>,
+    above: &SettingsAbove,
+    environment: &Environment,
+) -> Result<Settings> {
     // Most root modules have no settings of their own to be shown.
     let current = LazyCell::new(|| dunce::canonicalize(&environment.current_directory).ok());
     let shown = |path: &Path| match (path.strip_prefix(absolute), &*current) {
@@ -156,7 +162,7 @@ fn settings(root: &Path, absolute: &Path, files: SettingsFiles<'_>, environment:
         (Err(_), Some(current)) => path.strip_prefix(current).unwrap_or(path).to_owned(),
         (Err(_), None) => path.to_owned(),
     };
-    Settings::find(absolute, files, shown)
+    Settings::find(absolute, files, above, &shown)
 }
 
 /// `root/path`, without a leading `./`.

@@ -14,6 +14,7 @@ use crate::dialect::Dialect;
 use crate::files;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::once_map::OnceMap;
+use crate::settings::SettingsAbove;
 
 /// How many files and directories a repository may have to be looked through.
 const ENTRIES: usize = 200_000;
@@ -26,6 +27,8 @@ const SIZE_LIMIT: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub struct Repositories {
     repositories: OnceMap<PathBuf, Arc<Repository>>,
+    /// The settings in them.
+    pub(super) settings: SettingsAbove,
 }
 
 /// A repository, or what stands for one.

@@ -206,7 +206,7 @@ impl RootSelection<'_> {
             return Ok(settings.clone());
         }
         let files = self.change.map_or(SettingsFiles::OnDisk(&self.modules.boundary), Change::settings_files);
-        super::settings(directory, canonical, files, self.environment)
+        super::settings(directory, canonical, files, &self.repositories.settings, self.environment)
     }
 
     /// The error for a directory without a configuration, with one in directories below.

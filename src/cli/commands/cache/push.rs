@@ -10,7 +10,7 @@ use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 use provlock::dialect::Dialect;
 use provlock::oci_repository::Repository;
-use provlock::settings::{Settings, SettingsFiles};
+use provlock::settings::{Settings, SettingsAbove, SettingsFiles};
 use provlock::shared_facts::{SharedCache, SigningKey};
 use provlock::source::PublishedRelease;
 
@@ -124,7 +124,8 @@ fn found(environment: &Environment, ui: &Ui) -> Result<Settings> {
     let directory = &environment.current_directory;
     let canonical = dunce::canonicalize(directory).map_err(|error| Diagnostic::io("open", directory, &error))?;
     let shown = |path: &Path| path.strip_prefix(&canonical).unwrap_or(path).to_owned();
-    Ok(Settings::find(&canonical, SettingsFiles::OnDisk(ui.invocation.boundary()), shown)?)
+    let files = SettingsFiles::OnDisk(ui.invocation.boundary());
+    Ok(Settings::find(&canonical, files, &SettingsAbove::default(), &shown)?)
 }
 
 /// The private key, which nothing shows from now on.
