@@ -3,8 +3,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::dialect::Dialect;
@@ -13,19 +12,44 @@ use crate::files::{self, join};
 /// The largest file that is read; no person or tool writes a larger one.
 const MAX_FILE_SIZE: u64 = 8 << 20;
 
-/// What is read of all configurations of a run together, in bytes. The texts stay in memory, because errors show lines of them.
-const MOST_TEXT: u64 = 256 << 20;
+/// What configurations may have together, in bytes, of those that are in memory at the same time. A text stays there as long as
+/// anything may show lines of it.
+const MOST_TEXT: usize = 256 << 20;
+
+/// What the names of test files end with. OpenTofu's own hide the others of the same base name.
+const TEST_EXTENSIONS: [(&str, &str); 2] = [(".tofutest.hcl", ".tftest.hcl"), (".tofutest.json", ".tftest.json")];
 
 /// Reads texts, and only so many.
 #[derive(Debug)]
 pub(super) struct Texts {
-    /// Bytes that may still be read.
-    left: AtomicU64,
+    most: usize,
+    known: Mutex<KnownTexts>,
+}
+
+/// The texts that were read, and some that are gone.
+#[derive(Debug, Default)]
+struct KnownTexts {
+    files: Vec<Weak<SourceFile>>,
+    /// Bytes of all of them.
+    length: usize,
 }
 
 impl Default for Texts {
     fn default() -> Self {
-        Self { left: AtomicU64::new(MOST_TEXT) }
+        Self { most: MOST_TEXT, known: Mutex::default() }
+    }
+}
+
+impl KnownTexts {
+    fn forget_gone(&mut self) {
+        self.length = 0;
+        self.files.retain(|file| {
+            let file = file.upgrade();
+            self.length += file.as_ref().map_or(0, |file| file.text.len());
+            file.is_some()
+        });
+        // As many again are read before this is done again.
+        self.files.reserve(self.files.len() + 1);
     }
 }
 
@@ -39,15 +63,30 @@ impl Texts {
             let message = format!("{} is UTF-16 text, and HCL is UTF-8", shown.display());
             return Err(Diagnostic::error(Code::InvalidConfiguration, message).at(start, "").help(SAVE_AS_UTF8).into());
         }
-        let take = |left: u64| left.checked_sub(bytes.len() as u64);
-        if self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
-            let why = format!("all files of configurations together are larger than {} MiB", MOST_TEXT >> 20);
+        let text =
+            String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        let file = SourceFile::new(shown, text);
+        if !self.has_room_for(&file) {
+            let why = format!("the configurations that it is read with are larger than {} MiB", MOST_TEXT >> 20);
             let error = Diagnostic::io("read", shown, &io::Error::other(why));
             return Err(error.help("name fewer root modules in one command").into());
         }
-        let text =
-            String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        Ok(SourceFile::new(shown, text))
+        Ok(file)
+    }
+
+    /// Takes note of a text, unless it is too much with all others.
+    fn has_room_for(&self, file: &Arc<SourceFile>) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_too_much = |known: &KnownTexts| known.length + file.text.len() > self.most;
+        if is_too_much(&known) || known.files.len() == known.files.capacity() {
+            known.forget_gone();
+        }
+        let has_room = !is_too_much(&known);
+        if has_room {
+            known.length += file.text.len();
+            known.files.push(Arc::downgrade(file));
+        }
+        has_room
     }
 }
 
@@ -81,20 +120,32 @@ pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_
 
 /// Finds the test files of a root module: in its directory, and in `tests` if there is such a directory.
 ///
-/// Each comes with the path that it has in the keys of `modules.json`: `main` or `tests.main`.
-pub(super) fn test_files(root: &Path, dialect: Dialect) -> io::Result<Vec<(PathBuf, String)>> {
+/// Each comes with the path that it has in the keys of `modules.json`: `main` or `tests.main`. `known` are the
+/// [names](test_names) of those in its directory, if that was read.
+pub(super) fn test_files(
+    root: &Path,
+    known: Option<&[String]>,
+    dialect: Dialect,
+) -> io::Result<Vec<(PathBuf, String)>> {
     let mut files = Vec::new();
-    for (directory, prefix) in [(root.to_owned(), ""), (join(root, "tests"), "tests.")] {
-        let names = match file_names(&directory) {
+    for (directory, prefix, known) in [(root.to_owned(), "", known), (join(root, "tests"), "tests.", None)] {
+        let names = match known.map_or_else(|| file_names(&directory), |known| Ok(known.to_vec())) {
             Err(error) if !prefix.is_empty() && error.kind() == io::ErrorKind::NotFound => continue,
             names => names?,
         };
-        for name in visible(&names, dialect, [(".tofutest.hcl", ".tftest.hcl"), (".tofutest.json", ".tftest.json")]) {
+        for name in visible(&names, dialect, TEST_EXTENSIONS) {
             let base = name.strip_suffix(".tftest.hcl").or_else(|| name.strip_suffix(".tofutest.hcl")).unwrap_or(name);
             files.push((join(&directory, name), format!("{prefix}{base}")));
         }
     }
     Ok(files)
+}
+
+/// The names among those of files that may be names of test files.
+pub(super) fn test_names(names: &[String]) -> Vec<String> {
+    let is_test =
+        |name: &&String| TEST_EXTENSIONS.iter().any(|(tofu, common)| name.ends_with(tofu) || name.ends_with(common));
+    names.iter().filter(is_test).cloned().collect()
 }
 
 /// The names of everything in a directory but directories and files that editors leave behind, sorted.
@@ -147,16 +198,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_texts_together_have_an_end() {
+    fn texts_have_an_end_together_and_make_room_when_they_are_gone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("main.tf");
         fs::write(&path, "# 6789").unwrap();
-        let texts = Texts { left: AtomicU64::new(13) };
-        for _ in 0..2 {
-            assert_eq!(texts.read(&path, &path).unwrap().text, "# 6789");
-        }
+        let texts = Texts { most: 13, ..Texts::default() };
+        let mut kept: Vec<_> = (0..2).map(|_| texts.read(&path, &path).unwrap()).collect();
         let error = texts.read(&path, Path::new("shown.tf")).unwrap_err();
-        let expected = "cannot read shown.tf: all files of configurations together are larger than 256 MiB";
+        let expected = "cannot read shown.tf: the configurations that it is read with are larger than 256 MiB";
         assert_eq!(error[0].to_string(), expected);
+        for _ in 0..100 {
+            kept.remove(0);
+            kept.push(texts.read(&path, &path).unwrap());
+        }
+        assert!(texts.read(&path, &path).is_err());
+        assert!(texts.known.lock().unwrap().files.len() < 10, "what is gone is forgotten");
     }
 }

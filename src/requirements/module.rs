@@ -39,6 +39,8 @@ pub struct Module {
     pub(super) found: Vec<Found>,
     pub(super) calls: Vec<Call>,
     files: Vec<Arc<SourceFile>>,
+    /// The names of the test files in its directory, if that was read.
+    pub(super) test_names: Option<Vec<String>>,
     /// Files that were not read since they lead out of the repository.
     pub(super) refused: Vec<Diagnostic>,
     /// Read when they are first needed.
@@ -66,6 +68,7 @@ impl Module {
             merged.diagnostics.push(Diagnostic::io("read the directory", shown, &error));
             Vec::new()
         });
+        let test_names = Some(files::test_names(&names));
         let shown_file = |name: &str| if shown == directory { join(shown, name) } else { shown.join(name) };
         let (outside, inside): (Vec<_>, Vec<_>) =
             names.into_iter().partition(|name| boundary.is_link_out(&directory.join(name)));
@@ -74,7 +77,7 @@ impl Module {
         let refused: Vec<_> = refused.collect();
         let read = |name: &str| texts.read(&directory.join(name), &shown_file(name));
         let module = Self::merge(shown, &inside, merged, dialect, read);
-        Self { may_be_root: module.may_be_root || !refused.is_empty(), refused, ..module }
+        Self { may_be_root: module.may_be_root || !refused.is_empty(), refused, test_names, ..module }
     }
 
     /// A directory that was not read since it leads out of the repository.
@@ -149,6 +152,7 @@ impl Module {
             found: Vec::new(),
             calls: Vec::new(),
             files: sources,
+            test_names: None,
             refused: Vec::new(),
             names: OnceLock::new(),
             diagnostics: files.diagnostics,

@@ -289,7 +289,7 @@ impl<'a> Walk<'a> {
     /// Counts the root module's test files: their `provider` blocks and the modules that their runs test.
     fn tests(&mut self, root: &Module, shown: &Path, canonical: &Path) {
         let dialect = self.options.dialect;
-        let files = match files::test_files(shown, dialect) {
+        let files = match files::test_files(shown, root.test_names.as_deref(), dialect) {
             Ok(files) => files,
             Err(error) => return self.errors.push(Diagnostic::io("read the test files of", shown, &error)),
         };
