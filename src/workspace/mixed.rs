@@ -8,6 +8,7 @@ use super::selection::RootSelection;
 use super::verified::VerifiedRoot;
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
 use crate::dialect::Dialect;
+use crate::lockfile;
 
 /// How many root modules are named at most.
 const NAMED: usize = 3;
@@ -17,26 +18,35 @@ struct Locked<'a> {
     index: usize,
     root: &'a VerifiedRoot,
     dialect: Dialect,
-    place: &'a Location,
+}
+
+impl Locked<'_> {
+    /// The first place where the lock file names the registry. It is read again: of ten thousand root modules the texts are not kept.
+    fn place(&self) -> Option<Location> {
+        let path = &self.root.lock_path;
+        let bytes = lockfile::read(path).ok()??;
+        let lock_file = lockfile::parse(path, &bytes, self.root.dialect).lock_file?;
+        let entry = lock_file.entries().iter().find(|entry| entry.is_of_registry_of(self.dialect))?;
+        Some(entry.block.clone())
+    }
 }
 
 /// What there is to say of repositories whose lock files name both default registries, each with the index of the root module that it
 /// is said in: the first of the fewer ones. Where settings name the dialect, it is meant.
 pub(super) fn mixed(roots: &[Result<VerifiedRoot>], selection: &RootSelection<'_>) -> Vec<(usize, Diagnostic)> {
-    let names =
-        |dialect| roots.iter().flatten().filter_map(|root| root.registry.as_ref()).any(|(other, _)| *other == dialect);
+    let names = |dialect| roots.iter().flatten().any(|root| root.registry == Some(dialect));
     if !names(Dialect::Tofu) || !names(Dialect::Terraform) {
         return Vec::new();
     }
     let mut repositories: BTreeMap<PathBuf, Vec<Locked<'_>>> = BTreeMap::new();
     for (index, root) in roots.iter().enumerate().filter_map(|(index, root)| Some((index, root.as_ref().ok()?))) {
-        let Some((dialect, place)) = &root.registry else { continue };
-        if root.dialect == *dialect && root.dialect_reason == DialectReason::Settings {
+        let Some(dialect) = root.registry else { continue };
+        if root.dialect == dialect && root.dialect_reason == DialectReason::Settings {
             continue;
         }
         let Ok(directory) = dunce::canonicalize(&root.path) else { continue };
         let repository = selection.repositories.around(&directory, selection.environment);
-        let locked = Locked { index, root, dialect: *dialect, place };
+        let locked = Locked { index, root, dialect };
         repositories.entry(repository.top().to_owned()).or_default().push(locked);
     }
     repositories.values().filter_map(|locked| judge(locked)).collect()
@@ -59,9 +69,11 @@ fn judge(locked: &[Locked<'_>]) -> Option<(usize, Diagnostic)> {
     let names: Vec<_> = fewer.iter().take(NAMED).map(|locked| locked.root.path.display().to_string()).collect();
     let more = fewer.len() - names.len();
     let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-    let warning = Diagnostic::warning(Code::MixedDialects, message)
-        .at(first.place.clone(), "one registry here")
-        .at(other.place.clone(), "the other here")
+    let places = [(first, "one registry here"), (other, "the other here")];
+    let places = places.into_iter().filter_map(|(locked, label)| Some((locked.place()?, label)));
+    let warning = Diagnostic::warning(Code::MixedDialects, message);
+    let warning = places
+        .fold(warning, |warning, (place, label)| warning.at(place, label))
         .note(format!("locked for {}: {}{more}", first.dialect.default_host_name(), names.join(", ")))
         .help(format!(
             "if all are for one program: set dialect = \"{}\" in provlock.toml and lock again; else name the dialect of each",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::baseline::KnownFinding;
 use super::dialect::DialectReason;
-use crate::diagnostic::{Diagnostic, Location};
+use crate::diagnostic::Diagnostic;
 use crate::dialect::Dialect;
 use crate::settings::PlatformSelection;
 
@@ -22,8 +22,8 @@ pub struct VerifiedRoot {
     pub platforms: Option<PlatformSelection>,
     /// How many entries of the lock file were looked at.
     pub entries: usize,
-    /// The dialect whose registry the lock file names, where it names no other dialect's, and the first place where it does.
-    pub registry: Option<(Dialect, Location)>,
+    /// The dialect whose registry the lock file names, where it names no other dialect's.
+    pub registry: Option<Dialect>,
     /// What is wrong, in the order of the lock file, then of the other files.
     pub findings: Vec<Diagnostic>,
     /// Why something could not be checked.

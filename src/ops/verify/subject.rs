@@ -80,8 +80,8 @@ pub(crate) struct Verified {
     pub errors: Vec<Diagnostic>,
     /// How many entries of the lock file were looked at.
     pub entries: usize,
-    /// The dialect whose registry the lock file names, where it names no other dialect's, and the first place where it does.
-    pub registry: Option<(Dialect, Location)>,
+    /// The dialect whose registry the lock file names, where it names no other dialect's.
+    pub registry: Option<Dialect>,
     /// How many findings a comment in the lock file ignores.
     pub ignored: usize,
     /// The findings that would be there if there were a reason for them. Of others it says nothing that they are not there.
@@ -125,14 +125,12 @@ impl Subject<'_> {
     }
 
     /// The dialect whose registry the lock file names, if it names just one dialect's.
-    pub(super) fn registry(&self) -> Option<(Dialect, Location)> {
-        let first = |dialect: Dialect| {
-            let is_there = |entry: &&Entry| entry.address.hostname.as_ascii() == dialect.default_host_name();
-            self.entries().iter().find(is_there).map(|entry| (dialect, entry.block.clone()))
-        };
-        match (first(Dialect::Tofu), first(Dialect::Terraform)) {
-            (Some(_), Some(_)) => None,
-            (one, other) => one.or(other),
+    pub(super) fn registry(&self) -> Option<Dialect> {
+        let is_named = |dialect: Dialect| self.entries().iter().any(|entry| entry.is_of_registry_of(dialect));
+        match (is_named(Dialect::Tofu), is_named(Dialect::Terraform)) {
+            (true, false) => Some(Dialect::Tofu),
+            (false, true) => Some(Dialect::Terraform),
+            _ => None,
         }
     }
 }
