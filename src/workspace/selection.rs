@@ -73,18 +73,22 @@ impl Workspace {
 
     /// [`Workspace::open`], where the caller may name the dialect.
     pub fn open_as(root: &Path, dialect: Option<Dialect>, environment: &Environment) -> Result<Self> {
-        let (modules, repositories) = (&ModuleCache::default(), &Repositories::default());
-        let selection = RootSelection {
-            paths: &[],
-            recursive: false,
-            dialect,
-            environment,
-            modules,
-            repositories,
-            change: None,
-            settings: None,
-        };
-        selection.open(root)
+        let (modules, repositories) = (ModuleCache::default(), Repositories::default());
+        let selection = RootSelection::new(&[], environment, &modules, &repositories);
+        RootSelection { dialect, ..selection }.open(root)
+    }
+}
+
+impl<'a> RootSelection<'a> {
+    /// The root modules that the paths name, with a dialect that is detected and the settings that are found.
+    pub fn new(
+        paths: &'a [PathBuf],
+        environment: &'a Environment,
+        modules: &'a ModuleCache,
+        repositories: &'a Repositories,
+    ) -> Self {
+        let (recursive, dialect, change, settings) = (false, None, None, None);
+        Self { paths, recursive, dialect, environment, modules, repositories, change, settings }
     }
 }
 

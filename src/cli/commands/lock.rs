@@ -78,14 +78,10 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     let modules = selection.modules.modules(&connections, &environment, source.offline);
     let (settings, repositories) = (global.settings(&environment)?, Repositories::default());
     let roots = RootSelection {
-        paths: &paths,
         recursive: selection.recursive,
         dialect: global.dialect,
-        environment: &environment,
-        modules: &modules,
-        repositories: &repositories,
-        change: None,
         settings: settings.as_ref(),
+        ..RootSelection::new(&paths, &environment, &modules, &repositories)
     };
     let waiting = ui.progress(Some("fetching modules"));
     let batches = Batches::open(&roots, &options);

@@ -70,15 +70,12 @@ pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     let connections = source.connections(&environment, None, ui.request_observer())?;
     show_origin(&source.origin(), &environment, ui);
     let settings = global.settings(&environment)?;
+    let (modules, repositories) = (ModuleCache::default(), Repositories::default());
     let selection = RootSelection {
-        paths,
         recursive: *recursive,
         dialect: global.dialect,
-        environment: &environment,
-        modules: &ModuleCache::default(),
-        repositories: &Repositories::default(),
-        change: None,
         settings: settings.as_ref(),
+        ..RootSelection::new(paths, &environment, &modules, &repositories)
     };
     let downloads = ui.progress(None);
     let options = MirrorOptions {

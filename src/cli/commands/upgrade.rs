@@ -94,14 +94,10 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     let modules = selection.modules.modules(&connections, &environment, source.offline);
     let (settings, repositories) = (global.settings(&environment)?, Repositories::default());
     let roots = RootSelection {
-        paths: &paths,
         recursive: selection.recursive,
         dialect: global.dialect,
-        environment: &environment,
-        modules: &modules,
-        repositories: &repositories,
-        change: None,
         settings: settings.as_ref(),
+        ..RootSelection::new(&paths, &environment, &modules, &repositories)
     };
     let waiting = ui.progress(Some("fetching modules"));
     // Root modules that share a constraint must agree on it before the first is changed.

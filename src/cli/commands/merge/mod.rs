@@ -248,15 +248,11 @@ impl Merge<'_> {
         let root = self.shown.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let environment = environment(&ui.invocation.secrets);
         let settings = self.global.settings(&environment)?;
+        let (modules, repositories) = (ModuleCache::default(), Repositories::default());
         let selection = RootSelection {
-            paths: &[],
-            recursive: false,
             dialect: Some(self.dialect),
-            environment: &environment,
-            modules: &ModuleCache::default(),
-            repositories: &Repositories::default(),
-            change: None,
             settings: settings.as_ref(),
+            ..RootSelection::new(&[], &environment, &modules, &repositories)
         };
         selection.open(root)
     }
