@@ -67,7 +67,7 @@ impl Texts {
             String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
         let file = SourceFile::new(shown, text);
         if !self.has_room_for(&file) {
-            let why = format!("the configurations that it is read with are larger than {} MiB", MOST_TEXT >> 20);
+            let why = format!("with the other configuration files in memory it is larger than {} MiB", MOST_TEXT >> 20);
             let error = Diagnostic::io("read", shown, &io::Error::other(why));
             return Err(error.help("name fewer root modules in one command").into());
         }
@@ -205,7 +205,7 @@ mod tests {
         let texts = Texts { most: 13, ..Texts::default() };
         let mut kept: Vec<_> = (0..2).map(|_| texts.read(&path, &path).unwrap()).collect();
         let error = texts.read(&path, Path::new("shown.tf")).unwrap_err();
-        let expected = "cannot read shown.tf: the configurations that it is read with are larger than 256 MiB";
+        let expected = "cannot read shown.tf: with the other configuration files in memory it is larger than 256 MiB";
         assert_eq!(error[0].to_string(), expected);
         for _ in 0..100 {
             kept.remove(0);
