@@ -19,7 +19,7 @@ const COMPARED: usize = 8;
 #[derive(Default)]
 pub(super) struct Needed<'a> {
     pub(super) packages: Vec<Package<'a>>,
-    pub(super) entries: Vec<Entry<'a>>,
+    pub(super) entries: Vec<NewEntry<'a>>,
     of_provider: HashMap<&'a ProviderAddress, OfProvider>,
 }
 
@@ -44,7 +44,7 @@ pub(super) struct Package<'a> {
 }
 
 /// A new entry, for all root modules that plan the same and have the same entry now.
-pub(super) struct Entry<'a> {
+pub(super) struct NewEntry<'a> {
     plan: &'a Plan<'a>,
     old: Option<&'a Arc<LockedProvider>>,
     /// The packages of its platforms.
@@ -88,7 +88,7 @@ impl<'a> Needed<'a> {
             }));
         }
         let (supplied, recorded) = (OnceLock::new(), OnceLock::new());
-        self.entries.push(Entry { plan, old, packages, supplied, recorded });
+        self.entries.push(NewEntry { plan, old, packages, supplied, recorded });
         of_provider.entries.push(self.entries.len() - 1);
         self.entries.len() - 1
     }

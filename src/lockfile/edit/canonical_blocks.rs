@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::plain::plainly_says;
+use super::self_check::plainly_says;
 use crate::address::ProviderAddress;
 use crate::dialect::Dialect;
 use crate::lockfile::canonical::{header, push_block};

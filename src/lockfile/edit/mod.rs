@@ -3,7 +3,7 @@
 mod block;
 mod canonical_blocks;
 mod hash_list;
-mod plain;
+mod self_check;
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::hcl::trivia::{self, Kind, tokens};
 
-use plain::plainly_says;
+use self_check::plainly_says;
 
 use crate::lockfile::canonical::{canonical_text, is_header_line, push_block};
 use crate::lockfile::parse::{BYTE_ORDER_MARK, parse};
