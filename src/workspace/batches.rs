@@ -176,7 +176,8 @@ impl Survey {
             None => Ok(()),
             Some(provider) => {
                 let message = format!("no root module requires {provider}, and there is no directory of that name");
-                Err(Diagnostic::error(Code::InvalidArgument, message).into())
+                let error = Diagnostic::error(Code::InvalidArgument, message);
+                Err(error.help("correct its name, or require it in a configuration first").into())
             }
         }
     }

@@ -64,6 +64,7 @@ fn a_provider_is_looked_for_in_all_before_the_first_is_locked() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: no root module requires hashicorp/aws, and there is no directory of that name
+help: correct its name, or require it in a configuration first
 "#]]);
     environment.provlock(command("lock", &["hashicorp/random"])).matches(str![[r#"
 exit code: 0

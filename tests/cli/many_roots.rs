@@ -128,6 +128,7 @@ fn paths_and_providers_narrow_what_is_locked() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: no root module requires hashicorp/nil, and there is no directory of that name
+help: correct its name, or require it in a configuration first
 "#]]);
     environment.write("none/readme.md", "");
     environment.provlock(["lock", "-r", "none"]).matches(str![[r#"

@@ -225,6 +225,7 @@ Upgraded 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: no root module requires hashicorp/nil, and there is no directory of that name
+help: correct its name, or require it in a configuration first
 "#]]);
     let unreadable = environment.provlock(["upgrade", "acme/gamma@new", "-r"]);
     unreadable.matches(str![[r#"
@@ -343,6 +344,7 @@ fn providers_and_directories_are_told_apart() {
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: no root module requires bench/p1, and there is no directory of that name
+help: correct its name, or require it in a configuration first
 "#]]);
     for arguments in [
         &["upgrade", "-r", "--check", "live/a"][..],
