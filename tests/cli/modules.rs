@@ -51,7 +51,7 @@ error[module-not-installed]: module "network" from "git::file://[ROOT]/modules.g
  --> main.tf:2:12
   |
 2 |   source = "git::file://[ROOT]/modules.git//network?ref=v1.0.0"
-  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |            [..]^ called here
   |
 help: install it with tofu get or tofu init, or skip it with --allow-missing-modules
 "#]]);
