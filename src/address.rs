@@ -1,7 +1,10 @@
 //! Provider addresses, `[HOSTNAME/]NAMESPACE/TYPE`, read as OpenTofu reads them: its `internal/addrs/provider.go`,
 //! <https://github.com/opentofu/registry-address> and <https://github.com/hashicorp/terraform-svchost>.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use crate::dialect::Dialect;
 
@@ -10,13 +13,17 @@ use crate::dialect::Dialect;
 /// Compared and sorted in its ASCII (punycode) form, shown in Unicode.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Hostname {
-    ascii: String,
+    ascii: Cow<'static, str>,
 }
 
 /// A provider's full address. The order is host, namespace, type, each byte by byte, which is the order of the
-/// entries of a lock file.
+/// entries of a lock file. A clone shares the parts: a thousand root modules name the same providers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ProviderAddress {
+pub struct ProviderAddress(Arc<AddressParts>);
+
+/// What a provider's address consists of.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AddressParts {
     /// The registry that the provider comes from.
     pub hostname: Hostname,
     /// Who publishes it.
@@ -75,8 +82,8 @@ impl Hostname {
         }
         Ok(Self {
             ascii: match port {
-                None | Some(443) => ascii,
-                Some(port) => format!("{ascii}:{port}"),
+                None | Some(443) => ascii.into(),
+                Some(port) => format!("{ascii}:{port}").into(),
             },
         })
     }
@@ -87,8 +94,8 @@ impl Hostname {
     }
 
     /// A name that is known to be normal.
-    pub(crate) fn known(ascii: &str) -> Self {
-        Self { ascii: ascii.to_owned() }
+    pub(crate) fn known(ascii: impl Into<Cow<'static, str>>) -> Self {
+        Self { ascii: ascii.into() }
     }
 
     /// The ASCII form, with the port if there is one; fit for a URL.
@@ -123,21 +130,35 @@ impl fmt::Debug for Hostname {
     }
 }
 
+impl Deref for ProviderAddress {
+    type Target = AddressParts;
+
+    fn deref(&self) -> &AddressParts {
+        &self.0
+    }
+}
+
+impl From<AddressParts> for ProviderAddress {
+    fn from(parts: AddressParts) -> Self {
+        Self(Arc::new(parts))
+    }
+}
+
 impl ProviderAddress {
     /// Reads an address as a configuration or a user writes it: parts that are left out are `hashicorp` and the
     /// dialect's default host.
     pub fn parse(text: &str, dialect: Dialect) -> Result<Self, AddressError> {
-        let parts: Vec<_> = text.split('/').collect();
-        let (hostname, namespace, name) = match parts[..] {
-            [name] => (Hostname::default_of(dialect), "hashicorp", name),
-            [namespace, name] => (Hostname::default_of(dialect), namespace, name),
-            [host, namespace, name] => (Hostname::parse(host)?, namespace, name),
+        let default_host = Hostname::default_of(dialect);
+        let mut parts = text.split('/');
+        let (hostname, namespace, name) = match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some(name), None, ..) => (default_host.clone(), "hashicorp", name),
+            (Some(namespace), Some(name), None, _) => (default_host.clone(), namespace, name),
+            (Some(host), Some(namespace), Some(name), None) => (Hostname::parse(host)?, namespace, name),
             _ => return Err(AddressError::Shape),
         };
         if namespace.is_empty() || name.is_empty() {
             return Err(AddressError::Shape);
         }
-        let default_host = Hostname::default_of(dialect);
         let namespace = match namespace {
             "-" if hostname != default_host => return Err(AddressError::Legacy(default_host)),
             "-" => namespace.to_owned(),
@@ -152,7 +173,7 @@ impl ProviderAddress {
                 return Err(AddressError::Prefix(name, prefix, suggestion));
             }
         }
-        Ok(Self { hostname, namespace, name })
+        Ok(AddressParts { hostname, namespace, name }.into())
     }
 
     /// Reads an address as a lock file holds it: all three parts, normalised, of a provider that can be locked.
@@ -171,9 +192,16 @@ impl ProviderAddress {
     pub fn implied(local_name: &str, dialect: Dialect) -> Result<Self, AddressError> {
         if local_name == "terraform" {
             let hostname = Hostname::known("terraform.io");
-            return Ok(Self { hostname, namespace: "builtin".to_owned(), name: "terraform".to_owned() });
+            let (namespace, name) = ("builtin".to_owned(), "terraform".to_owned());
+            return Ok(AddressParts { hostname, namespace, name }.into());
         }
         Self::parse(local_name, dialect)
+    }
+
+    /// The provider of the same name at another host.
+    #[must_use]
+    pub fn at_host(&self, hostname: Hostname) -> Self {
+        AddressParts { hostname, namespace: self.namespace.clone(), name: self.name.clone() }.into()
     }
 
     /// Whether the provider is part of the program itself, or a legacy address; a lock file holds neither.

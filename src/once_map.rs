@@ -24,10 +24,16 @@ impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
     }
 
     /// The value of `key`, computed by the first caller.
-    pub(crate) fn get_or_compute(&self, key: K, compute: impl FnOnce() -> V) -> V {
+    pub(crate) fn get_or_compute(&self, key: &K, compute: impl FnOnce() -> V) -> V
+    where
+        K: Clone,
+    {
         let cell = {
             let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(cells.entry(key).or_default())
+            match cells.get(key) {
+                Some(cell) => Arc::clone(cell),
+                None => Arc::clone(cells.entry(key.clone()).or_default()),
+            }
         };
         cell.get_or_init(compute).clone()
     }

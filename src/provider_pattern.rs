@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::address::{AddressError, Hostname, ProviderAddress};
+use crate::address::{AddressError, AddressParts, Hostname, ProviderAddress};
 use crate::dialect::Dialect;
 
 /// `[HOSTNAME/]NAMESPACE/TYPE` in which `*` stands for any part. Two parts belong to the dialect's default host.
@@ -56,9 +56,9 @@ impl ProviderPattern {
         let address = format!("{}/{}/{}", any(host, "any.test"), any(namespace, "any"), any(name, "any"));
         let address = ProviderAddress::parse(&address, dialect)?;
         Ok(Self {
-            hostname: (host != "*").then_some(address.hostname),
-            namespace: (namespace != "*").then_some(address.namespace),
-            name: (name != "*").then_some(address.name),
+            hostname: (host != "*").then(|| address.hostname.clone()),
+            namespace: (namespace != "*").then(|| address.namespace.clone()),
+            name: (name != "*").then(|| address.name.clone()),
         })
     }
 
@@ -73,8 +73,8 @@ impl ProviderPattern {
 /// The pattern that covers one provider only.
 impl From<ProviderAddress> for ProviderPattern {
     fn from(address: ProviderAddress) -> Self {
-        let ProviderAddress { hostname, namespace, name } = address;
-        Self { hostname: Some(hostname), namespace: Some(namespace), name: Some(name) }
+        let AddressParts { hostname, namespace, name } = &*address;
+        Self { hostname: Some(hostname.clone()), namespace: Some(namespace.clone()), name: Some(name.clone()) }
     }
 }
 

@@ -39,11 +39,7 @@ pub enum ProviderSpecError {
 impl ProviderSpec {
     /// The provider that is meant where this dialect's rules apply.
     pub fn resolve(&self, dialect: Dialect) -> ProviderAddress {
-        let mut address = self.address.clone();
-        if !self.has_host {
-            address.hostname = Hostname::default_of(dialect);
-        }
-        address
+        if self.has_host { self.address.clone() } else { self.address.at_host(Hostname::default_of(dialect)) }
     }
 
     /// The version that is asked for.

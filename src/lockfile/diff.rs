@@ -86,8 +86,13 @@ pub enum Step {
 
 /// Compares two sets of locks.
 pub fn diff(old: &Locks, new: &Locks) -> LockDiff {
-    let addresses: BTreeSet<_> = old.keys().chain(new.keys()).collect();
-    let providers = addresses.into_iter().map(|address| ProviderDiff::new(address, old.get(address), new.get(address)));
+    let (mut old, mut new) = (old.iter().peekable(), new.iter().peekable());
+    let providers = std::iter::from_fn(|| {
+        let address = [old.peek(), new.peek()].into_iter().flatten().map(|(address, _)| *address).min()?;
+        let before = old.next_if(|(other, _)| *other == address).map(|(_, provider)| provider);
+        let after = new.next_if(|(other, _)| *other == address).map(|(_, provider)| provider);
+        Some(ProviderDiff::new(address, before, after))
+    });
     LockDiff { providers: providers.collect() }
 }
 

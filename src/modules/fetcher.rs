@@ -66,7 +66,7 @@ impl ModuleFetcher {
     pub(crate) fn fetch_all(&self, dialect: Dialect, requests: Vec<ModuleRequest>) {
         parallel::map(requests, parallel::WAITING_REQUESTS, |request| {
             // Whoever asks gets the error.
-            let _ = self.modules.get_or_compute((dialect, request.clone()), || self.fetch(dialect, &request));
+            let _ = self.modules.get_or_compute(&(dialect, request.clone()), || self.fetch(dialect, &request));
         });
     }
 
@@ -117,7 +117,7 @@ impl ModuleFetcher {
     }
 
     fn getters(&self, dialect: Dialect) -> Result<Arc<Getters>> {
-        self.getters.get_or_compute(dialect, || {
+        self.getters.get_or_compute(&dialect, || {
             let (client, discovery) = self.connections.module_registry(dialect)?;
             let Self { connections, .. } = self;
             let (environment, cache_directory) = (connections.environment(), connections.cache_directory());

@@ -82,7 +82,7 @@ impl PackageFetcher {
     /// # Errors
     /// When it cannot be fetched or is not fit to be read.
     pub fn fetch(&self, source: &RemoteSource) -> Result<Arc<Package>> {
-        self.packages.get_or_compute(source.package.clone(), || {
+        self.packages.get_or_compute(&source.package, || {
             let (stored, origin) = self.obtain(source, 0)?;
             Ok(Arc::new(Package::stored(stored, origin, source.without_directory())))
         })
@@ -104,7 +104,7 @@ impl PackageFetcher {
         version: &Version,
         locate: impl FnOnce() -> Result<Location>,
     ) -> Result<Arc<Package>> {
-        self.registry_packages.get_or_compute((module.clone(), version.clone()), || {
+        self.registry_packages.get_or_compute(&(module.clone(), version.clone()), || {
             if let Some(package) = self.cached_version(module, version) {
                 return Ok(Arc::new(package));
             }

@@ -81,7 +81,7 @@ impl ModuleRegistry {
 
     /// The versions of a module that can be read.
     pub(crate) fn versions(&self, module: &RegistryModule) -> Result<Arc<Vec<Version>>> {
-        self.versions.get_or_compute(module.clone(), || self.list(module).map(Arc::new))
+        self.versions.get_or_compute(module, || self.list(module).map(Arc::new))
     }
 
     fn list(&self, module: &RegistryModule) -> Result<Vec<Version>> {
@@ -102,7 +102,7 @@ impl ModuleRegistry {
     /// Where the package of a version is.
     pub(crate) fn location(&self, module: &RegistryModule, version: &Version) -> Result<Location> {
         let key = (module.clone(), version.clone());
-        self.locations.get_or_compute(key, || self.ask_location(module, version))
+        self.locations.get_or_compute(&key, || self.ask_location(module, version))
     }
 
     fn ask_location(&self, module: &RegistryModule, version: &Version) -> Result<Location> {

@@ -340,7 +340,7 @@ fn escape_path(path: &str) -> String {
 /// The host of a registry address: it has a dot, and may end with one.
 fn parse_host(text: &str) -> Option<Hostname> {
     let host = match text.strip_suffix('.') {
-        Some(name) => Hostname::known(&format!("{}.", Hostname::parse(name).ok()?.as_ascii())),
+        Some(name) => Hostname::known(format!("{}.", Hostname::parse(name).ok()?.as_ascii())),
         None => Hostname::parse(text).ok()?,
     };
     (host.host().contains('.') && !REPOSITORY_HOSTS.contains(&host.as_ascii())).then_some(host)

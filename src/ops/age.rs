@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::dialect::Dialect;
 use crate::source::{PublicationDates, Source};
 use crate::version::Version;
 
@@ -63,9 +64,9 @@ pub(super) fn may_ask_more(skipped: &[RejectedVersion]) -> bool {
 }
 
 /// What to say about the versions of a provider that were skipped, the newest first.
-pub(super) fn warning(provider: &str, skipped: &[RejectedVersion]) -> Option<Diagnostic> {
+pub(super) fn warning(provider: &ProviderAddress, dialect: Dialect, skipped: &[RejectedVersion]) -> Option<Diagnostic> {
     let (first, others) = skipped.split_first()?;
-    let warning = Diagnostic::warning(first.reason.code(), format!("{provider} {first}"));
+    let warning = Diagnostic::warning(first.reason.code(), format!("{} {first}", provider.short(dialect)));
     let warning = match first.reason {
         _ if !may_ask_more(skipped) => {
             warning.help(format!("only the newest {MOST_ASKED_ABOUT} versions were asked about"))
@@ -77,12 +78,12 @@ pub(super) fn warning(provider: &str, skipped: &[RejectedVersion]) -> Option<Dia
 }
 
 /// The error when nothing else can be chosen than what was skipped.
-pub(super) fn error(provider: &str, skipped: &[RejectedVersion]) -> Option<Diagnostic> {
+pub(super) fn error(provider: &ProviderAddress, dialect: Dialect, skipped: &[RejectedVersion]) -> Option<Diagnostic> {
     let help = match skipped.first()?.reason {
         Reason::TooYoung => "to use it anyway, pass --min-age 0d",
         Reason::Incomplete => INCOMPLETE_HELP,
     };
-    let error = Diagnostic { severity: Severity::Error, ..warning(provider, skipped)? };
+    let error = Diagnostic { severity: Severity::Error, ..warning(provider, dialect, skipped)? };
     Some(error.help(help))
 }
 

@@ -274,7 +274,7 @@ pub(super) fn assemble(
 ) -> Result<LockOutcome> {
     let mut warnings = request.requirements.warnings.clone();
     let mut errors = Diagnostics::default();
-    let mut locks = old.clone();
+    let mut new = Vec::with_capacity(supplied.len());
     let mut unpublished_hashes = 0;
     for Supplied { plan, packages, entry } in &supplied {
         warnings.extend(plan.warnings.iter().cloned());
@@ -287,7 +287,7 @@ pub(super) fn assemble(
                 warnings.extend(warning);
                 let refusal = plan.kept.refusal(&plan.candidate, &plan.platforms, &provider);
                 errors.extend(refusal.filter(|_| !request.platforms_are_named));
-                locks.insert(plan.candidate.address.clone(), provider);
+                new.push((plan.candidate.address.clone(), provider));
             }
             Err(more) => errors.extend(more),
         }
@@ -295,19 +295,25 @@ pub(super) fn assemble(
     if !errors.is_empty() {
         return Err(errors);
     }
+    let mut locks = old.clone();
+    locks.append(&mut Locks::from_iter(new));
     if request.prune {
         warnings.extend(prune(&mut locks, request.requirements));
     }
     warnings.dedup();
     let differences = lockfile::diff(request.lock_file.locks(), &locks).providers;
-    let packages = supplied.into_iter().map(|supplied| (supplied.plan.candidate.address, supplied.packages));
-    let mut packages: BTreeMap<_, _> = packages.collect();
-    let report = |difference: ProviderDiff| ProviderReport {
-        required: request.requirements.is_incomplete
-            || request.requirements.providers.contains_key(&difference.address),
-        carried_over_from: carried_over.get(&difference.address).cloned(),
-        packages: packages.remove(&difference.address).unwrap_or_default(),
-        difference,
+    // Both are in the order of the addresses.
+    let mut supplied = supplied.into_iter().peekable();
+    let report = |difference: ProviderDiff| {
+        let supplied = supplied.next_if(|supplied| *supplied.plan.candidate.address == difference.address);
+        ProviderReport {
+            required: supplied.is_some()
+                || request.requirements.is_incomplete
+                || request.requirements.providers.contains_key(&difference.address),
+            carried_over_from: carried_over.get(&difference.address).cloned(),
+            packages: supplied.map(|supplied| supplied.packages).unwrap_or_default(),
+            difference,
+        }
     };
     let providers = differences.into_iter().map(report).collect();
     Ok(LockOutcome { locks, providers, warnings, unpublished_hashes })
@@ -359,8 +365,7 @@ pub(super) fn carry_over(request: &LockRequest<'_>) -> CarriedOver {
     };
     if dialect == Dialect::Tofu {
         for (address, provider) in locks.iter().filter(|(address, _)| predecessor(address)) {
-            let hostname = Hostname::default_of(dialect);
-            let successor = ProviderAddress { hostname, ..address.clone() };
+            let successor = address.at_host(Hostname::default_of(dialect));
             if !locks.contains_key(&successor) && (only.is_empty() || only.contains(&successor)) {
                 let provider = LockedProvider { hashes: BTreeSet::new(), ..LockedProvider::clone(provider) };
                 new.insert(successor.clone(), provider.into());

@@ -33,7 +33,7 @@ pub(super) fn explained(error: Diagnostic) -> Diagnostic {
 
 /// Says which source is missing, if the entry is what is meant.
 pub(super) fn with_source(error: Diagnostic, entry: &Entry, dialect: Dialect) -> Diagnostic {
-    let ProviderAddress { name, .. } = &entry.address;
+    let name = &entry.address.name;
     let help = format!("add {name} = {{ source = \"{}\" }} to required_providers", entry.address.short(dialect));
     error.at(entry.block.clone(), "this one is locked").help(help)
 }

@@ -180,13 +180,13 @@ impl Candidate<'_> {
             }
             match self.minimum_age.and_then(|age| age.rejects(self.address, version, source)) {
                 None => {
-                    let skipped = age::warning(&self.name(), &skipped);
+                    let skipped = age::warning(self.address, self.dialect, &skipped);
                     return Ok(Selected { version: version.clone(), skipped });
                 }
                 Some(rejected) => skipped.push(rejected),
             }
         }
-        let too_young = age::error(&self.name(), &skipped);
+        let too_young = age::error(self.address, self.dialect, &skipped);
         Err(too_young.unwrap_or_else(|| self.no_match(available)).into())
     }
 

@@ -261,7 +261,7 @@ fn exactly(
         return Err(candidate.chosen_against_constraints(version).into());
     };
     let rejected = request.rejects(candidate, version, available, source);
-    if let Some(error) = age::error(&candidate.name(), rejected.as_slice()) {
+    if let Some(error) = age::error(candidate.address, candidate.dialect, rejected.as_slice()) {
         return Err(error.into());
     }
     Ok(Chosen { version: version.clone(), rewrite, skipped: None, warnings: Vec::new() })
@@ -296,14 +296,17 @@ fn newest_allowed(
         }
         match request.rejects(candidate, version, available, source) {
             None => {
-                let warnings = not_rewritten.into_iter().chain(age::warning(&candidate.name(), &skipped)).collect();
+                let warnings = not_rewritten
+                    .into_iter()
+                    .chain(age::warning(candidate.address, candidate.dialect, &skipped))
+                    .collect();
                 let skipped = skipped.first().map(|rejected| rejected.reason);
                 return Ok(Chosen { version: version.clone(), rewrite, skipped, warnings });
             }
             Some(rejected) => skipped.push(rejected),
         }
     }
-    if let Some(error) = age::error(&candidate.name(), &skipped) {
+    if let Some(error) = age::error(candidate.address, candidate.dialect, &skipped) {
         return Err(error.into());
     }
     let notes = not_rewritten.into_iter().map(|warning| warning.message);

@@ -105,7 +105,7 @@ impl ModuleCache {
                 Module::read(directory, shown, dialect, &self.texts, &self.boundary)
             })
         };
-        self.modules.get_or_compute((canonical.to_owned(), dialect), read)
+        self.modules.get_or_compute(&(canonical.to_owned(), dialect), read)
     }
 
     /// [`ModuleCache::canonical_module`] for a directory of a package that was fetched, in which no link leads out.
@@ -117,6 +117,6 @@ impl ModuleCache {
         dialect: Dialect,
     ) -> Arc<Module> {
         let read = || Arc::new(Module::read(directory, shown, dialect, &self.texts, &Boundary::default()));
-        self.modules.get_or_compute((canonical.to_owned(), dialect), read)
+        self.modules.get_or_compute(&(canonical.to_owned(), dialect), read)
     }
 }

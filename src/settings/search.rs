@@ -77,7 +77,7 @@ impl Settings {
         let own = Self::of_directory(root, files, shown)?;
         let parent = root.parent().filter(|_| !files.is_top(root));
         let find =
-            |parent: &Path| above.found.get_or_compute(parent.to_owned(), || Self::find(parent, files, above, shown));
+            |parent: &Path| above.found.get_or_compute(&parent.to_owned(), || Self::find(parent, files, above, shown));
         let above = parent.map_or_else(|| Ok(Self::default()), find)?;
         match (own, above.paths.first()) {
             (None, _) => Ok(above),

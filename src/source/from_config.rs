@@ -200,7 +200,7 @@ impl Connections {
         let facts = self
             .shared
             .facts
-            .get_or_compute((dialect, repository.clone()), || SharedFacts::new(registries, repository));
+            .get_or_compute(&(dialect, repository.clone()), || SharedFacts::new(registries, repository));
         Ok(Arc::new(TrustedFacts::new(facts, settings)))
     }
 

@@ -49,7 +49,7 @@ impl Method {
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<Arc<AvailableVersions>> {
-        self.versions.get_or_compute(address.clone(), || {
+        self.versions.get_or_compute(address, || {
             let available = match &self.kind {
                 SourceKind::Registry(registry) => registry.versions(address),
                 SourceKind::FilesystemMirror(mirror) => mirror.versions(address),
@@ -84,7 +84,7 @@ impl Method {
     }
 
     pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
-        self.packages.get_or_compute(package.clone(), || {
+        self.packages.get_or_compute(package, || {
             let fetched = match &self.kind {
                 SourceKind::Registry(registry) => registry.package(package, progress),
                 SourceKind::FilesystemMirror(mirror) => mirror.package(package),

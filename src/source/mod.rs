@@ -78,7 +78,7 @@ impl Source {
     /// # Errors
     /// [`SourceError::ProviderNotFound`] if no method has it.
     pub fn versions(&self, address: &ProviderAddress) -> Result<Arc<AvailableVersions>> {
-        self.versions.get_or_compute(address.clone(), || {
+        self.versions.get_or_compute(address, || {
             let mut all: Option<Arc<AvailableVersions>> = None;
             let mut everywhere = Vec::new();
             for method in self.methods_for(address) {

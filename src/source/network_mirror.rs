@@ -122,7 +122,7 @@ impl NetworkMirror {
         }
         let host = base.host_str().ok_or_else(|| invalid(&SafeUrl::from(&base), "it has no host"))?;
         let authority = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let (host, archives) = (Hostname::known(&authority), OnceMap::default());
+        let (host, archives) = (Hostname::known(authority), OnceMap::default());
         Ok(Self { downloader, base: base.into(), host, dialect, trust_all_hashes: false, archives })
     }
 
@@ -208,7 +208,7 @@ impl NetworkMirror {
 
     fn archives(&self, address: &ProviderAddress, version: &Version) -> Result<Arc<Archives>> {
         let key = (address.clone(), version.clone());
-        self.archives.get_or_compute(key, || self.fetch_archives(address, version).map(Arc::new))
+        self.archives.get_or_compute(&key, || self.fetch_archives(address, version).map(Arc::new))
     }
 
     fn fetch_archives(&self, address: &ProviderAddress, version: &Version) -> Result<Archives> {

@@ -56,7 +56,7 @@ impl Offline {
     }
 
     fn packages(&self, address: &ProviderAddress) -> Arc<Vec<PackageId>> {
-        self.packages.get_or_compute(address.clone(), || {
+        self.packages.get_or_compute(address, || {
             let packages = self.cache.iter().flat_map(|cache| cache.packages(address));
             Arc::new(packages.map(|(package, _)| package).collect())
         })

@@ -86,7 +86,7 @@ impl PublicationDates {
         version: &Version,
         source: &Source,
     ) -> Result<Timestamp, String> {
-        let documented = self.documents.get_or_compute(address.clone(), || self.document(address).map(Arc::new));
+        let documented = self.documents.get_or_compute(address, || self.document(address).map(Arc::new));
         let why = match documented {
             Ok(dates) => match dates.get(version) {
                 Some(date) => return Ok(*date),

@@ -59,7 +59,7 @@ pub fn mirror(selection: &RootSelection<'_>, options: &MirrorOptions<'_>) -> Res
         warnings.push(Diagnostic::warning(Code::Io, message));
     }
     let sources: OnceMap<Dialect, Result<Arc<Source>>> = OnceMap::default();
-    let source = |dialect| sources.get_or_compute(dialect, || options.connections.source(dialect).map(Arc::new));
+    let source = |dialect| sources.get_or_compute(&dialect, || options.connections.source(dialect).map(Arc::new));
     let prune = prune && errors.is_empty();
     let mut mirrored = mirror::fill(&releases, MirrorRequest { directory, prune, dry_run, source: &source, progress })?;
     mirrored.warnings.splice(0..0, warnings);

@@ -58,9 +58,9 @@ impl Repositories {
         let current =
             || dunce::canonicalize(&environment.current_directory).ok().filter(|top| directory.starts_with(top));
         let top = top.or_else(current).unwrap_or_else(|| directory.to_owned());
-        self.repositories.get_or_compute(top.clone(), || {
+        self.repositories.get_or_compute(&top, || {
             Arc::new(Repository {
-                top,
+                top: top.clone(),
                 files: OnceLock::new(),
                 lock_files: OnceMap::default(),
                 automation: OnceLock::new(),
@@ -87,7 +87,7 @@ impl Repository {
         let dialect = |directory: &PathBuf| {
             let path = directory.join(LOCK_FILE_NAME);
             let read = || lockfile::read(&path).ok().flatten().as_deref().and_then(lockfile::detect_dialect);
-            self.lock_files.get_or_compute(path.clone(), read)
+            self.lock_files.get_or_compute(&path, read)
         };
         let around = if root == self.top { root } else { root.parent().unwrap_or(root) };
         let ancestors = around.ancestors().take_while(|ancestor| ancestor.starts_with(&self.top));

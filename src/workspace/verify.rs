@@ -160,7 +160,7 @@ impl Workspace {
         let source = |OnlineOptions { connections, trust_shared, .. }: OnlineOptions<'_>| {
             let shared = self.settings.shared_cache().filter(|_| trust_shared);
             let key = (self.dialect, shared.cloned());
-            sources.get_or_compute(key, || connections.source_with(self.dialect, shared).map(Arc::new))
+            sources.get_or_compute(&key, || connections.source_with(self.dialect, shared).map(Arc::new))
         };
         let source = options.online.map(source).transpose()?;
         let online = source.as_deref().zip(options.online);

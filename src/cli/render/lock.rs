@@ -1,7 +1,6 @@
 //! What `lock` says: one line per provider, then a summary.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::rc::Rc;
 use std::sync::Arc;
 
 use provlock::address::ProviderAddress;
@@ -10,7 +9,7 @@ use provlock::lockfile::Change;
 use provlock::ops::ProviderReport;
 use provlock::platform::Platform;
 use provlock::settings::PlatformSelection;
-use provlock::source::Fetched;
+use provlock::source::{Fetched, Packages};
 use provlock::workspace::Locked;
 
 use super::foreign::{capped, printable};
@@ -40,7 +39,7 @@ impl Report<'_> {
     }
 
     fn rows(&self, style: TextStyle) -> Vec<String> {
-        aligned(&self.shown(style).map(|report| (Rc::new(self.line(report)), String::new())).collect::<Vec<_>>(), style)
+        aligned(&self.shown(style).map(|report| (self.line(report), String::new())).collect::<Vec<_>>(), style)
     }
 
     /// The providers of which there is something to say.
@@ -107,16 +106,19 @@ impl Report<'_> {
 /// What is said of many root modules: what happened to a provider in several of those that changed is one line.
 #[derive(Default)]
 pub(crate) struct LinesOfMany {
-    lines: BTreeMap<Rc<Line>, Places>,
-    /// Of each provider what happened to it in some root modules, with the line that says so. Most often the same happens in all.
-    known: HashMap<(Dialect, ProviderAddress), Vec<Known>>,
+    /// The lines, each with the index of its places.
+    lines: BTreeMap<Line, usize>,
+    places: Vec<Places>,
+    /// Of each provider what happened to it in some root modules, with the places of the line that says so. Most often the same
+    /// happens in all.
+    known: BTreeMap<Dialect, HashMap<ProviderAddress, Vec<(ProviderReport, usize)>>>,
 }
-
-/// What happened to a provider in some root modules, and the line that says so.
-type Known = (ProviderReport, Rc<Line>);
 
 /// How many different things are known that happened to a provider.
 const KNOWN: usize = 8;
+
+/// So many providers' packages need not be looked into again.
+const SEEN: usize = 1_000;
 
 /// Some root modules, and how many there are.
 #[derive(Default)]
@@ -129,7 +131,8 @@ impl LinesOfMany {
     /// Adds a root module.
     pub(crate) fn add(&mut self, locked: &Locked<'_>, style: TextStyle) {
         for report in Report(locked).shown(style).filter(|_| locked.changed) {
-            let Places { first, number } = self.places(report, &Report(locked));
+            let index = self.index(report, &Report(locked));
+            let Places { first, number } = &mut self.places[index];
             *number += 1;
             if first.len() < FEW {
                 first.push(locked.member.workspace.root.display().to_string());
@@ -137,43 +140,44 @@ impl LinesOfMany {
         }
     }
 
-    /// The root modules in which the same happened to a provider.
-    fn places(&mut self, report: &ProviderReport, of: &Report<'_>) -> &mut Places {
-        let provider = (of.0.member.workspace.dialect, report.difference.address.clone());
-        let known = self.known.entry(provider).or_default();
-        let same = known.iter_mut().find(|(other, _)| other.is_same(report));
-        let line = same.map(|(other, line)| {
+    /// The index of the places in which the same happened to a provider.
+    fn index(&mut self, report: &ProviderReport, of: &Report<'_>) -> usize {
+        let known = self.known.entry(of.0.member.workspace.dialect).or_default();
+        let same = known.get_mut(&report.difference.address).into_iter().flatten();
+        if let Some((other, index)) = same.into_iter().find(|(other, _)| other.is_same(report)) {
             if !Arc::ptr_eq(&other.packages, &report.packages) {
                 // The next is most likely to share its parts with this one, so that they need not be looked into.
                 *other = report.clone();
             }
-            Rc::clone(line)
-        });
-        let line = line.unwrap_or_else(|| {
-            let line = Rc::new(of.line(report));
-            if known.len() < KNOWN {
-                known.push((report.clone(), Rc::clone(&line)));
-            }
-            line
-        });
-        self.lines.entry(line).or_default()
+            return *index;
+        }
+        let next = self.places.len();
+        let index = *self.lines.entry(of.line(report)).or_insert(next);
+        if index == next {
+            self.places.push(Places::default());
+        }
+        let known = known.entry(report.difference.address.clone()).or_default();
+        if known.len() < KNOWN {
+            known.push((report.clone(), index));
+        }
+        index
     }
 
     /// The lines for stderr.
     pub(crate) fn lines(self, style: TextStyle) -> Vec<String> {
-        let place = |Places { first, number }: Places| {
-            if number > FEW { format!("in {number} root modules") } else { format!("in {}", enumerate(&first)) }
+        let place = |Places { first, number }: &Places| {
+            if *number > FEW { format!("in {number} root modules") } else { format!("in {}", enumerate(first)) }
         };
-        let lines: Vec<_> = self.lines.into_iter().map(|(line, places)| (line, place(places))).collect();
-        aligned(&lines, style)
+        let lines = self.lines.into_iter().map(|(line, index)| (line, place(&self.places[index])));
+        aligned(&lines.collect::<Vec<_>>(), style)
     }
 }
 
 /// Lines in columns, each with what comes last.
-fn aligned(lines: &[(Rc<Line>, String)], style: TextStyle) -> Vec<String> {
+fn aligned(lines: &[(Line, String)], style: TextStyle) -> Vec<String> {
     let width = |column: usize| lines.iter().map(|(line, _)| line.cells[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; 4] = std::array::from_fn(width);
-    let text = |(line, last): &(Rc<Line>, String)| {
+    let text = |(line, last): &(Line, String)| {
         let cells = line.cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
         let cells: Vec<_> = cells.chain([last.clone()]).collect();
         format!("  {} {}", paint(style.color, line.symbol.1, line.symbol.0), cells.join("   ")).trim_end().to_owned()
@@ -227,14 +231,22 @@ pub(crate) struct Tally {
 #[derive(Default)]
 struct Downloads {
     /// Kept, so that no other package gets its place.
-    packages: HashMap<*const Fetched, Arc<Fetched>>,
+    packages: HashMap<usize, Arc<Fetched>>,
+    /// Some that were looked into: most often the next root module has the same.
+    seen: HashMap<usize, Arc<Packages>>,
 }
 
 impl Downloads {
     fn add(&mut self, locked: &Locked<'_>) {
-        let packages = locked.outcome.providers.iter().flat_map(|provider| provider.packages.values());
-        let downloaded = packages.filter(|package| package.downloaded > 0);
-        self.packages.extend(downloaded.map(|package| (Arc::as_ptr(package), Arc::clone(package))));
+        if self.seen.len() > SEEN {
+            self.seen.clear();
+        }
+        for ProviderReport { packages, .. } in &locked.outcome.providers {
+            if self.seen.insert(Arc::as_ptr(packages).addr(), Arc::clone(packages)).is_none() {
+                let downloaded = packages.values().filter(|package| package.downloaded > 0);
+                self.packages.extend(downloaded.map(|package| (Arc::as_ptr(package).addr(), Arc::clone(package))));
+            }
+        }
     }
 
     /// `; 118.40 MiB downloaded`, if anything was.

@@ -41,7 +41,7 @@ impl CanonicalBlocks {
 
     fn block(&self, address: &ProviderAddress, provider: &Arc<LockedProvider>) -> Arc<Block> {
         let block = || Arc::new(Block::new(address, provider));
-        let known = self.blocks.get_or_compute(Arc::as_ptr(provider).addr(), block);
+        let known = self.blocks.get_or_compute(&Arc::as_ptr(provider).addr(), block);
         let is_it = known.address == *address && Arc::ptr_eq(&known.provider, provider);
         if is_it { known } else { block() }
     }

@@ -89,9 +89,9 @@ impl OciRegistries {
 
     /// [`OciRegistries::client`] for other access.
     pub(super) fn client_for(&self, access: Access, repository: Repository) -> Result<RepositoryClient<'_>> {
-        let session = self.sessions.get_or_compute((repository.clone(), access), || {
+        let session = self.sessions.get_or_compute(&(repository.clone(), access), || {
             let registry = &repository.registry;
-            let base = self.bases.get_or_compute(registry.clone(), || self.find_base(registry))?;
+            let base = self.bases.get_or_compute(registry, || self.find_base(registry))?;
             Ok(Arc::new(Session { base, login: OnceLock::new(), authorization: Mutex::default() }))
         });
         Ok(RepositoryClient { registries: self, session: session?, access, repository })

@@ -88,7 +88,7 @@ impl OciLogins {
             }
             Some(Candidate::Helper(name, origin)) => {
                 let key = (name.clone(), repository.registry.clone());
-                self.answers.get_or_compute(key, || self.ask(&name, &origin, &repository.registry))
+                self.answers.get_or_compute(&key, || self.ask(&name, &origin, &repository.registry))
             }
         }
     }

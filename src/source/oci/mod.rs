@@ -161,7 +161,7 @@ impl OciMirror {
 
     fn targets(&self, address: &ProviderAddress, version: &Version) -> Result<Arc<Targets>> {
         let key = (address.clone(), version.clone());
-        self.targets.get_or_compute(key, || {
+        self.targets.get_or_compute(&key, || {
             let client = self.client(address)?;
             let tag = tag_of_version(version);
             let index = client.manifest_by_tag(&tag, manifest::ACCEPT_INDEX);
@@ -178,7 +178,7 @@ impl OciMirror {
 
     fn client(&self, address: &ProviderAddress) -> Result<RepositoryClient<'_>> {
         let repository = self.template.resolve(address).map_err(SourceError::Configuration)?;
-        let owner = self.owners.get_or_compute(repository.clone(), || address.clone());
+        let owner = self.owners.get_or_compute(&repository, || address.clone());
         if owner != *address {
             let message =
                 format!("the OCI mirror's template gives {owner} and {address} the same repository {repository}");

@@ -81,7 +81,7 @@ impl Discovery {
 
     fn remembered(&self, host: &Hostname, service: Service) -> Option<Url> {
         let cache = self.cache_for(host)?;
-        self.remembered.get_or_compute((host.clone(), service), || {
+        self.remembered.get_or_compute(&(host.clone(), service), || {
             let url = cache.get(host, service)?;
             if let Ok(url) = well_known(host) {
                 self.client.observer().cached(url);
@@ -91,7 +91,7 @@ impl Discovery {
     }
 
     fn discovered(&self, host: &Hostname, service: Service) -> Result<Url> {
-        self.discovered.get_or_compute((host.clone(), service), || {
+        self.discovered.get_or_compute(&(host.clone(), service), || {
             let found = self.discover(host, service)?;
             if let Some(cache) = self.cache_for(host) {
                 cache.put(host, service, &found);
@@ -133,7 +133,7 @@ impl Discovery {
     }
 
     fn document(&self, host: &Hostname, url: &Url) -> std::result::Result<Arc<Document>, RequestError> {
-        self.documents.get_or_compute(host.clone(), || {
+        self.documents.get_or_compute(host, || {
             /// Of a member, without its texts.
             const MEMBER: usize = 64;
             let weight = |services: &Services| {

@@ -217,7 +217,7 @@ impl Registry {
     /// The platform whose metadata is asked for in any case.
     fn first_platform(&self, package: &PackageId) -> Platform {
         let PackageId { address, version, platform } = package;
-        self.first_platforms.get_or_compute((address.clone(), version.clone()), || platform.clone())
+        self.first_platforms.get_or_compute(&(address.clone(), version.clone()), || platform.clone())
     }
 
     /// A remembered package, if the release that is published now holds it.

@@ -87,7 +87,7 @@ impl Protocol {
 
     /// "Find a Provider Package".
     pub(super) fn metadata(&self, package: &PackageId) -> Result<Arc<Metadata>> {
-        self.metadata.get_or_compute(package.clone(), || self.fetch_metadata(package).map(Arc::new))
+        self.metadata.get_or_compute(package, || self.fetch_metadata(package).map(Arc::new))
     }
 
     fn fetch_metadata(&self, package: &PackageId) -> Result<Metadata> {

@@ -103,7 +103,7 @@ impl SignedReleases {
             keys: metadata.signing_keys(),
             is_default_host: self.policy.is_default_host(&metadata.package.address),
         };
-        self.verified.get_or_compute(key.clone(), || self.verify(metadata, &key).map(Arc::new))
+        self.verified.get_or_compute(&key, || self.verify(metadata, &key).map(Arc::new))
     }
 
     fn verify(&self, metadata: &Metadata, key: &SumsKey) -> Result<SignedSums> {
@@ -136,7 +136,7 @@ impl SignedReleases {
     }
 
     fn documents(&self, sums: &Url, signature: &Url) -> std::result::Result<Arc<Documents>, RequestError> {
-        self.documents.get_or_compute((sums.clone(), signature.clone()), || {
+        self.documents.get_or_compute(&(sums.clone(), signature.clone()), || {
             let get = |url: &Url, limit| self.client.get(url, None, limit, Purpose::Download);
             let (sums, signature) = std::thread::scope(|scope| {
                 let signature = scope.spawn(|| get(signature, MAXIMUM_SIGNATURE_BYTES));
