@@ -25,14 +25,80 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Gives the items to `work` one after the other. While it works at one, the next is made on another thread, and no more.
-pub(crate) fn one_ahead<T: Send>(items: impl Iterator<Item = T> + Send, work: impl FnMut(T)) {
-    let (sender, made) = mpsc::sync_channel(0);
+/// Applies `work` to every item on `threads` threads, one at least, and gives the results to `consume` in the order of the items.
+/// Work goes on while up to `ahead` results wait.
+pub(crate) fn in_order<T: Send, R: Send, C>(
+    items: impl Iterator<Item = T> + Send,
+    (threads, ahead): (usize, usize),
+    work: impl Fn(T) -> R + Sync,
+    consume: impl FnOnce(&mut (dyn Iterator<Item = R> + Send)) -> C,
+) -> C {
+    let (sender, promised) = mpsc::sync_channel::<mpsc::Receiver<R>>(ahead);
+    let queue = Mutex::new(Some((items, sender)));
+    let next = || {
+        let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let (items, sender) = queue.as_mut()?;
+        let (promise, result) = mpsc::sync_channel(1);
+        // Nobody receives any more if `consume` has had enough.
+        let item = items.next().filter(|_| sender.send(result).is_ok());
+        if item.is_none() {
+            *queue = None;
+        }
+        Some((item?, promise))
+    };
+    let worker = || std::iter::from_fn(next).for_each(|(item, promise)| _ = promise.send(work(item)));
     std::thread::scope(|scope| {
-        // Nobody receives any more only if `work` panicked.
-        scope.spawn(move || items.map(|item| sender.send(item)).take_while(Result::is_ok).for_each(drop));
-        made.into_iter().for_each(work);
+        for _ in 0..threads.max(1) {
+            scope.spawn(worker);
+        }
+        // A promise is broken only by a panic.
+        consume(&mut promised.into_iter().map_while(|result| result.recv().ok()))
+    })
+}
+
+/// Gives the items to `work`, up to `count` at a time. Only one is made at a time, and no more than `work` can take.
+pub(crate) fn in_turn<T: Send>(items: impl Iterator<Item = T> + Send, count: usize, work: impl Fn(T, Turn<'_>) + Sync) {
+    let queue = Mutex::new(items.enumerate());
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let turns = Turns::default();
+    let worker = || std::iter::from_fn(next).for_each(|(number, item)| work(item, Turn { number, turns: &turns }));
+    std::thread::scope(|scope| {
+        for _ in 1..count {
+            scope.spawn(worker);
+        }
+        worker();
     });
+}
+
+/// Whose turn it is.
+#[derive(Default)]
+struct Turns {
+    /// The number of the first item whose work has not ended.
+    next: Mutex<usize>,
+    changed: Condvar,
+}
+
+/// The turn of an item, which ends when this is dropped, even by a panic, so that nobody waits for it forever.
+pub struct Turn<'a> {
+    number: usize,
+    turns: &'a Turns,
+}
+
+impl Turn<'_> {
+    /// Waits until the turns of all items before have ended.
+    pub fn wait(&self) {
+        let next = self.turns.next.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_early = |next: &mut usize| *next < self.number;
+        drop(self.turns.changed.wait_while(next, is_early).unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.wait();
+        *self.turns.next.lock().unwrap_or_else(PoisonError::into_inner) = self.number + 1;
+        self.turns.changed.notify_all();
+    }
 }
 
 /// Does all `jobs`, and the jobs that they lead to, on up to `threads` threads.
@@ -149,15 +215,52 @@ mod tests {
     }
 
     #[test]
-    fn while_one_item_is_worked_at_the_next_is_made_and_no_more() {
-        let made = AtomicUsize::new(0);
-        let mut worked_at = Vec::new();
-        let items = (1..=20).inspect(|_| _ = made.fetch_add(1, Ordering::SeqCst));
-        one_ahead(items, |item| {
-            assert!(made.load(Ordering::SeqCst) <= item + 1, "one more is made at most");
-            worked_at.push(item);
+    fn results_are_given_in_the_order_of_the_items_while_others_are_made() {
+        let (made, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let work = |n: u64| {
+            let taken = taken.load(Ordering::SeqCst);
+            let waiting = made.fetch_add(1, Ordering::SeqCst) - taken;
+            assert!(waiting < 4 + 8 + 2, "{waiting} results wait");
+            n * n
+        };
+        let squares = in_order(0..1000, (4, 8), work, |results| {
+            results.inspect(|_| _ = taken.fetch_add(1, Ordering::SeqCst)).collect::<Vec<_>>()
         });
-        assert_eq!(worked_at, (1..=20).collect::<Vec<_>>());
+        assert_eq!(squares, (0..1000).map(|n| n * n).collect::<Vec<_>>());
+        assert_eq!(in_order(0..0u64, (0, 8), work, |results| results.count()), 0);
+    }
+
+    #[test]
+    fn work_ends_when_nobody_takes_results_any_more() {
+        let made = AtomicUsize::new(0);
+        let first = in_order(0..1000, (4, 8), |n| (n, made.fetch_add(1, Ordering::SeqCst)).0, |results| results.next());
+        assert_eq!(first, Some(0));
+        assert!(made.into_inner() < 20);
+    }
+
+    #[test]
+    fn items_are_worked_at_together_and_take_turns_in_their_order() {
+        let (made, ended, in_order) = (AtomicUsize::new(0), AtomicUsize::new(0), Mutex::new(Vec::new()));
+        let items = (1..=50).inspect(|_| _ = made.fetch_add(1, Ordering::SeqCst));
+        in_turn(items, 3, |item, turn| {
+            let at_work = made.load(Ordering::SeqCst) - ended.load(Ordering::SeqCst);
+            assert!(at_work <= 3, "{at_work} items are made and not done");
+            turn.wait();
+            in_order.lock().unwrap().push(item);
+            ended.fetch_add(1, Ordering::SeqCst);
+        });
+        assert_eq!(in_order.into_inner().unwrap(), (1..=50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_panic_ends_a_turn() {
+        let outcome = std::panic::catch_unwind(|| {
+            in_turn(0..4, 2, |item, turn| {
+                assert_ne!(item, 0, "as it should");
+                turn.wait();
+            });
+        });
+        assert!(outcome.is_err());
     }
 
     /// The order in which one thread does jobs of these groups.

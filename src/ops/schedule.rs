@@ -24,8 +24,8 @@ use crate::settings::PlatformSelection;
 use crate::source::{ProgressSink, Source};
 use crate::version::Version;
 
-/// How many threads work where no host is waited for, but the disk may be.
-const WITHOUT_WAITING: usize = 8;
+/// How many threads finish root modules where no host is waited for, but the disk may be.
+const WITHOUT_WAITING: usize = 4;
 
 /// Computes the lock file that meets the configuration. Nothing is written; all errors are collected.
 pub(crate) fn lock(request: &LockRequest<'_>, source: &Source, progress: ProgressSink<'_>) -> Result<LockOutcome> {
@@ -46,7 +46,11 @@ pub(crate) fn lock_all<T: Send + Sync>(
     let known: Vec<_> = to_lock.iter().flatten().flatten().collect();
     let mut ahead = ahead(&known, requests);
     ahead.retain(|job| !job.is_known(source));
-    let planning = if ahead.is_empty() { WITHOUT_WAITING } else { WAITING_REQUESTS };
+    let mut asking = (!ahead.is_empty()).then(|| source.ask_alone());
+    // Others may have asked for the same until now.
+    ahead.retain(|job| !job.is_known(source));
+    // Where nobody is waited for, others plan their root modules beside this.
+    let planning = if ahead.is_empty() { 1 } else { WAITING_REQUESTS };
     ask(ahead, source);
     let results: Vec<OnceLock<Result<T>>> = requests.iter().map(|_| OnceLock::new()).collect();
     let planned_roots =
@@ -74,6 +78,9 @@ pub(crate) fn lock_all<T: Send + Sync>(
         complete.map(|root| (None, Job::Conclude(*root))).collect()
     };
     let unknown = needed.packages.iter().filter(|package| !source.knows_package(&package.id())).count();
+    if unknown > 0 {
+        asking.get_or_insert_with(|| source.ask_alone());
+    }
     let threads = WAITING_REQUESTS.min(unknown + WITHOUT_WAITING.min(roots.len()));
     parallel::run(jobs(&needed, &roots), threads, |job| match job {
         Job::Fetch(package) => fetch(&needed.packages[package]),

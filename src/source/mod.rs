@@ -24,7 +24,7 @@ mod shared_facts;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use archive_file::{ArchiveFile, Archived};
 pub use available::{AvailableVersion, AvailableVersions, Platforms, Protocols};
@@ -59,6 +59,8 @@ pub struct Source {
     methods: Vec<Method>,
     dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
     versions: OnceMap<ProviderAddress, Result<Arc<AvailableVersions>>>,
+    /// Held by whoever asks for all that many root modules need.
+    asking: Mutex<()>,
 }
 
 impl Source {
@@ -69,7 +71,13 @@ impl Source {
 
     /// Several, the first with precedence. Providers with a development override are for none of them.
     pub(crate) fn from_methods(methods: Vec<Method>, dev_overrides: BTreeMap<ProviderAddress, PathBuf>) -> Self {
-        Self { methods, dev_overrides, versions: OnceMap::default() }
+        Self { methods, dev_overrides, versions: OnceMap::default(), asking: Mutex::default() }
+    }
+
+    /// Waits until nobody else asks for all that many root modules need. Most of it will then be known, and hosts do not get the
+    /// requests of several at once.
+    pub(crate) fn ask_alone(&self) -> MutexGuard<'_, ()> {
+        self.asking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The versions of a provider that any method lists. A method without the provider does not matter, any other failure

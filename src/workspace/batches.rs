@@ -2,34 +2,37 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::many::Workspaces;
+use super::many::{ReadRoot, Workspaces};
 use super::options::LockOptions;
 use super::selection::{RootSelection, SelectedRoot};
 use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::dialect::Dialect;
-use crate::parallel;
+use crate::parallel::{self, Turn};
 use crate::provider_spec::ProviderSpec;
 use crate::version::Version;
 
-/// How many root modules the first batch has at most.
+/// How many root modules the first batch has at most, so that hosts are asked soon.
 const FIRST_ROOTS: usize = 64;
 
 /// How many root modules any batch has at most.
 const MOST_ROOTS: usize = 512;
 
-/// How many providers all root modules of a batch require, as far as the batch before tells: that takes some 20 MiB. With fewer,
-/// what one batch waits for would often be in the way of the next.
+/// A batch ends with the root module that makes it this many providers that they require: that takes some 20 MiB.
 const PROVIDERS: usize = 3_200;
 
-/// Root modules in the order of their paths, some at a time. While those of one batch are locked, those of the next are read.
+/// How many batches are locked at a time. With one alone, cores would have nothing to do at its beginning and its end.
+const AT_ONCE: usize = 3;
+
+/// How many root modules are read while batches are locked, and wait for theirs.
+const READ_AHEAD: usize = 64;
+
+/// Root modules in the order of their paths, some at a time. While those of some batches are locked, others are read.
 pub struct Batches<'a> {
     selection: &'a RootSelection<'a>,
     options: &'a LockOptions,
     first: Workspaces,
     rest: Vec<SelectedRoot>,
-    /// How many of them the next batch has.
-    next_size: usize,
     are_many: bool,
     locked: KnownVersions,
 }
@@ -68,9 +71,8 @@ impl<'a> Batches<'a> {
         let mut rest = selection.roots()?;
         let are_many = selection.recursive || rest.len() != 1;
         let after_first = rest.split_off(size.unwrap_or(usize::MAX).min(rest.len()));
-        let first = Workspaces::read(selection, options, rest, are_many);
-        let (next_size, locked) = (next_size(&first), KnownVersions::new());
-        let mut batches = Self { selection, options, first, rest: after_first, next_size, are_many, locked };
+        let first = Workspaces::read(selection, options, &rest, are_many);
+        let mut batches = Self { selection, options, first, rest: after_first, are_many, locked: KnownVersions::new() };
         batches.survey()?;
         Ok(batches)
     }
@@ -98,10 +100,12 @@ impl<'a> Batches<'a> {
         }
         let mut survey = Survey::default();
         survey.add(&self.first, self.options.offline);
-        for batch in self.read_rest() {
-            survey.add(&batch, self.options.offline);
-            batch.forget(self.selection.modules);
-        }
+        self.read_rest(|rest| {
+            for batch in rest {
+                survey.add(&batch, self.options.offline);
+                batch.forget(self.selection.modules);
+            }
+        });
         if names_providers {
             survey.check(&self.options.providers)?;
             self.first.leave_out_others();
@@ -111,32 +115,40 @@ impl<'a> Batches<'a> {
     }
 
     /// Reads the batches after the first.
-    fn read_rest(&self) -> impl Iterator<Item = Workspaces> {
-        let mut rest = self.rest.as_slice();
-        let mut size = self.next_size;
-        std::iter::from_fn(move || {
-            let (roots, others) = rest.split_at_checked(size).unwrap_or((rest, &[]));
-            rest = others;
-            let batch = (!roots.is_empty())
-                .then(|| Workspaces::read(self.selection, self.options, roots.to_vec(), self.are_many))?;
-            size = next_size(&batch);
-            Some(batch)
-        })
+    fn read_rest(&self, consume: impl FnOnce(&mut (dyn Iterator<Item = Workspaces> + Send))) {
+        if self.rest.is_empty() {
+            return consume(&mut std::iter::empty());
+        }
+        let Self { selection, options, .. } = *self;
+        let read = |root: &SelectedRoot| Workspaces::read_one(selection, options, root, true);
+        let threads = selection.modules.threads().min(self.rest.len());
+        parallel::in_order(self.rest.iter(), (threads, READ_AHEAD), read, |read| {
+            consume(&mut std::iter::from_fn(|| next_batch(read)));
+        });
     }
 
-    /// Gives the batches to `work` one after the other.
-    pub fn for_each(mut self, mut work: impl FnMut(&Workspaces)) {
-        let names_providers = self.names_providers();
-        let first = std::mem::take(&mut self.first);
-        let rest = self.read_rest().map(|mut batch| {
-            if names_providers {
-                batch.leave_out_others();
-            }
-            batch
-        });
-        parallel::one_ahead(std::iter::once(first).chain(rest), |batch| {
-            work(&batch);
-            batch.forget(self.selection.modules);
+    /// Gives each batch, in their order, to `prepare`, and then with the result to `work`, which does several side by side. What
+    /// must be done in their order waits for the batch's turn.
+    pub fn for_each<P: Send>(
+        mut self,
+        mut prepare: impl FnMut(&Workspaces) -> P + Send,
+        work: impl Fn(&Workspaces, P, &Turn<'_>) + Sync,
+    ) {
+        let (first, names_providers) = (std::mem::take(&mut self.first), self.names_providers());
+        let (modules, at_once) = (self.selection.modules, AT_ONCE.min(1 + self.rest.len()));
+        self.read_rest(|rest| {
+            let rest = rest.map(|mut batch| {
+                if names_providers {
+                    batch.leave_out_others();
+                }
+                batch
+            });
+            let prepared = std::iter::once(first).chain(rest).map(|batch| (prepare(&batch), batch));
+            parallel::in_turn(prepared, at_once, |(prepared, batch), turn| {
+                work(&batch, prepared, &turn);
+                drop(turn);
+                batch.forget(modules);
+            });
         });
     }
 
@@ -146,10 +158,14 @@ impl<'a> Batches<'a> {
     }
 }
 
-/// How many root modules the next batch has.
-fn next_size(batch: &Workspaces) -> usize {
-    let providers: usize = batch.members().map(|(_, member)| member.requirements.providers.len()).sum();
-    (PROVIDERS * batch.len() / providers.max(1)).clamp(1, MOST_ROOTS)
+fn next_batch(read: &mut dyn Iterator<Item = ReadRoot>) -> Option<Workspaces> {
+    let (mut members, mut required) = (Vec::new(), 0);
+    while members.len() < MOST_ROOTS && required < PROVIDERS {
+        let Some((path, member)) = read.next() else { break };
+        required += member.as_ref().map_or(0, |member| member.requirements.providers.len());
+        members.push((path, member));
+    }
+    (!members.is_empty()).then(|| Workspaces::some_of_many(members))
 }
 
 impl Survey {

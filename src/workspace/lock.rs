@@ -3,7 +3,7 @@
 use super::Workspace;
 use super::many::{Member, Workspaces};
 use super::options::LockOptions;
-use super::supplies::Supplies;
+use super::supplies::BatchSupplies;
 use crate::diagnostic::Result;
 use crate::files::{self, Replacement};
 use crate::lockfile::CanonicalBlocks;
@@ -34,7 +34,7 @@ impl Workspace {
     /// # Errors
     /// Everything that is wrong; the lock file is then as it was.
     pub fn lock(self, source: Source, options: &LockOptions) -> Result<LockOutcome> {
-        let supplies = Supplies::only((self.dialect, self.settings.shared_cache()), source);
+        let supplies = BatchSupplies::only((self.dialect, self.settings.shared_cache()), source);
         let workspaces = Workspaces::one(self, options, &ModuleCache::default())?;
         let locked = workspaces.lock(&supplies, options, &|_, _| {});
         locked.into_iter().map(|locked| Ok(locked?.outcome)).collect::<Result<Vec<_>>>().map(|mut all| all.remove(0))
@@ -45,18 +45,18 @@ impl Workspaces {
     /// Locks all root modules, each with a result of its own. A lock file is written as soon as it is known, if it changes.
     pub fn lock(
         &self,
-        supplies: &Supplies,
+        supplies: &BatchSupplies,
         options: &LockOptions,
         progress: ProgressSink<'_>,
     ) -> Vec<Result<Locked<'_>>> {
         let write = |_, lock_file: Option<Replacement<'_>>| {
             if options.dry_run { Ok(()) } else { files::write_all(lock_file.as_slice()) }
         };
-        let (mut results, mut refused) = (Vec::new(), Vec::new());
-        for supply in supplies.made(self, &mut refused) {
+        let (mut results, mut refused) = (Vec::new(), supplies.refused.clone());
+        for supply in &supplies.made {
             let mut requests = Vec::new();
             for (index, member) in self.of_kind(supply.kind()) {
-                match member.request(supply.dates.as_ref(), options, LockRequest::new_providers) {
+                match member.request(supply.dates.get(), options, LockRequest::new_providers) {
                     Ok(request) => requests.push((index, member, request)),
                     Err(errors) => refused.push((index, errors)),
                 }

@@ -22,10 +22,13 @@ use crate::version::Version;
 /// Root modules that are locked or upgraded together, in the order of their paths: one, or a batch of many.
 #[derive(Default)]
 pub struct Workspaces {
-    members: Vec<(PathBuf, Result<Member>)>,
+    members: Vec<ReadRoot>,
     /// Whether errors say which root module they are about, since there may be several.
     are_many: bool,
 }
+
+/// A root module, or what is wrong with it.
+pub(super) type ReadRoot = (PathBuf, Result<Member>);
 
 /// What decides what a root module is locked from: whose rules it follows, and whose facts about packages count for it.
 pub(super) type SupplyKind<'a> = (Dialect, Option<&'a SharedCache>);
@@ -65,28 +68,35 @@ impl Workspaces {
     pub(super) fn read(
         selection: &RootSelection<'_>,
         options: &LockOptions,
-        roots: Vec<SelectedRoot>,
+        roots: &[SelectedRoot],
         are_many: bool,
     ) -> Self {
-        let read = |SelectedRoot { path, is_named }: SelectedRoot| {
-            let member = selection.open(&path).and_then(|workspace| {
-                let elsewhere = if is_named { selection.roots_elsewhere(&workspace) } else { None };
-                elsewhere.map_or_else(|| Member::read(workspace, options, selection.modules), |error| Err(error.into()))
-            });
-            let member = member.map_err(|errors| in_root(&path, are_many, errors));
-            (path, member)
-        };
-        Self { members: parallel::map(roots, selection.modules.threads(), read), are_many }
+        let read = |root: &SelectedRoot| Self::read_one(selection, options, root, are_many);
+        Self { members: parallel::map(roots.iter().collect(), selection.modules.threads(), read), are_many }
+    }
+
+    /// Reads one of the root modules, as [`Workspaces::read`] does.
+    pub(super) fn read_one(
+        selection: &RootSelection<'_>,
+        options: &LockOptions,
+        SelectedRoot { path, is_named }: &SelectedRoot,
+        are_many: bool,
+    ) -> ReadRoot {
+        let member = selection.open(path).and_then(|workspace| {
+            let elsewhere = if *is_named { selection.roots_elsewhere(&workspace) } else { None };
+            elsewhere.map_or_else(|| Member::read(workspace, options, selection.modules), |error| Err(error.into()))
+        });
+        (path.clone(), member.map_err(|errors| in_root(path, are_many, errors)))
+    }
+
+    /// Some of many root modules.
+    pub(super) fn some_of_many(members: Vec<ReadRoot>) -> Self {
+        Self { members, are_many: true }
     }
 
     /// Whether there may be several root modules, so that it must be said which one something is about.
     pub fn are_many(&self) -> bool {
         self.are_many
-    }
-
-    /// How many root modules there are, with those that could not be read.
-    pub(super) fn len(&self) -> usize {
-        self.members.len()
     }
 
     /// Leaves out the root modules that require none of the providers that are named.
@@ -153,7 +163,7 @@ impl Workspaces {
         let refused = refused.into_iter().map(|(index, errors)| (index, Err(errors)));
         let mut results: BTreeMap<usize, Result<T>> = results.into_iter().map(name).chain(refused).collect();
         let members = self.members.iter().enumerate();
-        let result = |(index, (_, member)): (usize, &(PathBuf, Result<Member>))| match member {
+        let result = |(index, (_, member)): (usize, &ReadRoot)| match member {
             Err(errors) => Err(errors.clone()),
             Ok(_) => results.remove(&index).unwrap_or_else(|| Err(Diagnostics::default())),
         };

@@ -38,6 +38,7 @@ use crate::lockfile::{self, LockFile};
 use crate::requirements::{self, Module, ModuleCache, Requirements, RootModule};
 use crate::settings::{Settings, SettingsAbove, SettingsFiles};
 
+pub use crate::parallel::Turn;
 pub use baseline::{Baseline, KnownFinding, split};
 pub use batches::Batches;
 pub use change::{Change, policy_changed, what_changed};
@@ -49,7 +50,7 @@ pub use mirror::{MirrorOptions, mirror};
 pub use options::LockOptions;
 pub use repository::Repositories;
 pub use selection::{RootSelection, SelectedRoot};
-pub use supplies::Supplies;
+pub use supplies::{BatchSupplies, Supplies};
 use unit::Unit;
 pub use upgrade::UpgradeOptions;
 pub use verified::{Suppressed, VerifiedRoot};

@@ -1,5 +1,7 @@
 //! What root modules are locked from.
 
+use std::sync::{Arc, OnceLock};
+
 use super::batches::{Batches, KnownVersions};
 use super::many::{Member, SupplyKind, Workspaces};
 use super::options::LockOptions;
@@ -13,8 +15,15 @@ use crate::source::{PublicationDates, Source};
 pub struct Supplies {
     /// The versions that lock files name; nothing where hosts are asked.
     locked: KnownVersions,
-    made: Vec<Supply>,
+    made: Vec<Arc<Supply>>,
     failed: Vec<Failed>,
+}
+
+/// What the root modules of one batch are locked from.
+pub struct BatchSupplies {
+    pub(super) made: Vec<Arc<Supply>>,
+    /// Why some of the root modules have none.
+    pub(super) refused: Vec<(usize, Diagnostics)>,
 }
 
 /// What the root modules of a dialect, and of those who trust the same others, are locked from.
@@ -24,7 +33,7 @@ pub(super) struct Supply {
     /// Where packages come from.
     pub(super) source: Source,
     /// Who knows when versions were published, if that had to be known and anybody can be asked.
-    pub(super) dates: Option<PublicationDates>,
+    pub(super) dates: OnceLock<PublicationDates>,
 }
 
 /// A supply that could not be made.
@@ -53,14 +62,8 @@ impl Supplies {
         Self { locked: batches.locked_versions().clone(), made: Vec::new(), failed: Vec::new() }
     }
 
-    /// One source, for root modules of one kind.
-    pub(super) fn only((dialect, shared_cache): SupplyKind<'_>, source: Source) -> Self {
-        let supply = Supply { dialect, shared_cache: shared_cache.cloned(), source, dates: None };
-        Self { locked: KnownVersions::new(), made: vec![supply], failed: Vec::new() }
-    }
-
-    /// Makes what a batch needs and what is not there yet. Where that is not possible, the root modules that need it fail.
-    pub fn provide(&mut self, batch: &Workspaces, connections: &Connections, options: &LockOptions) {
+    /// What a batch needs; what of it is not there yet is made.
+    pub fn provide(&mut self, batch: &Workspaces, connections: &Connections, options: &LockOptions) -> BatchSupplies {
         for (_, member) in batch.members() {
             let kind = member.supply_kind();
             if self.failed.iter().any(|failed| failed.kind() == kind) {
@@ -72,6 +75,10 @@ impl Supplies {
                 self.failed.push(Failed { dialect, shared_cache, errors });
             }
         }
+        let refuse = |failed: &Failed| {
+            batch.of_kind(failed.kind()).map(|(index, _)| (index, failed.errors.clone())).collect::<Vec<_>>()
+        };
+        BatchSupplies { made: self.made.clone(), refused: self.failed.iter().flat_map(refuse).collect() }
     }
 
     fn provide_for(&mut self, member: &Member, connections: &Connections, options: &LockOptions) -> Result<()> {
@@ -82,20 +89,23 @@ impl Supplies {
             let locked = locked.flat_map(|(address, versions)| versions.iter().map(move |one| (address, one)));
             let source =
                 if options.offline { connections.offline(locked) } else { connections.source_with(dialect, shared)? };
-            self.made.push(Supply { dialect, shared_cache: shared.cloned(), source, dates: None });
+            let shared_cache = shared.cloned();
+            self.made.push(Arc::new(Supply { dialect, shared_cache, source, dates: OnceLock::new() }));
         }
-        let without_dates = self.made.iter_mut().find(|supply| supply.kind() == kind && supply.dates.is_none());
-        if let Some(supply) = without_dates.filter(|_| needs_dates) {
-            supply.dates = connections.publication_dates(dialect)?;
+        let without_dates = self.made.iter().find(|supply| supply.kind() == kind && supply.dates.get().is_none());
+        if let Some(supply) = without_dates.filter(|_| needs_dates)
+            && let Some(dates) = connections.publication_dates(dialect)?
+        {
+            let _ = supply.dates.set(dates);
         }
         Ok(())
     }
+}
 
-    /// What root modules are locked from. Those of a batch for which it could not be made are refused.
-    pub(super) fn made(&self, batch: &Workspaces, refused: &mut Vec<(usize, Diagnostics)>) -> &[Supply] {
-        for failed in &self.failed {
-            refused.extend(batch.of_kind(failed.kind()).map(|(index, _)| (index, failed.errors.clone())));
-        }
-        &self.made
+impl BatchSupplies {
+    /// One source, for root modules of one kind.
+    pub(super) fn only((dialect, shared_cache): SupplyKind<'_>, source: Source) -> Self {
+        let supply = Supply { dialect, shared_cache: shared_cache.cloned(), source, dates: OnceLock::new() };
+        Self { made: vec![Arc::new(supply)], refused: Vec::new() }
     }
 }

@@ -4,7 +4,7 @@ use super::lock::{Locked, lock_requests};
 use super::many::{Member, Workspaces};
 use super::options::LockOptions;
 use super::rewrites::Rewrites;
-use super::supplies::Supplies;
+use super::supplies::BatchSupplies;
 use crate::diagnostic::Result;
 use crate::files::Replacement;
 use crate::ops::{self, ConstraintConflict, UpgradePlan, UpgradeRequest};
@@ -25,12 +25,12 @@ impl Workspaces {
     /// Where the providers of all root modules can move, each with a result of its own. Nothing is written.
     ///
     /// Root modules that share a constraint get the same rewrite of it; where that is not possible, they fail.
-    pub fn plan_upgrades(&self, supplies: &Supplies, options: &UpgradeOptions) -> Vec<Result<UpgradePlan>> {
-        let (mut results, mut refused) = (Vec::new(), Vec::new());
-        for supply in supplies.made(self, &mut refused) {
+    pub fn plan_upgrades(&self, supplies: &BatchSupplies, options: &UpgradeOptions) -> Vec<Result<UpgradePlan>> {
+        let (mut results, mut refused) = (Vec::new(), supplies.refused.clone());
+        for supply in &supplies.made {
             let (mut indices, mut requests) = (Vec::new(), Vec::new());
             for (index, member) in self.of_kind(supply.kind()) {
-                match member.request(supply.dates.as_ref(), &options.lock, |_| member.providers().collect()) {
+                match member.request(supply.dates.get(), &options.lock, |_| member.providers().collect()) {
                     Ok(lock) => {
                         indices.push(index);
                         requests.push(UpgradeRequest {
@@ -71,7 +71,7 @@ impl Workspaces {
     /// the lock file that needs them. One result for each root module.
     pub fn upgrade(
         &self,
-        supplies: &Supplies,
+        supplies: &BatchSupplies,
         options: &UpgradeOptions,
         plans: &[Result<UpgradePlan>],
         progress: ProgressSink<'_>,
@@ -79,7 +79,7 @@ impl Workspaces {
         let edits = |index: usize| plans[index].iter().flat_map(|plan: &UpgradePlan| &plan.edits);
         let rewrites = Rewrites::new((0..plans.len()).flat_map(edits));
         let mut results = Vec::new();
-        for supply in supplies.made(self, &mut Vec::new()) {
+        for supply in &supplies.made {
             let requests = self.of_kind(supply.kind()).filter_map(|(index, member)| {
                 let plan = plans[index].as_ref().ok()?;
                 Some((index, member, plan.lock_request(member.request_of_any_age(&options.lock))))

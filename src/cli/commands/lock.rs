@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
-use provlock::workspace::{Batches, LockOptions, Locked, Repositories, RootSelection, Supplies};
+use provlock::workspace::{Batches, LockOptions, Locked, Repositories, RootSelection, Supplies, Workspaces};
 
 use super::collected::Collected;
 use super::messages::{Said, show_decisions, show_origin, show_shared_facts};
@@ -90,16 +91,20 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     said.show_modules(&modules, ui);
     let batches = batches?;
     let many = batches.are_many().then_some(Many { paths: &paths, recursive: selection.recursive });
-    let mut collected = Collected::new(many, ui);
-    let mut hints = Hints::default();
+    let results = Mutex::new((Collected::new(many, ui), Hints::default()));
     let mut supplies = Supplies::new(&batches);
     let downloads = ui.progress(source.asked(batches.first_providers()).as_deref());
-    batches.for_each(|batch| {
+    let prepare = |batch: &Workspaces| {
         show_decisions(batch, ui);
-        supplies.provide(batch, &connections, &options);
+        let supplies = supplies.provide(batch, &connections, &options);
         said.show_configurations(&connections, ui);
-        let results = batch.lock(&supplies, &options, &|package, progress| downloads.note(package, progress));
-        for locked in results.iter().flatten() {
+        supplies
+    };
+    batches.for_each(prepare, |batch, supplies, turn| {
+        let all_locked = batch.lock(&supplies, &options, &|package, progress| downloads.note(package, progress));
+        turn.wait();
+        let (collected, hints) = &mut *results.lock().unwrap_or_else(PoisonError::into_inner);
+        for locked in all_locked.iter().flatten() {
             hints.add(locked);
             collected.add(locked, None);
             if arguments.dry_run && locked.changed && !ui.is_json() {
@@ -107,8 +112,9 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
                 ui.print_change(&workspace.lock_path, workspace.lock_bytes.as_deref(), &locked.bytes);
             }
         }
-        collected.add_failures(batch, &results);
+        collected.add_failures(batch, &all_locked);
     });
+    let (mut collected, hints) = results.into_inner().unwrap_or_else(PoisonError::into_inner);
     drop(downloads);
     said.show_modules(&modules, ui);
     collected.add_shown(&show_shared_facts(&connections, ui));

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
@@ -11,7 +12,7 @@ use provlock::diagnostic::Result;
 use provlock::ops::UpgradePlan;
 use provlock::requirements::rewrite::{self, ConstraintEdit, FileRewrite};
 use provlock::workspace::{
-    Batches, LockOptions, Locked, Repositories, RootSelection, Supplies, UpgradeOptions, Workspace, Workspaces,
+    Batches, LockOptions, Locked, Repositories, RootSelection, Supplies, Turn, UpgradeOptions, Workspace, Workspaces,
 };
 
 use super::collected::Collected;
@@ -108,21 +109,31 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
     said.show_modules(&modules, ui);
     let batches = batches?;
     let many = batches.are_many().then_some(Many { paths: &paths, recursive: selection.recursive });
-    let mut upgraded = Upgraded::new(many, arguments.check || arguments.dry_run, ui);
+    let is_dry = arguments.check || arguments.dry_run;
+    let upgraded = Mutex::new(Upgraded::new(many, is_dry, ui));
     let mut supplies = Supplies::new(&batches);
     let downloads = ui.progress(source.asked(batches.first_providers()).as_deref());
-    batches.for_each(|batch| {
+    let prepare = |batch: &Workspaces| {
         show_decisions(batch, ui);
-        supplies.provide(batch, &connections, &options.lock);
+        let supplies = supplies.provide(batch, &connections, &options.lock);
         said.show_configurations(&connections, ui);
+        supplies
+    };
+    let upgraded_in = |turn: &Turn<'_>| {
+        turn.wait();
+        upgraded.lock().unwrap_or_else(PoisonError::into_inner)
+    };
+    batches.for_each(prepare, |batch, supplies, turn| {
         let plans = batch.plan_upgrades(&supplies, &options);
-        if upgraded.is_dry {
-            upgraded.add_planned(batch, &plans);
+        if is_dry {
+            upgraded_in(turn).add_planned(batch, &plans);
         } else {
             let progress = |package: &_, progress| downloads.note(package, progress);
-            upgraded.add(batch, &plans, &batch.upgrade(&supplies, &options, &plans, &progress));
+            let results = batch.upgrade(&supplies, &options, &plans, &progress);
+            upgraded_in(turn).add(batch, &plans, &results);
         }
     });
+    let mut upgraded = upgraded.into_inner().unwrap_or_else(PoisonError::into_inner);
     drop(downloads);
     said.show_modules(&modules, ui);
     upgraded.collected.add_shown(&show_shared_facts(&connections, ui));
