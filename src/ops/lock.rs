@@ -58,6 +58,11 @@ impl<'a> LockRequest<'a> {
         let locked = required.filter(|address| self.only.is_empty() || self.only.contains(address));
         locked.filter(|address| !old.contains_key(address)).collect()
     }
+
+    /// Whether more than lists of versions may be asked for before a version and its platforms are known.
+    pub(super) fn asks_while_selecting(&self) -> bool {
+        self.minimum_age.is_some() || matches!(self.platforms, PlatformSelection::All)
+    }
 }
 
 /// The new content of a lock file, and how it came about.

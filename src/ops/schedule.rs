@@ -50,7 +50,8 @@ pub(crate) fn lock_all<T: Send + Sync>(
     // Others may have asked for the same until now.
     ahead.retain(|job| !job.is_known(source));
     // Where nobody is waited for, others plan their root modules beside this.
-    let planning = if ahead.is_empty() { 1 } else { WAITING_REQUESTS };
+    let is_known = ahead.is_empty() && !requests.iter().any(LockRequest::asks_while_selecting);
+    let planning = if is_known { 1 } else { WAITING_REQUESTS };
     ask(ahead, source);
     let results: Vec<OnceLock<Result<T>>> = requests.iter().map(|_| OnceLock::new()).collect();
     let planned_roots =
