@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, MutexGuard, OnceLock};
 
 use super::lock::{CarriedOver, LockOutcome, LockRequest, Plan, Supplied};
 use super::lock::{assemble, candidates_of, carry_over, plan};
@@ -43,19 +43,8 @@ pub(crate) fn lock_all<T: Send + Sync>(
 ) -> Vec<Result<T>> {
     let old: Vec<_> = requests.iter().map(carry_over).collect();
     let (to_lock, mut overridden) = candidates_of(requests.iter().zip(&old), source);
-    let known: Vec<_> = to_lock.iter().flatten().flatten().collect();
-    let mut ahead = ahead(&known, requests);
-    ahead.retain(|job| !job.is_known(source));
-    let mut asking = (!ahead.is_empty()).then(|| source.ask_alone());
-    // Others may have asked for the same until now.
-    ahead.retain(|job| !job.is_known(source));
-    // Where nobody is waited for, others plan their root modules beside this.
-    let is_known = ahead.is_empty() && !requests.iter().any(LockRequest::asks_while_selecting);
-    let planning = if is_known { 1 } else { WAITING_REQUESTS };
-    ask(ahead, source);
     let results: Vec<OnceLock<Result<T>>> = requests.iter().map(|_| OnceLock::new()).collect();
-    let planned_roots =
-        each_candidate(to_lock, planning, |index, candidate| plan(candidate, &requests[index], source, progress));
+    let (planned_roots, asking) = plan_all(to_lock, requests, source, progress);
     let mut planned = Vec::new();
     for (index, plans) in planned_roots.into_iter().enumerate() {
         match plans {
@@ -79,9 +68,8 @@ pub(crate) fn lock_all<T: Send + Sync>(
         complete.map(|root| (None, Job::Conclude(*root))).collect()
     };
     let unknown = needed.packages.iter().filter(|package| !source.knows_package(&package.id())).count();
-    if unknown > 0 {
-        asking.get_or_insert_with(|| source.ask_alone());
-    }
+    // Others may ask while nothing but files is written.
+    let _asking = (unknown > 0).then(|| asking.unwrap_or_else(|| source.ask_alone()));
     let threads = WAITING_REQUESTS.min(unknown + WITHOUT_WAITING.min(roots.len()));
     parallel::run(jobs(&needed, &roots), threads, |job| match job {
         Job::Fetch(package) => fetch(&needed.packages[package]),
@@ -94,6 +82,28 @@ pub(crate) fn lock_all<T: Send + Sync>(
     });
     // Each has a result: it could not be planned, or was concluded when its last package had come.
     results.into_iter().map(|result| result.into_inner().unwrap_or_else(|| Err(Diagnostics::default()))).collect()
+}
+
+/// Plans what is locked in each root module, after asking for everything that is known to be needed. If anybody had to be asked,
+/// the plans come with the right to go on asking alone.
+fn plan_all<'a, 'b>(
+    to_lock: Vec<Result<Vec<Candidate<'a>>>>,
+    requests: &'a [LockRequest<'a>],
+    source: &'b Source,
+    progress: ProgressSink<'_>,
+) -> (Vec<Result<Vec<Plan<'a>>>>, Option<MutexGuard<'b, ()>>) {
+    let known: Vec<_> = to_lock.iter().flatten().flatten().collect();
+    let mut ahead = ahead(&known, requests);
+    ahead.retain(|job| !job.is_known(source));
+    let asks_while_selecting = requests.iter().any(LockRequest::asks_while_selecting);
+    let asking = (asks_while_selecting || !ahead.is_empty()).then(|| source.ask_alone());
+    // Others may have asked for the same until now.
+    ahead.retain(|job| !job.is_known(source));
+    // Where nobody is waited for, others plan their root modules beside this.
+    let threads = if asks_while_selecting || !ahead.is_empty() { WAITING_REQUESTS } else { 1 };
+    ask(ahead, source);
+    let plan = |index: usize, candidate| plan(candidate, &requests[index], source, progress);
+    (each_candidate(to_lock, threads, plan), asking)
 }
 
 /// What there is to do once the versions are selected.
