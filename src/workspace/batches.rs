@@ -158,6 +158,7 @@ impl<'a> Batches<'a> {
     }
 }
 
+/// Takes root modules that were read until they are a batch; none when there are no more.
 fn next_batch(read: &mut dyn Iterator<Item = ReadRoot>) -> Option<Workspaces> {
     let (mut members, mut required) = (Vec::new(), 0);
     while members.len() < MOST_ROOTS && required < PROVIDERS {

@@ -230,9 +230,9 @@ pub(crate) struct Tally {
 /// Packages that were downloaded, each once, however many root modules need it.
 #[derive(Default)]
 struct Downloads {
-    /// Kept, so that no other package gets its place.
+    /// By their place in memory; kept, so that no other package gets it.
     packages: HashMap<usize, Arc<Fetched>>,
-    /// Some that were looked into: most often the next root module has the same.
+    /// Packages of providers that were looked into, likewise: most often the next root module has the same.
     seen: HashMap<usize, Arc<Packages>>,
 }
 
