@@ -15,7 +15,7 @@ use std::{env, fs};
 use aws_lc_rs::digest;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use flate2::{Decompress, FlushDecompress, Status};
-use provlock::package::{Limits, hash_zip, hash_zip_file};
+use provlock::packages::archive::{Limits, hash_zip, hash_zip_file};
 use sha2::Digest as _;
 
 const INPUT: usize = 64 * 1024;

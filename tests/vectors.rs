@@ -1,8 +1,7 @@
 //! The constraint strings of `testdata/constraints.jsonl`, recorded from OpenTofu: each one's error or canonical text,
 //! and which versions it allows.
 
-use provlock::constraint::ConstraintList;
-use provlock::version::Version;
+use provlock::provider::{ConstraintList, Version};
 
 #[derive(serde::Deserialize)]
 struct Vector {

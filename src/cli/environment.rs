@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use provlock::cli_config::{Environment, Secrets, Token};
-use provlock::net::SafeUrl;
+use provlock::system::{Environment, SafeUrl, Secrets, Token};
 use url::Url;
 
 /// How the names of variables end that hold a secret, of other programs too: an expression in a configuration may name it.

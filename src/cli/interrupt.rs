@@ -1,6 +1,6 @@
 //! Ctrl-C and its like: the program ends when no file is half written.
 
-use provlock::files;
+use provlock::system::files;
 
 /// Lets signals wait for files that are being replaced, and then for `say`, which tells the user. What cannot be arranged is
 /// left to the system, which ends the program at once.

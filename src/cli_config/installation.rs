@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 use url::Url;
 
 use super::document::{Body, Located, invalid};
-use crate::address::ProviderAddress;
 use crate::diagnostic::{Location, Result};
-use crate::dialect::Dialect;
-use crate::net::SafeUrl;
-use crate::provider_pattern::{ProviderPattern, ProviderSelection};
+use crate::provider::{Dialect, ProviderAddress, ProviderPattern, ProviderSelection};
+use crate::system::SafeUrl;
 
 /// A `provider_installation` block.
 #[derive(Clone, Debug, PartialEq, Eq)]

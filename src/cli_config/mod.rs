@@ -5,12 +5,11 @@
 
 mod credentials;
 mod document;
-mod environment;
 mod installation;
+mod net_settings;
 mod netrc;
 mod network;
 mod oci;
-pub(crate) mod program;
 mod quotable;
 mod syntax;
 #[cfg(test)]
@@ -22,17 +21,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use crate::net::{Secrets, Token, token_variable};
 pub use credentials::{Credentials, CredentialsOrigin, Forgotten};
-pub use environment::Environment;
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
+pub use net_settings::NetSettings;
 pub(crate) use netrc::Netrc;
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin};
 
 use self::document::{Body, ConfigFile, Located, invalid};
-use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result};
-use crate::dialect::Dialect;
+use crate::provider::{Dialect, Hostname};
+use crate::system::{Environment, Token};
 
 /// What the CLI configuration files say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -269,7 +267,7 @@ impl Loader<'_> {
     /// A helper that is not installed is a warning, since most hosts need no credentials.
     fn find_helper(&mut self) {
         let Some(helper) = &mut self.config.credentials_helper else { return };
-        let program = environment::program_name(&format!("terraform-credentials-{}", helper.name));
+        let program = crate::system::program_name(&format!("terraform-credentials-{}", helper.name));
         let directories = self.environment.plugin_directories(self.dialect);
         helper.program = directories.iter().map(|directory| directory.join(&program)).find(|path| path.is_file());
         if helper.program.is_none() {

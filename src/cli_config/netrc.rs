@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use super::Environment;
-use crate::files;
+use crate::system::Environment;
+use crate::system::files;
 
 /// The largest file that is read, in bytes.
 const SIZE_LIMIT: u64 = 1 << 20;

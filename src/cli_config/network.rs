@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use url::Url;
 
-use super::{CliConfig, Environment};
-use crate::net::NetSettings;
+use super::CliConfig;
+use crate::cli_config::NetSettings;
+use crate::system::Environment;
 
 /// Whether the system itself checks certificates, without a look at `SSL_CERT_FILE`. Elsewhere the HTTP client reads what that
 /// variable and `SSL_CERT_DIR` name.
@@ -45,7 +46,7 @@ impl CliConfig {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::address::Hostname;
+    use crate::provider::Hostname;
 
     #[test]
     fn settings_come_from_the_environment_and_the_configuration() {

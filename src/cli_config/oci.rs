@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::document::{Body, Located, invalid};
 use crate::diagnostic::{Location, Result};
-use crate::net::Token;
+use crate::system::Token;
 
 /// An `oci_credentials` block.
 #[derive(Clone, Debug, PartialEq, Eq)]

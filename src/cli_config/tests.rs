@@ -7,7 +7,7 @@ use std::fs;
 use tempfile::TempDir;
 
 use super::*;
-use crate::address::ProviderAddress;
+use crate::provider::ProviderAddress;
 
 /// A home directory of its own with the environment that names it.
 struct Home {
@@ -144,7 +144,7 @@ mod search {
         assert!(error[0].message.contains("not installed"));
         let xdg = home.path("data");
         home.set("XDG_DATA_HOME", xdg.to_str().unwrap());
-        let platform = crate::platform::Platform::current();
+        let platform = crate::provider::Platform::current();
         for directory in [
             "data/opentofu/plugins".to_owned(),
             format!(".terraform.d/plugins/{platform}"),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::dialect::Dialect;
+use crate::provider::Dialect;
 
 /// What to do next: words, and commands of this program among them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]

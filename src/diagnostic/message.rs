@@ -6,8 +6,7 @@ use std::path::Path;
 use super::code::Code;
 use super::help::Help;
 use super::source_file::Location;
-use crate::address::ProviderAddress;
-use crate::dialect::Dialect;
+use crate::provider::{Dialect, ProviderAddress};
 
 /// A place with what there is to say about it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

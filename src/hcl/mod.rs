@@ -1,5 +1,6 @@
 //! What the readers of HCL texts share. Values are parsed by hcl-edit, where they matter.
 
+pub(crate) mod evaluate;
 pub(crate) mod json;
 pub(crate) mod scan;
 #[cfg(test)]

@@ -4,9 +4,7 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use crate::address::ProviderAddress;
-use crate::dialect::Dialect;
-use crate::hash::Hash;
+use crate::provider::{Dialect, Hash, ProviderAddress};
 
 use super::locks::{LockedProvider, Locks};
 

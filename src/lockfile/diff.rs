@@ -4,9 +4,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::address::ProviderAddress;
-use crate::hash::Hash;
-use crate::version::Version;
+use crate::provider::{Hash, ProviderAddress, Version};
 
 use super::locks::{LockedProvider, Locks};
 

@@ -6,11 +6,9 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::address::ProviderAddress;
 use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
-use crate::dialect::Dialect;
-use crate::files;
-use crate::hash::Hash;
+use crate::provider::{Dialect, Hash, ProviderAddress};
+use crate::system::files;
 
 use super::locks::{LockedProvider, Locks};
 use super::written::AttributeLayout;

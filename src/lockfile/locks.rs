@@ -3,10 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::address::ProviderAddress;
-use crate::constraint::ConstraintList;
-use crate::hash::Hash;
-use crate::version::Version;
+use crate::provider::{ConstraintList, Hash, ProviderAddress, Version};
 
 /// What a lock file records about one provider.
 #[derive(Clone, Debug, PartialEq, Eq)]

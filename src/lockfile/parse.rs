@@ -15,13 +15,9 @@ use hcl_edit::structure;
 use hcl_edit::structure::{Block, Body, Structure};
 use hcl_edit::template::{Element, StringTemplate};
 
-use crate::address::{AddressError, ProviderAddress};
-use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Severity, SourceFile};
-use crate::dialect::Dialect;
-use crate::files;
-use crate::hash::Hash;
-use crate::version::{Version, VersionError};
+use crate::provider::{AddressError, ConstraintList, Dialect, Hash, ProviderAddress, Version, VersionError};
+use crate::system::files;
 
 use super::lock_file::{BlockLayout, Entry, LOCK_FILE_NAME, LockFile, Parsed, TopLevelBlock};
 use super::locks::LockedProvider;

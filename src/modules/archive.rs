@@ -11,7 +11,7 @@ use tar::{EntryType, PaxExtensions};
 use zip::ZipArchive;
 
 use super::contents::{PackageWriter, Problem};
-use crate::dialect::Dialect;
+use crate::provider::Dialect;
 
 /// The longest name and the longest target of a link, in bytes.
 const LONGEST_NAME: u64 = 64 * 1024;

@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
-use crate::files;
-use crate::storage;
+use crate::system::{files, storage};
 
 const FOLDER: &str = "provlock-modules-v1";
 /// No entry is longer, in bytes.

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-use crate::files::name::is_special_on_windows;
+use crate::system::files::name::is_special_on_windows;
 
 /// Bytes that an archive may hold, unpacked.
 pub(super) const MOST_BYTES: u64 = 1 << 30;

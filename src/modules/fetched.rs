@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use super::package::{Package, Wildcards};
 use super::source::{ModuleSource, RegistrySource, RemoteSource};
-use crate::constraint::ConstraintList;
 use crate::diagnostic::Result;
+use crate::provider::ConstraintList;
 
 /// What a call asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -9,13 +9,10 @@ use super::package_fetcher::PackageFetcher;
 use super::registry::{self, ModuleRegistry};
 use super::source::{RegistryModule, RegistrySource};
 use super::version_lists::VersionLists;
-use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::dialect::Dialect;
-use crate::once_map::OnceMap;
-use crate::parallel;
-use crate::source::from_config::Connections;
-use crate::version::Version;
+use crate::packages::connections::Connections;
+use crate::provider::{ConstraintList, Dialect, Version};
+use crate::system::{OnceMap, parallel};
 
 /// How many packages a run fetches; who has more was made to waste time.
 const MAX_PACKAGES: usize = 10_000;

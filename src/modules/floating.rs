@@ -63,8 +63,8 @@ fn is_name(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::Dialect;
     use crate::modules::ModuleSource;
+    use crate::provider::Dialect;
 
     fn floating(source: &str, version: &str) -> Option<Floating> {
         let source = ModuleSource::parse(source, Dialect::Tofu).unwrap();

@@ -17,8 +17,8 @@ use base64::prelude::BASE64_STANDARD;
 use url::Url;
 
 use super::contents::{MOST_BYTES, PackageWriter, Problem, is_configuration};
-use crate::cli_config::program::{self, Finished, Limits, one_line};
-use crate::storage;
+use crate::system::process::{self, Finished, Limits, one_line};
+use crate::system::storage;
 
 /// Bytes that git may print: lists of files, and their content.
 const MOST_OUTPUT: u64 = 256 << 20;
@@ -397,7 +397,7 @@ impl Repository<'_> {
         };
         let left = self.deadline.saturating_duration_since(Instant::now());
         let limits = Limits { time: left, stdout: MOST_OUTPUT, exceeded: &exceeded };
-        program::run_within(command, stdin, &limits).map_err(|why| {
+        process::run_within(command, stdin, &limits).map_err(|why| {
             let limit = self.git.time_limit.as_secs();
             let is_late = Instant::now() >= self.deadline;
             GitError::new(if is_late { format!("git took more than {limit} seconds") } else { format!("git {why}") })

@@ -12,8 +12,9 @@ use super::checksum::{Checksum, ExpectedDigest};
 use super::contents::MOST_BYTES;
 use super::source::RemoteSource;
 use crate::cli_config::Netrc;
-use crate::dialect::Dialect;
-use crate::net::{Client, Credentials, RequestError, SafeUrl, Token, percent_decoded, read_whole};
+use crate::net::{Client, Credentials, RequestError, read_whole};
+use crate::provider::Dialect;
+use crate::system::{SafeUrl, Token, percent_decoded};
 
 /// A page that says where a package is, or a list of checksums, is not larger, in bytes.
 const LARGEST_PAGE: u64 = 1 << 20;

@@ -7,11 +7,9 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::dialect::Dialect;
-use crate::files;
-use crate::version::Version;
+use crate::provider::{ConstraintList, Dialect, Version};
+use crate::system::files;
 
 use super::registry;
 use super::source::ModuleSource;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::files::join;
+use crate::system::files::join;
 
 /// Whether a module source is a path: it starts with `./` or `../` (on Windows also with a backslash).
 pub(crate) fn is_local(source: &str) -> bool {

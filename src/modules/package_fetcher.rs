@@ -19,13 +19,12 @@ use super::http::{self, Answer, HttpAddress, HttpError};
 use super::package::{Package, PackageOrigin, Wildcards};
 use super::registry::Location;
 use super::source::{RegistryModule, RemoteSource};
-use crate::cli_config::{Environment, Netrc};
+use crate::cli_config::Netrc;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
-use crate::dialect::Dialect;
 use crate::net::{Client, Credentials, RequestErrorKind};
-use crate::once_map::OnceMap;
-use crate::source::oci::{ModulePackage, OciRegistries};
-use crate::version::Version;
+use crate::packages::oci::{ModulePackage, OciRegistries};
+use crate::provider::{Dialect, Version};
+use crate::system::{Environment, OnceMap};
 
 /// How long a package is kept whose address may mean something else tomorrow.
 const LIFETIME: Duration = Duration::from_hours(1);

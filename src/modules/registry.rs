@@ -7,15 +7,12 @@ use serde::Deserialize;
 use url::Url;
 
 use super::source::{RegistryModule, RemoteSource};
-use crate::address::Hostname;
-use crate::bounded::List;
-use crate::constraint::{ConstraintError, ConstraintList, Operator};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::dialect::Dialect;
-use crate::net::{Client, Document, Purpose, RequestErrorKind, SafeUrl};
-use crate::once_map::OnceMap;
-use crate::source::{Discovery, Service};
-use crate::version::Version;
+use crate::net::{Client, Document, Purpose, RequestErrorKind};
+use crate::packages::{Discovery, Service};
+use crate::provider::{ConstraintError, ConstraintList, Dialect, Hostname, Operator, Version};
+use crate::system::bounded::List;
+use crate::system::{OnceMap, SafeUrl};
 
 /// A list of versions is not larger than this.
 const MAXIMUM_VERSIONS_BYTES: u64 = 8 << 20;

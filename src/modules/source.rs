@@ -10,8 +10,7 @@ use std::path::{MAIN_SEPARATOR, PathBuf};
 use url::{Url, form_urlencoded};
 
 use super::local::is_local;
-use crate::address::Hostname;
-use crate::dialect::Dialect;
+use crate::provider::{Dialect, Hostname};
 
 /// Hosts whose repositories have a short form of their own, so that they are never registries.
 const REPOSITORY_HOSTS: [&str; 2] = ["github.com", "bitbucket.org"];

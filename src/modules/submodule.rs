@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::files;
+use crate::system::files;
 
 /// The file that lists the submodules of a repository.
 const FILE_NAME: &str = ".gitmodules";

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use super::source::RegistryModule;
-use crate::storage;
-use crate::version::Version;
+use crate::provider::Version;
+use crate::system::storage;
 
 const FOLDER: &str = "provlock-module-versions-v1";
 /// No list is longer, in bytes.

@@ -24,11 +24,10 @@ use super::proxy::{is_loopback, with_proxies};
 use super::redirect::{self, PlainHttp, Request};
 use super::resume;
 use super::retry::{Failure, Retries, after_status, http_date, with_retries};
-use super::settings::NetSettings;
-use super::token::Token;
-use crate::address::Hostname;
+use crate::cli_config::NetSettings;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::files;
+use crate::provider::Hostname;
+use crate::system::{Token, files};
 
 /// How long a download may be silent, and how long a small one may take.
 const SILENCE_TIMEOUT: Duration = Duration::from_mins(1);

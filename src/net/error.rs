@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 
-use super::safe_url::SafeUrl;
-use super::token::token_variable;
-use crate::address::Hostname;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help};
+use crate::provider::Hostname;
+use crate::system::{SafeUrl, token_variable};
 
 /// A request that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]

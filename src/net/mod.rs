@@ -13,12 +13,8 @@ mod proxy;
 mod redirect;
 mod resume;
 mod retry;
-mod safe_url;
-mod secrets;
-mod settings;
 #[cfg(test)]
 mod tests;
-mod token;
 
 pub(crate) use body::read_whole;
 pub(crate) use client::Credentials;
@@ -28,8 +24,3 @@ pub use observer::{Answer, RequestObserver, RequestReport};
 pub(crate) use proxy::is_loopback;
 pub(crate) use redirect::{PlainHttp, Request};
 pub(crate) use retry::{Failure, Retry, after_status};
-pub use safe_url::SafeUrl;
-pub(crate) use safe_url::percent_decoded;
-pub use secrets::Secrets;
-pub use settings::NetSettings;
-pub use token::{Token, token_variable};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::blocking::{RequestBuilder, Response};
 
-use super::safe_url::SafeUrl;
+use crate::system::SafeUrl;
 
 /// A request, once everything that is wanted of its response has been read.
 #[derive(Clone, Debug, PartialEq, Eq)]

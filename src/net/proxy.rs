@@ -9,7 +9,7 @@ use reqwest::Proxy;
 use reqwest::blocking::ClientBuilder;
 use url::{Host, Url};
 
-use super::settings::NetSettings;
+use crate::cli_config::NetSettings;
 
 /// Has a client use the proxies that it may use.
 pub(super) fn with_proxies(builder: ClientBuilder, settings: &NetSettings) -> ClientBuilder {

@@ -14,8 +14,8 @@ use super::error::{RequestErrorKind, causes, no_response};
 use super::observer::RequestObserver;
 use super::proxy::is_loopback;
 use super::retry::Failure;
-use super::safe_url::SafeUrl;
-use super::settings::NetSettings;
+use crate::cli_config::NetSettings;
+use crate::system::SafeUrl;
 
 /// Longer chains of redirects are a circle.
 const MOST_REDIRECTS: usize = 10;

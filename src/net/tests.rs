@@ -2,6 +2,8 @@ mod environment;
 mod observer;
 mod resume;
 
+use crate::cli_config::NetSettings;
+use crate::system::Token;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +12,8 @@ use provlock_test::{Authority, Response, Server};
 use url::Url;
 
 use super::*;
-use crate::address::Hostname;
 use crate::diagnostic::{Code, Help, HelpPart};
+use crate::provider::Hostname;
 
 const TOKEN: &str = "s3cr3t";
 

@@ -14,12 +14,11 @@ use super::{
     CacheTable, Denied, FileLevels, Levels, PathLevels, PlatformSelection, Policy, RootFilter, Rules, Settings,
     TrustRule, parse_duration, parse_glob,
 };
-use crate::address::{AddressError, Hostname};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile};
-use crate::oci_repository::Repository;
-use crate::provider_pattern::PatternError;
-use crate::provider_spec::{ProviderPatternSpec, ProviderSpec};
-use crate::shared_facts::{PublicKey, SharedCache};
+use crate::provider::oci_repository::Repository;
+use crate::provider::{
+    AddressError, Hostname, PatternError, ProviderPatternSpec, ProviderSpec, PublicKey, SharedCache,
+};
 
 const PLATFORMS: &str = "\"all\" or a list of platforms, for example [\"linux_amd64\", \"darwin_arm64\"]";
 

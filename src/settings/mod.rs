@@ -13,9 +13,7 @@ use std::time::Duration;
 use globset::{Glob, GlobBuilder};
 
 use crate::diagnostic::Location;
-use crate::dialect::Dialect;
-use crate::platform::{Platform, PlatformError};
-use crate::shared_facts::SharedCache;
+use crate::provider::{Dialect, Platform, PlatformError, SharedCache};
 
 pub(crate) use globs::is_match;
 pub(crate) use levels::RootLevels;

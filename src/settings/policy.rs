@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use crate::address::{Hostname, ProviderAddress};
-use crate::authentication::Authentication;
 use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::dialect::Dialect;
-use crate::provider_spec::{ProviderPatternSpec, ProviderSpec};
+use crate::provider::{Authentication, Dialect, Hostname, ProviderAddress, ProviderPatternSpec, ProviderSpec};
 
 /// What a project allows: what each of its settings files allows, so that one more file can only forbid. The default allows
 /// everything.

@@ -7,8 +7,9 @@ use std::string::FromUtf8Error;
 
 use super::{CacheTable, FILE_NAME, Settings};
 use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
-use crate::files::{self, Boundary, refused};
-use crate::once_map::OnceMap;
+use crate::system::boundary::refused;
+use crate::system::files;
+use crate::system::{Boundary, OnceMap};
 
 /// The largest settings file that is read, in bytes; nobody writes a larger one.
 const SIZE_LIMIT: u64 = 1 << 20;

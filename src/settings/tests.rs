@@ -1,9 +1,9 @@
 use std::path::Path;
 
 use super::*;
-use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Result, SourceFile};
-use crate::files::Boundary;
+use crate::provider::ProviderAddress;
+use crate::system::Boundary;
 
 fn parse(text: &str) -> Result<Settings> {
     Settings::parse(&SourceFile::new(FILE_NAME, text), PathBuf::from(FILE_NAME))

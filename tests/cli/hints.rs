@@ -6,7 +6,7 @@ use provlock_test::{Registry, TestEnvironment, str};
 #[test]
 fn who_names_no_platform_is_told_of_the_others() {
     let registry = Registry::start();
-    let current = provlock::platform::Platform::current().to_string();
+    let current = provlock::provider::Platform::current().to_string();
     registry.publish("acme/gamma", "1.5.0").platforms([current.as_str(), "plan9_386"]).done();
     let environment = TestEnvironment::with_registry(&registry);
     let hint = "Other platforms: provlock lock -p all, or set platforms in provlock.toml\n";

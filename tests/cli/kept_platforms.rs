@@ -1,6 +1,6 @@
 //! Platforms that a lock file covers stay covered although nobody names them.
 
-use provlock::platform::Platform;
+use provlock::provider::Platform;
 
 use super::lock::requires;
 use provlock_test::publish::{PackagesMap, Published};

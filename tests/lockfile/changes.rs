@@ -3,11 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use provlock::address::ProviderAddress;
-use provlock::constraint::ConstraintList;
-use provlock::hash::Hash;
 use provlock::lockfile::{LockedProvider, Locks};
-use provlock::version::Version;
+use provlock::provider::{ConstraintList, Hash, ProviderAddress, Version};
 
 use super::generated;
 use super::rng::Rng;
@@ -113,6 +110,6 @@ trait ParseAddress {
 
 impl ParseAddress for str {
     fn parse_address(&self) -> ProviderAddress {
-        ProviderAddress::parse_canonical(self, provlock::dialect::Dialect::Tofu).unwrap()
+        ProviderAddress::parse_canonical(self, provlock::provider::Dialect::Tofu).unwrap()
     }
 }

@@ -3,12 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use provlock::address::ProviderAddress;
-use provlock::constraint::ConstraintList;
-use provlock::dialect::Dialect;
-use provlock::hash::Hash;
 use provlock::lockfile::{LockedProvider, Locks, canonical_text};
-use provlock::version::Version;
+use provlock::provider::{ConstraintList, Dialect, Hash, ProviderAddress, Version};
 
 use super::rng::Rng;
 

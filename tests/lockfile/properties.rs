@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use provlock::dialect::Dialect;
 use provlock::lockfile::{LockFile, Locks, canonical_text, detect_dialect, parse};
+use provlock::provider::Dialect;
 
 use super::changes;
 use super::rng::Rng;

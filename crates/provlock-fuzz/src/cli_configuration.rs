@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use provlock::cli_config::{CliConfig, Environment, load};
+use provlock::cli_config::{CliConfig, load};
 use provlock::diagnostic::Result;
-use provlock::dialect::Dialect;
+use provlock::provider::Dialect;
+use provlock::system::Environment;
 
 /// The token in the seeds.
 const SECRET: &str = "s3cr3t";

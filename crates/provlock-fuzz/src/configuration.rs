@@ -4,12 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use provlock::address::ProviderAddress;
-use provlock::constraint::ConstraintList;
+use provlock::configuration::{InputVariables, Options, Requirements, read, rewrite};
 use provlock::diagnostic::Result;
-use provlock::dialect::Dialect;
-use provlock::requirements::{InputVariables, Options, Requirements, read, rewrite};
-use provlock::version::Version;
+use provlock::provider::{ConstraintList, Dialect, ProviderAddress, Version};
 
 /// What a configuration asks of each provider.
 type Constraints = BTreeMap<ProviderAddress, ConstraintList>;

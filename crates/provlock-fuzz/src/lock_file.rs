@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use provlock::dialect::Dialect;
 use provlock::lockfile::{LockFile, canonical_text};
+use provlock::provider::Dialect;
 
 use crate::lockfile::properties::{Verdict, check_file, read};
 

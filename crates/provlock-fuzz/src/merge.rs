@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use provlock::address::ProviderAddress;
 use provlock::lockfile::merge::{MarkerStyle, Merged, merge as merge_locks, split_conflicts, with_markers};
 use provlock::lockfile::{LockFile, Locks};
+use provlock::provider::ProviderAddress;
 
 use crate::lockfile::properties::read;
 

@@ -1,7 +1,7 @@
 //! Sources of modules, one on each line.
 
-use provlock::dialect::Dialect;
 use provlock::modules::source::{ModuleSource, RemoteSource};
+use provlock::provider::Dialect;
 
 /// Reads sources. What a source was read as is read as the same, unless it holds what only short forms may hold unescaped.
 /// A directory in a package leads no further up than `..` itself, which both programs read and which no package holds.

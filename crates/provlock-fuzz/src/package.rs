@@ -2,7 +2,7 @@
 
 use std::io::Cursor;
 
-use provlock::package::{Limits, PackageDigest, PackageError, hash_zip, hash_zip_file};
+use provlock::packages::archive::{Limits, PackageDigest, PackageError, hash_zip, hash_zip_file};
 
 const PROGRAM: &[u8] = b"terraform-provider-";
 

@@ -1,8 +1,7 @@
 //! Answers of registries.
 
-use provlock::hash::Hash;
-use provlock::platform::Platform;
-use provlock::source::{AvailableVersions, read_reported_hashes, read_versions};
+use provlock::packages::{AvailableVersions, read_reported_hashes, read_versions};
+use provlock::provider::{Hash, Platform};
 use serde_json::json;
 
 /// Reads an answer as a list of versions and as the metadata of a package. What is taken from a list is well-formed, and is read

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use provlock::authentication::Sha256Sums;
+use provlock::packages::authentication::Sha256Sums;
 
 /// Reads sums. Each is in the input; written in the plainest way they are read the same; packages are those of archives.
 pub fn sha256sums(data: &[u8]) -> bool {

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, UNIX_EPOCH};
 
-use provlock::authentication::{SignaturePolicy, SigningKey, verify_detached};
-use provlock::dialect::Dialect;
+use provlock::packages::authentication::{SignaturePolicy, SigningKey, verify_detached};
+use provlock::provider::Dialect;
 
 /// What the seeds sign.
 const SIGNED: &[u8] = include_bytes!("../../../testdata/signatures/SHA256SUMS");

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use clap::Args;
+use provlock::packages::DateServices;
 use provlock::settings::parse_duration;
-use provlock::source::DateServices;
 use url::Url;
 
 /// How old versions must be, and who knows.

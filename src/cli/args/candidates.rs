@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap_complete::CompletionCandidate;
-use provlock::cli_config::Secrets;
+use provlock::configuration::ModuleCache;
 use provlock::diagnostic::Code;
-use provlock::dialect::Dialect;
-use provlock::requirements::ModuleCache;
-use provlock::workspace::Workspace;
+use provlock::project::Workspace;
+use provlock::provider::Dialect;
+use provlock::system::Secrets;
 
 use crate::cli::environment::environment;
 
@@ -56,7 +56,7 @@ pub(crate) fn providers() -> Vec<CompletionCandidate> {
         let locks = lock_file.locks().iter();
         providers.extend(locks.map(|(address, locked)| (address.clone(), Some(locked.version.to_string().into()))));
     }
-    let candidate = |(address, help): (provlock::address::ProviderAddress, _)| {
+    let candidate = |(address, help): (provlock::provider::ProviderAddress, _)| {
         CompletionCandidate::new(address.short(workspace.dialect)).help(help)
     };
     providers.into_iter().map(candidate).collect()

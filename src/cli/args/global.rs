@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum, ValueHint};
 use clap_complete::ArgValueCandidates;
-use provlock::cli_config::Environment;
 use provlock::diagnostic::{Diagnostic, Result};
-use provlock::dialect::Dialect;
+use provlock::provider::Dialect;
 use provlock::settings::{self, Settings};
+use provlock::system::Environment;
 
 use super::candidates;
 

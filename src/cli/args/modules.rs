@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use provlock::cli_config::Environment;
-use provlock::requirements::{InputVariables, ModuleCache};
-use provlock::source::from_config::Connections;
+use provlock::configuration::{InputVariables, ModuleCache};
+use provlock::packages::connections::Connections;
+use provlock::system::Environment;
 
 /// How called modules are found.
 #[derive(Args)]

@@ -1,9 +1,9 @@
 //! The arguments that say what is to be locked, of `lock` and `upgrade`.
 
 use clap::Args;
-use provlock::cli_config::Environment;
-use provlock::provider_spec::ProviderSpec;
-use provlock::workspace::LockOptions;
+use provlock::project::LockOptions;
+use provlock::provider::ProviderSpec;
+use provlock::system::Environment;
 
 use super::modules::ModuleArgs;
 use super::platforms::PlatformArgs;

@@ -5,13 +5,13 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use provlock::address::ProviderAddress;
-use provlock::cli_config::Environment;
 use provlock::diagnostic::Result;
 use provlock::net::RequestObserver;
-use provlock::package::HashCache;
-use provlock::source::DateServices;
-use provlock::source::from_config::{Connections, Origin, SourceOptions};
+use provlock::packages::DateServices;
+use provlock::packages::archive::HashCache;
+use provlock::packages::connections::{Connections, Origin, SourceOptions};
+use provlock::provider::ProviderAddress;
+use provlock::system::Environment;
 
 use crate::cli::environment::{cache_directory, shown_url};
 

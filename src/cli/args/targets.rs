@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
-use provlock::provider_spec::ProviderSpec;
+use provlock::provider::ProviderSpec;
 
 /// Providers, and paths of root modules.
 #[derive(Debug, Default, PartialEq, Eq)]

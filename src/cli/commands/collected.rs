@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
-use provlock::dialect::Dialect;
-use provlock::ops::UpgradePlan;
-use provlock::workspace::{DialectReason, Locked, Member, Workspace, Workspaces};
+use provlock::project::plan::UpgradePlan;
+use provlock::project::{DialectReason, Locked, Member, Workspace, Workspaces};
+use provlock::provider::Dialect;
 
 use super::messages::no_root_module;
 use crate::cli::render::causes::{Causes, Many};

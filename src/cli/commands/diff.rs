@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{self, Code, CommandLine, Diagnostic, Diagnostics, Help, Severity};
-use provlock::dialect::Dialect;
-use provlock::files;
-use provlock::lockfile::LOCK_FILE_NAME;
-use provlock::lockfile::{self, LockFile, Locks};
+use provlock::lockfile::{self, LOCK_FILE_NAME, LockFile, Locks};
+use provlock::provider::Dialect;
 
 use super::outcome::Outcome;
 use crate::cli::args::{ARGUMENTS, FormatArgs, GlobalArgs, OutputFormat};
@@ -214,7 +212,7 @@ fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
 /// The lock file at a path, unless that leads out of the repository.
 fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Option<Vec<u8>>> {
     if ui.invocation.boundary().is_outside(path) {
-        return Err(files::refused(path).into());
+        return Err(provlock::system::boundary::refused(path).into());
     }
     lockfile::read(path)
 }

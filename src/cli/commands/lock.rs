@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
-use provlock::workspace::{Batches, LockOptions, Locked, Repositories, RootSelection, Supplies, Workspaces};
+use provlock::project::{Batches, LockOptions, Locked, Repositories, RootSelection, Supplies, Workspaces};
 
 use super::collected::Collected;
 use super::messages::{Said, show_decisions, show_origin, show_shared_facts};

@@ -4,10 +4,10 @@ use std::io::{IsTerminal as _, Read as _};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use provlock::address::Hostname;
-use provlock::cli_config::{self, Credentials, CredentialsOrigin, Forgotten, Token, token_variable};
+use provlock::cli_config::{self, Credentials, CredentialsOrigin, Forgotten};
 use provlock::diagnostic::{Code, Diagnostic, Help};
-use provlock::dialect::Dialect;
+use provlock::provider::{Dialect, Hostname};
+use provlock::system::{Token, token_variable};
 
 use super::outcome::Outcome;
 use crate::cli::args::GlobalArgs;

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use provlock::cli_config::Environment;
+use provlock::configuration::ModuleCache;
 use provlock::diagnostic::Diagnostic;
-use provlock::dialect::Dialect;
-use provlock::requirements::ModuleCache;
-use provlock::source::SharedFacts;
-use provlock::source::from_config::Connections;
-use provlock::workspace::{Member, Workspace, Workspaces};
+use provlock::packages::SharedFacts;
+use provlock::packages::connections::Connections;
+use provlock::project::{Member, Workspace, Workspaces};
+use provlock::provider::Dialect;
+use provlock::system::Environment;
 
 use crate::cli::environment::proxies;
 use crate::cli::render::foreign::printable;

@@ -3,17 +3,16 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
+use provlock::configuration::ModuleCache;
 use provlock::diagnostic::Diagnostic;
-use provlock::requirements::ModuleCache;
-use provlock::workspace::{MirrorOptions, Repositories, RootSelection, mirror};
+use provlock::project::{MirrorOptions, Repositories, RootSelection, mirror};
 
 use super::messages::{Said, no_root_module, show_origin};
 use super::outcome::Outcome;
 use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, PlatformArgs};
 use crate::cli::environment::environment;
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
-use crate::cli::render::json;
-use crate::cli::render::mirror as text;
+use crate::cli::render::{json, mirror as text};
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:

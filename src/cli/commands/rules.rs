@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use anyhow::Result;
-use provlock::cli_config::Environment;
 use provlock::diagnostic::{self, Code, Diagnostic};
+use provlock::project::{Baseline, Change, policy_changed, split, what_changed};
 use provlock::settings::{self, Settings};
-use provlock::workspace::{Baseline, Change, policy_changed, split, what_changed};
+use provlock::system::Environment;
 
 use crate::cli::args::{GlobalArgs, settings_of};
 use crate::cli::git::{Before, Repository};

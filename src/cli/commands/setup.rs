@@ -4,9 +4,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use provlock::files;
-use provlock::lockfile;
-use provlock::lockfile::LOCK_FILE_NAME;
+use provlock::lockfile::{self, LOCK_FILE_NAME};
+use provlock::system::files;
 
 use super::outcome::Outcome;
 use crate::cli::git;

@@ -4,10 +4,9 @@ use std::path::Path;
 
 use clap::Args;
 use clap_complete::ArgValueCandidates;
-use provlock::address::ProviderAddress;
 use provlock::diagnostic::{Code, Diagnostic};
-use provlock::provider_spec::{ProviderSpec, ProviderSpecError};
-use provlock::workspace::Workspace;
+use provlock::project::Workspace;
+use provlock::provider::{ProviderAddress, ProviderSpec, ProviderSpecError};
 
 use super::messages::Said;
 use super::outcome::Outcome;

@@ -7,13 +7,13 @@ use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
-use provlock::address::ProviderAddress;
+use provlock::configuration::rewrite::{self, ConstraintEdit, FileRewrite};
 use provlock::diagnostic::Result;
-use provlock::ops::UpgradePlan;
-use provlock::requirements::rewrite::{self, ConstraintEdit, FileRewrite};
-use provlock::workspace::{
+use provlock::project::plan::UpgradePlan;
+use provlock::project::{
     Batches, LockOptions, Locked, Repositories, RootSelection, Supplies, Turn, UpgradeOptions, Workspace, Workspaces,
 };
+use provlock::provider::ProviderAddress;
 
 use super::collected::Collected;
 use super::messages::{Said, show_decisions, show_origin, show_shared_facts};

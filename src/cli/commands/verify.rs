@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, ValueEnum as _, ValueHint};
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
-use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
-use provlock::files::{self, Boundary};
-use provlock::ops::verify::{CODES, Tracking};
-use provlock::settings::{Denied, Levels};
-use provlock::workspace::{
+use provlock::project::verify::{CODES, Tracking};
+use provlock::project::{
     Baseline, OnlineOptions, Repositories, RootSelection, Tracked, VerifiedRoot, VerifyOptions, verify_all,
 };
+use provlock::settings::{Denied, Levels};
+use provlock::system::files;
+use provlock::system::{Boundary, Environment};
 
 use super::messages::{Said, no_root_module, show_origin, show_shared_facts};
 use super::outcome::Outcome;

@@ -9,11 +9,11 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use anyhow::Result;
 use provlock::diagnostic::{Diagnostic, Location, Severity, SourceFile};
-use provlock::files;
 use provlock::lockfile::LOCK_FILE_NAME;
-use provlock::ops::verify::Tracking;
+use provlock::project::Change;
+use provlock::project::verify::Tracking;
 use provlock::settings;
-use provlock::workspace::Change;
+use provlock::system::files;
 
 use super::command::{
     IgnoreRule, Running, contents, files_in, files_in_working_tree, ignore_rules, listed, resolve, top,

@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use provlock::dialect::Dialect;
-use provlock::hash::Hash;
 use provlock::lockfile::{LockDiff, LockedProvider, Locks};
+use provlock::provider::{Dialect, Hash};
 use sha2::{Digest as _, Sha256};
 
 use super::foreign::{capped, printable, printable_lines};

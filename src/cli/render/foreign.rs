@@ -4,8 +4,8 @@
 //! Secrets are left out and lengths are capped in every format. What obeys characters or reads commands, such as a terminal
 //! or the runner of a workflow, gets them escaped.
 
-use provlock::cli_config::Secrets;
 use provlock::diagnostic::{Diagnostic, Label, Location, SourceFile};
+use provlock::system::Secrets;
 use serde_json::Value;
 
 use super::help::Invocation;
@@ -149,8 +149,8 @@ fn is_hidden(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use provlock::cli_config::Token;
     use provlock::diagnostic::Code;
+    use provlock::system::Token;
 
     use super::*;
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use provlock::diagnostic::{Code, Diagnostic, Severity};
-use provlock::workspace::VerifiedRoot;
+use provlock::project::VerifiedRoot;
 
 use super::foreign::{printable, shown};
 use super::help::Invocation;
@@ -122,7 +122,7 @@ mod tests {
     use std::path::PathBuf;
 
     use provlock::diagnostic::{Location, SourceFile};
-    use provlock::dialect::Dialect;
+    use provlock::provider::Dialect;
 
     use super::*;
 
@@ -135,13 +135,13 @@ mod tests {
             path: PathBuf::from("a"),
             lock_path: PathBuf::from("a/.terraform.lock.hcl"),
             dialect: Dialect::Tofu,
-            dialect_reason: provlock::workspace::DialectReason::Default,
+            dialect_reason: provlock::project::DialectReason::Default,
             platforms: None,
             entries: 1,
             registry: None,
             findings: unsorted.chain([other, forged]).collect(),
             errors: Vec::new(),
-            suppressed: provlock::workspace::Suppressed::default(),
+            suppressed: provlock::project::Suppressed::default(),
         };
         let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
         let failure = Diagnostic::error(Code::Io, "not read");
@@ -162,13 +162,13 @@ mod tests {
             path: PathBuf::from("a,b:c"),
             lock_path: PathBuf::from("a,b:c/.terraform.lock.hcl"),
             dialect: Dialect::Tofu,
-            dialect_reason: provlock::workspace::DialectReason::Default,
+            dialect_reason: provlock::project::DialectReason::Default,
             platforms: None,
             entries: 1,
             registry: None,
             findings: vec![finding],
             errors: Vec::new(),
-            suppressed: provlock::workspace::Suppressed::default(),
+            suppressed: provlock::project::Suppressed::default(),
         };
         let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
         let text = annotations(&[root], &[], &paths, &Invocation::new(None));

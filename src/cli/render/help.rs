@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use provlock::cli_config::Secrets;
 use provlock::diagnostic::{CommandArgument, CommandLine, Help, HelpPart};
-use provlock::files::Boundary;
+use provlock::system::{Boundary, Secrets};
 
 /// How the program was started. Commands in help repeat it, so that they mean the same where a user pastes them.
 pub(crate) struct Invocation {

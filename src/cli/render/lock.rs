@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use provlock::address::ProviderAddress;
-use provlock::dialect::Dialect;
 use provlock::lockfile::Change;
-use provlock::ops::ProviderReport;
-use provlock::platform::Platform;
+use provlock::packages::{Fetched, Packages};
+use provlock::project::Locked;
+use provlock::project::plan::ProviderReport;
+use provlock::provider::{Dialect, Platform, ProviderAddress};
 use provlock::settings::PlatformSelection;
-use provlock::source::{Fetched, Packages};
-use provlock::workspace::Locked;
 
 use super::foreign::{capped, printable};
 use super::row::{Action, HashCounts, Row};

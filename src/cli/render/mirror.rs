@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use provlock::address::ProviderAddress;
-use provlock::mirror::{MirrorAction, Mirrored, MirroredPackage, RemovedFile};
-use provlock::version::Version;
+use provlock::project::mirror::{MirrorAction, Mirrored, MirroredPackage, RemovedFile};
+use provlock::provider::{ProviderAddress, Version};
 
 use super::foreign::{capped, printable};
 use super::style::{Color, TextStyle, bytes, columns, count, enumerate, paint};

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use provlock::dialect::Dialect;
-use provlock::hash::{Hash, HashScheme};
 use provlock::lockfile::{self, LockedProvider, ProviderDiff};
+use provlock::provider::{Dialect, Hash, HashScheme};
 use serde::Serialize;
 
 use super::style::Color;

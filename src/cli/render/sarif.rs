@@ -5,8 +5,8 @@ use std::path::Path;
 
 use provlock::diagnostic::{Code, Diagnostic, Label, Location, Severity};
 use provlock::lockfile::LOCK_FILE_NAME;
-use provlock::ops::verify::CODES;
-use provlock::workspace::VerifiedRoot;
+use provlock::project::VerifiedRoot;
+use provlock::project::verify::CODES;
 use serde_json::{Value, json};
 
 use super::foreign::{clean, shown};

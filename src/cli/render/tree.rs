@@ -2,12 +2,9 @@
 
 use std::fmt::Write as _;
 
-use provlock::address::ProviderAddress;
-use provlock::constraint::ConstraintList;
-use provlock::dialect::Dialect;
+use provlock::configuration::{Requirements, Requirer};
 use provlock::lockfile::Locks;
-use provlock::requirements::{Requirements, Requirer};
-use provlock::version::Version;
+use provlock::provider::{ConstraintList, Dialect, ProviderAddress, Version};
 
 use super::foreign::{capped, printable};
 

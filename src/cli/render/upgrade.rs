@@ -4,13 +4,12 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use provlock::address::ProviderAddress;
+use provlock::configuration::Declaration;
 use provlock::diagnostic::Location;
 use provlock::lockfile::VersionMove;
-use provlock::ops::{PlannedUpgrade, Reason, UpgradePlan};
-use provlock::requirements::Declaration;
-use provlock::version::Version;
-use provlock::workspace::Workspace;
+use provlock::project::Workspace;
+use provlock::project::plan::{PlannedUpgrade, Reason, UpgradePlan};
+use provlock::provider::{ProviderAddress, Version};
 
 use super::foreign::{capped, printable};
 use super::lock::root_modules;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use provlock::diagnostic::{Diagnostic, Severity};
-use provlock::files;
+use provlock::project::{DialectReason, Suppressed, VerifiedRoot};
 use provlock::settings::PlatformSelection;
-use provlock::workspace::{DialectReason, Suppressed, VerifiedRoot};
+use provlock::system::files;
 
 use super::causes::{Many, by_cause};
 use super::diagnostics;
@@ -178,7 +178,7 @@ impl RepositoryPaths<'_> {
 
 #[cfg(test)]
 mod tests {
-    use provlock::dialect::Dialect;
+    use provlock::provider::Dialect;
 
     use super::*;
 

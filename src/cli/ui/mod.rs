@@ -10,10 +10,9 @@ use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use provlock::cli_config::Secrets;
 use provlock::diagnostic::{Diagnostic, Severity};
-use provlock::files;
 use provlock::net::RequestObserver;
+use provlock::system::{Secrets, files};
 
 use self::progress::Display;
 pub(crate) use self::progress::Downloads;

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::process::{Command, ExitStatus, Stdio};
 
-use provlock::files;
+use provlock::system::files;
 
 /// What git's pagers get unless the user has set them: less quits where one screen is enough and keeps colours.
 const DEFAULTS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use provlock::package::PackageId;
-use provlock::source::Progress;
+use provlock::packages::Progress;
+use provlock::packages::archive::PackageId;
 use terminal_size::{Height, Width};
 
 use super::frame::{Transfer, Transfers};

@@ -7,13 +7,13 @@ use std::path::Path;
 
 use serde::de::IgnoredAny;
 
-use crate::address::Hostname;
 use crate::cli_config::document::{invalid, read_text};
 use crate::cli_config::quotable::quotable;
 use crate::cli_config::syntax::{self, Member, Node, Value};
 use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
-use crate::files::{self, Access, Reserved};
-use crate::net::Token;
+use crate::provider::Hostname;
+use crate::system::Token;
+use crate::system::files::{self, Access, Reserved};
 
 /// Writes a host's token; other properties of its credentials stay.
 pub(super) fn store(path: &Path, host: &Hostname, token: &Token) -> Result<()> {

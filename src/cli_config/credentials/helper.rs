@@ -7,10 +7,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::address::Hostname;
-use crate::cli_config::program;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::net::token_variable;
+use crate::provider::Hostname;
+use crate::system::{process, token_variable};
 
 /// A credentials object: `token` and whatever else the helper keeps.
 pub(super) type Properties = Map<String, Value>;
@@ -52,11 +51,11 @@ impl Helper {
         let secret = stdin.clone();
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).arg(verb).arg(host.as_ascii());
-        let finished = program::run(command, stdin, self.time_limit).map_err(|why| self.failed(verb, host, &why))?;
+        let finished = process::run(command, stdin, self.time_limit).map_err(|why| self.failed(verb, host, &why))?;
         if finished.status.success() {
             return Ok(finished.stdout);
         }
-        let stderr = match (program::one_line(&finished.stderr), &secret) {
+        let stderr = match (process::one_line(&finished.stderr), &secret) {
             // A helper that complains about what it was given may quote it.
             (stderr, Some(object)) if quotes(&stderr, object) => "[redacted]".to_owned(),
             (stderr, _) => stderr,

@@ -12,11 +12,11 @@ use std::time::Duration;
 use serde_json::Value;
 
 use self::helper::{Helper, Properties};
-use super::{BlockCredentials, CliConfig, Environment, HelperConfig};
-use crate::address::Hostname;
+use super::{BlockCredentials, CliConfig, HelperConfig};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::dialect::Dialect;
-use crate::net::{Secrets, Token};
+use crate::provider::{Dialect, Hostname};
+use crate::system::Environment;
+use crate::system::{Secrets, Token};
 
 /// The credentials of a run, to be shared by its threads. A helper is asked at most once per host.
 ///

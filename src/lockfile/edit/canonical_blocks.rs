@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use super::self_check::plainly_says;
-use crate::address::ProviderAddress;
-use crate::dialect::Dialect;
 use crate::lockfile::canonical::{header, push_block};
 use crate::lockfile::{LockedProvider, Locks};
-use crate::once_map::OnceMap;
+use crate::provider::{Dialect, ProviderAddress};
+use crate::system::OnceMap;
 
 /// The blocks of entries that lock files share, by the place of the entry in memory.
 #[derive(Default)]
@@ -60,9 +59,8 @@ impl Block {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::constraint::ConstraintList;
     use crate::lockfile::canonical_text;
-    use crate::version::Version;
+    use crate::provider::{ConstraintList, Version};
 
     #[test]
     fn the_text_is_canonical_though_two_providers_share_an_entry() {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::diagnostic::Location;
-use crate::hash::Hash;
 use crate::hcl::trivia::{Kind, Token, tokens};
+use crate::provider::Hash;
 
 use crate::lockfile::Entry;
 use crate::lockfile::canonical::quoted;

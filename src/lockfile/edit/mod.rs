@@ -7,9 +7,9 @@ mod self_check;
 
 use std::path::Path;
 
-use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::hcl::trivia::{self, Kind, tokens};
+use crate::provider::ProviderAddress;
 
 use self_check::plainly_says;
 

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::address::ProviderAddress;
-use crate::hash::Hash;
 use crate::lockfile::LockedProvider;
 use crate::lockfile::recognise::recognise;
 use crate::lockfile::written::{Attribute, Text, WrittenEntry};
+use crate::provider::{Hash, ProviderAddress};
 
 /// Whether a text is in canonical form and records just these locks, word for word. If not, nothing is known.
 pub(super) fn plainly_says<'a, I>(text: &str, locks: I) -> bool
@@ -32,8 +31,8 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dialect::Dialect;
     use crate::lockfile::{Locks, canonical_text};
+    use crate::provider::Dialect;
 
     #[test]
     fn a_text_plainly_says_what_it_was_made_from_and_nothing_else() {

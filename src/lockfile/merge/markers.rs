@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use crate::address::ProviderAddress;
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
+use crate::provider::ProviderAddress;
 
 use super::{Conflict, ConflictReason, Merged};
 use crate::hcl::trivia::dominant_line_break;

@@ -7,10 +7,8 @@ mod tests;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-use crate::address::ProviderAddress;
-use crate::constraint::ConstraintList;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::dialect::Dialect;
+use crate::provider::{ConstraintList, Dialect, ProviderAddress};
 
 use crate::lockfile::{LockedProvider, Locks};
 

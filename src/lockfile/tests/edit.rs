@@ -2,7 +2,7 @@ use std::path::Path;
 
 use super::super::{LockFile, Locks, canonical_text};
 use super::{HEADER, address, lock_file, locked};
-use crate::dialect::Dialect;
+use crate::provider::Dialect;
 
 /// Edits the one entry of `text`, which is `a.b/c/d` at version 1.0.0.
 fn edited(text: &str, version: &str, constraints: &str, hashes: &[&str]) -> String {

@@ -10,8 +10,7 @@ mod values;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::address::ProviderAddress;
-use crate::dialect::Dialect;
+use crate::provider::{Dialect, ProviderAddress};
 
 use super::{LockFile, LockedProvider, Parsed, parse};
 

@@ -162,7 +162,7 @@ fn what_is_no_text_of_the_language_is_a_syntax_error() {
         ["3:3 lock-file-syntax"]
     );
     assert_eq!(problems(&"[".repeat(100_000)).len(), 1);
-    let invalid = super::parse(std::path::Path::new("x"), b"# \xe4\xff\n", crate::dialect::Dialect::Tofu);
+    let invalid = super::parse(std::path::Path::new("x"), b"# \xe4\xff\n", crate::provider::Dialect::Tofu);
     assert!(invalid.lock_file.is_none());
     assert_eq!(invalid.diagnostics[0].labels[0].location.span, 2..2);
 }

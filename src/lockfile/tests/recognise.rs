@@ -9,8 +9,8 @@ use super::super::parse::parse_with;
 use super::super::recognise::recognise;
 use super::super::{canonical_text, parse};
 use super::{HEADER, address, locked};
-use crate::dialect::Dialect;
 use crate::lockfile::Locks;
+use crate::provider::Dialect;
 
 const PATH: &str = ".terraform.lock.hcl";
 

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 
 use super::super::{LockFile, parse};
-use crate::dialect::Dialect;
 use crate::hcl::trivia;
+use crate::provider::Dialect;
 
 fn files() -> BTreeMap<String, Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata/locks/recorded");

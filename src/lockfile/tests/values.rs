@@ -1,7 +1,6 @@
 use super::super::{Change, Direction, Locks, Step, VersionMove, canonical_text, detect_dialect, diff};
 use super::{HEADER, address, locked};
-use crate::dialect::Dialect;
-use crate::hash::Hash;
+use crate::provider::{Dialect, Hash};
 
 fn one(version: &str, hashes: &[&str]) -> Locks {
     Locks::from([(address("a.b/c/d"), locked(version, "", hashes))])

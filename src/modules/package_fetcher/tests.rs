@@ -8,8 +8,9 @@ use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
 
 use super::*;
+use crate::cli_config::NetSettings;
 use crate::modules::ModuleSource;
-use crate::net::{NetSettings, Token};
+use crate::system::Token;
 
 fn zip(files: &[(&str, &str)]) -> Vec<u8> {
     let mut writer = ZipWriter::new(io::Cursor::new(Vec::new()));

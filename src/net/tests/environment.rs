@@ -1,5 +1,6 @@
 //! The variables of the environment that the client itself reads, set for processes of their own.
 
+use crate::cli_config::NetSettings;
 use std::path::PathBuf;
 use std::process::Command;
 

@@ -1,5 +1,6 @@
 //! What a client tells of its requests.
 
+use crate::cli_config::NetSettings;
 use std::sync::Mutex;
 
 use super::*;

@@ -4,7 +4,8 @@ mod push;
 mod refused;
 mod trust;
 
-use provlock::shared_facts::{Envelope, SigningKey};
+use provlock::packages::shared_facts::Envelope;
+use provlock::provider::SigningKey;
 use provlock_test::publish::Published;
 use provlock_test::{Registry, TestEnvironment, str, url};
 use serde_json::{Value, json};
@@ -90,11 +91,11 @@ fn with_envelope(manifest: &str, change: impl FnOnce(&mut Value)) -> String {
 fn sealed_anew(
     manifest: &str,
     key: &SigningKey,
-    change: impl FnOnce(&mut provlock::shared_facts::ReleaseFacts),
+    change: impl FnOnce(&mut provlock::packages::shared_facts::ReleaseFacts),
 ) -> String {
     with_envelope(manifest, |envelope| {
         let address =
-            provlock::address::ProviderAddress::parse("hashicorp/null", provlock::dialect::Dialect::Tofu).unwrap();
+            provlock::provider::ProviderAddress::parse("hashicorp/null", provlock::provider::Dialect::Tofu).unwrap();
         let old = Envelope::parse(envelope.to_string().as_bytes()).unwrap();
         let mut facts = old.open(&[key.public_key()], &address, &"3.2.4".parse().unwrap()).unwrap();
         change(&mut facts);

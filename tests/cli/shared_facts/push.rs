@@ -97,7 +97,7 @@ fn a_new_key_takes_the_place_of_the_old_one() {
 #[test]
 fn what_contradicts_this_machine_is_not_overwritten() {
     let fleet = Fleet::new();
-    let key = provlock::shared_facts::SigningKey::parse(&fleet.publisher.read("key")).unwrap();
+    let key = provlock::provider::SigningKey::parse(&fleet.publisher.read("key")).unwrap();
     let wrong = sealed_anew(&fleet.registry.manifest(NULL, "3.2.4").unwrap(), &key, |facts| {
         let digest = facts.packages.values_mut().next().unwrap();
         digest.h1 = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=".parse().unwrap();

@@ -161,7 +161,7 @@ fn facts_about_a_release_that_was_replaced_are_of_no_use() {
 fn facts_that_contradict_the_registry_do_not_count() {
     let fleet = Fleet::new();
     fleet.registry.publish("hashicorp/null", "3.2.4").platforms(BOTH).packages(PackagesMap::Right).done();
-    let key = provlock::shared_facts::SigningKey::parse(&fleet.publisher.read("key")).unwrap();
+    let key = provlock::provider::SigningKey::parse(&fleet.publisher.read("key")).unwrap();
     let wrong = sealed_anew(&fleet.manifest(), &key, |facts| {
         facts.packages.values_mut().for_each(|digest| digest.h1 = WRONG_H1.parse().unwrap());
     });

@@ -1,6 +1,6 @@
 //! Who is believed: `verify --online`, `--trust-shared`, `--base`.
 
-use provlock::shared_facts::SigningKey;
+use provlock::provider::SigningKey;
 use provlock_test::{survived, url};
 
 use super::{FACTS, Fleet, NULL, keygen, sealed_anew, settings};

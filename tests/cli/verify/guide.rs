@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use provlock::diagnostic::Code;
-use provlock::ops::verify::CODES;
+use provlock::project::verify::CODES;
 
 #[test]
 fn every_code_has_a_section_the_findings_first() {

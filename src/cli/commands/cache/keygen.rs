@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{Code, Diagnostic};
-use provlock::shared_facts::SigningKey;
+use provlock::provider::SigningKey;
 
 use crate::cli::commands::outcome::Outcome;
 use crate::cli::render::json;
@@ -27,7 +27,7 @@ pub(crate) struct KeygenArgs {
 
 pub(super) fn run(arguments: &KeygenArgs, ui: &Ui) -> Result<Outcome> {
     let key = SigningKey::generate().map_err(|error| Diagnostic::error(Code::Io, error.to_string()))?;
-    key.hide_in(&ui.invocation.secrets);
+    ui.invocation.secrets.learn_key(&key);
     create(&arguments.file, &format!("{}\n", key.reveal()))?;
     let (file, public) = (&arguments.file, key.public_key().to_string());
     ui.status(&format!(

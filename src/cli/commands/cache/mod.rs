@@ -10,8 +10,8 @@ use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::modules::{PackageCache, VersionLists};
-use provlock::package::HashCache;
-use provlock::source::{DiscoveryCache, ReleaseUrls};
+use provlock::packages::archive::HashCache;
+use provlock::packages::{DiscoveryCache, ReleaseUrls};
 
 use super::outcome::Outcome;
 use crate::cli::args::{CacheDirectory, GlobalArgs};

@@ -6,13 +6,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::{Args, ValueHint};
-use provlock::cli_config::Environment;
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
-use provlock::dialect::Dialect;
-use provlock::oci_repository::Repository;
+use provlock::packages::PublishedRelease;
+use provlock::provider::oci_repository::Repository;
+use provlock::provider::{Dialect, SharedCache, SigningKey};
 use provlock::settings::{Settings, SettingsAbove, SettingsFiles};
-use provlock::shared_facts::{SharedCache, SigningKey};
-use provlock::source::PublishedRelease;
+use provlock::system::Environment;
 
 use crate::cli::args::{CacheDirectory, GlobalArgs};
 use crate::cli::commands::messages::Said;
@@ -147,6 +146,6 @@ fn signing_key(file: Option<&Path>, environment: &Environment) -> Result<Signing
     };
     let key = SigningKey::parse(&text)
         .map_err(|error| Diagnostic::error(Code::InvalidArgument, format!("cannot sign with {origin}: {error}")))?;
-    key.hide_in(&environment.secrets);
+    environment.secrets.learn_key(&key);
     Ok(key)
 }

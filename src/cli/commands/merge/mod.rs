@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueHint};
+use provlock::configuration::ModuleCache;
 use provlock::diagnostic::{self, Code, CommandLine, Diagnostic, Diagnostics, Help, Severity};
-use provlock::dialect::Dialect;
-use provlock::files;
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, LockFile, Locks};
-use provlock::ops::LockOutcome;
-use provlock::requirements::ModuleCache;
-use provlock::workspace::{Repositories, RootSelection, Workspace};
+use provlock::project::plan::LockOutcome;
+use provlock::project::{Repositories, RootSelection, Workspace};
+use provlock::provider::Dialect;
+use provlock::system::files;
 
 use self::resolve::ResolveArgs;
 use super::outcome::Outcome;

@@ -4,8 +4,8 @@ use clap::Args;
 use provlock::diagnostic::Result;
 use provlock::lockfile::merge::Conflict;
 use provlock::lockfile::{LockFile, Locks};
-use provlock::ops::LockOutcome;
-use provlock::workspace::{LockOptions, Workspace};
+use provlock::project::plan::LockOutcome;
+use provlock::project::{LockOptions, Workspace};
 
 use crate::cli::args::{PlatformArgs, SourceArgs};
 use crate::cli::commands::messages::{Said, show_shared_facts};

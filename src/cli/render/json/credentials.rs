@@ -1,7 +1,7 @@
 //! Where the token of a host is, as JSON.
 
-use provlock::address::Hostname;
 use provlock::cli_config::CredentialsOrigin;
+use provlock::provider::Hostname;
 use serde::Serialize;
 
 use super::path::shown;

@@ -1,6 +1,6 @@
 //! The target tool, as JSON.
 
-use provlock::dialect;
+use provlock::provider;
 use serde::Serialize;
 
 /// The tool that a lock file is for.
@@ -12,11 +12,11 @@ pub(crate) enum Dialect {
     Terraform,
 }
 
-impl From<dialect::Dialect> for Dialect {
-    fn from(dialect: dialect::Dialect) -> Self {
+impl From<provider::Dialect> for Dialect {
+    fn from(dialect: provider::Dialect) -> Self {
         match dialect {
-            dialect::Dialect::Tofu => Self::Tofu,
-            dialect::Dialect::Terraform => Self::Terraform,
+            provider::Dialect::Tofu => Self::Tofu,
+            provider::Dialect::Terraform => Self::Terraform,
         }
     }
 }

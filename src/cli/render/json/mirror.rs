@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use provlock::mirror::{MirrorAction, Mirrored, MirroredPackage, RemovedFile};
+use provlock::project::mirror::{MirrorAction, Mirrored, MirroredPackage, RemovedFile};
 use serde::Serialize;
 
 use super::path::shown;

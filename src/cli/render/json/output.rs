@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use clap::ValueEnum;
-use provlock::address::Hostname;
 use provlock::cli_config::CredentialsOrigin;
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
-use provlock::ops::UpgradePlan;
-use provlock::workspace::{self, Locked, Workspace};
+use provlock::project::plan::UpgradePlan;
+use provlock::project::{self, Locked, Workspace};
+use provlock::provider::Hostname;
 use serde::Serialize;
 use serde_json::json;
 
@@ -139,7 +139,7 @@ impl Roots {
 }
 
 /// The result of `verify`: the roots that were verified, and those of many that could not be.
-pub(crate) fn verify(roots: &[workspace::VerifiedRoot], errors: &[Diagnostic], invocation: &Invocation) -> String {
+pub(crate) fn verify(roots: &[project::VerifiedRoot], errors: &[Diagnostic], invocation: &Invocation) -> String {
     let verified: BTreeSet<&Path> = roots.iter().map(|root| root.path.as_path()).collect();
     let mut failed: BTreeMap<&Path, Diagnostics> = BTreeMap::new();
     for error in errors {

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use provlock::oci_repository::Repository;
-use provlock::shared_facts::PublicKey;
-use provlock::source;
+use provlock::packages;
+use provlock::provider::PublicKey;
+use provlock::provider::oci_repository::Repository;
 use serde::Serialize;
 
 use super::path::shown;
@@ -43,7 +43,7 @@ pub(crate) struct SigningKeyFile {
 }
 
 impl PublishedFacts {
-    pub(crate) fn new(repository: &Repository, key: PublicKey, releases: &[source::PublishedRelease]) -> Self {
+    pub(crate) fn new(repository: &Repository, key: PublicKey, releases: &[packages::PublishedRelease]) -> Self {
         let releases = releases.iter().filter_map(|release| {
             let changed = *release.outcome.as_ref()?.as_ref().ok()?;
             let (address, version) = (release.address.to_string(), release.version.to_string());

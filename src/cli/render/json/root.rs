@@ -4,14 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use provlock::authentication;
+use provlock::configuration::{Declaration, rewrite};
 use provlock::diagnostic::Diagnostic;
-use provlock::dialect;
-use provlock::ops::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
-use provlock::requirements::Declaration;
-use provlock::requirements::rewrite;
-use provlock::source::Fetched;
-use provlock::workspace::{self, Locked, Workspace};
+use provlock::packages::Fetched;
+use provlock::project::plan::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
+use provlock::project::{self, Locked, Workspace};
+use provlock::provider;
 use serde::Serialize;
 
 use super::diagnostic::{Finding, Notice};
@@ -235,7 +233,7 @@ impl LockedRoot {
 }
 
 impl VerifiedRoot {
-    pub(crate) fn new(root: &workspace::VerifiedRoot, invocation: &Invocation) -> Self {
+    pub(crate) fn new(root: &project::VerifiedRoot, invocation: &Invocation) -> Self {
         Self {
             path: shown(&root.path),
             lock_file: shown(&root.lock_path),
@@ -270,7 +268,7 @@ impl ComparedRoot {
 }
 
 impl LockedProvider {
-    fn new(report: &ProviderReport, dialect: dialect::Dialect) -> Self {
+    fn new(report: &ProviderReport, dialect: provider::Dialect) -> Self {
         Self {
             row: Row::new(&report.difference, dialect),
             required: report.required,
@@ -284,13 +282,13 @@ impl LockedProvider {
 impl Authentication {
     fn of(report: &ProviderReport) -> Option<Self> {
         let result = match report.packages.values().next()?.authentication {
-            authentication::Authentication::Signed { .. } => AuthenticationResult::Signed,
-            authentication::Authentication::SigningSkipped => AuthenticationResult::SigningSkipped,
-            authentication::Authentication::HashesChecked => AuthenticationResult::HashesChecked,
-            authentication::Authentication::Unauthenticated => AuthenticationResult::Unauthenticated,
+            provider::Authentication::Signed { .. } => AuthenticationResult::Signed,
+            provider::Authentication::SigningSkipped => AuthenticationResult::SigningSkipped,
+            provider::Authentication::HashesChecked => AuthenticationResult::HashesChecked,
+            provider::Authentication::Unauthenticated => AuthenticationResult::Unauthenticated,
         };
         let key_id = |package: &Arc<Fetched>| match &package.authentication {
-            authentication::Authentication::Signed { key_id, .. } => Some(key_id.clone()),
+            provider::Authentication::Signed { key_id, .. } => Some(key_id.clone()),
             _ => None,
         };
         Some(Self { result, key_ids: report.packages.values().filter_map(key_id).collect() })

@@ -1,8 +1,8 @@
 //! Who requires which provider, as JSON.
 
+use provlock::configuration::Requirer;
 use provlock::diagnostic::Location;
-use provlock::requirements::Requirer;
-use provlock::workspace::Workspace;
+use provlock::project::Workspace;
 use serde::Serialize;
 
 use super::dialect::Dialect;

@@ -1,0 +1,217 @@
+//! Where a called module is: its source and version evaluated, then a directory, an installed module or a fetched package.
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
+use crate::hcl::evaluate::value::{Unknown, Value};
+use crate::modules::fetched::ModuleRequest;
+use crate::modules::installed::{Installed, Manifest};
+use crate::modules::{ModuleSource, registry};
+use crate::provider::ConstraintList;
+use crate::system::boundary::refused;
+use crate::system::files::join;
+
+use super::caller::Caller;
+use super::file::{Call, CallSource};
+use super::missing::Reason;
+use super::place::Place;
+use super::requirement::ModuleCall;
+use super::scope::Scope;
+use super::tree::Walk;
+use super::written::Written;
+
+impl Walk<'_> {
+    /// The source of a call; none if it is not known, which is reported.
+    pub(super) fn source(&mut self, caller: &Caller<'_>, call: &Call, key: &str) -> Option<ModuleSource> {
+        let text = match &call.source {
+            CallSource::Missing => return None,
+            CallSource::Constant(source) => source.clone(),
+            CallSource::Expression(written) => match text(caller.scope, written) {
+                Ok(Some(source)) => source,
+                Ok(None) => {
+                    let message = format!("module \"{key}\" has no source: it is null");
+                    self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
+                    return None;
+                }
+                Err(unknown) => {
+                    let Some(installed) = self.installed(caller, key) else {
+                        self.not_known(caller, call, "source", key, &unknown);
+                        return None;
+                    };
+                    installed.source.clone()
+                }
+            },
+        };
+        match ModuleSource::parse(&text, self.options.dialect) {
+            Ok(source) => Some(source),
+            Err(error) => {
+                let message = format!("the source {text:?} of module \"{key}\" cannot be used: {error}");
+                let error = caller.error(Code::InvalidConfiguration, message, call);
+                let is_path = !text.is_empty() && !text.contains(':') && !text.starts_with(['.', '/', '~']);
+                self.errors.push(if is_path {
+                    error.help(format!("write a directory as \"./{text}\""))
+                } else {
+                    error
+                });
+                None
+            }
+        }
+    }
+
+    /// The constraints of a call; none if they are not known, which is reported.
+    pub(super) fn constraints(
+        &mut self,
+        caller: &Caller<'_>,
+        call: &Call,
+        source: &ModuleSource,
+        key: &str,
+    ) -> Option<ConstraintList> {
+        let Some(written) = &call.version else { return Some(ConstraintList::default()) };
+        let text = match text(caller.scope, written) {
+            Ok(Some(text)) => text,
+            Ok(None) => return Some(ConstraintList::default()),
+            Err(unknown) => {
+                self.not_known(caller, call, "version", key, &unknown);
+                return None;
+            }
+        };
+        let problem = match registry::parse_constraints(&text) {
+            _ if !matches!(source, ModuleSource::Registry(_)) => {
+                format!("module \"{key}\" has a version, which only modules of a registry have")
+            }
+            Ok(constraints) if !text.trim().is_empty() => return Some(constraints),
+            Ok(_) => format!("the version of module \"{key}\" is empty; leave it out to allow every version"),
+            Err(error) => format!("{text:?} is not a version constraint for module \"{key}\": {error}"),
+        };
+        let error = Diagnostic::error(Code::InvalidConfiguration, problem).at(written.location.clone(), "");
+        self.errors.push(match caller.entry {
+            Some(entry) => error.at(entry.clone(), "called from here"),
+            None => error,
+        });
+        None
+    }
+
+    /// Where a module is that is not in its caller's package, and whether it is a fetched one; none if it is missing, which
+    /// is reported.
+    pub(super) fn elsewhere(
+        &mut self,
+        caller: &Caller<'_>,
+        call: &Call,
+        source: &ModuleSource,
+        constraints: &ConstraintList,
+        key: &str,
+    ) -> Option<Place> {
+        let dialect = self.options.dialect;
+        let request = ModuleRequest::new(source.clone(), constraints.clone())?;
+        self.note(caller, call, &request, key);
+        let installed = self.installed(caller, key).cloned();
+        let mut reason = Reason::NotInstalled(call.constant_source().map_or_else(|| source.to_string(), str::to_owned));
+        if let Some(installed) = installed {
+            let directory = join(self.root, &installed.dir);
+            if !installed.meets(source, constraints, dialect) {
+                reason = Reason::Changed(installed.describe());
+            } else if directory.is_dir() {
+                return Some(Place::Directory(directory));
+            }
+        }
+        if let ModuleSource::Remote(remote) = source
+            && let Some(path) = remote.path_on_this_machine()
+            && self.cache.boundary.is_outside(&path)
+        {
+            let outside = caller.outside(call, key, &path);
+            self.leave_out([outside]);
+            return None;
+        }
+        if let ModuleSource::Remote(remote) = source
+            && remote.is_on_this_machine()
+            && caller.entry.is_some()
+        {
+            let message = format!("module \"{key}\" is fetched, and may not call {remote} on this machine");
+            self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
+            return None;
+        }
+        let fetcher = self.cache.fetcher.as_ref().filter(|_| self.options.fetch_modules);
+        let Some(fetcher) = fetcher else {
+            self.missing.add(call, key, reason);
+            return None;
+        };
+        match fetcher.get(dialect, &request) {
+            Some(Ok(Some(module))) => return Some(Place::Package(module)),
+            Some(Ok(None)) => self.missing.add(call, key, reason),
+            Some(Err(errors)) => self.not_fetched(caller, call, key, errors),
+            None => drop(self.wanted.insert(request)),
+        }
+        None
+    }
+
+    /// Keeps a call of the user's own modules. Another call may have led to the caller before.
+    fn note(&mut self, caller: &Caller<'_>, call: &Call, request: &ModuleRequest, key: &str) {
+        let is_known = |known: &ModuleCall| known.location == call.location && known.request == *request;
+        if caller.entry.is_none() && !self.elsewhere.iter().any(is_known) {
+            let (request, location) = (request.clone(), call.location.clone());
+            self.elsewhere.push(ModuleCall { name: format!("module \"{key}\""), request, location });
+        }
+    }
+
+    /// The record of a module that a program has installed. What is called from a fetched package was installed together with
+    /// another one.
+    fn installed(&mut self, caller: &Caller<'_>, key: &str) -> Option<&Installed> {
+        if matches!(caller.place, Place::Package(_)) {
+            return None;
+        }
+        if self.manifest.is_none() {
+            let path = join(self.root, self.options.data_directory.join("modules").join("modules.json"));
+            let manifest = if self.cache.boundary.is_outside(&path) {
+                self.leave_out([refused(&path)]);
+                Manifest::default()
+            } else {
+                Manifest::read(&path).unwrap_or_else(|error| {
+                    self.errors.extend(error);
+                    Manifest::default()
+                })
+            };
+            self.manifest = Some(manifest);
+        }
+        self.manifest.as_ref()?.modules.get(key)
+    }
+
+    fn not_known(&mut self, caller: &Caller<'_>, call: &Call, what: &str, key: &str, unknown: &Unknown) {
+        let message = format!("the {what} of module \"{key}\" is not known: {unknown}");
+        let error = caller.error(Code::ModuleNotInstalled, message, call);
+        let error = match &unknown.location {
+            Some(location) if *location != call.location => error.at(location.clone(), "because of this"),
+            _ => error,
+        };
+        self.unread(error.help("give variables values with --var NAME=VALUE, TF_VAR_NAME or terraform.tfvars"));
+    }
+
+    fn not_fetched(&mut self, caller: &Caller<'_>, call: &Call, key: &str, errors: Diagnostics) {
+        for error in errors {
+            let error = error.at(call.location.clone(), format!("module \"{key}\""));
+            self.unread(match caller.entry {
+                Some(entry) => error.at(entry.clone(), "called from here"),
+                None => error,
+            });
+        }
+    }
+
+    /// Reports why a called module cannot be read: what it requires is not known then.
+    fn unread(&mut self, error: Diagnostic) {
+        self.is_incomplete = true;
+        if self.options.allow_missing_modules {
+            self.warnings.push(Diagnostic { severity: Severity::Warning, code: Code::ModuleNotInstalled, ..error });
+        } else {
+            self.errors.merge(error);
+        }
+    }
+}
+
+/// The text of an argument; none if it is null.
+fn text(scope: &Scope<'_>, written: &Written) -> Result<Option<String>, Unknown> {
+    let value = scope.evaluate(written);
+    if value == Value::Null {
+        return Ok(None);
+    }
+    match value.as_string() {
+        Ok(text) => Ok(Some(text.to_string())),
+        Err(stop) => Err(stop.at(|| Some(written.location.clone())).as_ref().clone()),
+    }
+}

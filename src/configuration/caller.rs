@@ -1,0 +1,57 @@
+//! A module whose calls are followed.
+
+use std::path::Path;
+
+use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::system::boundary::HELP as OUTSIDE_HELP;
+
+use super::file::Call;
+use super::place::Place;
+use super::requirement::CalledModule;
+use super::scope::Scope;
+
+/// A module whose calls are followed.
+#[derive(Clone, Copy)]
+pub(super) struct Caller<'a> {
+    pub place: &'a Place,
+    /// The names of the calls that lead to it; empty for the root module.
+    pub key: &'a str,
+    /// The call with which the way to it leaves the user's own modules; none as long as only local calls lead to it.
+    pub entry: Option<&'a Location>,
+    /// The place of its call in the tree; none for the root module.
+    pub node: Option<usize>,
+    pub scope: &'a Scope<'a>,
+}
+
+impl Caller<'_> {
+    pub(super) fn key_of(&self, call: &Call) -> String {
+        if self.key.is_empty() { call.name.clone() } else { format!("{}.{}", self.key, call.name) }
+    }
+
+    /// The address of the module that a call of it leads to.
+    pub(super) fn address_of(&self, call: &Call, tree: &[CalledModule]) -> String {
+        let own = self.node.and_then(|node| tree.get(node)).map_or(self.key, |called| &called.address);
+        let separator = if own.is_empty() { "" } else { "." };
+        format!("{own}{separator}module.{}", call.name)
+    }
+
+    /// An error about a call, with the place from which the user's own modules lead to it.
+    pub(super) fn error(&self, code: Code, message: String, call: &Call) -> Diagnostic {
+        self.located(Diagnostic::error(code, message), call)
+    }
+
+    /// That a called module is outside of the repository.
+    pub(super) fn outside(&self, call: &Call, key: &str, place: &Path) -> Diagnostic {
+        let place = place.display();
+        let message = format!("module \"{key}\" is in {place}, out of the repository, so it was not read");
+        self.error(Code::OutsideRepository, message, call).help(OUTSIDE_HELP)
+    }
+
+    pub(super) fn located(&self, diagnostic: Diagnostic, call: &Call) -> Diagnostic {
+        let diagnostic = diagnostic.at(call.location.clone(), "called here");
+        match self.entry {
+            Some(entry) => diagnostic.at(entry.clone(), "from here"),
+            None => diagnostic,
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! What one file says about providers and modules, before files are merged and local names resolved. OpenTofu's `File` in
+//! `internal/configs/module.go` holds the same.
+
+use crate::diagnostic::{Diagnostic, Location};
+use crate::provider::{ConstraintList, ProviderAddress};
+
+use super::written::Written;
+
+/// What one file holds that matters.
+#[derive(Debug, Default)]
+pub(super) struct File {
+    pub required: Vec<RequiredProviders>,
+    pub providers: Vec<ProviderBlock>,
+    pub resources: Vec<Resource>,
+    pub imports: Vec<Import>,
+    pub calls: Vec<Call>,
+    pub backend: Option<Backend>,
+    /// The provider of the `state_store` block, if the backend is one.
+    pub state_store: Option<ProviderReference>,
+    /// The versions of the program that it accepts; what is no constraint counts for nothing.
+    pub required_version: ConstraintList,
+    /// Whether it has a `language` block, which only OpenTofu reads.
+    pub has_language: bool,
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Where a root module keeps its state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// `backend "local"`: in a file beside the configuration.
+    Local,
+    /// Any other `backend` block, or a `cloud` block that names its host.
+    Remote,
+    /// A `cloud` block without `hostname`: in HCP Terraform, which only Terraform takes for granted.
+    HcpTerraform,
+    /// A `state_store` block: where a provider keeps it, an experiment of Terraform 1.15.
+    StateStore,
+}
+
+/// A `required_providers` block.
+#[derive(Debug)]
+pub(super) struct RequiredProviders {
+    pub location: Location,
+    pub entries: Vec<RequiredProvider>,
+}
+
+/// An entry of a `required_providers` block.
+#[derive(Clone, Debug)]
+pub(super) struct RequiredProvider {
+    pub local_name: String,
+    pub address: ProviderAddress,
+    /// The version string, else the source, else the local name.
+    pub location: Location,
+    pub source: Option<Location>,
+    pub version: Option<Location>,
+    pub constraints: ConstraintList,
+    /// Whether it has `configuration_aliases`, which only a caller can fill.
+    pub has_aliases: bool,
+}
+
+/// A `provider` block.
+#[derive(Clone, Debug)]
+pub(super) struct ProviderBlock {
+    pub local_name: String,
+    pub alias: Option<String>,
+    pub label: Location,
+    pub version: Option<(Location, ConstraintList)>,
+}
+
+/// A `resource`, `data`, `ephemeral` or `action` block.
+#[derive(Clone, Debug)]
+pub(super) struct Resource {
+    pub kind: &'static str,
+    pub type_name: String,
+    pub name: String,
+    pub label: Location,
+    pub provider: Option<ProviderReference>,
+}
+
+/// An `import` block: the resource that it imports to.
+#[derive(Clone, Debug)]
+pub(super) struct Import {
+    pub type_name: String,
+    pub name: String,
+    /// Whether the resource is in a called module.
+    pub in_module: bool,
+    pub location: Location,
+    pub provider: Option<ProviderReference>,
+}
+
+/// The local name that a `provider` meta-argument refers to.
+#[derive(Clone, Debug)]
+pub(super) struct ProviderReference {
+    pub local_name: String,
+    pub location: Location,
+}
+
+/// A `module` block, or a `run` block's `module`.
+#[derive(Clone, Debug)]
+pub(super) struct Call {
+    pub name: String,
+    pub source: CallSource,
+    /// The versions that it accepts of a registry's module.
+    pub version: Option<Written>,
+    /// The value of `source`, else the block's label.
+    pub location: Location,
+    /// The arguments by name, among them the variables that the call sets. Of two, the last counts.
+    pub arguments: Vec<(String, Written)>,
+}
+
+/// Where a called module is.
+#[derive(Clone, Debug)]
+pub(super) enum CallSource {
+    /// A module address.
+    Constant(String),
+    /// Something that depends on variables.
+    Expression(Written),
+    /// Nothing, as an override file may have it.
+    Missing,
+}
+
+impl Call {
+    /// The source if it is a constant.
+    pub(super) fn constant_source(&self) -> Option<&str> {
+        match &self.source {
+            CallSource::Constant(source) => Some(source),
+            CallSource::Expression(_) | CallSource::Missing => None,
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! Which files of a directory are read, and reading one.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
+use crate::provider::Dialect;
+use crate::system::files::{self, join};
+
+/// The largest file that is read; no person or tool writes a larger one.
+const MAX_FILE_SIZE: u64 = 8 << 20;
+
+/// What configurations may have together, in bytes, of those that are in memory at the same time. A text stays there as long as
+/// anything may show lines of it.
+const MOST_TEXT: usize = 256 << 20;
+
+/// What the names of test files end with. OpenTofu's own hide the others of the same base name.
+const TEST_EXTENSIONS: [(&str, &str); 2] = [(".tofutest.hcl", ".tftest.hcl"), (".tofutest.json", ".tftest.json")];
+
+/// Reads texts, and only so many.
+#[derive(Debug)]
+pub(super) struct Texts {
+    most: usize,
+    known: Mutex<KnownTexts>,
+}
+
+/// The texts that were read, and some that are gone.
+#[derive(Debug, Default)]
+struct KnownTexts {
+    files: Vec<Weak<SourceFile>>,
+    /// Bytes of all of them.
+    length: usize,
+}
+
+impl Default for Texts {
+    fn default() -> Self {
+        Self { most: MOST_TEXT, known: Mutex::default() }
+    }
+}
+
+impl KnownTexts {
+    fn forget_gone(&mut self) {
+        self.length = 0;
+        self.files.retain(|file| {
+            let file = file.upgrade();
+            self.length += file.as_ref().map_or(0, |file| file.text.len());
+            file.is_some()
+        });
+        // As many again are read before this is done again.
+        self.files.reserve(self.files.len() + 1);
+    }
+}
+
+impl Texts {
+    /// Reads a file of text, which the user knows as `shown`. Bytes that are not UTF-8, as old comments hold them, become U+FFFD.
+    pub(super) fn read(&self, path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
+        let bytes = files::read(path, MAX_FILE_SIZE).map_err(|error| Diagnostic::io("read", shown, &error))?;
+        if files::is_utf16(&bytes) {
+            // The error is about the file as a whole; its start stands for it.
+            let start = Location::new(&SourceFile::new(shown, ""), 0..0);
+            let message = format!("{} is UTF-16 text, and HCL is UTF-8", shown.display());
+            return Err(Diagnostic::error(Code::InvalidConfiguration, message).at(start, "").help(SAVE_AS_UTF8).into());
+        }
+        let text =
+            String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+        let file = SourceFile::new(shown, text);
+        if !self.has_room_for(&file) {
+            let why = format!("with the other configuration files in memory it is larger than {} MiB", MOST_TEXT >> 20);
+            let error = Diagnostic::io("read", shown, &io::Error::other(why));
+            return Err(error.help("name fewer root modules in one command").into());
+        }
+        Ok(file)
+    }
+
+    /// Takes note of a text, unless it is too much with all others.
+    fn has_room_for(&self, file: &Arc<SourceFile>) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_too_much = |known: &KnownTexts| known.length + file.text.len() > self.most;
+        if is_too_much(&known) || known.files.len() == known.files.capacity() {
+            known.forget_gone();
+        }
+        let has_room = !is_too_much(&known);
+        if has_room {
+            known.length += file.text.len();
+            known.files.push(Arc::downgrade(file));
+        }
+        has_room
+    }
+}
+
+const SAVE_AS_UTF8: &str = "save it as UTF-8, in PowerShell with: Out-File -Encoding utf8";
+
+/// The names of a module's files, each kind sorted.
+#[derive(Debug, Default)]
+pub(super) struct ModuleFiles<'a> {
+    pub primary: Vec<&'a str>,
+    /// `override.tf`, `*_override.tf` and their like, merged after all others.
+    pub overrides: Vec<&'a str>,
+    /// Whether there are files that only the other dialect reads.
+    pub foreign: bool,
+}
+
+/// Finds the configuration files among those of a directory, whose names are sorted, as OpenTofu's
+/// `internal/configs/parser_config_dir.go` does. `x.tofu` hides `x.tf`, `x.tofu.json` hides `x.tf.json`.
+pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_> {
+    let mut files = ModuleFiles::default();
+    for name in visible(names, dialect, [(".tofu", ".tf"), (".tofu.json", ".tf.json")]) {
+        let is_override = [".tf", ".tf.json", ".tofu", ".tofu.json"]
+            .iter()
+            .filter_map(|extension| name.strip_suffix(extension))
+            .any(|base| base == "override" || base.ends_with("_override"));
+        if is_override { files.overrides.push(name) } else { files.primary.push(name) }
+    }
+    let tofu = |name: &String| [".tofu", ".tofu.json"].iter().any(|extension| name.strip_suffix(extension).is_some());
+    files.foreign = dialect == Dialect::Terraform && names.iter().any(tofu);
+    files
+}
+
+/// Finds the test files of a root module: in its directory, and in `tests` if there is such a directory.
+///
+/// Each comes with the path that it has in the keys of `modules.json`: `main` or `tests.main`. `known` are the
+/// [names](test_names) of those in its directory, if that was read.
+pub(super) fn test_files(
+    root: &Path,
+    known: Option<&[String]>,
+    dialect: Dialect,
+) -> io::Result<Vec<(PathBuf, String)>> {
+    let mut files = Vec::new();
+    for (directory, prefix, known) in [(root.to_owned(), "", known), (join(root, "tests"), "tests.", None)] {
+        let names = match known.map_or_else(|| file_names(&directory), |known| Ok(known.to_vec())) {
+            Err(error) if !prefix.is_empty() && error.kind() == io::ErrorKind::NotFound => continue,
+            names => names?,
+        };
+        for name in visible(&names, dialect, TEST_EXTENSIONS) {
+            let base = name.strip_suffix(".tftest.hcl").or_else(|| name.strip_suffix(".tofutest.hcl")).unwrap_or(name);
+            files.push((join(&directory, name), format!("{prefix}{base}")));
+        }
+    }
+    Ok(files)
+}
+
+/// The names among those of files that may be names of test files.
+pub(super) fn test_names(names: &[String]) -> Vec<String> {
+    let is_test =
+        |name: &&String| TEST_EXTENSIONS.iter().any(|(tofu, common)| name.ends_with(tofu) || name.ends_with(common));
+    names.iter().filter(is_test).cloned().collect()
+}
+
+/// The names of everything in a directory but directories and files that editors leave behind, sorted.
+pub(super) fn file_names(directory: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        // No configuration's extension survives in a name that is not UTF-8 only if it is unreadable to the tools, too.
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let ignored = name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'));
+        if !ignored && !entry.file_type()?.is_dir() {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// The names with the extensions that the dialect reads. Each pair is OpenTofu's extension and the common one that it
+/// hides under the same base name.
+fn visible<'a>(
+    names: &'a [String],
+    dialect: Dialect,
+    extensions: [(&'static str, &'static str); 2],
+) -> impl Iterator<Item = &'a str> {
+    let hidden = move |base: &str, tofu: &str| names.binary_search(&format!("{base}{tofu}")).is_ok();
+    names.iter().map(String::as_str).filter(move |name| {
+        extensions.iter().any(|(tofu, common)| match name.strip_suffix(common) {
+            Some(base) => dialect == Dialect::Terraform || !hidden(base, tofu),
+            None => dialect == Dialect::Tofu && name.ends_with(tofu),
+        })
+    })
+}
+
+/// The error for a directory that holds nothing to read.
+pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic {
+    let extensions = match dialect {
+        Dialect::Tofu => ".tf, .tofu, .tf.json or .tofu.json",
+        Dialect::Terraform => ".tf or .tf.json",
+    };
+    Diagnostic::error(
+        Code::NoConfiguration,
+        format!("{} has no configuration ({extensions} file)", directory.display()),
+    )
+    .help("name the root module's directory, or find all root modules below with --recursive")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_have_an_end_together_and_make_room_when_they_are_gone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("main.tf");
+        fs::write(&path, "# 6789").unwrap();
+        let texts = Texts { most: 13, ..Texts::default() };
+        let mut kept: Vec<_> = (0..2).map(|_| texts.read(&path, &path).unwrap()).collect();
+        let error = texts.read(&path, Path::new("shown.tf")).unwrap_err();
+        let expected = "cannot read shown.tf: with the other configuration files in memory it is larger than 256 MiB";
+        assert_eq!(error[0].to_string(), expected);
+        for _ in 0..100 {
+            kept.remove(0);
+            kept.push(texts.read(&path, &path).unwrap());
+        }
+        assert!(texts.read(&path, &path).is_err());
+        assert!(texts.known.lock().unwrap().files.len() < 10, "what is gone is forgotten");
+    }
+}

@@ -1,0 +1,141 @@
+//! Merging the files of a module, with override files last
+//! (<https://opentofu.org/docs/language/files/override/>).
+
+use std::collections::{BTreeMap, HashMap};
+
+use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::provider::ConstraintList;
+
+use super::file::{
+    Backend, Call, CallSource, File, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource,
+};
+
+/// The blocks of all files of a module, by what names them and in the order of the files.
+#[derive(Default)]
+pub(super) struct MergedFiles {
+    required: Option<Location>,
+    pub(super) required_providers: BTreeMap<String, RequiredProvider>,
+    pub(super) providers: Table<ProviderBlock>,
+    pub(super) resources: Table<Resource>,
+    pub(super) calls: Table<Call>,
+    pub(super) imports: Vec<Import>,
+    pub(super) backend: Option<Backend>,
+    pub(super) state_store: Option<ProviderReference>,
+    pub(super) required_version: ConstraintList,
+    pub(super) has_language: bool,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// Blocks that have a name which is unique in the module.
+pub(super) struct Table<T> {
+    pub(super) blocks: Vec<T>,
+    pub(super) names: HashMap<String, usize>,
+}
+
+impl<T> Default for Table<T> {
+    fn default() -> Self {
+        Self { blocks: Vec::new(), names: HashMap::new() }
+    }
+}
+
+impl<T> Table<T> {
+    /// Adds a block, or in an override file changes the block of that name by `merge`.
+    fn add(
+        &mut self,
+        (name, location): (String, &Location),
+        block: T,
+        overriding: bool,
+        merge: impl FnOnce(&mut T, T),
+    ) -> Result<()> {
+        let error = |message: String| {
+            Err(Diagnostic::error(Code::InvalidConfiguration, message).at(location.clone(), "").into())
+        };
+        match (self.names.get(&name), overriding) {
+            (Some(_), false) => error(format!("{name} is declared twice in this module")),
+            (None, true) => error(format!("{name} is in an override file, but there is nothing that it overrides")),
+            (Some(index), true) => {
+                merge(&mut self.blocks[*index], block);
+                Ok(())
+            }
+            (None, false) => {
+                self.names.insert(name, self.blocks.len());
+                self.blocks.push(block);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl MergedFiles {
+    /// Merges a file as OpenTofu does in `internal/configs/module_merge.go`: `required_providers` entries are replaced as a whole, other blocks by argument.
+    pub(super) fn merge(&mut self, file: File, overriding: bool) {
+        self.diagnostics.extend(file.diagnostics);
+        if file.backend.is_some() {
+            (self.backend, self.state_store) = (file.backend, file.state_store);
+        }
+        self.has_language |= file.has_language;
+        self.required_version = ConstraintList::merge([&self.required_version, &file.required_version]);
+        for block in file.required {
+            match &self.required {
+                Some(first) if !overriding => self.diagnostics.push(
+                    Diagnostic::error(
+                        Code::InvalidConfiguration,
+                        "a module may have only one required_providers block",
+                    )
+                    .at(block.location, "the second")
+                    .at(first.clone(), "the first"),
+                ),
+                _ => {
+                    if !overriding {
+                        self.required = Some(block.location);
+                    }
+                    let entries = block.entries.into_iter().map(|entry| (entry.local_name.clone(), entry));
+                    self.required_providers.extend(entries);
+                }
+            }
+        }
+        let mut results = Vec::new();
+        for block in file.providers {
+            let name = provider_name(&block);
+            let location = block.label.clone();
+            // A provider without configuration has an empty one, which may be overridden.
+            let overriding = overriding && (block.alias.is_some() || self.providers.names.contains_key(&name));
+            results.push(self.providers.add((name, &location), block, overriding, |base, block| {
+                base.version = block.version.or(base.version.take());
+            }));
+        }
+        for block in file.resources {
+            let name = format!("{} \"{}\" \"{}\"", block.kind, block.type_name, block.name);
+            let location = block.label.clone();
+            results.push(self.resources.add((name, &location), block, overriding, |base, block| {
+                base.provider = block.provider.or(base.provider.take());
+            }));
+        }
+        for block in file.calls {
+            let location = block.location.clone();
+            results.push(self.calls.add((module_name(&block.name), &location), block, overriding, merge_call));
+        }
+        self.diagnostics.extend(results.into_iter().filter_map(Result::err).flatten());
+        self.imports.extend(file.imports);
+    }
+}
+
+fn provider_name(block: &ProviderBlock) -> String {
+    match &block.alias {
+        Some(alias) => format!("provider \"{}\" with the alias \"{alias}\"", block.local_name),
+        None => format!("provider \"{}\"", block.local_name),
+    }
+}
+
+pub(super) fn module_name(name: &str) -> String {
+    format!("module \"{name}\"")
+}
+
+fn merge_call(base: &mut Call, call: Call) {
+    if !matches!(call.source, CallSource::Missing) {
+        base.source = call.source;
+        base.location = call.location;
+    }
+    base.version = call.version.or(base.version.take());
+    base.arguments.extend(call.arguments);
+}

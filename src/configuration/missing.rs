@@ -1,0 +1,92 @@
+//! Called modules that are not there, so that what they require is not known.
+
+use std::path::PathBuf;
+
+use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::provider::Dialect;
+
+use super::file::Call;
+
+/// How many places are shown; a root module may call hundreds of modules.
+const PLACES: usize = 3;
+
+/// The calls whose modules are missing, in the order in which they were met.
+#[derive(Default)]
+pub(super) struct MissingModules(Vec<Missing>);
+
+struct Missing {
+    /// The names of the calls that lead to it.
+    key: String,
+    reason: Reason,
+    location: Location,
+}
+
+/// Why a module is missing.
+pub(super) enum Reason {
+    /// No program has installed it, and it was not fetched. With its source.
+    NotInstalled(String),
+    /// The call has changed since this was installed.
+    Changed(String),
+    /// It is in this git submodule, which is not checked out.
+    Submodule(PathBuf),
+}
+
+impl MissingModules {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn add(&mut self, call: &Call, key: &str, reason: Reason) {
+        self.0.push(Missing { key: key.to_owned(), reason, location: call.location.clone() });
+    }
+
+    /// One diagnostic for the modules that a program installs, and one for those in submodules. They are errors unless
+    /// modules may be missing.
+    pub(super) fn diagnostics(&self, dialect: Dialect, allowed: bool) -> Vec<Diagnostic> {
+        let (submodules, others): (Vec<_>, Vec<_>) =
+            self.0.iter().partition(|missing| matches!(missing.reason, Reason::Submodule(_)));
+        let program = dialect.name();
+        let groups = [
+            (others, "are not installed", format!("install {{}} with {program} get or {program} init")),
+            (submodules, "are in git submodules that are not checked out", "git submodule update --init".to_owned()),
+        ];
+        let groups = groups.iter().filter(|(missing, ..)| !missing.is_empty());
+        groups.map(|(missing, what, help)| diagnostic(missing, what, help, allowed)).collect()
+    }
+}
+
+fn diagnostic(missing: &[&Missing], what: &str, help: &str, allowed: bool) -> Diagnostic {
+    let is_one = missing.len() == 1;
+    let message = match missing {
+        [one] => one.message(),
+        _ => format!("{} modules {what}, so what they require is not known", missing.len()),
+    };
+    let pronoun = if is_one { "it" } else { "them" };
+    let help = help.replace("{}", pronoun);
+    let diagnostic = if allowed {
+        Diagnostic::warning(Code::ModuleNotInstalled, message).help(help)
+    } else {
+        let help = format!("{help}, or skip {pronoun} with --allow-missing-modules");
+        Diagnostic::error(Code::ModuleNotInstalled, message).help(help)
+    };
+    let label = |one: &Missing| if is_one { "called here".to_owned() } else { format!("module \"{}\"", one.key) };
+    let places = missing.iter().take(PLACES);
+    let diagnostic = places.fold(diagnostic, |diagnostic, one| diagnostic.at(one.location.clone(), label(one)));
+    match missing.len().saturating_sub(PLACES) {
+        0 => diagnostic,
+        more => diagnostic.note(format!("and {more} more")),
+    }
+}
+
+impl Missing {
+    fn message(&self) -> String {
+        let key = &self.key;
+        match &self.reason {
+            Reason::NotInstalled(source) => format!("module \"{key}\" from {source:?} is not installed"),
+            Reason::Changed(installed) => format!("module \"{key}\" has changed since {installed} was installed"),
+            Reason::Submodule(path) => {
+                format!("module \"{key}\" is in the git submodule {}, which is not checked out", path.display())
+            }
+        }
+    }
+}

@@ -1,0 +1,353 @@
+//! One module directory: its files merged, its local names resolved.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
+use crate::modules::local::{self, is_local};
+use crate::provider::{ConstraintList, Dialect, ProviderAddress};
+use crate::system::Boundary;
+use crate::system::boundary::refused;
+use crate::system::files::join;
+
+use super::decode;
+use super::file::{Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, Resource};
+use super::files::{self, Texts};
+use super::merge::{MergedFiles, Table, module_name};
+use super::names::Names;
+use super::requirement::DeclarationKind;
+use super::root::RootFiles;
+use super::syntax;
+
+/// A module directory that was read. What it holds depends on the directory's files and the dialect only.
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
+pub struct Module {
+    directory: PathBuf,
+    /// How many files were read, and whether others belong to the other dialect.
+    empty: bool,
+    foreign: bool,
+    backend: Option<Backend>,
+    required_version: ConstraintList,
+    has_language: bool,
+    configures_providers: bool,
+    /// Whether a file cannot be read that may be one of a root module.
+    may_be_root: bool,
+    /// The addresses of the local names in `required_providers`.
+    pub(super) local_names: BTreeMap<String, ProviderAddress>,
+    pub(super) found: Vec<Found>,
+    pub(super) calls: Vec<Call>,
+    files: Vec<Arc<SourceFile>>,
+    /// The names of the test files in its directory, if that was read.
+    pub(super) test_names: Option<Vec<String>>,
+    /// Files that were not read since they lead out of the repository.
+    pub(super) refused: Vec<Diagnostic>,
+    /// Read when they are first needed.
+    names: OnceLock<Names>,
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+/// A place that requires a provider.
+#[derive(Clone, Debug)]
+pub(super) struct Found {
+    pub address: ProviderAddress,
+    pub kind: DeclarationKind,
+    pub location: Location,
+    pub source: Option<Location>,
+    pub version: Option<Location>,
+    pub constraints: ConstraintList,
+}
+
+impl Module {
+    /// Reads the files of a directory, which the user knows as `shown`, but for those that lead out of the boundary. What is
+    /// wrong with them is found in [`Module::diagnostics`].
+    pub(super) fn read(directory: &Path, shown: &Path, dialect: Dialect, texts: &Texts, boundary: &Boundary) -> Self {
+        let mut merged = MergedFiles::default();
+        let names = files::file_names(directory).unwrap_or_else(|error| {
+            merged.diagnostics.push(Diagnostic::io("read the directory", shown, &error));
+            Vec::new()
+        });
+        let test_names = Some(files::test_names(&names));
+        let shown_file = |name: &str| if shown == directory { join(shown, name) } else { shown.join(name) };
+        let (outside, inside): (Vec<_>, Vec<_>) =
+            names.into_iter().partition(|name| boundary.is_link_out(&directory.join(name)));
+        let outside = files::module_files(&outside, dialect);
+        let refused = outside.primary.iter().chain(&outside.overrides).map(|name| refused(&shown_file(name)));
+        let refused: Vec<_> = refused.collect();
+        let read = |name: &str| texts.read(&directory.join(name), &shown_file(name));
+        let module = Self::merge(shown, &inside, merged, dialect, read);
+        Self { may_be_root: module.may_be_root || !refused.is_empty(), refused, test_names, ..module }
+    }
+
+    /// A directory that was not read since it leads out of the repository.
+    pub(super) fn refused(directory: &Path, dialect: Dialect) -> Self {
+        let module = Self::new(directory, MergedFiles::default(), Vec::new(), dialect);
+        Self { empty: true, may_be_root: true, refused: vec![refused(directory)], ..module }
+    }
+
+    /// Reads the files of a root module that come from several places. The places of what is generated are those of the
+    /// text that it is generated from.
+    pub(super) fn of_files(root: &RootFiles, dialect: Dialect) -> Self {
+        let names: Vec<_> = root.files.keys().cloned().collect();
+        let read = |name: &str| Ok(Arc::clone(&root.files[name]));
+        let mut module = Self::merge(&root.module().shown(), &names, MergedFiles::default(), dialect, read);
+        let labels = module.diagnostics.iter_mut().flat_map(|diagnostic| &mut diagnostic.labels);
+        let places = labels.map(|label| &mut label.location);
+        let found =
+            module.found.iter_mut().flat_map(|found| [&mut found.location].into_iter().chain(&mut found.version));
+        let places = places.chain(found);
+        for place in places.chain(module.calls.iter_mut().map(|call| &mut call.location)) {
+            if let Some(origin) = root.origin(place) {
+                place.clone_from(origin);
+            }
+        }
+        module
+    }
+
+    /// Merges the files with these names, which are sorted.
+    fn merge(
+        directory: &Path,
+        names: &[String],
+        mut merged: MergedFiles,
+        dialect: Dialect,
+        read: impl Fn(&str) -> Result<Arc<SourceFile>>,
+    ) -> Self {
+        let files = files::module_files(names, dialect);
+        let mut may_be_root = !merged.diagnostics.is_empty();
+        let mut sources = Vec::new();
+        for (names, overriding) in [(&files.primary, false), (&files.overrides, true)] {
+            for name in names {
+                let mut is_suspect = true;
+                let file = read(name).and_then(|source| {
+                    let file = syntax::read(&source, |items| decode::decode_module_file(&source, items, dialect));
+                    is_suspect = file.is_err() && has_line_of_root(&source.text);
+                    sources.push(source);
+                    file
+                });
+                match file {
+                    Ok(file) => merged.merge(file, overriding),
+                    Err(errors) => {
+                        may_be_root |= is_suspect;
+                        merged.diagnostics.extend(errors);
+                    }
+                }
+            }
+        }
+        let empty = files.primary.is_empty() && files.overrides.is_empty();
+        Self { empty, foreign: files.foreign, may_be_root, ..Self::new(directory, merged, sources, dialect) }
+    }
+
+    fn new(directory: &Path, files: MergedFiles, sources: Vec<Arc<SourceFile>>, dialect: Dialect) -> Self {
+        let mut module = Self {
+            directory: directory.to_owned(),
+            empty: false,
+            foreign: false,
+            backend: files.backend,
+            required_version: files.required_version.clone(),
+            has_language: files.has_language,
+            configures_providers: configures_providers(&files),
+            may_be_root: false,
+            local_names: files.required_providers.iter().map(|(name, p)| (name.clone(), p.address.clone())).collect(),
+            found: Vec::new(),
+            calls: Vec::new(),
+            files: sources,
+            test_names: None,
+            refused: Vec::new(),
+            names: OnceLock::new(),
+            diagnostics: files.diagnostics,
+        };
+        for call in files.calls.blocks {
+            match call.source {
+                CallSource::Missing => module.diagnostics.push(
+                    Diagnostic::error(Code::InvalidConfiguration, format!("{} has no source", module_name(&call.name)))
+                        .at(call.location, ""),
+                ),
+                _ => module.calls.push(call),
+            }
+        }
+        module.found.extend(files.required_providers.into_values().map(|entry| Found {
+            address: entry.address,
+            kind: DeclarationKind::RequiredProviders,
+            location: entry.location,
+            source: entry.source,
+            version: entry.version,
+            constraints: entry.constraints,
+        }));
+        module.add_providers(files.providers.blocks, dialect);
+        module.add_implied(files.state_store.as_ref(), &files.resources, &files.imports, dialect);
+        module
+    }
+
+    /// The directory as it is shown to the user.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Whether the directory holds no file that either dialect reads.
+    pub fn is_empty(&self) -> bool {
+        self.empty && !self.foreign && self.refused.is_empty()
+    }
+
+    /// Whether all of the directory's files are for the other dialect.
+    pub(crate) fn is_foreign(&self) -> bool {
+        self.empty && self.foreign && self.refused.is_empty()
+    }
+
+    /// Where it keeps its state, if it has a `backend`, `cloud` or `state_store` block, as only root modules have.
+    pub(crate) fn backend(&self) -> Option<Backend> {
+        self.backend
+    }
+
+    /// The versions of the program that it accepts.
+    pub(crate) fn required_version(&self) -> &ConstraintList {
+        &self.required_version
+    }
+
+    /// Whether it has a `language` block, which OpenTofu reads from 1.12 on and Terraform refuses
+    /// (<https://opentofu.org/docs/v1.12/language/settings/>).
+    pub(crate) fn has_language(&self) -> bool {
+        self.has_language
+    }
+
+    /// Whether it uses providers that it configures itself, as root modules do: it has a `provider` block together with a
+    /// resource, a data source or a module call, and no `configuration_aliases`, which a caller has to fill.
+    pub(crate) fn configures_providers(&self) -> bool {
+        self.configures_providers
+    }
+
+    /// Whether a file cannot be read that may be one of a root module, as far as its lines tell.
+    pub(crate) fn may_be_root(&self) -> bool {
+        self.may_be_root
+    }
+
+    /// The directories of the modules that are called from this one by a local path.
+    pub(crate) fn local_calls(&self) -> impl Iterator<Item = PathBuf> {
+        self.calls.iter().filter_map(|call| match &call.source {
+            CallSource::Constant(source) if is_local(source) => Some(local::directory(&self.directory, source)),
+            _ => None,
+        })
+    }
+
+    /// The variables and locals that the module declares.
+    pub(super) fn names(&self) -> &Names {
+        self.names.get_or_init(|| Names::read(&self.files))
+    }
+
+    /// What is wrong with the module's own files.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// The provider that a local name stands for.
+    fn address(&self, local_name: &str, dialect: Dialect, location: &Location) -> Result<ProviderAddress> {
+        if let Some(address) = self.local_names.get(local_name) {
+            return Ok(address.clone());
+        }
+        ProviderAddress::implied(local_name, dialect).map_err(|error| {
+            let message = format!("{local_name:?} cannot be the name of a provider: {error}");
+            Diagnostic::error(Code::InvalidConfiguration, message).at(location.clone(), "").into()
+        })
+    }
+}
+
+impl Module {
+    fn add_providers(&mut self, blocks: Vec<ProviderBlock>, dialect: Dialect) {
+        let (found, errors) = self.resolve_providers(blocks, dialect);
+        self.found.extend(found);
+        self.diagnostics.extend(errors);
+    }
+
+    /// What `provider` blocks of the module or its test files require.
+    pub(super) fn resolve_providers(
+        &self,
+        blocks: Vec<ProviderBlock>,
+        dialect: Dialect,
+    ) -> (Vec<Found>, Vec<Diagnostic>) {
+        let mut found = Vec::new();
+        let mut errors = Vec::new();
+        for block in blocks {
+            match self.address(&block.local_name, dialect, &block.label) {
+                Ok(address) => found.push(provider_found(address, block)),
+                Err(more) => errors.extend(more),
+            }
+        }
+        (found, errors)
+    }
+
+    /// Adds the providers that only the state store, resources and imports require, each with the first place.
+    fn add_implied(
+        &mut self,
+        state_store: Option<&ProviderReference>,
+        resources: &Table<Resource>,
+        imports: &[Import],
+        dialect: Dialect,
+    ) {
+        let mut known: BTreeSet<_> = self.found.iter().map(|found| found.address.clone()).collect();
+        let mut names: BTreeMap<_, _> =
+            state_store.into_iter().map(|store| (store.local_name.clone(), store.location.clone())).collect();
+        for resource in &resources.blocks {
+            let (name, location) = implied_name(resource.provider.as_ref(), &resource.type_name, &resource.label);
+            names.entry(name).or_insert(location);
+        }
+        for import in imports {
+            let resource = format!("resource \"{}\" \"{}\"", import.type_name, import.name);
+            // Terraform takes the provider from the target or its module, if there is one; OpenTofu from the import.
+            let elsewhere = import.in_module || resources.names.contains_key(&resource);
+            if dialect == Dialect::Tofu || !elsewhere {
+                let (name, location) = implied_name(import.provider.as_ref(), &import.type_name, &import.location);
+                names.entry(name).or_insert(location);
+            }
+        }
+        for (name, location) in names {
+            match self.address(&name, dialect, &location) {
+                Ok(address) if known.insert(address.clone()) => self.found.push(Found {
+                    address,
+                    kind: DeclarationKind::Implied,
+                    location,
+                    source: None,
+                    version: None,
+                    constraints: ConstraintList::default(),
+                }),
+                Ok(_) => {}
+                Err(errors) => self.diagnostics.extend(errors),
+            }
+        }
+    }
+}
+
+fn configures_providers(files: &MergedFiles) -> bool {
+    let uses_any = !files.resources.blocks.is_empty() || !files.calls.blocks.is_empty();
+    let takes_any = files.required_providers.values().any(|entry| entry.has_aliases);
+    uses_any && !takes_any && !files.providers.blocks.is_empty()
+}
+
+/// Whether a line of a file that cannot be read begins as a block does that makes a root module.
+fn has_line_of_root(text: &str) -> bool {
+    const BLOCKS: [&str; 4] = ["backend", "cloud", "state_store", "provider"];
+    let begins = |line: &str| {
+        let rest = BLOCKS.iter().find_map(|block| line.strip_prefix(block));
+        rest.is_some_and(|rest| rest.trim_start().starts_with(['"', '{']))
+    };
+    text.lines().any(|line| begins(line.trim_start()))
+}
+
+fn provider_found(address: ProviderAddress, block: ProviderBlock) -> Found {
+    let (version, constraints) = block.version.unzip();
+    Found {
+        address,
+        kind: DeclarationKind::ProviderBlock,
+        location: version.clone().unwrap_or(block.label),
+        source: None,
+        version,
+        constraints: constraints.unwrap_or_default(),
+    }
+}
+
+/// The local name of a resource's provider: that of its `provider` argument, else the first word of its type.
+fn implied_name(provider: Option<&ProviderReference>, type_name: &str, label: &Location) -> (String, Location) {
+    match provider {
+        Some(reference) => (reference.local_name.clone(), reference.location.clone()),
+        None => (type_name.split('_').next().unwrap_or_default().to_lowercase(), label.clone()),
+    }
+}

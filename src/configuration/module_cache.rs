@@ -1,0 +1,121 @@
+//! Modules that were read, and packages that were fetched, once for all roots.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::diagnostic::Result;
+use crate::modules::ModuleFetcher;
+use crate::modules::fetched::{FetchedModule, ModuleRequest};
+use crate::provider::Dialect;
+use crate::system::{Boundary, OnceMap};
+
+use crate::packages::connections::Connections;
+
+use super::files::Texts;
+use super::module::Module;
+use super::variables::InputVariables;
+
+/// How many root modules are read at a time when their modules may have to be fetched.
+const ROOTS_FETCHING: usize = 16;
+
+/// Modules that were read already, by their directory and dialect, and what was fetched; to be shared by the roots of one run and by threads.
+#[derive(Default)]
+pub struct ModuleCache {
+    modules: OnceMap<(PathBuf, Dialect), Arc<Module>>,
+    /// What their files take.
+    pub(super) texts: Texts,
+    /// Fetches those that are missing; none if nothing is fetched.
+    pub(super) fetcher: Option<ModuleFetcher>,
+    /// The values that the user gives to the root modules' variables.
+    pub(crate) variables: InputVariables,
+    /// What is read; nothing outside of it.
+    pub(crate) boundary: Boundary,
+}
+
+impl ModuleCache {
+    /// A cache of modules that are fetched when they are missing: from where they are or, offline, from what earlier runs
+    /// fetched.
+    #[must_use]
+    pub fn fetching(self, connections: &Connections, is_offline: bool) -> Self {
+        Self { fetcher: Some(ModuleFetcher::new(connections, is_offline)), ..self }
+    }
+
+    /// A cache that reads nothing outside of a boundary but what it fetches.
+    #[must_use]
+    pub fn within(self, boundary: Boundary) -> Self {
+        let variables = self.variables.within(boundary.clone());
+        Self { variables, boundary, ..self }
+    }
+
+    /// A cache for root modules whose variables have these values.
+    #[must_use]
+    pub fn with_variables(self, variables: InputVariables) -> Self {
+        Self { variables, ..self }
+    }
+
+    /// How many root modules are read at a time: as many as there are cores, or more where reading means waiting.
+    pub(crate) fn threads(&self) -> usize {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        if self.fetcher.is_some() { cores.max(ROOTS_FETCHING) } else { cores }
+    }
+
+    /// Forgets the module in a directory, which is given without symbolic links.
+    pub(crate) fn forget(&self, directory: &Path) {
+        for dialect in [Dialect::Tofu, Dialect::Terraform] {
+            self.modules.remove(&(directory.to_owned(), dialect));
+        }
+    }
+
+    /// The packages of modules that were read, with where they came from.
+    pub fn packages(&self) -> Vec<(String, &'static str)> {
+        self.fetcher.as_ref().map(ModuleFetcher::found).unwrap_or_default()
+    }
+
+    /// A module that lies elsewhere, which is fetched if need be; none if nobody may be asked.
+    ///
+    /// # Errors
+    /// When it cannot be fetched.
+    pub(crate) fn fetched(&self, dialect: Dialect, request: &ModuleRequest) -> Result<Option<FetchedModule>> {
+        let Some(fetcher) = &self.fetcher else { return Ok(None) };
+        fetcher.fetch_all(dialect, vec![request.clone()]);
+        fetcher.get(dialect, request).unwrap_or(Ok(None))
+    }
+
+    /// The module in `directory`, which is shown as given; read on first use only.
+    pub fn module(&self, directory: &Path, dialect: Dialect) -> Arc<Module> {
+        let Ok(canonical) = dunce::canonicalize(directory) else {
+            return Arc::new(Module::read(directory, directory, dialect, &self.texts, &self.boundary));
+        };
+        self.canonical_module(&canonical, directory, directory, dialect)
+    }
+
+    /// [`ModuleCache::module`] for a directory whose canonical path is known, and that the user may know by another name.
+    pub(crate) fn canonical_module(
+        &self,
+        canonical: &Path,
+        directory: &Path,
+        shown: &Path,
+        dialect: Dialect,
+    ) -> Arc<Module> {
+        let read = || {
+            Arc::new(if self.boundary.excludes(canonical) {
+                Module::refused(shown, dialect)
+            } else {
+                Module::read(directory, shown, dialect, &self.texts, &self.boundary)
+            })
+        };
+        self.modules.get_or_compute(&(canonical.to_owned(), dialect), read)
+    }
+
+    /// [`ModuleCache::canonical_module`] for a directory of a package that was fetched, in which no link leads out.
+    pub(super) fn fetched_module(
+        &self,
+        canonical: &Path,
+        directory: &Path,
+        shown: &Path,
+        dialect: Dialect,
+    ) -> Arc<Module> {
+        let read = || Arc::new(Module::read(directory, shown, dialect, &self.texts, &Boundary::default()));
+        self.modules.get_or_compute(&(canonical.to_owned(), dialect), read)
+    }
+}

@@ -1,0 +1,86 @@
+//! Who requires a provider: the tree of modules, as far as they do.
+
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
+
+use crate::provider::ProviderAddress;
+
+use super::requirement::{CalledModule, Declaration, Requirements};
+
+/// A module that requires a provider, with one place where it says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Requirer<'a> {
+    /// The call of the module; none for the root module.
+    pub call: Option<&'a CalledModule>,
+    /// How many of the calls that lead to the module are in the list, too.
+    pub depth: usize,
+    /// Where it requires the provider; none if only modules that it calls do.
+    pub declaration: Option<&'a Declaration>,
+    /// Whether modules that this one calls require the provider, and are listed at an earlier call of this one.
+    pub is_repeated: bool,
+}
+
+impl Requirements {
+    /// The modules that require a provider, the root module first and each other one below the nearest of its callers that is
+    /// in the list. A module is there once for each call of it, the first time with all places that have constraints.
+    pub fn requirers(&self, address: &ProviderAddress) -> Vec<Requirer<'_>> {
+        let declarations = self.declarations_by_directory(address);
+        let called: HashSet<&Path> = self.tree.iter().map(|call| call.directory.as_path()).collect();
+        let mut found = Vec::new();
+        for (number, module) in self.modules.iter().enumerate() {
+            if number == 0 || !called.contains(module.canonical.as_path()) {
+                let own = declarations.get(module.canonical.as_path()).into_iter().flatten();
+                found.extend(own.map(|declaration| Requirer {
+                    call: None,
+                    depth: 0,
+                    declaration: Some(declaration),
+                    is_repeated: false,
+                }));
+            }
+        }
+        // For each call, how many of the calls that lead to it and of itself are listed.
+        let mut listed: Vec<usize> = Vec::with_capacity(self.tree.len());
+        let (mut seen, mut with_requirers_below) = (HashSet::new(), HashSet::new());
+        for call in &self.tree {
+            let directory = call.directory.as_path();
+            let depth = call.parent.map_or(0, |parent| listed[parent]);
+            let all = declarations.get(directory).map(Vec::as_slice).unwrap_or_default();
+            let own = if seen.insert(directory) { all } else { all.get(..1).unwrap_or_default() };
+            let is_repeated = call.is_repeated && with_requirers_below.contains(directory);
+            let requirer = Requirer { call: Some(call), depth, declaration: None, is_repeated };
+            found.extend(own.iter().map(|declaration| Requirer { declaration: Some(declaration), ..requirer }));
+            if own.is_empty() && is_repeated {
+                found.push(requirer);
+            }
+            let is_listed = !own.is_empty() || is_repeated;
+            listed.push(depth + usize::from(is_listed));
+            let mut above = call.parent.filter(|_| is_listed);
+            while let Some(parent) = above {
+                with_requirers_below.insert(self.tree[parent].directory.as_path());
+                above = self.tree[parent].parent;
+            }
+        }
+        found
+    }
+
+    /// The places that require a provider, by the canonical directory of their module: those with constraints, else the first.
+    fn declarations_by_directory(&self, address: &ProviderAddress) -> HashMap<&Path, Vec<&Declaration>> {
+        let canonical: HashMap<&Path, &Path> =
+            self.modules.iter().map(|module| (module.path.as_path(), module.canonical.as_path())).collect();
+        let mut found: HashMap<&Path, Vec<&Declaration>> = HashMap::new();
+        for declaration in self.providers.get(address).into_iter().flat_map(|requirement| &requirement.declarations) {
+            if let Some(directory) = canonical.get(declaration.module.as_path()) {
+                found.entry(directory).or_default().push(declaration);
+            }
+        }
+        for declarations in found.values_mut() {
+            let has_constraints = |declaration: &&Declaration| !declaration.constraints.is_empty();
+            if declarations.iter().any(has_constraints) {
+                declarations.retain(has_constraints);
+            } else {
+                declarations.truncate(1);
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,162 @@
+//! Version constraints rewritten, so that they allow a version: only the version inside the string changes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
+use crate::provider::{Constraint, ConstraintList, Operator, Version};
+
+use super::requirement::{Declaration, Requirement};
+
+/// A constraint list that is to be rewritten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConstraintEdit {
+    /// The text between the quotes.
+    pub location: Location,
+    /// What it is to be.
+    pub new: String,
+}
+
+/// A requirement that allows a version, and the edits that make it so.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewrite {
+    /// The requirement after the edits; its locations are those before.
+    pub requirement: Requirement,
+    /// At least one.
+    pub edits: Vec<ConstraintEdit>,
+}
+
+/// A file's content before and after some edits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRewrite {
+    /// As the user knows it.
+    pub path: PathBuf,
+    /// The content that was read.
+    pub old: String,
+    /// The content with the edits.
+    pub new: String,
+}
+
+/// Rewrites those constraints of a requirement that do not allow `version`.
+///
+/// # Errors
+/// A warning that names the first constraint that cannot be rewritten: because its module is not the user's own, because
+/// it is not a plain string, or because no version with as many numbers allows this one.
+pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Box<Diagnostic>> {
+    let mut edits = Vec::new();
+    let mut declarations = requirement.declarations.clone();
+    for declaration in &mut declarations {
+        let Some(place) = declaration.version.clone() else { continue };
+        if declaration.constraints.terms().iter().all(|term| term.compares(version)) {
+            continue;
+        }
+        let refused = |why: &str| {
+            let message =
+                format!("the constraint {} cannot be made to allow {version}: {why}", declaration.constraints);
+            Box::new(Diagnostic::warning(Code::VersionOutsideConstraints, message).at(place.clone(), ""))
+        };
+        let location = editable(declaration, &place).map_err(refused)?;
+        let text = &location.file.text[location.span.clone()];
+        let new = allowing(text, version).ok_or_else(|| refused("only its version may change, not its form"))?;
+        declaration.constraints = new.parse().map_err(|_| refused("it cannot be read"))?;
+        edits.push(ConstraintEdit { location, new });
+    }
+    let constraints = ConstraintList::merge(declarations.iter().map(|declaration| &declaration.constraints));
+    if !constraints.allows(version) {
+        let message = format!("no constraint can be rewritten to allow {version}, which must be named exactly");
+        return Err(Box::new(Diagnostic::warning(Code::VersionOutsideConstraints, message)));
+    }
+    Ok(Rewrite { requirement: Requirement { constraints, declarations }, edits })
+}
+
+/// The contents of the files that edits change, each file once even where several paths lead to it.
+pub fn files<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Vec<FileRewrite> {
+    let mut by_file: BTreeMap<PathBuf, Vec<&ConstraintEdit>> = BTreeMap::new();
+    for edit in edits {
+        let path = edit.location.path();
+        by_file.entry(dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned())).or_default().push(edit);
+    }
+    by_file.into_values().filter_map(file).collect()
+}
+
+/// One file with its edits, of which the same one may be there twice.
+fn file(mut edits: Vec<&ConstraintEdit>) -> Option<FileRewrite> {
+    edits.sort_by_key(|edit| edit.location.span.start);
+    edits.dedup_by_key(|edit| edit.location.span.start);
+    let SourceFile { path, text, .. } = &*edits.first()?.location.file;
+    let mut new = String::with_capacity(text.len() + 16);
+    let mut copied = 0;
+    for edit in &edits {
+        new.push_str(&text[copied..edit.location.span.start]);
+        new.push_str(&edit.new);
+        copied = edit.location.span.end;
+    }
+    new.push_str(&text[copied..]);
+    Some(FileRewrite { path: path.clone(), old: text.clone(), new })
+}
+
+/// The text between the quotes of a constraint that may be edited, or why it may not be.
+fn editable(declaration: &Declaration, place: &Location) -> Result<Location, &'static str> {
+    if !declaration.local {
+        return Err("its module is not part of this project");
+    }
+    // The text is that of the file only if every byte of the file could be read as text.
+    if place.file.text.contains(char::REPLACEMENT_CHARACTER) {
+        return Err("its file is not UTF-8");
+    }
+    let value = place.file.text.get(place.span.clone()).unwrap_or_default();
+    let text = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match text {
+        Some(text) if !text.contains(['"', '\\', '$', '%', '\n', '\r']) => {
+            Ok(Location::new(&place.file, place.span.start + 1..place.span.end - 1))
+        }
+        _ => Err("it is not a plain string"),
+    }
+}
+
+/// The same constraint list, with other versions where a term does not allow `version`. Operators, the number of parts
+/// and white space stay. None when that is not possible.
+pub(super) fn allowing(text: &str, version: &Version) -> Option<String> {
+    let terms: Option<Vec<String>> = text.split(',').map(|term| allowing_term(term, version)).collect();
+    terms.map(|terms| terms.join(","))
+}
+
+fn allowing_term(term: &str, version: &Version) -> Option<String> {
+    let parse = |text: &str| text.parse::<ConstraintList>().ok().map(|list| list.terms().first().cloned());
+    let Some(constraint) = parse(term)? else { return Some(term.to_owned()) };
+    if constraint.compares(version) {
+        return Some(term.to_owned());
+    }
+    let start = term.find(|c: char| c.is_ascii_digit())?;
+    let end = term.trim_end().len();
+    let numbers = term[start..end].split(['-', '+']).next()?;
+    let replacement = boundary(&constraint, numbers.split('.').count(), version)?;
+    let new = format!("{}{replacement}{}", &term[..start], &term[end..]);
+    parse(&new)?.filter(|constraint| constraint.compares(version)).map(|_| new)
+}
+
+/// The version for a term that does not allow `version` yet, in so many parts.
+///
+/// An upper limit that is not included keeps its last number that is not zero the last one: `< 6.0.0` becomes `< 7.0.0`.
+/// Lower limits and exclusions are never changed: there, the user does not want the version.
+fn boundary(constraint: &Constraint, parts: usize, version: &Version) -> Option<String> {
+    let numbers = [version.major, version.minor, version.patch];
+    let written = |numbers: [u64; 3]| numbers[..parts.min(3)].iter().map(u64::to_string).collect::<Vec<_>>().join(".");
+    let above = |place: usize| {
+        let mut next = [0; 3];
+        next[..=place].copy_from_slice(&numbers[..=place]);
+        next[place] = next[place].saturating_add(1);
+        written(next)
+    };
+    match constraint.operator {
+        Operator::Exact if parts == 3 => Some(version.to_string()),
+        Operator::Exact | Operator::PessimisticPatch | Operator::PessimisticMinor => Some(written(numbers)),
+        Operator::LessOrEqual if numbers[parts.min(3)..].iter().all(|number| *number == 0) => Some(written(numbers)),
+        Operator::LessOrEqual => Some(above(parts.checked_sub(1)?)),
+        Operator::Less => {
+            let old = [constraint.boundary.major, constraint.boundary.minor, constraint.boundary.patch];
+            Some(above(old.iter().rposition(|number| *number != 0).unwrap_or(0)))
+        }
+        Operator::Greater | Operator::GreaterOrEqual | Operator::NotEqual => None,
+    }
+}

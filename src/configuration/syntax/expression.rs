@@ -1,0 +1,319 @@
+//! The values of arguments.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use hcl_edit::Span;
+use hcl_edit::expr::{Expression as EditExpression, ObjectKey};
+use hcl_edit::template::StringTemplate;
+
+use crate::diagnostic::{Location, SourceFile};
+use crate::hcl::Fault;
+use crate::hcl::json::{self, Kind};
+use crate::hcl::scan::skip_nested;
+
+use crate::configuration::constant;
+use crate::configuration::written::Written;
+
+/// A name with its place, including quotes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::configuration) struct Name {
+    pub text: String,
+    pub span: Range<usize>,
+}
+
+/// The value of an argument, not looked at yet.
+#[derive(Clone)]
+pub(in crate::configuration) enum Expression<'a> {
+    Native { text: &'a str, span: Range<usize> },
+    Json(&'a json::Value),
+}
+
+/// A quoted string without escapes or templates, which is most of them.
+fn plain_string(written: &str) -> Option<&str> {
+    let inner = written.strip_prefix('"')?.strip_suffix('"')?;
+    (!inner.contains(['"', '\\', '$', '%', '\n'])).then_some(inner)
+}
+
+/// Whether a JSON string holds more than itself.
+fn is_template(string: &str) -> bool {
+    string.contains("${") || string.contains("%{")
+}
+
+pub(super) fn expect_string(value: hcl::Value, span: &Range<usize>) -> Result<String, Fault> {
+    match value {
+        hcl::Value::String(string) => Ok(string),
+        other => Err(Fault::new(span.clone(), format!("a string is expected here, not {}", describe(&other)))),
+    }
+}
+
+/// The value of a native expression without variables and functions.
+pub(super) fn evaluate_native(written: &str, span: &Range<usize>) -> Result<hcl::Value, Fault> {
+    match plain_string(written) {
+        Some(string) => Ok(hcl::Value::String(string.to_owned())),
+        None => evaluate(parse(written, span)?, span),
+    }
+}
+
+fn evaluate(expression: EditExpression, span: &Range<usize>) -> Result<hcl::Value, Fault> {
+    constant::evaluate(expression).map_err(|why| Fault::new(span.clone(), why))
+}
+
+/// Parses a value with hcl-edit, whose error is moved to its place in the file.
+fn parse(written: &str, span: &Range<usize>) -> Result<EditExpression, Fault> {
+    hcl_edit::parser::parse_expr(written).map_err(|error| {
+        let at = span.start + written.floor_char_boundary(error.location().offset());
+        Fault::new(at..at, format!("this value cannot be read: {}", error.message()))
+    })
+}
+
+/// [`parse`] for the template that a JSON string is.
+fn parse_template(string: &str, span: &Range<usize>) -> Result<EditExpression, Fault> {
+    let unreadable = |error: hcl_edit::parser::Error| format!("this template cannot be read: {}", error.message());
+    let template = hcl_edit::parser::parse_template(string);
+    template
+        .map(|template| StringTemplate::from(template).into())
+        .map_err(|error| Fault::new(span.clone(), unreadable(error)))
+}
+
+fn describe(value: &hcl::Value) -> &'static str {
+    match value {
+        hcl::Value::Null => "null",
+        hcl::Value::Bool(_) => "a bool",
+        hcl::Value::Number(_) => "a number",
+        hcl::Value::String(_) => "a string",
+        hcl::Value::Array(_) => "a list",
+        hcl::Value::Object(_) => "an object",
+    }
+}
+
+impl<'a> Expression<'a> {
+    /// The value's place.
+    pub(in crate::configuration) fn span(&self) -> Range<usize> {
+        match self {
+            Self::Native { span, .. } => span.clone(),
+            Self::Json(value) => value.span.clone(),
+        }
+    }
+
+    /// The text of a native value; the string of a JSON one.
+    pub(in crate::configuration) fn written(&self) -> &'a str {
+        match self {
+            Self::Native { text, span } => &text[span.clone()],
+            Self::Json(json::Value { kind: Kind::String(string), .. }) => string,
+            Self::Json(_) => "",
+        }
+    }
+
+    /// The value of an expression without variables and functions. JSON strings stand for themselves, without templates.
+    pub(in crate::configuration) fn constant(&self) -> Result<hcl::Value, Fault> {
+        match self {
+            Self::Native { span, .. } => evaluate_native(self.written(), span),
+            Self::Json(value) => Ok(json_value(value)),
+        }
+    }
+
+    /// [`Expression::constant`], which must be a string.
+    pub(in crate::configuration) fn constant_string(&self) -> Result<String, Fault> {
+        expect_string(self.constant()?, &self.span())
+    }
+
+    /// [`Expression::constant_string`], where a number stands for its digits.
+    pub(in crate::configuration) fn constant_text(&self) -> Result<String, Fault> {
+        match self.constant()? {
+            hcl::Value::Number(number) => Ok(number.to_string()),
+            other => expect_string(other, &self.span()),
+        }
+    }
+
+    /// [`Expression::constant_string`], where JSON strings are templates.
+    pub(in crate::configuration) fn constant_template(&self) -> Result<String, Fault> {
+        match self {
+            Self::Json(json::Value { kind: Kind::String(string), span }) if is_template(string) => {
+                evaluate(parse_template(string, span)?, span).and_then(|value| expect_string(value, span))
+            }
+            _ => self.constant_string(),
+        }
+    }
+
+    /// The value as it is written, to be evaluated later.
+    pub(in crate::configuration) fn deferred(&self, file: &Arc<SourceFile>) -> Written {
+        Written { location: Location::new(file, self.span()), is_json: matches!(self, Self::Json(_)) }
+    }
+
+    /// The entries of an object, or `None` if the value is none. Names may be constant expressions.
+    pub(in crate::configuration) fn entries(&self) -> Result<Option<Vec<(Name, Expression<'a>)>>, Fault> {
+        match self {
+            Self::Json(json::Value { kind: Kind::Object(members), .. }) => Ok(Some(
+                members
+                    .iter()
+                    .map(|m| (Name { text: m.name.clone(), span: m.name_span.clone() }, Expression::Json(&m.value)))
+                    .collect(),
+            )),
+            Self::Native { text, span } if text[span.clone()].starts_with('{') => {
+                plain_entries(text, span).map_or_else(|| native_entries(text, span).map(Some), |plain| Ok(Some(plain)))
+            }
+            Self::Json(_) | Self::Native { .. } => Ok(None),
+        }
+    }
+
+    /// The names of a reference such as `aws.west`, `module.x["a"].aws_vpc.main[0]`: `aws`, `west`; without indexes.
+    /// A quoted reference is read as if it had no quotes.
+    pub(in crate::configuration) fn reference(&self) -> Result<Vec<String>, Fault> {
+        let written = self.written();
+        let unquoted = plain_string(written).unwrap_or(written);
+        let fault = || Fault::new(self.span(), "a reference such as aws or aws.west is expected here");
+        let mut names = Vec::new();
+        let mut rest = unquoted.trim();
+        loop {
+            let length = rest.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-')).unwrap_or(rest.len());
+            if !rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+                return Err(fault());
+            }
+            names.push(rest[..length].to_owned());
+            rest = rest[length..].trim_start();
+            while rest.starts_with('[') {
+                let end = skip_nested(rest.as_bytes(), 0).and_then(Result::ok).ok_or_else(fault)?;
+                rest = rest[end..].trim_start();
+            }
+            match rest.strip_prefix('.') {
+                Some(next) => rest = next.trim_start(),
+                None if rest.is_empty() => return Ok(names),
+                None => return Err(fault()),
+            }
+        }
+    }
+}
+
+/// The entries of an object of plain strings, as most of `required_providers` are; none of any other, right or wrong. Many times as
+/// fast as the parser of all HCL.
+fn plain_entries<'a>(text: &'a str, span: &Range<usize>) -> Option<Vec<(Name, Expression<'a>)>> {
+    // They mean something else to HCL.
+    const KEYWORDS: [&str; 4] = ["for", "null", "true", "false"];
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut rest = text[span.clone()].strip_prefix('{')?.strip_suffix('}')?;
+    let place = |part: &str, rest: &str| {
+        let start = span.end - 1 - rest.len();
+        start..start + part.len()
+    };
+    let mut entries: Vec<(Name, Expression<'a>)> = Vec::new();
+    loop {
+        rest = rest.trim_start_matches([' ', '\t', '\n']);
+        if rest.is_empty() {
+            return Some(entries);
+        }
+        let name = &rest[..rest.find(|c| !is_in_name(c))?];
+        let is_known = entries.iter().any(|(known, _)| known.text == name);
+        if is_known || KEYWORDS.contains(&name) || !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+            return None;
+        }
+        let name = Name { text: name.to_owned(), span: place(name, rest) };
+        rest = rest[name.text.len()..].trim_start_matches(' ').strip_prefix('=')?.trim_start_matches(' ');
+        let written = &rest[..rest.strip_prefix('"')?.find('"')? + 2];
+        plain_string(written)?;
+        entries.push((name, Expression::Native { text, span: place(written, rest) }));
+        rest = rest[written.len()..].trim_start_matches(' ');
+        rest = match rest.strip_prefix(',') {
+            Some(rest) => rest,
+            None if rest.is_empty() || rest.starts_with('\n') => rest,
+            None => return None,
+        };
+    }
+}
+
+fn native_entries<'a>(text: &'a str, span: &Range<usize>) -> Result<Vec<(Name, Expression<'a>)>, Fault> {
+    let EditExpression::Object(object) = parse(&text[span.clone()], span)? else {
+        return Err(Fault::new(span.clone(), "an object is expected here"));
+    };
+    let shifted = |inner: Option<Range<usize>>| match inner {
+        Some(inner) => span.start + inner.start..span.start + inner.end,
+        None => span.clone(),
+    };
+    let mut entries = Vec::new();
+    for (key, value) in &object {
+        let name = match key {
+            ObjectKey::Ident(ident) => Name { text: ident.to_string(), span: shifted(ident.span()) },
+            ObjectKey::Expression(other) => {
+                let span = shifted(other.span());
+                let name = evaluate(other.clone(), &span)?;
+                Name { text: expect_string(name, &span)?, span }
+            }
+        };
+        entries.push((name, Expression::Native { text, span: shifted(value.expr().span()) }));
+    }
+    Ok(entries)
+}
+
+fn json_value(value: &json::Value) -> hcl::Value {
+    match &value.kind {
+        Kind::Null => hcl::Value::Null,
+        Kind::Bool(bool) => hcl::Value::Bool(*bool),
+        Kind::Number(number) => {
+            number.parse::<f64>().ok().and_then(hcl::Number::from_f64).map_or(hcl::Value::Null, hcl::Value::Number)
+        }
+        Kind::String(string) => hcl::Value::String(string.clone()),
+        Kind::Array(values) => values.iter().map(json_value).collect(),
+        Kind::Object(members) => {
+            hcl::Value::Object(members.iter().map(|m| (m.name.clone(), json_value(&m.value))).collect())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Names and values with their places.
+    fn shown(entries: Vec<(Name, Expression<'_>)>) -> Vec<(String, Range<usize>, Range<usize>)> {
+        entries.into_iter().map(|(name, value)| (name.text, name.span, value.span())).collect()
+    }
+
+    #[test]
+    fn objects_of_plain_strings_are_read_as_the_parser_reads_them() {
+        for object in [
+            "{}",
+            "{ }",
+            "{\n}",
+            "{ source = \"hashicorp/aws\" }",
+            "{source=\"hashicorp/aws\",version=\"~> 5.0\"}",
+            "{\n  source  = \"hashicorp/aws\"\n  version = \">= 5.0, < 6.0\"\n}",
+            "{\n\n  source  = \"a/b\",\n\n  version = \"1.0\" ,\n\t}",
+            "{ a1_B = \"}{ = ,#//\", b = \"ü\" }",
+        ] {
+            let text = format!("  aws = {object}\n");
+            let span = 8..8 + object.len();
+            let plain = plain_entries(&text, &span).unwrap_or_else(|| panic!("{object} is plain"));
+            assert_eq!(shown(plain), shown(native_entries(&text, &span).unwrap()), "{object}");
+        }
+    }
+
+    #[test]
+    fn every_other_object_is_left_to_the_parser() {
+        for object in [
+            "{ source = \"a\" version = \"b\" }",
+            "{ source = \"a\", source = \"b\" }",
+            "{ source = \"a${b}\" }",
+            "{ source = \"a\\n\" }",
+            "{ source = \"a\n\" }",
+            "{ source = \"a\" # why\n}",
+            "{ /* why */ source = \"a\" }",
+            "{ configuration_aliases = [aws.west] }",
+            "{ source : \"a\" }",
+            "{ source == \"a\" }",
+            "{ \"source\" = \"a\" }",
+            "{ source = \"a\" == \"b\" }",
+            "{ source = \"a\",, }",
+            "{ , }",
+            "{ source = }",
+            "{ source }",
+            "{ for = \"a\" }",
+            "{ null = \"a\" }",
+            "{ a-b = \"a\" }",
+            "{ 1a = \"a\" }",
+            "{\r\n  source = \"a\"\r\n}",
+            "{ source = <<X\na\nX\n}",
+        ] {
+            assert!(plain_entries(object, &(0..object.len())).is_none(), "{object}");
+        }
+    }
+}

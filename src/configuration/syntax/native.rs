@@ -1,0 +1,240 @@
+//! The structure of one body in HCL's native syntax: its arguments and blocks with their places, and nothing below.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use crate::hcl::Fault;
+use crate::hcl::scan::{skip_comment, skip_nested};
+
+/// An argument or a block of a body. All ranges are byte ranges of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::configuration) struct Item {
+    /// The argument's name or the block's type.
+    pub name: Range<usize>,
+    pub kind: ItemKind,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::configuration) enum ItemKind {
+    /// `name = value`, with the range of the value.
+    Argument(Range<usize>),
+    /// `name label… { body }`: labels with their quotes, the body without its braces.
+    Block { labels: Vec<Range<usize>>, body: Range<usize> },
+}
+
+/// The arguments and blocks of a whole file, which may start with a byte order mark.
+pub(in crate::configuration) fn file_items(text: &str) -> Result<Vec<Item>, Fault> {
+    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+    Cursor { text, at: start, end: text.len() }.items(Layout::File)
+}
+
+/// The arguments and blocks between a block's braces.
+pub(in crate::configuration) fn block_items(text: &str, body: Range<usize>) -> Result<Vec<Item>, Fault> {
+    let mut cursor = Cursor { text, at: body.start, end: body.end };
+    cursor.skip_blank()?;
+    let layout = match cursor.peek() {
+        Some(b'\n' | b'#' | b'/') => Layout::Lines,
+        _ => Layout::OneLine,
+    };
+    cursor.items(layout)
+}
+
+/// How the items of a body are set apart (HCL native syntax, "Blocks").
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Layout {
+    /// One to a line; the last may end with the file.
+    File,
+    /// One to a line.
+    Lines,
+    /// At most one argument, between braces on one line.
+    OneLine,
+}
+
+struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+    end: usize,
+}
+
+impl Cursor<'_> {
+    fn bytes(&self) -> &[u8] {
+        &self.text.as_bytes()[..self.end]
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.bytes().get(self.at).copied()
+    }
+
+    fn fault<T>(&self, message: &str) -> Result<T, Fault> {
+        let length = self.text[self.at..self.end].chars().next().map_or(0, char::len_utf8);
+        Err(Fault::new(self.at..self.at + length, message))
+    }
+
+    /// Skips white space and comments within a line; stands at a newline or line comment when there is one.
+    fn skip_blank(&mut self) -> Result<(), Fault> {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\r') => self.at += 1,
+                Some(b'/') if self.bytes().get(self.at + 1) == Some(&b'*') => self.skip_comment()?,
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Skips a comment if one starts here.
+    fn skip_comment(&mut self) -> Result<(), Fault> {
+        if let Some(end) = skip_comment(self.bytes(), self.at) {
+            self.at = end?;
+        }
+        Ok(())
+    }
+
+    /// Skips to the next item or the end.
+    fn skip_lines(&mut self) -> Result<(), Fault> {
+        loop {
+            self.skip_blank()?;
+            match self.peek() {
+                Some(b'\n') => self.at += 1,
+                Some(b'#' | b'/') => {
+                    let start = self.at;
+                    self.skip_comment()?;
+                    if self.at == start {
+                        return Ok(());
+                    }
+                }
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    fn items(mut self, layout: Layout) -> Result<Vec<Item>, Fault> {
+        let mut items = Vec::new();
+        let mut arguments = HashSet::new();
+        loop {
+            if layout == Layout::OneLine {
+                self.skip_blank()?;
+            } else {
+                self.skip_lines()?;
+            }
+            if self.at >= self.end {
+                return Ok(items);
+            }
+            if layout == Layout::OneLine && !items.is_empty() {
+                return self.fault("only one argument may stand between braces on one line");
+            }
+            let item = self.item()?;
+            let is_argument = matches!(item.kind, ItemKind::Argument(_));
+            if is_argument && !arguments.insert(&self.text[item.name.clone()]) {
+                return Err(Fault::new(item.name, "this argument is set twice"));
+            }
+            if layout == Layout::OneLine && !is_argument {
+                let message = "a block may not stand between braces on one line; start a new line after the \"{\"";
+                return Err(Fault::new(item.name, message));
+            }
+            items.push(item);
+            if layout != Layout::OneLine {
+                self.end_of_line(layout)?;
+            }
+        }
+    }
+
+    fn end_of_line(&mut self, layout: Layout) -> Result<(), Fault> {
+        self.skip_blank()?;
+        match self.peek() {
+            Some(b'\n' | b'#') => Ok(()),
+            Some(b'/') if self.bytes().get(self.at + 1) == Some(&b'/') => Ok(()),
+            None if layout == Layout::File => Ok(()),
+            None => self.fault("a new line must start before the closing \"}\""),
+            Some(_) => self.fault("a new line must start here"),
+        }
+    }
+
+    fn item(&mut self) -> Result<Item, Fault> {
+        let Some(name) = self.identifier() else {
+            let quoted = self.peek() == Some(b'"');
+            return self.fault(if quoted {
+                "the name of an argument or block must not be quoted"
+            } else {
+                "an argument or block is expected here"
+            });
+        };
+        let mut labels = Vec::new();
+        loop {
+            self.skip_blank()?;
+            match self.peek() {
+                Some(b'=') if labels.is_empty() && self.bytes().get(self.at + 1) != Some(&b'=') => {
+                    self.at += 1;
+                    return Ok(Item { name, kind: ItemKind::Argument(self.value()?) });
+                }
+                Some(b'{') => {
+                    let start = self.at;
+                    self.skip_nested()?;
+                    return Ok(Item { name, kind: ItemKind::Block { labels, body: start + 1..self.at - 1 } });
+                }
+                Some(b'"') => {
+                    let start = self.at;
+                    self.skip_nested()?;
+                    labels.push(start..self.at);
+                }
+                _ => match self.identifier() {
+                    Some(label) => labels.push(label),
+                    None => return self.fault("\"=\" or \"{\" is expected here"),
+                },
+            }
+        }
+    }
+
+    /// Reads an identifier if one starts here: letters, digits, `_` and `-`, not starting with a digit or dash.
+    fn identifier(&mut self) -> Option<Range<usize>> {
+        let rest = &self.text[self.at..self.end];
+        if !rest.starts_with(|c: char| c.is_alphabetic() || c == '_') {
+            return None;
+        }
+        let length = rest.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '-')).unwrap_or(rest.len());
+        let span = self.at..self.at + length;
+        self.at = span.end;
+        Some(span)
+    }
+
+    /// Reads an argument's value, which ends with its line.
+    fn value(&mut self) -> Result<Range<usize>, Fault> {
+        self.skip_blank()?;
+        let start = self.at;
+        let mut end = start;
+        while let Some(byte) = self.peek() {
+            match byte {
+                b'\n' | b'#' => break,
+                b'/' if skip_comment(self.bytes(), self.at).is_some() => {
+                    if self.bytes().get(self.at + 1) == Some(&b'/') {
+                        break;
+                    }
+                    self.skip_comment()?;
+                    continue;
+                }
+                b')' | b']' | b'}' => return self.fault("this bracket closes nothing"),
+                b' ' | b'\t' | b'\r' => {
+                    self.at += 1;
+                    continue;
+                }
+                _ if self.skip_nested()? => {}
+                _ => self.at += 1,
+            }
+            end = self.at;
+        }
+        if end == start {
+            return self.fault("a value is expected here");
+        }
+        Ok(start..end)
+    }
+
+    /// Skips a bracket, string or heredoc; `false` if none starts here.
+    fn skip_nested(&mut self) -> Result<bool, Fault> {
+        match skip_nested(self.bytes(), self.at) {
+            Some(end) => {
+                self.at = end?;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! Reads a configuration with the files that it includes (`pkg/config/config.go`, `include.go`, `locals.go`).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hcl_edit::Span;
+use hcl_edit::structure::{Attribute, Block as HclBlock, Body};
+
+use super::contents::either;
+use super::merge::{Block, Configuration, Members, Strategy, merge};
+use super::place::{CONFIGURATION, Place};
+use super::session::Session;
+use crate::diagnostic::{Location, SourceFile};
+use crate::hcl::evaluate::expression::{Evaluator, Functions};
+use crate::hcl::evaluate::references::References;
+use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
+use crate::system::files::join;
+
+/// How many files a configuration may include; people write one to three.
+const MAX_INCLUDES: usize = 64;
+
+/// A file's text and its structure.
+struct Parsed {
+    file: Arc<SourceFile>,
+    body: Body,
+}
+
+/// An `include` block.
+struct Include {
+    label: Option<String>,
+    exposed: Value,
+    strategy: Outcome<Strategy>,
+    configuration: Outcome<Configuration>,
+    location: Option<Location>,
+}
+
+/// Reads the configuration in a file, merged with all that it includes.
+pub(super) fn read(session: &Session, path: &Path, mut place: Place) -> Outcome<Configuration> {
+    let parsed = parse(session, path)?;
+    let mut variables = BTreeMap::from([("values".to_owned(), stack_values(session, &place))]);
+    let includes = includes(session, &parsed, &mut place, &variables)?;
+    variables.insert("include".to_owned(), exposed(&includes)?);
+    let (mut configuration, variables) = evaluate(session, &parsed, &place, variables)?;
+    if let Some(generated) = optional(session, &place.directory.join("terragrunt.autoinclude.hcl"))? {
+        let generated = with_evaluator(session, &generated.file, &place, &variables, |evaluator| {
+            blocks(&generated, evaluator, Value::Null)
+        });
+        configuration = merge(configuration, generated, Strategy::Last)?;
+    }
+    // A later include beats an earlier one, and the file itself beats all.
+    for include in includes.into_iter().rev() {
+        let location = include.location;
+        let parent = include.strategy.and_then(|strategy| match strategy {
+            Strategy::NoMerge => Ok(None),
+            strategy => Ok(Some((include.configuration?, strategy))),
+        });
+        match parent {
+            Ok(None) => {}
+            Ok(Some((parent, strategy))) => configuration = merge(parent, configuration, strategy)?,
+            Err(stop) => configuration.unknown.push(stop.at(|| location)),
+        }
+    }
+    Ok(configuration)
+}
+
+/// Reads a file that `place`'s configuration includes. It may not include others.
+fn read_included(session: &Session, path: &Path, place: &Place) -> Outcome<Configuration> {
+    let parsed = parse(session, path)?;
+    if parsed.body.has_blocks("include") {
+        return failure("an included file includes another one, which Terragrunt refuses");
+    }
+    let file = path.parent().unwrap_or(path).to_owned();
+    let place = Place { file, included: Some(path.to_owned()), ..place.clone() };
+    let variables = BTreeMap::from([("values".to_owned(), stack_values(session, &place))]);
+    evaluate(session, &parsed, &place, variables).map(|(configuration, _)| configuration)
+}
+
+fn parse(session: &Session, path: &Path) -> Outcome<Parsed> {
+    if path.extension().is_some_and(|extension| extension == "json") {
+        return unknown("configurations in JSON are not read");
+    }
+    let file = session.read(path)?;
+    match hcl_edit::parser::parse_body(&file.text) {
+        Ok(body) => Ok(Parsed { file, body }),
+        Err(error) => {
+            let at = error.location().offset().min(file.text.len());
+            let location = Location::new(&file, at..at);
+            let unknown = Unknown { is_failure: true, ..Unknown::new("the file cannot be parsed", Some(location)) };
+            Err(Stop::Needs(Arc::new(unknown)))
+        }
+    }
+}
+
+/// A file that need not exist.
+fn optional(session: &Session, path: &Path) -> Outcome<Option<Parsed>> {
+    match session.repository.resolve(path) {
+        Ok(path) => parse(session, &path).map(Some),
+        Err(Stop::Failure(_)) => Ok(None),
+        Err(stop) => Err(stop),
+    }
+}
+
+/// What the stack that generated a unit says about it: `values`.
+fn stack_values(session: &Session, place: &Place) -> Value {
+    let parsed = optional(session, &place.directory.join("terragrunt.values.hcl")).and_then(|parsed| match parsed {
+        Some(parsed) => Ok(parsed),
+        None => unknown("`values` is known in generated units only"),
+    });
+    let values =
+        parsed.and_then(|parsed| Value::object(attributes_of(session, &parsed, place, &BTreeMap::new(), &parsed.body)));
+    values.unwrap_or_else(|stop| Value::Unknown(stop.at(|| None)))
+}
+
+/// Runs a step with the evaluator of a file.
+fn with_evaluator<T>(
+    session: &Session,
+    file: &Arc<SourceFile>,
+    place: &Place,
+    variables: &BTreeMap<String, Value>,
+    step: impl FnOnce(&Evaluator) -> T,
+) -> T {
+    let functions: &Functions = &|name, arguments| match name {
+        "read_terragrunt_config" => Some(read_terragrunt_config(session, place, arguments)),
+        "templatefile" => Some(templatefile(session, place, arguments)),
+        _ => place.call(session, name, arguments),
+    };
+    let place = &|span| Location::new(file, span);
+    step(&Evaluator { allowance: &session.allowance, place, variables, functions, either })
+}
+
+/// `read_terragrunt_config(path[, default])`: another configuration, read as its own.
+fn read_terragrunt_config(session: &Session, place: &Place, arguments: &[Value]) -> Outcome {
+    let ([path] | [path, _]) = arguments else { return failure("takes a path and a default") };
+    let mut path = join(&place.directory, &*path.as_string()?);
+    if session.repository.resolve(&path).is_ok_and(|path| path.is_dir()) {
+        path.push(CONFIGURATION);
+    }
+    if let (Err(Stop::Failure(_)), Some(default)) = (session.repository.resolve(&path), arguments.get(1)) {
+        return Ok(default.clone());
+    }
+    if path.file_name().is_some_and(|name| name == "terragrunt.stack.hcl" || name == "terragrunt.values.hcl") {
+        return unknown("stacks and values are not read as configurations");
+    }
+    let inner = Place::new(path.parent().unwrap_or(&path), &place.original);
+    session.configuration(|| read(session, &path, inner))?.to_value()
+}
+
+/// `templatefile(path, variables)`.
+fn templatefile(session: &Session, place: &Place, arguments: &[Value]) -> Outcome {
+    let [path, variables] = arguments else { return failure("takes a path and an object") };
+    let file = session.read(&place.path(&[&path.as_string()?])?)?;
+    let Ok(template) = hcl_edit::parser::parse_template(&file.text) else {
+        return failure(format!("{} is not a template", file.path.display()));
+    };
+    let place =
+        Place { file: place.path(&[&path.as_string()?])?.parent().unwrap_or(&place.file).to_owned(), ..place.clone() };
+    let functions: &Functions = &|name, arguments| match name {
+        "templatefile" => Some(failure("a template cannot call it")),
+        _ => place.call(session, name, arguments),
+    };
+    let place = &|span| Location::new(&file, span);
+    Evaluator { allowance: &session.allowance, place, variables: variables.as_object()?, functions, either }
+        .render(&template)
+}
+
+/// Reads the `include` blocks and the files that they name; tells the place of them.
+fn includes(
+    session: &Session,
+    parsed: &Parsed,
+    place: &mut Place,
+    variables: &BTreeMap<String, Value>,
+) -> Outcome<Vec<Include>> {
+    let mut found = Vec::new();
+    for block in parsed.body.get_blocks("include") {
+        if found.len() == MAX_INCLUDES {
+            return unknown("too many files are included");
+        }
+        let members = attributes_of(session, parsed, place, variables, &block.body);
+        let path = members.get("path").map_or_else(|| failure("the include has no path"), Value::as_string);
+        found.push((block, path.map(|path| join(&place.directory, &*path)), members));
+    }
+    place.includes =
+        found.iter().map(|(block, path, _)| (label(block).unwrap_or_default(), path.clone().ok())).collect();
+    let read = |(block, path, members): (&HclBlock, Outcome<PathBuf>, Members)| Include {
+        label: label(block),
+        exposed: members.get("expose").cloned().unwrap_or(Value::Bool(false)),
+        strategy: members.get("merge_strategy").map_or(Ok(Strategy::Shallow), |value| match &*value.as_string()? {
+            "shallow" => Ok(Strategy::Shallow),
+            "deep" => Ok(Strategy::Deep),
+            "no_merge" => Ok(Strategy::NoMerge),
+            _ => failure("there is no such merge strategy"),
+        }),
+        configuration: path.and_then(|path| session.configuration(|| read_included(session, &path, place))),
+        location: block.span().map(|_| location(&parsed.file, block)),
+    };
+    Ok(found.into_iter().map(read).collect())
+}
+
+/// The variable `include`.
+fn exposed(includes: &[Include]) -> Outcome {
+    let mut members = BTreeMap::new();
+    for include in includes {
+        let value = include.exposed.as_bool().and_then(|is_exposed| match &include.configuration {
+            Ok(configuration) if is_exposed => configuration.to_value().map(Some),
+            Err(stop) if is_exposed => Err(stop.clone()),
+            _ => Ok(None),
+        });
+        let value = value.unwrap_or_else(|stop| Some(Value::Unknown(stop.at(|| include.location.clone()))));
+        match (&include.label, value) {
+            (_, None) => {}
+            (Some(label), Some(value)) => {
+                members.insert(label.clone(), value);
+            }
+            (None, Some(value)) => return Ok(value),
+        }
+    }
+    Value::object(members)
+}
+
+/// Evaluates what a file holds itself; also its variables.
+fn evaluate(
+    session: &Session,
+    parsed: &Parsed,
+    place: &Place,
+    mut variables: BTreeMap<String, Value>,
+) -> Outcome<(Configuration, BTreeMap<String, Value>)> {
+    let outputs = Unknown::new("outputs of other units are not read", None);
+    variables.insert("dependency".to_owned(), Value::Unknown(Arc::new(outputs)));
+    let features = features(session, parsed, place, &variables)?;
+    variables.insert("feature".to_owned(), features);
+    locals(session, parsed, place, &mut variables)?;
+    let locals = variables.get("local").cloned().unwrap_or(Value::Null);
+    let configuration =
+        with_evaluator(session, &parsed.file, place, &variables, |evaluator| blocks(parsed, evaluator, locals));
+    Ok((configuration, variables))
+}
+
+/// The variable `feature`: defaults, unless `--feature` or its variable say otherwise.
+fn features(session: &Session, parsed: &Parsed, place: &Place, variables: &BTreeMap<String, Value>) -> Outcome {
+    if session.environment.contains_key("TG_FEATURE") {
+        let unknown = Unknown::new("the environment variable TG_FEATURE changes features", None);
+        return Ok(Value::Unknown(Arc::new(unknown)));
+    }
+    let mut features = BTreeMap::new();
+    for block in parsed.body.get_blocks("feature") {
+        let members = attributes_of(session, parsed, place, variables, &block.body);
+        let value = members.get("default").cloned().unwrap_or(Value::Null);
+        features
+            .insert(label(block).unwrap_or_default(), Value::object(BTreeMap::from([("value".to_owned(), value)]))?);
+    }
+    Value::object(features)
+}
+
+/// Adds the variable `local`. As in Terragrunt, rounds are made over the locals until none is left whose references are
+/// all known.
+fn locals(session: &Session, parsed: &Parsed, place: &Place, variables: &mut BTreeMap<String, Value>) -> Outcome<()> {
+    let all = parsed.body.get_blocks("locals").flat_map(|block| block.body.attributes());
+    let mut open: BTreeMap<&str, (&Attribute, References)> =
+        all.map(|attribute| (attribute.key.as_str(), (attribute, References::of(&attribute.value)))).collect();
+    let mut values = Members::new();
+    loop {
+        variables.insert("local".to_owned(), Value::object(values.clone())?);
+        session.allowance.spend(open.len())?;
+        session.allowance.spend_on(variables["local"].weight())?;
+        let is_ready = |references: &References| {
+            references.names.iter().all(|(root, name)| root != "local" || !open.contains_key(name.as_str()))
+        };
+        let ready: Vec<&str> =
+            open.iter().filter(|(_, (_, references))| is_ready(references)).map(|(name, _)| *name).collect();
+        if ready.is_empty() {
+            break;
+        }
+        for name in ready {
+            let Some((attribute, _)) = open.remove(name) else { continue };
+            let value = with_evaluator(session, &parsed.file, place, variables, |evaluator| {
+                evaluator.evaluate(&attribute.value)
+            });
+            values.insert(name.to_owned(), value);
+        }
+    }
+    for (name, (attribute, _)) in open {
+        let location = attribute.span().map(|span| Location::new(&parsed.file, span));
+        let unknown = Stop::Failure(format!("the local \"{name}\" refers to itself")).at(|| location);
+        values.insert(name.to_owned(), Value::Unknown(unknown));
+    }
+    variables.insert("local".to_owned(), Value::object(values)?);
+    Ok(())
+}
+
+/// The blocks and attributes of a file that are merged with those of others.
+fn blocks(parsed: &Parsed, evaluator: &Evaluator, locals: Value) -> Configuration {
+    let body = &parsed.body;
+    let top = |name: &str| body.get_attribute(name).map(|attribute| evaluator.evaluate(&attribute.value));
+    let block = |block: &HclBlock| Block {
+        members: attributes(&block.body, evaluator),
+        location: Some(match block.body.get_attribute("source").and_then(|source| source.value.span()) {
+            Some(span) => Location::new(&parsed.file, span),
+            None => location(&parsed.file, block),
+        }),
+    };
+    let mut unknown = Vec::new();
+    let mut generate: BTreeMap<String, Block> =
+        body.get_blocks("generate").map(|found| (label(found).unwrap_or_default(), block(found))).collect();
+    let as_attribute = |name: &str| {
+        let attribute = body.get_attribute(name)?;
+        Some((top(name)?, attribute.value.span().map(|span| Location::new(&parsed.file, span))))
+    };
+    if let Some((value, location)) = as_attribute("generate") {
+        match named_blocks(&value, location.as_ref()) {
+            Ok(blocks) => generate.extend(blocks),
+            Err(stop) => unknown.push(stop.at(|| location)),
+        }
+    }
+    let mut remote_state = body.get_blocks("remote_state").next().map(block);
+    if let Some((value, location)) = as_attribute("remote_state") {
+        match value.as_object() {
+            Ok(members) => remote_state = Some(Block { members: members.clone(), location }),
+            Err(stop) => unknown.push(stop.at(|| location)),
+        }
+    }
+    Configuration {
+        terraform: body.get_blocks("terraform").next().map(block),
+        generate,
+        remote_state,
+        program: top("terraform_binary"),
+        download_directory: top("download_dir"),
+        locals,
+        inputs: top("inputs"),
+        unknown,
+    }
+}
+
+/// The members of `generate = { name = { … } }` as blocks.
+fn named_blocks(value: &Value, location: Option<&Location>) -> Outcome<Vec<(String, Block)>> {
+    let block = |(name, value): (&String, &Value)| {
+        Ok((name.clone(), Block { members: value.as_object()?.clone(), location: location.cloned() }))
+    };
+    value.as_object()?.iter().map(block).collect()
+}
+
+fn attributes_of(
+    session: &Session,
+    parsed: &Parsed,
+    place: &Place,
+    variables: &BTreeMap<String, Value>,
+    body: &Body,
+) -> Members {
+    with_evaluator(session, &parsed.file, place, variables, |evaluator| attributes(body, evaluator))
+}
+
+fn attributes(body: &Body, evaluator: &Evaluator) -> Members {
+    let pair = |attribute: &Attribute| (attribute.key.to_string(), evaluator.evaluate(&attribute.value));
+    body.attributes().map(pair).collect()
+}
+
+fn label(block: &HclBlock) -> Option<String> {
+    block.labels.first().map(|label| label.as_str().to_owned())
+}
+
+/// The place of a block's type.
+fn location(file: &Arc<SourceFile>, block: &HclBlock) -> Location {
+    Location::new(file, block.ident.span().unwrap_or_default())
+}

@@ -1,0 +1,173 @@
+//! What a configuration says, and merging that of an included file with that of the file that includes it
+//! (`pkg/config/include.go`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::diagnostic::Location;
+use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value};
+
+/// The attributes of a block.
+pub(super) type Members = BTreeMap<String, Value>;
+
+/// A block without the blocks in it.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub members: Members,
+    /// Its `source` if it has one, else its type.
+    pub location: Option<Location>,
+}
+
+/// What is read of a configuration.
+#[derive(Clone, Debug)]
+pub(super) struct Configuration {
+    pub terraform: Option<Block>,
+    /// By label.
+    pub generate: BTreeMap<String, Block>,
+    pub remote_state: Option<Block>,
+    /// `terraform_binary`.
+    pub program: Option<Value>,
+    /// `download_dir`.
+    pub download_directory: Option<Value>,
+    /// Of this file alone: locals are never merged.
+    pub locals: Value,
+    pub inputs: Option<Value>,
+    /// Why there may be more than is known.
+    pub unknown: Vec<Arc<Unknown>>,
+}
+
+/// `merge_strategy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Strategy {
+    NoMerge,
+    Shallow,
+    Deep,
+    /// Of `terragrunt.autoinclude.hcl`: as [`Strategy::Shallow`], but that a `generate` block may be replaced.
+    Last,
+}
+
+/// Merges two configurations: the child wins.
+pub(super) fn merge(parent: Configuration, child: Configuration, strategy: Strategy) -> Outcome<Configuration> {
+    let mut unknown = parent.unknown;
+    unknown.extend(child.unknown);
+    let mut generate = parent.generate;
+    for (label, block) in child.generate {
+        if strategy == Strategy::Shallow && generate.contains_key(&label) {
+            let reason = format!("the included file also generates \"{label}\", which Terragrunt refuses");
+            unknown.push(Stop::Failure(reason).at(|| block.location.clone()));
+        }
+        generate.insert(label, block);
+    }
+    Ok(Configuration {
+        terraform: match (parent.terraform, child.terraform) {
+            (Some(parent), Some(child)) => Some(merge_terraform(parent, child, strategy)?),
+            (parent, child) => child.or(parent),
+        },
+        generate,
+        remote_state: child.remote_state.or(parent.remote_state),
+        program: child.program.or(parent.program),
+        download_directory: child.download_directory.or(parent.download_directory),
+        locals: if child.locals == Value::Null { parent.locals } else { child.locals },
+        inputs: match (parent.inputs, child.inputs) {
+            (Some(parent), Some(child)) => Some(merge_inputs(&parent, &child, strategy)?),
+            (parent, child) => child.or(parent),
+        },
+        unknown,
+    })
+}
+
+/// What the child says of its source replaces the parent's. Lists of patterns are concatenated under deep merging; else
+/// the child's are lost.
+fn merge_terraform(mut parent: Block, child: Block, strategy: Strategy) -> Outcome<Block> {
+    for (name, value) in child.members {
+        let list = matches!(name.as_str(), "include_in_copy" | "exclude_from_copy");
+        if name == "source" {
+            parent.location.clone_from(&child.location);
+        }
+        match parent.members.get(&name) {
+            Some(first) if list && strategy == Strategy::Deep => {
+                let merged = deep(first, &value)?;
+                parent.members.insert(name, merged);
+            }
+            _ if list && strategy != Strategy::Deep => {}
+            _ => {
+                parent.members.insert(name, value);
+            }
+        }
+    }
+    Ok(parent)
+}
+
+fn merge_inputs(parent: &Value, child: &Value, strategy: Strategy) -> Outcome {
+    match (parent, child) {
+        (Value::Object(parent), Value::Object(child)) if strategy != Strategy::Deep => {
+            let mut members = parent.members.clone();
+            members.extend(child.members.clone());
+            Value::object(members)
+        }
+        _ => deep(parent, child),
+    }
+}
+
+/// Objects are merged member by member, lists concatenated; the rest is the child's.
+fn deep(parent: &Value, child: &Value) -> Outcome {
+    match (parent, child) {
+        (Value::Object(parent), Value::Object(child)) => {
+            let mut members = parent.members.clone();
+            for (name, value) in &child.members {
+                let value = members.get(name).map_or_else(|| Ok(value.clone()), |first| deep(first, value))?;
+                members.insert(name.clone(), value);
+            }
+            Value::object(members)
+        }
+        (Value::List(parent), Value::List(child)) => {
+            Value::list(parent.items.iter().chain(&child.items).cloned().collect())
+        }
+        (Value::Unknown(unknown), Value::Object(_) | Value::List(_)) => Ok(Value::Unknown(Arc::clone(unknown))),
+        _ => Ok(child.clone()),
+    }
+}
+
+impl Configuration {
+    /// The value that `read_terragrunt_config` and an exposed `include` give.
+    pub(super) fn to_value(&self) -> Outcome {
+        let block = |block: Option<&Block>| block.map_or(Ok(Value::Null), |block| Value::object(block.members.clone()));
+        let merged = || {
+            let generate = self.generate.iter().map(|(label, found)| Ok((label.clone(), block(Some(found))?)));
+            Ok([
+                ("terraform", block(self.terraform.as_ref())?),
+                ("generate", Value::object(generate.collect::<Outcome<_>>()?)?),
+                ("remote_state", block(self.remote_state.as_ref())?),
+                ("inputs", self.inputs.clone().unwrap_or(Value::Null)),
+                ("terraform_binary", self.program.clone().unwrap_or(Value::Null)),
+                ("download_dir", self.download_directory.clone().unwrap_or(Value::Null)),
+            ])
+        };
+        let mut members: Vec<(&str, Value)> = merged()?.into();
+        if let Some(unknown) = self.unknown.first() {
+            for (_, value) in &mut members {
+                *value = Value::Unknown(Arc::clone(unknown));
+            }
+        }
+        let rest = Arc::new(Unknown::new("this part of a configuration is not read", None));
+        members.extend(NOT_READ.map(|name| (name, Value::Unknown(Arc::clone(&rest)))));
+        members.push(("locals", self.locals.clone()));
+        Value::object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+}
+
+/// The other members of a configuration's value (`terragruntConfigAsCty`).
+const NOT_READ: [&str; 12] = [
+    "dependency",
+    "dependencies",
+    "exclude",
+    "errors",
+    "engine",
+    "feature",
+    "iam_role",
+    "prevent_destroy",
+    "retry_sleep_interval_sec",
+    "terraform_version_constraint",
+    "terragrunt_version_constraint",
+    "retryable_errors",
+];

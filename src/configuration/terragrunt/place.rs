@@ -1,0 +1,170 @@
+//! Terragrunt's functions that depend on where they are called (`pkg/config/config_helpers.go`).
+
+use std::path::{Path, PathBuf};
+
+use super::session::{Repository, Session, relative};
+use crate::hcl::evaluate::value::{Outcome, Piece, Stop, Value, failure, unknown};
+use crate::system::files::join;
+
+/// The name of a unit's configuration (`DefaultTerragruntConfigPath`).
+pub(super) const CONFIGURATION: &str = "terragrunt.hcl";
+
+/// The same in JSON, which is looked for first.
+pub(super) const JSON_CONFIGURATION: &str = "terragrunt.hcl.json";
+
+/// The names that the configuration of a unit may have.
+pub const FILE_NAMES: [&str; 2] = [JSON_CONFIGURATION, CONFIGURATION];
+
+/// How many directories `find_in_parent_folders` goes up (`DefaultMaxFoldersToCheck`).
+const MAX_PARENTS: usize = 100;
+
+/// Where expressions stand. All paths are absolute.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// The directory of the configuration that is read; for an included file that of the file that includes it.
+    pub directory: PathBuf,
+    /// The unit's directory, although it may be another configuration that is read for it.
+    pub original: PathBuf,
+    /// The directory of the file that is evaluated.
+    pub file: PathBuf,
+    /// The files that the configuration includes, by label; none for one whose path is not known.
+    pub includes: Vec<(String, Option<PathBuf>)>,
+    /// The included file that is evaluated, if it is one.
+    pub included: Option<PathBuf>,
+}
+
+impl Place {
+    /// The place of a configuration that is read for the unit in `original`.
+    pub(super) fn new(directory: &Path, original: &Path) -> Self {
+        let (directory, original) = (directory.to_owned(), original.to_owned());
+        Self { file: directory.clone(), directory, original, includes: Vec::new(), included: None }
+    }
+
+    /// Calls a function; none for a name that is not known.
+    pub(super) fn call(&self, session: &Session, name: &str, arguments: &[Value]) -> Option<Outcome> {
+        if !FUNCTIONS.contains(&name) {
+            return None;
+        }
+        let texts = arguments.iter().map(Value::as_string).collect::<Outcome<Vec<_>>>();
+        let texts = match texts {
+            Ok(texts) => texts,
+            Err(stop) => return Some(Err(stop)),
+        };
+        let texts: Vec<&str> = texts.iter().map(|text| &**text).collect();
+        let repository = session.repository;
+        let outcome = match name {
+            "find_in_parent_folders" => self.find_in_parent_folders(repository, &texts),
+            "path_relative_to_include" => self.include(&texts).map(|include| match include {
+                Some(include) => path_value(&relative(&self.directory, include)),
+                None => Value::string("."),
+            }),
+            "path_relative_from_include" => self.include(&texts).map(|include| match include {
+                Some(include) => path_value(&relative(include, &self.directory)),
+                None => Value::string("."),
+            }),
+            "get_parent_terragrunt_dir" => {
+                self.include(&texts).map(|include| path_value(include.unwrap_or(&self.directory)))
+            }
+            "get_terragrunt_dir" => Ok(path_value(&self.directory)),
+            "get_original_terragrunt_dir" => Ok(path_value(&self.original)),
+            "get_repo_root" => Ok(path_value(repository.root())),
+            "get_path_from_repo_root" => Ok(path_value(&relative(&self.directory, repository.root()))),
+            "get_path_to_repo_root" => Ok(path_value(&relative(repository.root(), &self.directory))),
+            "get_env" => get_env(session, &texts),
+            "file" => self.path(&texts).and_then(|path| Ok(Value::string(session.read(&path)?.text.as_str()))),
+            "fileexists" => self.path(&texts).and_then(|path| exists(repository, &path)),
+            _ => texts.first().map_or_else(|| failure("takes a path"), |path| Ok(Value::string(*path))),
+        };
+        Some(outcome)
+    }
+
+    /// A path that is relative to the file in which it stands.
+    pub(super) fn path(&self, arguments: &[&str]) -> Outcome<PathBuf> {
+        match arguments {
+            [path, ..] if path.starts_with('~') => unknown("the home directory is not read"),
+            [path, ..] => Ok(join(&self.file, path)),
+            [] => failure("takes a path"),
+        }
+    }
+
+    fn find_in_parent_folders(&self, repository: &Repository, arguments: &[&str]) -> Outcome {
+        let name = arguments.first().copied().unwrap_or_default();
+        for directory in self.directory.ancestors().skip(1).take(MAX_PARENTS) {
+            let names: &[&str] = if name.is_empty() { &FILE_NAMES } else { &[name] };
+            for name in names {
+                let path = join(directory, name);
+                if repository.contains(&path) && repository.resolve(&path).is_ok() {
+                    return Ok(path_value(&path));
+                }
+            }
+        }
+        match arguments.get(1) {
+            Some(fallback) => Ok(Value::string(*fallback)),
+            None => unknown("`find_in_parent_folders` finds nothing in the repository"),
+        }
+    }
+
+    /// The directory of the included file that is meant (`getSelectedIncludeBlock`).
+    fn include(&self, arguments: &[&str]) -> Outcome<Option<&Path>> {
+        let file = match (&self.included, self.includes.as_slice(), arguments) {
+            (Some(_), ..) => &self.included,
+            (None, [], _) => return Ok(None),
+            (None, [(_, path)], _) => path,
+            (None, includes, [label, ..]) => match includes.iter().find(|(other, _)| other == label) {
+                Some((_, path)) => path,
+                None => return failure("there is no include of this label"),
+            },
+            (None, ..) => return failure("a label is needed where there are several includes"),
+        };
+        match file {
+            Some(file) => Ok(file.parent()),
+            None => unknown("the path of the include is not known"),
+        }
+    }
+}
+
+/// Those that [`Place::call`] knows. `mark_as_read` returns its argument.
+const FUNCTIONS: [&str; 13] = [
+    "find_in_parent_folders",
+    "path_relative_to_include",
+    "path_relative_from_include",
+    "get_parent_terragrunt_dir",
+    "get_terragrunt_dir",
+    "get_original_terragrunt_dir",
+    "get_repo_root",
+    "get_path_from_repo_root",
+    "get_path_to_repo_root",
+    "get_env",
+    "file",
+    "fileexists",
+    "mark_as_read",
+];
+
+/// Whether a regular file exists; of what lies outside of the repository nothing is said.
+fn exists(repository: &Repository, path: &Path) -> Outcome {
+    match repository.resolve(path) {
+        Ok(path) => Ok(Value::Bool(path.is_file())),
+        Err(Stop::Failure(_)) => Ok(Value::Bool(false)),
+        Err(stop) => Err(stop),
+    }
+}
+
+fn get_env(session: &Session, arguments: &[&str]) -> Outcome {
+    match arguments {
+        [name] | [name, _] if session.environment.contains_key(*name) => {
+            let reason = "a variable of the environment is only compared, never shown";
+            let unknown = Stop::Unknown(reason.to_owned()).at(|| None);
+            Value::pieces(vec![Piece::Withheld(session.environment[*name].as_str().into(), unknown)])
+        }
+        [_, default] => Ok(Value::string(*default)),
+        // Whoever runs Terragrunt has it.
+        [_] => unknown("the environment variable is not set"),
+        _ => failure("takes a name and a default"),
+    }
+}
+
+/// A path as Terragrunt's functions return it, with slashes.
+fn path_value(path: &Path) -> Value {
+    let text = path.to_string_lossy();
+    if cfg!(windows) { Value::string(text.replace('\\', "/")) } else { Value::string(text.as_ref()) }
+}

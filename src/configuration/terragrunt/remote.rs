@@ -1,0 +1,23 @@
+//! What the remote source of a unit asks for.
+
+use crate::modules::fetched::ModuleRequest;
+use crate::modules::{ModuleSource, RemoteSource};
+use crate::provider::{ConstraintList, Dialect};
+
+/// The module that a remote source names; none if its form is not known.
+///
+/// The addresses are go-getter's, and `tfr://HOST/NAMESPACE/NAME/SYSTEM//DIRECTORY?version=1.0.0` for modules of registries. Without
+/// a host that is the program's own registry, and without a version the newest is meant
+/// (<https://terragrunt.gruntwork.io/docs/reference/hcl/blocks/#terraform>).
+pub(crate) fn requested(source: &str, dialect: Dialect) -> Option<ModuleRequest> {
+    let Some(address) = source.strip_prefix("tfr://") else {
+        return RemoteSource::detect(source, "").ok().map(ModuleRequest::Remote);
+    };
+    let (module, parameters) = address.split_once('?').unwrap_or((address, ""));
+    let version = parameters.split('&').find_map(|parameter| parameter.strip_prefix("version="));
+    let constraints: ConstraintList = version.unwrap_or_default().parse().ok()?;
+    match ModuleSource::parse(module.trim_start_matches('/'), dialect).ok()? {
+        ModuleSource::Registry(module) => Some(ModuleRequest::Registry(module, constraints)),
+        ModuleSource::Local(_) | ModuleSource::Remote(_) => None,
+    }
+}

@@ -1,0 +1,129 @@
+//! What bounds the evaluation of a unit, and what it may read: files of one repository.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use crate::diagnostic::SourceFile;
+use crate::hcl::evaluate::allowance::{Allowance, bounded};
+use crate::hcl::evaluate::value::{Outcome, failure, unknown};
+use crate::system::files;
+
+/// The largest file that is read.
+const MAX_FILE_SIZE: u64 = 4 << 20;
+
+/// A directory tree that configurations may read from, usually the work tree of a repository.
+#[derive(Clone, Debug)]
+pub struct Repository {
+    /// The top directory, absolute and without symbolic links.
+    root: PathBuf,
+    /// A directory as the user knows it.
+    known: PathBuf,
+    /// The same, absolute and without symbolic links.
+    canonical: PathBuf,
+}
+
+impl Repository {
+    /// The repository whose top directory is `root`, given as the user knows it.
+    ///
+    /// # Errors
+    /// The directory does not exist or cannot be reached.
+    pub fn open(root: &Path) -> io::Result<Self> {
+        Self::open_from(root, root)
+    }
+
+    /// [`Repository::open`], where the user knows paths as they are seen from `known`.
+    ///
+    /// # Errors
+    /// A directory does not exist or cannot be reached.
+    pub fn open_from(root: &Path, known: &Path) -> io::Result<Self> {
+        Ok(Self { root: dunce::canonicalize(root)?, known: known.to_owned(), canonical: dunce::canonicalize(known)? })
+    }
+
+    /// The top directory, absolute and without symbolic links.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The path of something in the repository as the user knows it.
+    pub fn shown(&self, path: &Path) -> PathBuf {
+        files::join(&self.known, relative(path, &self.canonical))
+    }
+
+    /// The path without `..` and symbolic links, if it leads to something in the repository. Nothing is said about what
+    /// lies outside, not even whether it exists. `.git` holds credentials and is nobody's configuration.
+    pub(super) fn resolve(&self, path: &Path) -> Outcome<PathBuf> {
+        let plain = files::join(&self.root, path);
+        if !self.contains(&plain) {
+            return unknown("the path leads out of the repository");
+        }
+        match dunce::canonicalize(&plain) {
+            Ok(path) if self.contains(&path) => Ok(path),
+            Ok(_) => unknown("the path leads out of the repository"),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => failure("the path leads to nothing"),
+            Err(_) => unknown("the path cannot be followed"),
+        }
+    }
+
+    /// Whether a path without `..` is in the repository, by its text.
+    pub(super) fn contains(&self, path: &Path) -> bool {
+        path.strip_prefix(&self.root).is_ok_and(|rest| rest.components().all(|part| part.as_os_str() != ".git"))
+    }
+
+    /// Reads a text file of the repository.
+    pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
+        let path = self.resolve(path)?;
+        let shown = self.shown(&path);
+        let Ok(bytes) = files::read(&path, MAX_FILE_SIZE) else {
+            return unknown(format!(
+                "{} cannot be read, or is larger than {} MiB",
+                shown.display(),
+                MAX_FILE_SIZE >> 20
+            ));
+        };
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(SourceFile::new(shown, text)),
+            Err(_) => failure(format!("{} is not UTF-8", shown.display())),
+        }
+    }
+}
+
+/// The path from one absolute directory to another, as Go's `filepath.Rel` gives it.
+pub(super) fn relative(to: &Path, from: &Path) -> PathBuf {
+    let shared = to.components().zip(from.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(shared).map(|_| Component::ParentDir);
+    let path: PathBuf = up.chain(to.components().skip(shared)).collect();
+    if path.as_os_str().is_empty() { PathBuf::from(".") } else { path }
+}
+
+/// The evaluation of one unit: where it reads from, and what is left of its allowance.
+pub(super) struct Session<'a> {
+    pub repository: &'a Repository,
+    /// The environment that `get_env` sees.
+    pub environment: &'a BTreeMap<String, String>,
+    pub allowance: Allowance,
+    configurations: Cell<usize>,
+}
+
+impl<'a> Session<'a> {
+    /// Configurations that read each other: `read_terragrunt_config` may call itself.
+    const MAX_CONFIGURATIONS: usize = 8;
+
+    pub(super) fn new(repository: &'a Repository, environment: &'a BTreeMap<String, String>) -> Self {
+        Self { repository, environment, allowance: Allowance::default(), configurations: Cell::new(0) }
+    }
+
+    /// Reads a configuration that may read others.
+    pub(super) fn configuration<T>(&self, read: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+        bounded(&self.configurations, Self::MAX_CONFIGURATIONS, "too many configurations read each other", read)
+    }
+
+    /// Reads a text file of the repository.
+    pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
+        let file = self.repository.read(path)?;
+        self.allowance.spend(file.text.len())?;
+        Ok(file)
+    }
+}

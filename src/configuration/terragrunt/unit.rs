@@ -1,0 +1,298 @@
+//! What the configuration of a unit comes to.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::configuration;
+use super::contents;
+use super::merge::{Block, Configuration};
+use super::place::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, Place};
+use super::session::{Repository, Session};
+use crate::diagnostic::Location;
+use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
+use crate::system::files::join;
+
+/// A unit: a directory with a `terragrunt.hcl`.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// Its directory, absolute and without symbolic links.
+    pub directory: PathBuf,
+    /// The module that it runs.
+    pub source: Result<ModuleSource, Unknown>,
+    /// The place that says so; none for [`ModuleSource::Unit`].
+    pub source_location: Option<Location>,
+    /// The files that it generates, in the order in which they are written.
+    pub generated: Vec<GeneratedFile>,
+    /// Patterns of `exclude_from_copy`: files that are not copied into the working directory.
+    pub excluded: Vec<String>,
+    /// `terraform_binary`: the program that it runs.
+    pub program: Result<Option<String>, Unknown>,
+    /// Where its working directories are: `download_dir`, else `.terragrunt-cache` beside `terragrunt.hcl`.
+    pub download_directory: Result<PathBuf, Unknown>,
+    /// Why more files than these may be generated.
+    pub unknown: Vec<Unknown>,
+}
+
+/// Where the module of a unit comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModuleSource {
+    /// The unit's own directory: there is no `source`, or it leads there.
+    Unit,
+    /// A directory of the repository.
+    Local {
+        /// What is copied: the part before `//`. Absolute, without symbolic links. May be a single file.
+        copied: PathBuf,
+        /// The module's directory, which is `copied` or below it.
+        module: PathBuf,
+    },
+    /// Anything else: Git, a registry (`tfr://`), HTTP, a bucket. No value of the environment is part of it.
+    Remote(String),
+}
+
+/// A file that a `generate` block or `remote_state` writes into the working directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GeneratedFile {
+    /// The label of the block; `remote_state` for that one.
+    pub label: String,
+    /// Relative to the working directory, or absolute.
+    pub path: PathBuf,
+    /// The text without Terragrunt's signature. Values on which no requirement depends may be placeholders.
+    pub contents: Result<String, Unknown>,
+    /// What is done.
+    pub action: Action,
+    /// The block.
+    pub location: Option<Location>,
+}
+
+/// What a `generate` block does (`internal/codegen/generate.go`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// Writes the file, unless it exists: then Terragrunt fails. `if_exists = "error"`.
+    Create,
+    /// Writes the file, unless it exists: then that one stays. `if_exists = "skip"`.
+    CreateIfMissing,
+    /// Writes the file. `if_exists = "overwrite"`.
+    Overwrite,
+    /// Writes the file, unless one exists that Terragrunt did not generate: then it fails.
+    /// `if_exists = "overwrite_terragrunt"`.
+    OverwriteGenerated,
+    /// Deletes the file. `disable` with `if_disabled = "remove"`.
+    Remove,
+    /// Deletes the file if Terragrunt generated it. `disable` with `if_disabled = "remove_terragrunt"`.
+    RemoveGenerated,
+    /// Nothing. `disable`.
+    Nothing,
+}
+
+/// Whether a directory is a unit.
+pub fn is_unit(directory: &Path) -> bool {
+    FILE_NAMES.iter().any(|name| directory.join(name).is_file())
+}
+
+/// [`read`], where nothing is known of a unit whose `terragrunt.hcl` is not known.
+pub fn read_or_unknown(directory: &Path, repository: &Repository, environment: &BTreeMap<String, String>) -> Unit {
+    read(directory, repository, environment).unwrap_or_else(|unknown| Unit {
+        directory: directory.to_owned(),
+        source: Err(unknown.clone()),
+        source_location: None,
+        generated: Vec::new(),
+        excluded: Vec::new(),
+        program: Err(unknown.clone()),
+        download_directory: Err(unknown),
+        unknown: Vec::new(),
+    })
+}
+
+/// Reads the unit in a directory of the repository. `environment` is what `get_env` sees. Nothing is run, and nothing
+/// outside of the repository is read.
+///
+/// # Errors
+/// Why `terragrunt.hcl` itself is not known: it cannot be read or parsed, or is not in the repository.
+pub fn read(
+    directory: &Path,
+    repository: &Repository,
+    environment: &BTreeMap<String, String>,
+) -> Result<Unit, Unknown> {
+    let session = Session::new(repository, environment);
+    let read = || {
+        let Ok(directory) = dunce::canonicalize(directory) else { return failure("the directory does not exist") };
+        let directory = repository.resolve(&directory)?;
+        if directory.join(JSON_CONFIGURATION).is_file() {
+            return unknown(format!("{JSON_CONFIGURATION} is not read"));
+        }
+        let place = Place::new(&directory, &directory);
+        let configuration = configuration::read(&session, &directory.join(CONFIGURATION), place)?;
+        Ok(unit(directory, &configuration, repository))
+    };
+    read().map_err(|stop: Stop| settle(stop, None))
+}
+
+fn unit(directory: PathBuf, configuration: &Configuration, repository: &Repository) -> Unit {
+    let mut unknown: Vec<Unknown> = configuration.unknown.iter().map(|unknown| (**unknown).clone()).collect();
+    let source_location = configuration.terraform.as_ref().and_then(|block| block.location.clone());
+    let attribute = |name: &str| configuration.terraform.as_ref().and_then(|block| block.members.get(name));
+    let source = match (attribute("source"), unknown.first()) {
+        (Some(source), _) if *source != Value::Null => {
+            source.as_string().and_then(|source| module_source(&source, &directory, repository))
+        }
+        (_, Some(unknown)) => Err(Stop::Needs(Arc::new(unknown.clone()))),
+        _ => Ok(ModuleSource::Unit),
+    };
+    let mut generated = Vec::new();
+    let blocks = configuration.generate.iter().map(|(label, block)| (block, generated_file(label, block)));
+    let state = configuration.remote_state.iter().map(|block| (block, state_file(block)));
+    for (block, file) in blocks.chain(state) {
+        match file {
+            Ok(file) => generated.extend(file),
+            Err(stop) => unknown.push(settle(stop, block.location.clone())),
+        }
+    }
+    let excluded = attribute("exclude_from_copy").map_or(Ok(Vec::new()), |patterns| {
+        patterns.as_list()?.iter().map(|pattern| Ok(pattern.as_string()?.to_string())).collect()
+    });
+    let excluded = excluded.unwrap_or_else(|stop| {
+        unknown.push(settle(stop, source_location.clone()));
+        Vec::new()
+    });
+    let text = |value: Option<&Value>| match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => value.as_string().map(Some).map_err(|stop| settle(stop, None)),
+    };
+    Unit {
+        source_location: if source == Ok(ModuleSource::Unit) { None } else { source_location.clone() },
+        source: source.map_err(|stop| settle(stop, source_location)),
+        generated,
+        excluded,
+        program: text(configuration.program.as_ref()).map(|program| program.map(|program| program.to_string())),
+        download_directory: text(configuration.download_directory.as_ref()).map(|path| {
+            join(&directory, path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".terragrunt-cache"))
+        }),
+        unknown,
+        directory,
+    }
+}
+
+fn settle(stop: Stop, location: Option<Location>) -> Unknown {
+    let unknown = Arc::unwrap_or_clone(stop.at(|| None));
+    Unknown { location: unknown.location.clone().or(location), ..unknown }
+}
+
+/// What a `source` means. It is relative to the unit, also when an included file sets it.
+fn module_source(source: &str, directory: &Path, repository: &Repository) -> Outcome<ModuleSource> {
+    let Some(path) = local_path(source) else { return Ok(ModuleSource::Remote(source.to_owned())) };
+    let (copied, below) = split_source(path);
+    let copied = repository.resolve(&directory.join(copied))?;
+    let module = repository.resolve(&copied.join(below.trim_start_matches('/')))?;
+    if !module.starts_with(&copied) {
+        return failure("the part of the source after // leads out of the part before it");
+    }
+    Ok(if module == directory { ModuleSource::Unit } else { ModuleSource::Local { copied, module } })
+}
+
+/// The path of a source that is a local one, as go-getter's detectors see it (<https://pkg.go.dev/github.com/hashicorp/go-getter>).
+fn local_path(source: &str) -> Option<&str> {
+    let path = source.strip_prefix("file://").unwrap_or(source);
+    let is_plain = path.starts_with(['.', '/']);
+    let host = path.split('/').next().unwrap_or_default();
+    let is_known_host = matches!(host, "github.com" | "gitlab.com" | "bitbucket.org")
+        || host.ends_with(".amazonaws.com")
+        || host.ends_with("googleapis.com");
+    let is_remote = path.contains("::") || path.contains("://") || path.contains('@') || is_known_host;
+    (is_plain || !is_remote).then(|| path.split('?').next().unwrap_or(path))
+}
+
+/// What stands before and behind `//`.
+fn split_source(path: &str) -> (&str, &str) {
+    path.split_once("//").unwrap_or((path, ""))
+}
+
+/// What a `generate` block writes; `None` cannot be told from nothing.
+fn generated_file(label: &str, block: &Block) -> Outcome<Option<GeneratedFile>> {
+    let text = |name: &str| match block.members.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => value.as_string().map(Some),
+    };
+    let (Some(path), Some(contents)) = (text("path")?, block.members.get("contents")) else {
+        return failure("a block that generates a file has no path or no contents");
+    };
+    let is_disabled = block.members.get("disable").map_or(Ok(false), Value::as_bool)?;
+    let action = if is_disabled { text("if_disabled")? } else { text("if_exists")? };
+    let action = match (is_disabled, action.as_deref()) {
+        (true, None | Some("skip")) => Action::Nothing,
+        (true, Some("remove")) => Action::Remove,
+        (true, Some("remove_terragrunt")) => Action::RemoveGenerated,
+        (false, Some(action)) => if_exists(action)?,
+        _ => {
+            return failure("a block that generates a file does not say what it does with one that exists");
+        }
+    };
+    let location = block.location.clone();
+    let contents = contents::text(contents).map_err(|stop| settle(stop, location.clone()));
+    Ok(Some(GeneratedFile { label: label.to_owned(), path: PathBuf::from(&*path), contents, action, location }))
+}
+
+fn if_exists(action: &str) -> Outcome<Action> {
+    match action {
+        "error" => Ok(Action::Create),
+        "skip" => Ok(Action::CreateIfMissing),
+        "overwrite" => Ok(Action::Overwrite),
+        "overwrite_terragrunt" => Ok(Action::OverwriteGenerated),
+        _ => failure("there is no such if_exists"),
+    }
+}
+
+/// The file with the `backend` block, which requires nothing, but may replace another file.
+fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
+    let Some(generate) = block.members.get("generate").filter(|generate| **generate != Value::Null) else {
+        return Ok(None);
+    };
+    let generate = generate.as_object()?;
+    let text = |name: &str| match generate.get(name) {
+        Some(value) => value.as_string(),
+        None => failure(format!("remote_state generates a file without {name}")),
+    };
+    let backend = block.members.get("backend").map_or_else(|| unknown("the backend is not known"), Value::as_string);
+    let contents = backend.map(|backend| format!("terraform {{\n  backend {} {{\n  }}\n}}\n", quoted(&backend)));
+    Ok(Some(GeneratedFile {
+        label: "remote_state".to_owned(),
+        path: PathBuf::from(&*text("path")?),
+        contents: contents.map_err(|stop| settle(stop, block.location.clone())),
+        action: if_exists(&text("if_exists")?)?,
+        location: block.location.clone(),
+    }))
+}
+
+fn quoted(label: &str) -> String {
+    hcl_edit::expr::Expression::from(label).to_string()
+}
+
+impl Unit {
+    /// The download directory, if it holds a working directory and the next run would use that without looking at the
+    /// lock file beside `terragrunt.hcl`: without a source other than the unit, Terragrunt copies the unit's files only
+    /// when one of them changed, and the lock file is not among those (`hashSourceEntry` in `internal/tf/source.go`).
+    /// To delete the directory, or to run with `--source-update`, makes it look.
+    ///
+    /// # Errors
+    /// The download directory cannot be read.
+    pub fn warm_cache(&self) -> io::Result<Option<&Path>> {
+        let (Ok(ModuleSource::Unit), Ok(cache)) = (&self.source, &self.download_directory) else { return Ok(None) };
+        for entry in entries(cache)? {
+            if entries(&entry)?.iter().any(|working_directory| working_directory.is_dir()) {
+                return Ok(Some(cache));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What a directory holds; nothing for one that does not exist or is not one.
+fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(directory) {
+        Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}

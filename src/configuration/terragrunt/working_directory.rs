@@ -1,0 +1,182 @@
+//! The directory in which Terragrunt would run OpenTofu or Terraform, as far as its root module goes: the module's files,
+//! replaced by the unit's, then by the generated ones (`internal/runner/run/download_source.go`, `run.go`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+
+use super::session::Repository;
+use super::unit::{Action, GeneratedFile, ModuleSource, Unit};
+use crate::diagnostic::{Location, SourceFile};
+use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, failure, unknown};
+use crate::modules::is_configuration;
+use crate::system::files::join;
+
+/// How many files a module may have.
+const MAX_FILES: usize = 10_000;
+
+/// The end of the first line of a file that Terragrunt generated (`TerragruntGeneratedSignature`).
+const SIGNATURE: &str = "Sig: nIlQXj57tbuaRZEa";
+
+/// The configuration files of a working directory.
+#[derive(Clone, Debug, Default)]
+pub struct WorkingDirectory {
+    /// By name: files with the extensions `.tf`, `.tofu`, `.tf.json` and `.tofu.json`.
+    pub files: BTreeMap<String, Arc<SourceFile>>,
+    /// By name, the block that generates a file.
+    pub generated: BTreeMap<String, Location>,
+    /// Whether the source is remote, and its files are missing.
+    pub is_module_missing: bool,
+    /// Why some files are not known, or may be others than these.
+    pub unknown: Vec<Unknown>,
+}
+
+/// The module of a remote source, which was fetched.
+#[derive(Clone, Debug)]
+pub struct RemoteModule {
+    /// The directory with its files.
+    pub directory: PathBuf,
+    /// What the user knows the directory as.
+    pub shown: PathBuf,
+}
+
+/// The working directory of a unit. A module that is not in the repository is missing unless it is given.
+pub fn working_directory(unit: &Unit, repository: &Repository, remote: Option<&RemoteModule>) -> WorkingDirectory {
+    let mut working = WorkingDirectory { unknown: unit.unknown.clone(), ..WorkingDirectory::default() };
+    let excluded = excluded(&unit.excluded).unwrap_or_else(|reason| {
+        working.unknown.push(Unknown::new(reason, unit.source_location.clone()));
+        GlobSet::empty()
+    });
+    match &unit.source {
+        Ok(ModuleSource::Unit) => {}
+        Ok(ModuleSource::Local { copied, module }) => {
+            working.copy(module, module.strip_prefix(copied).unwrap_or(module), &excluded, repository);
+        }
+        Ok(ModuleSource::Remote(_)) => match remote {
+            Some(remote) => working.copy_remote(remote, unit),
+            None => working.is_module_missing = true,
+        },
+        Err(unknown) => working.unknown.push(unknown.clone()),
+    }
+    working.copy(&unit.directory, Path::new(""), &excluded, repository);
+    let mut written = BTreeSet::new();
+    for generated in &unit.generated {
+        let is_second = generated.action != Action::Nothing && !written.insert(join(Path::new(""), &generated.path));
+        if let Err(reason) = working.generate(generated, is_second) {
+            working.unknown.push(reason);
+        }
+    }
+    working
+}
+
+impl WorkingDirectory {
+    /// Adds the files of a directory, or a single file.
+    fn copy(&mut self, directory: &Path, relative: &Path, excluded: &GlobSet, repository: &Repository) {
+        match configuration_files(directory, repository) {
+            Ok(files) => {
+                self.files.extend(files.into_iter().filter(|(name, _)| !excluded.is_match(relative.join(name))));
+            }
+            Err(stop) => self.unknown.push(Arc::unwrap_or_clone(stop.at(|| None))),
+        }
+    }
+
+    /// Adds the files of a module from elsewhere.
+    fn copy_remote(&mut self, remote: &RemoteModule, unit: &Unit) {
+        if !unit.excluded.is_empty() {
+            let reason = "which files of a remote module are excluded is not looked at";
+            self.unknown.push(Unknown::new(reason, unit.source_location.clone()));
+        }
+        let read = Repository::open(&remote.directory)
+            .map_err(|_| Stop::Unknown("the module cannot be read".to_owned()))
+            .and_then(|repository| configuration_files(&remote.directory, &repository));
+        match read {
+            Ok(files) => self.files.extend(files.into_iter().map(|(name, file)| {
+                let file = SourceFile::new(remote.shown.join(&name), file.text.clone());
+                (name, file)
+            })),
+            Err(stop) => self.unknown.push(Arc::unwrap_or_clone(stop.at(|| unit.source_location.clone()))),
+        }
+    }
+
+    /// Writes a generated file, or tells why the outcome is not known.
+    fn generate(&mut self, generated: &GeneratedFile, is_second: bool) -> Result<(), Unknown> {
+        let uncertain = |reason: &str| Err(Unknown::new(reason, generated.location.clone()));
+        let path = join(Path::new(""), &generated.path);
+        let Some(name) = path.to_str().filter(|name| is_configuration(name)) else { return Ok(()) };
+        if path.components().count() != 1 {
+            return uncertain("a file is generated outside of the root module");
+        }
+        if is_second {
+            self.files.remove(name);
+            return uncertain("a file is generated twice, in no defined order");
+        }
+        let existing = self.files.get(name);
+        let is_generated = existing.is_some_and(|file| is_signed(&file.text));
+        match generated.action {
+            Action::Nothing => return Ok(()),
+            Action::CreateIfMissing if existing.is_some() => return Ok(()),
+            Action::RemoveGenerated if !is_generated => return Ok(()),
+            Action::Remove | Action::RemoveGenerated => {
+                self.files.remove(name);
+                return Ok(());
+            }
+            Action::Create if existing.is_some() => {
+                return uncertain("the generated file exists already, which Terragrunt refuses");
+            }
+            Action::OverwriteGenerated if existing.is_some() && !is_generated => {
+                return uncertain("the file exists and was not generated, so that Terragrunt refuses to replace it");
+            }
+            Action::Create | Action::CreateIfMissing | Action::Overwrite | Action::OverwriteGenerated => {}
+        }
+        self.files.remove(name);
+        let contents = generated.contents.clone()?;
+        let shown = match &generated.location {
+            Some(location) => location.path().with_file_name(name),
+            None => path.clone(),
+        };
+        self.files.insert(name.to_owned(), SourceFile::new(shown, contents));
+        self.generated.extend(generated.location.clone().map(|location| (name.to_owned(), location)));
+        Ok(())
+    }
+}
+
+fn is_signed(text: &str) -> bool {
+    text.lines().next().is_some_and(|line| line.trim_end().ends_with(SIGNATURE))
+}
+
+/// The configuration files of a directory of the repository, hidden ones left out; of a file that file alone.
+fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Vec<(String, Arc<SourceFile>)>> {
+    if path.is_file() {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        return Ok(vec![(name.to_owned(), repository.read(path)?)]);
+    }
+    let path = repository.resolve(path)?;
+    let Ok(entries) = fs::read_dir(&path) else {
+        return failure(format!("{} cannot be read", repository.shown(&path).display()));
+    };
+    let mut files = Vec::new();
+    for entry in entries.flatten() {
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if name.starts_with('.') || !is_configuration(&name) || entry.path().is_dir() {
+            continue;
+        }
+        if files.len() == MAX_FILES {
+            return unknown(format!("{} holds more than {MAX_FILES} files", repository.shown(&path).display()));
+        }
+        files.push((name, repository.read(&entry.path())?));
+    }
+    Ok(files)
+}
+
+/// The patterns of `exclude_from_copy`, which are relative to what is copied.
+fn excluded(patterns: &[String]) -> Result<GlobSet, String> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+        set.add(glob.map_err(|_| "a pattern of exclude_from_copy cannot be read".to_owned())?);
+    }
+    set.build().map_err(|_| "the patterns of exclude_from_copy are too many".to_owned())
+}

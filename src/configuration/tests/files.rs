@@ -1,0 +1,83 @@
+//! Root modules whose files come from several places.
+
+use super::*;
+use crate::configuration::{ModuleCache, Place, RootFiles, RootModule, read_with_cache};
+use crate::diagnostic::SourceFile;
+
+/// The place of what generates the file `generated.tf`.
+fn origin() -> Location {
+    Location::new(&SourceFile::new("live/unit.hcl", "generate {}"), 0..8)
+}
+
+fn root(directory: &Path, files: &[(&str, &str)]) -> RootFiles {
+    let file = |(name, text): &(&str, &str)| ((*name).to_owned(), SourceFile::new(directory.join(name), *text));
+    RootFiles {
+        directory: directory.join("live"),
+        module: Some(Place::Directory(directory.join("modules/main"))),
+        files: files.iter().map(file).collect(),
+        generated: BTreeMap::from([("generated.tf".to_owned(), origin())]),
+        ..RootFiles::default()
+    }
+}
+
+fn read_root(root: &RootFiles) -> Result<Requirements> {
+    read_with_cache(RootModule::Files(root), &options(Dialect::Tofu), &ModuleCache::default())
+}
+
+fn required(name: &str, version: &str) -> String {
+    format!("terraform {{\n  required_providers {{\n    {name} = {{\n      version = \"{version}\"\n    }}\n  }}\n}}\n")
+}
+
+#[test]
+fn calls_start_from_the_module() {
+    let directory = directory(&[
+        ("live/unit.hcl", ""),
+        ("modules/main/main.tf", ""),
+        ("modules/other/main.tf", &required("null", "~> 3.0")),
+    ]);
+    let root = root(
+        directory.path(),
+        &[
+            ("main.tf", "module \"other\" {\n  source = \"../other\"\n}\n"),
+            ("generated.tf", &required("random", "> 3.0")),
+            ("generated_override.tf", &required("random", "> 4.0")),
+        ],
+    );
+    let requirements = read_root(&root).unwrap();
+    let expected = [("hashicorp/null", "~> 3.0"), ("hashicorp/random", "> 4.0.0")];
+    assert_eq!(short(&requirements), expected.map(|(name, version)| (name.to_owned(), version.to_owned())));
+    assert!(!requirements.is_incomplete);
+    let paths: Vec<_> = requirements.modules.iter().map(|module| module.path.clone()).collect();
+    assert_eq!(paths, ["live", "modules/main", "modules/other"].map(|path| directory.path().join(path)));
+}
+
+#[test]
+fn places_in_a_generated_file_are_those_of_what_generates_it() {
+    let directory = directory(&[("live/unit.hcl", ""), ("modules/main/main.tf", "")]);
+    let main = root(directory.path(), &[("generated.tf", &required("null", "~> 3.0"))]);
+    let requirements = read_root(&main).unwrap();
+    let [declaration] = &requirements.providers.values().next().unwrap().declarations[..] else { panic!() };
+    assert_eq!((&declaration.location, &declaration.version), (&origin(), &Some(origin())));
+    let broken = root(directory.path(), &[("generated.tf", "module \"a\" {}\n")]);
+    assert_eq!(texts(&read_root(&broken).unwrap_err()), ["module \"a\" has no source [unit.hcl:1:1: ]"]);
+}
+
+#[test]
+fn what_a_missing_module_holds_is_not_known() {
+    let directory = directory(&[("live/unit.hcl", ""), ("live/own/main.tf", &required("null", "~> 3.0"))]);
+    let calls = "module \"own\" {\n  source = \"./own\"\n}\nmodule \"lost\" {\n  source = \"./lost\"\n}\n";
+    let missing = RootFiles { module: None, ..root(directory.path(), &[("main.tf", calls)]) };
+    let requirements = read_root(&missing).unwrap();
+    assert_eq!(short(&requirements), [("hashicorp/null".to_owned(), "~> 3.0".to_owned())]);
+    assert!(requirements.is_incomplete);
+}
+
+#[test]
+fn files_that_may_not_be_all_are_enough_however_few() {
+    let directory = directory(&[("live/unit.hcl", ""), ("modules/main/readme.md", "")]);
+    let none = RootFiles { generated: BTreeMap::new(), ..root(directory.path(), &[]) };
+    let [error] = &read_root(&none).unwrap_err()[..] else { panic!() };
+    assert_eq!(error.code, crate::diagnostic::Code::NoConfiguration);
+    let requirements = read_root(&RootFiles { is_partial: true, ..none }).unwrap();
+    assert!(requirements.is_incomplete && requirements.providers.is_empty());
+}

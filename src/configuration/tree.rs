@@ -1,0 +1,512 @@
+//! From a root module through all that it calls to the providers that the configuration requires.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Result};
+use crate::hcl::evaluate::allowance::Allowance;
+use crate::modules::fetched::ModuleRequest;
+use crate::modules::installed::Manifest;
+use crate::modules::local::{self, is_local};
+use crate::modules::{ModuleSource, submodule};
+use crate::provider::{ConstraintList, Dialect, ProviderAddress};
+use crate::system::boundary::refused;
+use crate::system::files::join;
+
+use super::caller::Caller;
+use super::decode;
+use super::file::Call;
+use super::files;
+use super::missing::{MissingModules, Reason};
+use super::module::{Found, Module};
+use super::module_cache::ModuleCache;
+use super::place::Place;
+use super::requirement::{CalledModule, Declaration, ModuleCall, ModuleDirectory, Requirement, Requirements};
+use super::root::{RootFiles, RootModule};
+use super::scope::{Scope, UserValues, Values};
+use super::syntax;
+use super::variables::InputVariables;
+
+/// How deeply modules may call one another.
+const MAX_DEPTH: usize = 100;
+/// How many calls are followed in all; a configuration with more was made to waste time.
+const MAX_CALLS: usize = 100_000;
+/// Where programs install modules unless `TF_DATA_DIR` names another directory.
+const DATA_DIRECTORY: &str = ".terraform";
+
+/// How a configuration is read.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Whose files are read, and whose registry is the default.
+    pub dialect: Dialect,
+    /// Whether the root module's test files count, as they do for `init`.
+    pub tests: bool,
+    /// Whether a module that is not installed is a warning only; what it requires is then not known.
+    pub allow_missing_modules: bool,
+    /// `.terraform` or what `TF_DATA_DIR` says; relative to the root module, or absolute.
+    pub data_directory: PathBuf,
+    /// Whether modules that are not installed are fetched, if the cache of modules can do that.
+    pub fetch_modules: bool,
+    /// The values that the user gives to the root module's variables.
+    pub variables: InputVariables,
+}
+
+/// Reads the configuration whose root module is the directory `root`, given as the user knows it, for example `.`; all
+/// paths in the result start with it.
+///
+/// # Errors
+/// Everything that is wrong with the configuration, not only the first.
+pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
+    read_with_cache(RootModule::Directory(root), options, &ModuleCache::default())
+}
+
+/// [`read`] for any root module, where modules that several root modules call are read once.
+///
+/// # Errors
+/// Those of [`read`].
+pub(crate) fn read_with_cache(root: RootModule<'_>, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
+    loop {
+        let (requirements, wanted) = read_known(root, options, cache);
+        match &cache.fetcher {
+            Some(fetcher) if !wanted.is_empty() => fetcher.fetch_all(options.dialect, wanted.into_iter().collect()),
+            _ => return requirements,
+        }
+    }
+}
+
+/// Reads the configuration as far as its modules are here. The others are to be fetched.
+fn read_known(
+    root: RootModule<'_>,
+    options: &Options,
+    cache: &ModuleCache,
+) -> (Result<Requirements>, HashSet<ModuleRequest>) {
+    let (values, allowance) = (UserValues::new(root.directory(), &options.variables), Allowance::default());
+    let mut walk = Walk::new(root.directory(), options, cache, &values, &allowance);
+    match root {
+        RootModule::Directory(_) => walk.root(),
+        RootModule::Files(files) => walk.files(files),
+    }
+    walk.report_missing();
+    let wanted = std::mem::take(&mut walk.wanted);
+    let requirements = if walk.errors.is_empty() { Ok(walk.finish()) } else { Err(walk.errors) };
+    (requirements, wanted)
+}
+
+pub(super) struct Walk<'a> {
+    /// The root module's directory, or where its lock file is.
+    pub(super) root: &'a Path,
+    pub(super) options: &'a Options,
+    pub(super) cache: &'a ModuleCache,
+    values: &'a UserValues<'a>,
+    allowance: &'a Allowance,
+    /// Read when it is first needed.
+    pub(super) manifest: Option<Manifest>,
+    /// The canonical directories of the modules that are being read, each called by the one before.
+    chain: Vec<PathBuf>,
+    /// Directories whose declarations and errors were taken.
+    taken: HashSet<PathBuf>,
+    /// Directories whose calls lead to the same modules whoever calls them; they need not be followed again.
+    finished: HashSet<PathBuf>,
+    calls: usize,
+    declarations: Vec<(ProviderAddress, Declaration)>,
+    modules: Vec<ModuleDirectory>,
+    tree: Vec<CalledModule>,
+    pub(super) elsewhere: Vec<ModuleCall>,
+    pub(super) missing: MissingModules,
+    /// The missing modules that can be fetched.
+    pub(super) wanted: HashSet<ModuleRequest>,
+    /// Whether modules are called that no place is known for.
+    pub(super) is_incomplete: bool,
+    pub(super) warnings: Vec<Diagnostic>,
+    pub(super) errors: Diagnostics,
+}
+
+/// A module that is about to be read.
+struct Visit<'a> {
+    place: Place,
+    /// The names of the calls that lead to it.
+    key: String,
+    call: &'a Call,
+    caller: &'a Caller<'a>,
+    /// The call with which the way to it leaves the user's own modules.
+    entry: Option<&'a Location>,
+}
+
+impl Visit<'_> {
+    fn error(&self, what: &str) -> Diagnostic {
+        let message = format!("module \"{}\" is in {}, {what}", self.key, self.place.shown().display());
+        self.caller.error(Code::InvalidConfiguration, message, self.call)
+    }
+}
+
+/// What a module's calls lead to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// The same modules, whoever calls the module.
+    Same,
+    /// Perhaps others for another caller: installed modules have a place for each path of calls, and a source may depend
+    /// on what the caller sets.
+    ByCaller,
+}
+
+impl<'a> Walk<'a> {
+    fn new(
+        root: &'a Path,
+        options: &'a Options,
+        cache: &'a ModuleCache,
+        values: &'a UserValues<'a>,
+        allowance: &'a Allowance,
+    ) -> Self {
+        Self {
+            root,
+            options,
+            cache,
+            values,
+            allowance,
+            manifest: None,
+            chain: Vec::new(),
+            taken: HashSet::new(),
+            finished: HashSet::new(),
+            calls: 0,
+            declarations: Vec::new(),
+            modules: Vec::new(),
+            tree: Vec::new(),
+            elsewhere: Vec::new(),
+            missing: MissingModules::default(),
+            wanted: HashSet::new(),
+            is_incomplete: false,
+            warnings: Vec::new(),
+            errors: Diagnostics::default(),
+        }
+    }
+
+    fn root(&mut self) {
+        let dialect = self.options.dialect;
+        let shown = join(self.root, "");
+        let canonical = match dunce::canonicalize(&shown) {
+            Ok(canonical) => canonical,
+            Err(error) => return self.errors.push(Diagnostic::io("read the directory", self.root, &error)),
+        };
+        let module = self.cache.canonical_module(&canonical, &shown, &shown, dialect);
+        if module.is_empty() && module.diagnostics.is_empty() {
+            return self.errors.push(files::no_configuration(self.root, dialect));
+        }
+        if module.is_foreign() {
+            let message =
+                format!("the files in {} are for OpenTofu; Terraform reads none of them", self.root.display());
+            let warning =
+                Diagnostic::warning(Code::NoConfiguration, message).help(Help::command(["--dialect", "tofu"]));
+            self.warnings.push(warning);
+        }
+        self.chain.push(canonical.clone());
+        self.take(&canonical, &module, None);
+        self.follow_root(&module, &module.calls, &Place::Directory(shown.clone()), None, "");
+        if self.options.tests {
+            self.tests(&module, &shown, &canonical);
+        }
+    }
+
+    /// Reads a root module whose files come from several places.
+    fn files(&mut self, root: &RootFiles) {
+        let module = Module::of_files(root, self.options.dialect);
+        if module.is_empty() && !root.is_partial {
+            return self.errors.push(files::no_configuration(&root.directory, self.options.dialect));
+        }
+        self.errors.extend(module.diagnostics.iter().cloned());
+        let (own, fetched): (Vec<_>, Vec<_>) =
+            module.found.iter().cloned().partition(|found| root.is_own(&found.location));
+        self.declare(&own, &root.directory, true);
+        self.declare(&fetched, module.directory(), false);
+        let place = &root.module();
+        let own_module = match place {
+            Place::Directory(directory) => Some(directory),
+            Place::Package(_) => None,
+        };
+        for path in [&root.directory].into_iter().chain(own_module).chain(&root.others) {
+            let canonical = dunce::canonicalize(path).unwrap_or_else(|_| path.clone());
+            self.modules.push(ModuleDirectory { path: path.clone(), canonical, local: true });
+        }
+        self.chain.extend(place.path().ok().and_then(|directory| dunce::canonicalize(directory).ok()));
+        let (calls, lost): (Vec<_>, Vec<_>) = module.calls.iter().cloned().partition(|call| {
+            root.module.is_some()
+                || call
+                    .constant_source()
+                    .is_none_or(|source| !is_local(source) || local::directory(&root.directory, source).is_dir())
+        });
+        self.is_incomplete |= root.is_partial || !lost.is_empty();
+        self.follow_root(&module, &calls, place, root.source.as_ref(), "");
+        if self.options.tests {
+            let canonical = |path: &PathBuf| Some((dunce::canonicalize(path).ok()?, path.clone()));
+            let directories = [&root.directory].into_iter().chain(own_module).filter_map(canonical);
+            for (canonical, path) in directories.collect::<BTreeMap<_, _>>() {
+                self.tests(&module, &path, &canonical);
+            }
+        }
+    }
+
+    /// Takes what the module itself requires, once for each directory.
+    fn take(&mut self, canonical: &Path, module: &Module, entry: Option<&Location>) {
+        if !self.taken.insert(canonical.to_owned()) {
+            return;
+        }
+        let located = |error: Diagnostic| match entry {
+            Some(entry) => error.at(entry.clone(), "called from here"),
+            None => error,
+        };
+        self.errors.extend(module.diagnostics.iter().cloned().map(&located));
+        self.leave_out(module.refused.iter().cloned().map(located));
+        let local = entry.is_none();
+        let shown = module.directory().to_owned();
+        self.declare(&module.found, &shown, local);
+        self.modules.push(ModuleDirectory { path: shown, canonical: canonical.to_owned(), local });
+    }
+
+    /// Notes what leads out of the repository: what it requires is not known.
+    pub(super) fn leave_out(&mut self, refused: impl IntoIterator<Item = Diagnostic>) {
+        let before = self.warnings.len();
+        self.warnings.extend(refused);
+        self.is_incomplete |= self.warnings.len() > before;
+    }
+
+    fn declare(&mut self, found: &[Found], module: &Path, local: bool) {
+        for found in found.iter().filter(|found| !found.address.is_never_locked()) {
+            let declaration = Declaration {
+                location: found.location.clone(),
+                source: found.source.clone(),
+                version: found.version.clone(),
+                constraints: found.constraints.clone(),
+                kind: found.kind,
+                module: module.to_owned(),
+                local,
+            };
+            self.declarations.push((found.address.clone(), declaration));
+        }
+    }
+
+    /// Counts the root module's test files: their `provider` blocks and the modules that their runs test.
+    fn tests(&mut self, root: &Module, shown: &Path, canonical: &Path) {
+        let dialect = self.options.dialect;
+        let files = match files::test_files(shown, root.test_names.as_deref(), dialect) {
+            Ok(files) => files,
+            Err(error) => return self.errors.push(Diagnostic::io("read the test files of", shown, &error)),
+        };
+        for (path, name) in files {
+            if self.cache.boundary.is_link_out(&path) {
+                self.leave_out([refused(&path)]);
+                continue;
+            }
+            let contents =
+                self.cache.texts.read(&path, &path).and_then(|source| {
+                    syntax::read(&source, |items| decode::decode_test_file(&source, items, dialect))
+                });
+            match contents {
+                Ok(contents) => {
+                    self.errors.extend(contents.diagnostics);
+                    let (found, errors) = root.resolve_providers(contents.providers, dialect);
+                    self.declare(&found, shown, true);
+                    self.errors.extend(errors);
+                    // The tested module stands on its own: that it is the root module's caller is not a cycle.
+                    self.chain.clear();
+                    let place = &Place::Directory(shown.to_owned());
+                    self.follow_root(root, &contents.calls, place, None, &format!("test.{name}"));
+                    self.chain.push(canonical.to_owned());
+                }
+                Err(errors) => self.errors.extend(errors),
+            }
+        }
+    }
+
+    /// Follows calls of the root module or of its tests.
+    fn follow_root(&mut self, module: &Module, calls: &[Call], place: &Place, entry: Option<&Location>, key: &str) {
+        let scope = Scope::new(module, Values::User(self.values), self.options.dialect, self.allowance);
+        self.follow(&Caller { place, key, entry, node: None, scope: &scope }, calls);
+    }
+
+    /// Follows calls of a module.
+    fn follow(&mut self, caller: &Caller<'_>, calls: &[Call]) -> Reach {
+        let mut reach = Reach::Same;
+        for call in calls {
+            if self.call(caller, call) == Reach::ByCaller {
+                reach = Reach::ByCaller;
+            }
+        }
+        reach
+    }
+
+    fn call(&mut self, caller: &Caller<'_>, call: &Call) -> Reach {
+        let key = caller.key_of(call);
+        let is_constant = call.constant_source().is_some();
+        let reach_of_source = if is_constant { Reach::Same } else { Reach::ByCaller };
+        let Some(source) = self.source(caller, call, &key) else { return reach_of_source };
+        let Some(constraints) = self.constraints(caller, call, &source, &key) else { return reach_of_source };
+        let ModuleSource::Local(path) = source else {
+            if let Some(place) = self.elsewhere(caller, call, &source, &constraints, &key) {
+                let entry = Some(caller.entry.unwrap_or(&call.location));
+                self.visit(&Visit { place, key, call, caller, entry });
+            }
+            return Reach::ByCaller;
+        };
+        let Some(place) = caller.place.local(&path) else {
+            let message = format!(
+                "module \"{}\" in {} calls {path:?}, which leads out of its package",
+                caller.key,
+                caller.place.shown().display()
+            );
+            self.errors.push(caller.error(Code::InvalidConfiguration, message, call));
+            return reach_of_source;
+        };
+        let reach = self.visit(&Visit { place, key, call, caller, entry: caller.entry });
+        if is_constant { reach } else { Reach::ByCaller }
+    }
+
+    /// Reports the modules whose requirements cannot be known until they are there.
+    fn report_missing(&mut self) {
+        let found = self.missing.diagnostics(self.options.dialect, self.options.allow_missing_modules);
+        if self.options.allow_missing_modules {
+            self.warnings.extend(found);
+        } else {
+            self.errors.extend(found);
+        }
+    }
+
+    /// Reads a called module and all that it calls.
+    fn visit(&mut self, visit: &Visit<'_>) -> Reach {
+        let directory = match visit.place.path() {
+            Ok(directory) => directory,
+            Err(errors) => {
+                self.errors.extend(errors.map(|error| visit.caller.located(error, visit.call)));
+                return Reach::Same;
+            }
+        };
+        let canonical = match dunce::canonicalize(&directory) {
+            Ok(canonical) => canonical,
+            Err(error) => {
+                self.unreadable(visit, &error);
+                return Reach::Same;
+            }
+        };
+        let is_repeated = self.finished.contains(&canonical);
+        let node = self.grow(visit, &canonical, is_repeated);
+        if is_repeated {
+            return Reach::Same;
+        }
+        if matches!(visit.place, Place::Directory(_)) && self.cache.boundary.excludes(&canonical) {
+            self.finished.insert(canonical);
+            let outside = visit.caller.outside(visit.call, &visit.key, &visit.place.shown());
+            self.leave_out([outside]);
+            return Reach::Same;
+        }
+        if let Some(start) = self.chain.iter().position(|directory| *directory == canonical) {
+            self.cycle(visit, self.chain.len() - start);
+            return Reach::Same;
+        }
+        self.calls += 1;
+        if self.calls > MAX_CALLS || self.chain.len() >= MAX_DEPTH {
+            self.too_many(visit);
+            return Reach::Same;
+        }
+        let dialect = self.options.dialect;
+        let shown = visit.place.shown();
+        let is_fetched = matches!(visit.place, Place::Package(_));
+        let module: Arc<Module> = if is_fetched {
+            self.cache.fetched_module(&canonical, &directory, &shown, dialect)
+        } else {
+            self.cache.canonical_module(&canonical, &directory, &shown, dialect)
+        };
+        if module.is_empty() && module.diagnostics.is_empty() && !is_fetched {
+            self.without_configuration(visit, "which has no configuration");
+            return Reach::Same;
+        }
+        self.take(&canonical, &module, visit.entry);
+        self.chain.push(canonical.clone());
+        let values = Values::Call(visit.call, visit.caller.scope);
+        let scope = Scope::new(&module, values, dialect, self.allowance);
+        let caller = Caller { place: &visit.place, key: &visit.key, entry: visit.entry, node, scope: &scope };
+        let reach = self.follow(&caller, &module.calls);
+        self.chain.pop();
+        if reach == Reach::Same {
+            self.finished.insert(canonical);
+        }
+        reach
+    }
+
+    /// Notes a call in the tree, and where it is there; none if the tree is full.
+    fn grow(&mut self, visit: &Visit<'_>, canonical: &Path, is_repeated: bool) -> Option<usize> {
+        let node = self.tree.len();
+        if node >= MAX_CALLS {
+            return None;
+        }
+        self.tree.push(CalledModule {
+            address: visit.caller.address_of(visit.call, &self.tree),
+            parent: visit.caller.node,
+            directory: canonical.to_owned(),
+            location: visit.call.location.clone(),
+            is_repeated,
+        });
+        Some(node)
+    }
+
+    fn unreadable(&mut self, visit: &Visit<'_>, error: &io::Error) {
+        if error.kind() != io::ErrorKind::NotFound {
+            return self.errors.push(visit.error(&format!("which cannot be read: {error}")));
+        }
+        match &visit.place {
+            Place::Directory(directory) if self.is_in_data_directory(directory) => {
+                let source =
+                    visit.call.constant_source().map_or_else(|| directory.display().to_string(), str::to_owned);
+                self.missing.add(visit.call, &visit.key, Reason::NotInstalled(source));
+            }
+            _ => self.without_configuration(visit, "which does not exist"),
+        }
+    }
+
+    /// Whether a local module is one that a program installs.
+    fn is_in_data_directory(&self, directory: &Path) -> bool {
+        let is_default = directory.components().any(|component| component.as_os_str() == DATA_DIRECTORY);
+        is_default || directory.starts_with(join(self.root, &self.options.data_directory))
+    }
+
+    /// Reports that there is nothing to read where a module should be.
+    fn without_configuration(&mut self, visit: &Visit<'_>, what: &str) {
+        match submodule::not_checked_out(&visit.place.shown()) {
+            Some(submodule) => self.missing.add(visit.call, &visit.key, Reason::Submodule(submodule)),
+            None => self.errors.push(visit.error(what)),
+        }
+    }
+
+    fn cycle(&mut self, visit: &Visit<'_>, length: usize) {
+        let message = match length {
+            1 => format!("the module in {} calls itself", visit.place.shown().display()),
+            _ => format!(
+                "{length} modules call one another in a circle, which ends at {}",
+                visit.place.shown().display()
+            ),
+        };
+        self.errors.push(visit.caller.error(Code::ModuleCycle, message, visit.call));
+    }
+
+    /// Reports once that the tree of calls is too large to be meant.
+    fn too_many(&mut self, visit: &Visit<'_>) {
+        let message = format!("more than {MAX_CALLS} module calls, or calls more than {MAX_DEPTH} deep");
+        if !self.errors.iter().any(|error| error.message == message) {
+            let error = Diagnostic::error(Code::ModuleCycle, message);
+            self.errors.push(error.at(visit.call.location.clone(), "called here"));
+        }
+    }
+
+    fn finish(self) -> Requirements {
+        let mut providers: BTreeMap<_, Requirement> = BTreeMap::new();
+        for (address, declaration) in self.declarations {
+            providers.entry(address).or_default().declarations.push(declaration);
+        }
+        for requirement in providers.values_mut() {
+            let lists = requirement.declarations.iter().map(|declaration| &declaration.constraints);
+            requirement.constraints = ConstraintList::merge(lists);
+        }
+        let Self { missing, warnings, modules, tree, elsewhere: calls, .. } = self;
+        let is_incomplete = self.is_incomplete || !missing.is_empty();
+        Requirements { providers, is_incomplete, warnings, modules, tree, calls }
+    }
+}

@@ -1,0 +1,196 @@
+//! The hash cache: what is known of packages that were hashed before.
+//!
+//! A package never changes, because its `zh:` names it. So an entry is never stale, only absent or damaged, and a
+//! damaged one counts as absent and is rewritten. Every entry is stored by its `zh:`, and that of a package which a
+//! verified SHA256SUMS lists also by provider, version and platform, for work without a network. A failing cache is a
+//! cache without entries: it never fails a run.
+//!
+//! The caller must not use an entry that it found by `zh:` unless a verified SHA256SUMS holds that `zh:`.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+
+use super::digest::PackageDigest;
+use super::id::PackageId;
+use crate::provider::{Dialect, Hash, HashScheme, Platform, ProviderAddress, Version};
+use crate::system::storage;
+
+/// The folder in the cache directory that holds everything of the cache. A new format gets a new number.
+const FOLDER: &str = "provlock-hashes-v1";
+
+/// No entry is longer, in bytes.
+const LONGEST_ENTRY: u64 = 16 * 1024;
+
+/// A cache in a directory. Many processes may use the same directory.
+#[derive(Clone, Debug)]
+pub struct HashCache {
+    folder: PathBuf,
+    is_believed: bool,
+}
+
+/// An entry as it is written.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    provider: String,
+    version: String,
+    platform: String,
+    zh: String,
+    h1: String,
+    h1_with_directories: String,
+    size: u64,
+}
+
+impl HashCache {
+    /// The cache in `directory`, which need not exist.
+    pub fn open(directory: &Path) -> Self {
+        Self { folder: directory.join(FOLDER), is_believed: true }
+    }
+
+    /// The same cache, of which no entry is found by its `zh:` or package, and which is still filled: for who checks what others
+    /// have written.
+    #[must_use]
+    pub(crate) fn not_believed(self) -> Self {
+        Self { is_believed: false, ..self }
+    }
+
+    /// What is known of the package with that `zh:`, as one of a provider of type `provider_type`. The type counts,
+    /// because a package is valid for one type only: it names the executable.
+    pub fn get(&self, zh: &Hash, provider_type: &str) -> Option<PackageDigest> {
+        let (package, digest) = read(&self.path_by_zh(zh)?)?;
+        (self.is_believed && digest.zh == *zh && package.address.name == provider_type).then_some(digest)
+    }
+
+    /// What is known of a provider's package.
+    pub(crate) fn lookup(&self, package: &PackageId) -> Option<PackageDigest> {
+        let (found, digest) = read(&self.path_by_provider(package))?;
+        (self.is_believed && found == *package).then_some(digest)
+    }
+
+    /// Everything that is known of a provider's packages, in no order.
+    pub fn packages(&self, provider: &ProviderAddress) -> Vec<(PackageId, PackageDigest)> {
+        let versions = entries(&self.folder_of(provider));
+        let files = versions.flat_map(|version| entries(&version).collect::<Vec<_>>());
+        files.filter_map(|file| read(&file)).filter(|(package, _)| package.address == *provider).collect()
+    }
+
+    /// Everything that is known of the packages of one of a provider's versions, in no order.
+    pub(crate) fn packages_of(&self, provider: &ProviderAddress, version: &Version) -> Vec<(PackageId, PackageDigest)> {
+        let files = entries(&self.folder_of(provider).join(storage::file_name(&version.to_string())));
+        let is_asked_for =
+            |(package, _): &(PackageId, PackageDigest)| package.address == *provider && package.version == *version;
+        files.filter_map(|file| read(&file)).filter(is_asked_for).collect()
+    }
+
+    /// Everything that is known of packages by provider, version and platform.
+    pub fn releases(&self) -> BTreeMap<(ProviderAddress, Version), BTreeMap<Platform, PackageDigest>> {
+        let mut paths = vec![self.folder.join("by-provider")];
+        // Host, namespace, type, version, platform.
+        for _ in 0..5 {
+            paths = paths.iter().flat_map(|path| entries(path).collect::<Vec<_>>()).collect();
+        }
+        let mut releases = BTreeMap::<_, BTreeMap<_, _>>::new();
+        for (package, digest) in paths.iter().filter_map(|path| self.read_by_provider(path)) {
+            let PackageId { address, version, platform } = package;
+            releases.entry((address, version)).or_default().insert(platform, digest);
+        }
+        releases
+    }
+
+    /// What a file says, if it is the one of that provider's package.
+    fn read_by_provider(&self, path: &Path) -> Option<(PackageId, PackageDigest)> {
+        read(path).filter(|(package, _)| self.path_by_provider(package) == path)
+    }
+
+    /// Remembers which package is a provider's, if that is possible: one that a verified SHA256SUMS lists.
+    pub(crate) fn put_by_provider(&self, package: &PackageId, digest: &PackageDigest) {
+        write(&self.path_by_provider(package), package, digest);
+    }
+
+    /// Remembers a package by its hash alone, if that is possible.
+    pub(crate) fn put_by_zh(&self, package: &PackageId, digest: &PackageDigest) {
+        if let Some(path) = self.path_by_zh(&digest.zh) {
+            write(&path, package, digest);
+        }
+    }
+
+    /// Bytes in the files of the cache, as far as they can be read.
+    pub fn size(&self) -> u64 {
+        storage::size_below(&self.folder)
+    }
+
+    /// Removes everything from the cache, and nothing else from its directory. Returns how many bytes that frees.
+    ///
+    /// # Errors
+    /// What the operating system says when something cannot be removed.
+    pub fn clean(&self) -> io::Result<u64> {
+        storage::remove(&self.folder)
+    }
+
+    fn path_by_zh(&self, zh: &Hash) -> Option<PathBuf> {
+        let is_zh = zh.scheme() == HashScheme::Zh && zh.is_well_formed();
+        is_zh.then(|| self.folder.join("by-zh").join(&zh.value()[..2]).join(zh.value()))
+    }
+
+    fn path_by_provider(&self, package: &PackageId) -> PathBuf {
+        let parts = [package.version.to_string(), package.platform.to_string()];
+        parts.iter().fold(self.folder_of(&package.address), |path, part| path.join(storage::file_name(part)))
+    }
+
+    /// Where what is known of a provider is, in a folder for each version.
+    fn folder_of(&self, provider: &ProviderAddress) -> PathBuf {
+        let parts = [provider.hostname.as_ascii(), &provider.namespace, &provider.name];
+        parts.into_iter().fold(self.folder.join("by-provider"), |path, part| path.join(storage::file_name(part)))
+    }
+}
+
+/// A line of JSON and a line with its SHA-256.
+fn encode(package: &PackageId, digest: &PackageDigest) -> Option<Vec<u8>> {
+    let stored = Stored {
+        provider: package.address.to_string(),
+        version: package.version.to_string(),
+        platform: package.platform.to_string(),
+        zh: digest.zh.to_string(),
+        h1: digest.h1.to_string(),
+        h1_with_directories: digest.h1_with_directories.to_string(),
+        size: digest.size,
+    };
+    let json = serde_json::to_string(&stored).ok()?;
+    Some(format!("{json}\n{}\n", Hash::zh_of(json.as_bytes()).value()).into_bytes())
+}
+
+/// Reads what [`encode`] wrote; none if it is damaged.
+fn decode(text: &str) -> Option<(PackageId, PackageDigest)> {
+    let (json, sum) = text.strip_suffix('\n')?.split_once('\n')?;
+    if sum != Hash::zh_of(json.as_bytes()).value() {
+        return None;
+    }
+    let stored: Stored = serde_json::from_str(json).ok()?;
+    let package = PackageId {
+        // The address has all its parts, so defaults do not matter; in this dialect a namespace may hold underscores.
+        address: ProviderAddress::parse_canonical(&stored.provider, Dialect::Terraform).ok()?,
+        version: stored.version.parse().ok()?,
+        platform: stored.platform.parse().ok()?,
+    };
+    let digest = PackageDigest::read(&stored.zh, &stored.h1, &stored.h1_with_directories, stored.size)?;
+    Some((package, digest))
+}
+
+fn read(path: &Path) -> Option<(PackageId, PackageDigest)> {
+    decode(&storage::read(path, LONGEST_ENTRY)?)
+}
+
+fn write(path: &Path, package: &PackageId, digest: &PackageDigest) {
+    let is_known = read(path).is_some_and(|(known, its_digest)| known == *package && its_digest == *digest);
+    if let Some(bytes) = encode(package, digest).filter(|_| !is_known) {
+        // A cache that cannot be written is no reason to stop.
+        let _ = storage::replace(path, &bytes);
+    }
+}
+
+/// What is in a directory; nothing if it cannot be read.
+fn entries(directory: &Path) -> impl Iterator<Item = PathBuf> + use<> {
+    fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path())
+}

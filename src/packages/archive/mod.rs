@@ -1,0 +1,108 @@
+//! Packages: a zip archive or a directory to its `zh:` and `h1:` hashes, as OpenTofu's
+//! `internal/getproviders/hash.go` defines them.
+//!
+//! An archive is hashed in one pass while it arrives ([`hash_zip`]): its bytes feed SHA-256 and the inflater at once, each
+//! entry feeds its own SHA-256 as it inflates, and nothing is written. Local headers are not trusted; what they led to
+//! is compared with the central directory at the end. An archive for which that cannot be done is read a second time
+//! through its central directory, which alone decides. Its first 128 KiB are kept in memory, so an archive that shows
+//! early that it is odd, or is small, goes into an unnamed temporary file without being fetched again; else the caller is
+//! told ([`PackageError::NotStreamable`]) and fetches it again ([`hash_zip_spooled`]). A refusal is the same either way.
+//!
+//! Which archives are accepted follows OpenTofu: Go's `archive/zip` reads them, and they are hashed as extracted.
+
+mod central;
+mod content;
+mod contents;
+mod digest;
+mod error;
+mod hash_cache;
+mod id;
+mod limits;
+mod seeking;
+mod sha256;
+mod source;
+mod streaming;
+mod unpacked;
+
+#[cfg(test)]
+mod tests;
+
+use std::io::{Read, Seek, SeekFrom, Write};
+
+pub use digest::PackageDigest;
+pub use error::{EntryProblem, PackageError, Refusal};
+pub use hash_cache::HashCache;
+pub use id::PackageId;
+pub use limits::Limits;
+pub(crate) use unpacked::hash_directory;
+
+use crate::provider::Hash;
+use seeking::Hashes;
+use source::Source;
+
+/// Hashes the zip archive that `reader` yields, in one pass; only where its layout does not allow that and its first
+/// bytes are still known, by way of an unnamed temporary file.
+///
+/// # Errors
+/// [`PackageError::NotStreamable`] if the archive has to be read once more, by [`hash_zip_spooled`].
+pub fn hash_zip(reader: impl Read, provider_type: &str, limits: &Limits) -> Result<PackageDigest, PackageError> {
+    let mut source = Source::new(reader, limits);
+    match streaming::hash(&mut source, provider_type, limits) {
+        Err(PackageError::NotStreamable(reason)) => match source.take_kept() {
+            Some(kept) => hash_in_temporary_file(&kept, source, provider_type, limits),
+            None => Err(PackageError::NotStreamable(reason)),
+        },
+        result => digest(result, source.finish()),
+    }
+}
+
+/// Hashes the zip archive that `reader` yields by way of an unnamed temporary file.
+pub(crate) fn hash_zip_spooled(
+    reader: impl Read,
+    provider_type: &str,
+    limits: &Limits,
+) -> Result<PackageDigest, PackageError> {
+    let mut source = Source::new(reader, limits);
+    source.take_kept();
+    hash_in_temporary_file(&[], source, provider_type, limits)
+}
+
+/// Hashes the zip archive that is the whole of `file`.
+pub fn hash_zip_file(
+    file: &mut (impl Read + Seek),
+    provider_type: &str,
+    limits: &Limits,
+) -> Result<PackageDigest, PackageError> {
+    file.seek(SeekFrom::Start(0)).map_err(PackageError::Read)?;
+    let mut source = Source::new(&mut *file, limits);
+    source.take_kept();
+    source.drain(|_| Ok(()))?;
+    let read = source.finish();
+    digest(seeking::hash(file, provider_type, limits), read)
+}
+
+/// Hashes an archive of which `kept` was read already, and `source` yields the rest.
+fn hash_in_temporary_file<R: Read>(
+    kept: &[u8],
+    mut source: Source<R>,
+    provider_type: &str,
+    limits: &Limits,
+) -> Result<PackageDigest, PackageError> {
+    let mut file = tempfile::tempfile().map_err(PackageError::TemporaryFile)?;
+    file.write_all(kept).map_err(PackageError::TemporaryFile)?;
+    source.drain(|bytes| file.write_all(bytes).map_err(PackageError::TemporaryFile))?;
+    let hashes = seeking::hash(&mut file, provider_type, limits).map_err(|error| match error {
+        PackageError::Read(error) => PackageError::TemporaryFile(error),
+        other => other,
+    });
+    digest(hashes, source.finish())
+}
+
+/// Joins what is known of an archive: its hashes inside, or why it has none, and the hash and number of its bytes.
+fn digest(
+    hashes: Result<Hashes, PackageError>,
+    (sha256, size): ([u8; 32], u64),
+) -> Result<PackageDigest, PackageError> {
+    let Hashes { h1, h1_with_directories } = hashes.map_err(|error| error.with_zh(&sha256))?;
+    Ok(PackageDigest { zh: Hash::zh(&sha256), h1, h1_with_directories, size })
+}

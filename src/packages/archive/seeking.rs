@@ -1,0 +1,138 @@
+//! An archive in a file, read through its central directory.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use super::Limits;
+use super::central::{self, CentralError, Entry, LOCAL_HEADER, Tail, u16_at, u32_at};
+use super::content::{DEFLATE, Extractor, STORED};
+use super::contents::Contents;
+use super::error::{EntryProblem, PackageError, Refusal};
+use crate::provider::Hash;
+
+/// Bytes that are read at once.
+const INPUT: usize = 64 * 1024;
+
+/// The hashes over what is inside of an archive.
+#[derive(Debug)]
+pub(super) struct Hashes {
+    pub(super) h1: Hash,
+    pub(super) h1_with_directories: Hash,
+}
+
+/// Hashes the archive that is the whole of `file`.
+pub(super) fn hash(
+    file: &mut (impl Read + Seek),
+    provider_type: &str,
+    limits: &Limits,
+) -> Result<Hashes, PackageError> {
+    let size = file.seek(SeekFrom::End(0)).map_err(PackageError::Read)?;
+    let (start, bytes) = read_tail(file, size, limits)?;
+    let entries = central::read(&Tail { bytes: &bytes, start }).map_err(|error| match error {
+        CentralError::Earlier(_) => Refusal::Archive("its central directory is damaged"),
+        CentralError::Refused(refusal) => refusal,
+    })?;
+    let contents = Contents::new(&entries, provider_type, limits)?;
+    let mut archive = Archive { file, size, extractor: Extractor::new(), buffer: vec![0; INPUT] };
+    let mut digests = Vec::with_capacity(entries.len());
+    for entry in &entries {
+        digests.push(if entry.is_directory { [0; 32] } else { archive.hash_entry(entry)? });
+    }
+    Ok(Hashes { h1: contents.h1(&digests), h1_with_directories: contents.h1_with_directories(&digests) })
+}
+
+/// The file's last bytes, as many as it takes to read the central directory, and the offset of the first of them.
+fn read_tail(file: &mut (impl Read + Seek), size: u64, limits: &Limits) -> Result<(u64, Vec<u8>), PackageError> {
+    let mut start = size.saturating_sub(central::END_WINDOW);
+    loop {
+        let mut bytes = Vec::new();
+        file.seek(SeekFrom::Start(start)).map_err(PackageError::Read)?;
+        file.take(size - start).read_to_end(&mut bytes).map_err(PackageError::Read)?;
+        match central::read(&Tail { bytes: &bytes, start }) {
+            Err(CentralError::Earlier(offset)) if size - offset > limits.directory_bytes => {
+                return Err(Refusal::DirectoryTooLarge(limits.directory_bytes).into());
+            }
+            // Each time from an earlier offset on, so this ends.
+            Err(CentralError::Earlier(offset)) => start = offset,
+            _ => return Ok((start, bytes)),
+        }
+    }
+}
+
+/// A file that entries are read from.
+struct Archive<'a, F> {
+    file: &'a mut F,
+    size: u64,
+    extractor: Extractor,
+    buffer: Vec<u8>,
+}
+
+impl<F: Read + Seek> Archive<'_, F> {
+    /// The SHA-256 of an entry's content, after its size and CRC-32 were found right.
+    fn hash_entry(&mut self, entry: &Entry<'_>) -> Result<[u8; 32], PackageError> {
+        let refuse = |problem| PackageError::from(Refusal::entry(entry.name, problem));
+        let header_offset = u64::try_from(entry.header_offset).map_err(|_| refuse(EntryProblem::LocalHeader))?;
+        let header = self.read_at::<30>(header_offset)?.filter(|header| header.starts_with(&LOCAL_HEADER));
+        let header = header.ok_or_else(|| refuse(EntryProblem::LocalHeader))?;
+        let body_offset = header_offset + 30 + u64::from(u16_at(&header, 26)) + u64::from(u16_at(&header, 28));
+        let extracted = match entry.method {
+            STORED | DEFLATE => self.extract(entry, body_offset)?,
+            method => Err(EntryProblem::Method(method)),
+        };
+        let content = self.extractor.finish();
+        extracted.map_err(refuse)?;
+        let mut descriptor_crc32 = None;
+        if entry.has_descriptor {
+            descriptor_crc32 = self.read_descriptor_crc32(body_offset.saturating_add(entry.compressed_size))?;
+            if descriptor_crc32.is_none() {
+                return Err(refuse(EntryProblem::Truncated));
+            }
+        }
+        content.check(entry, descriptor_crc32).map_err(refuse)?;
+        Ok(content.sha256)
+    }
+
+    /// Takes the entry's content. A deflate stream may end before the entry's data does.
+    fn extract(&mut self, entry: &Entry<'_>, offset: u64) -> Result<Result<(), EntryProblem>, PackageError> {
+        let mut left = entry.compressed_size.min(self.size.saturating_sub(offset));
+        if left > 0 {
+            self.file.seek(SeekFrom::Start(offset)).map_err(PackageError::Read)?;
+        }
+        while left > 0 {
+            let most = usize::try_from(left).unwrap_or(usize::MAX).min(self.buffer.len());
+            let input = &mut self.buffer[..most];
+            self.file.read_exact(input).map_err(PackageError::Read)?;
+            left -= most as u64;
+            if entry.method == STORED {
+                self.extractor.store(input);
+                continue;
+            }
+            match self.extractor.inflate(input, entry.size) {
+                Ok((_, true)) => return Ok(Ok(())),
+                Ok((_, false)) => {}
+                Err(problem) => return Ok(Err(problem)),
+            }
+        }
+        Ok(if entry.method == STORED { Ok(()) } else { Err(EntryProblem::Truncated) })
+    }
+
+    /// The CRC-32 in the data descriptor at `offset`, which may start with a signature; none if the file ends before.
+    fn read_descriptor_crc32(&mut self, offset: u64) -> Result<Option<u32>, PackageError> {
+        if let Some(descriptor) = self.read_at::<16>(offset)?
+            && descriptor.starts_with(b"PK\x07\x08")
+        {
+            return Ok(Some(u32_at(&descriptor, 4)));
+        }
+        Ok(self.read_at::<12>(offset)?.map(|descriptor| u32_at(&descriptor, 0)))
+    }
+
+    /// The `N` bytes at `offset`; none if the file ends before.
+    fn read_at<const N: usize>(&mut self, offset: u64) -> Result<Option<[u8; N]>, PackageError> {
+        if offset.checked_add(N as u64).is_none_or(|end| end > self.size) {
+            return Ok(None);
+        }
+        let mut bytes = [0; N];
+        self.file.seek(SeekFrom::Start(offset)).map_err(PackageError::Read)?;
+        self.file.read_exact(&mut bytes).map_err(PackageError::Read)?;
+        Ok(Some(bytes))
+    }
+}

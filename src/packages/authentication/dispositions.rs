@@ -1,0 +1,142 @@
+//! What is known of each hash of a release, and what follows from it (OpenTofu's `HashDispositions`,
+//! `internal/getproviders/hash.go`).
+
+use std::collections::BTreeMap;
+
+use crate::provider::Hash;
+
+/// One thing that is known of a hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HashDisposition {
+    /// It was computed from the package.
+    Computed,
+    /// SHA256SUMS, whose signature was verified or skipped, lists it for the package.
+    Listed,
+    /// SHA256SUMS lists it for a package of the release.
+    ListedForRelease,
+    /// SHA256SUMS lists it for a package of the release, and has malformed lines.
+    ListedWithMalformedLines,
+    /// SHA256SUMS lists it for a file that is not a package, such as the manifest, which is often the same in every
+    /// release.
+    ListedForOtherFile,
+    /// A registry that is taken at its word reports it for a package of the release.
+    ReportedByRegistry,
+    /// A mirror that is taken at its word reports it for a package of the release.
+    ReportedByMirror,
+}
+
+/// The hashes of a release, each with everything that is known of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HashDispositions(BTreeMap<Hash, Known>);
+
+/// A set of dispositions, one bit for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Known(u8);
+
+impl HashDisposition {
+    const fn bit(self) -> u8 {
+        1 << self as u8
+    }
+}
+
+impl Known {
+    const RECORDABLE: u8 = HashDisposition::Listed.bit()
+        | HashDisposition::ListedForRelease.bit()
+        | HashDisposition::ListedForOtherFile.bit()
+        | HashDisposition::ReportedByRegistry.bit()
+        | HashDisposition::ReportedByMirror.bit();
+    const CONFIRMED: u8 = HashDisposition::Computed.bit()
+        | HashDisposition::Listed.bit()
+        | HashDisposition::ListedForRelease.bit()
+        | HashDisposition::ListedWithMalformedLines.bit()
+        | HashDisposition::ReportedByRegistry.bit();
+
+    fn is_any_of(self, bits: u8) -> bool {
+        self.0 & bits != 0
+    }
+}
+
+impl HashDispositions {
+    /// Hashes that were computed from a package.
+    pub fn computed(hashes: impl IntoIterator<Item = Hash>) -> Self {
+        let mut dispositions = Self::default();
+        dispositions.add(HashDisposition::Computed, hashes);
+        dispositions
+    }
+
+    /// Adds one thing that is known of each of these hashes.
+    pub(crate) fn add(&mut self, disposition: HashDisposition, hashes: impl IntoIterator<Item = Hash>) {
+        self.extend(hashes.into_iter().map(|hash| (hash, disposition)));
+    }
+
+    /// The hashes that may be recorded in a lock file. One over the bytes of an archive needs somebody who lists or reports
+    /// it, because a mirror may have repacked the files.
+    pub fn recordable(&self) -> impl Iterator<Item = &Hash> {
+        let hashes = self.0.iter().filter(|(hash, known)| {
+            known.is_any_of(Known::RECORDABLE)
+                || (hash.is_of_files() && known.is_any_of(HashDisposition::Computed.bit()))
+        });
+        hashes.map(|(hash, _)| hash)
+    }
+
+    /// Whether an entry that holds the hash is about this release, whether or not the hash may be recorded.
+    pub(crate) fn confirms(&self, hash: &Hash) -> bool {
+        self.0.get(hash).is_some_and(|known| known.is_any_of(Known::CONFIRMED))
+    }
+
+    /// Whether anything is known of the hash.
+    pub fn contains(&self, hash: &Hash) -> bool {
+        self.0.contains_key(hash)
+    }
+
+    /// Whether the hash was computed from the package, not only reported.
+    pub(crate) fn is_computed(&self, hash: &Hash) -> bool {
+        self.0.get(hash).is_some_and(|known| known.is_any_of(HashDisposition::Computed.bit()))
+    }
+}
+
+impl Extend<(Hash, HashDisposition)> for HashDispositions {
+    fn extend<T: IntoIterator<Item = (Hash, HashDisposition)>>(&mut self, hashes: T) {
+        for (hash, disposition) in hashes {
+            self.0.entry(hash).or_default().0 |= disposition.bit();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_disposition_says_what_a_hash_is_good_for() {
+        use HashDisposition as D;
+        let (h1, zh) = (Hash::h1(&[7; 32]), Hash::zh(&[7; 32]));
+        for (disposition, h1_is_recordable, zh_is_recordable, confirms) in [
+            (D::Computed, true, false, true),
+            (D::Listed, true, true, true),
+            (D::ListedForRelease, true, true, true),
+            (D::ListedWithMalformedLines, false, false, true),
+            (D::ListedForOtherFile, true, true, false),
+            (D::ReportedByRegistry, true, true, true),
+            (D::ReportedByMirror, true, true, false),
+        ] {
+            for (hash, is_recordable) in [(&h1, h1_is_recordable), (&zh, zh_is_recordable)] {
+                let mut dispositions = HashDispositions::default();
+                dispositions.add(disposition, [hash.clone()]);
+                assert_eq!(dispositions.recordable().eq([hash]), is_recordable, "{disposition:?} {hash}");
+                assert_eq!(dispositions.confirms(hash), confirms, "{disposition:?} {hash}");
+                assert_eq!(dispositions.is_computed(hash), disposition == D::Computed);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_known_of_a_hash_adds_up() {
+        let zh = Hash::zh(&[7; 32]);
+        let mut dispositions = HashDispositions::computed([zh.clone()]);
+        assert_eq!(dispositions.recordable().count(), 0);
+        dispositions.add(HashDisposition::ReportedByMirror, [zh.clone()]);
+        assert!(dispositions.recordable().eq([&zh]) && dispositions.confirms(&zh) && dispositions.is_computed(&zh));
+        assert!(!dispositions.contains(&Hash::zh(&[8; 32])));
+    }
+}

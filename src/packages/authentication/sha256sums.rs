@@ -1,0 +1,235 @@
+//! The SHA256SUMS file of a version: OpenTofu's `internal/getproviders/package_authentication.go`.
+
+use std::path::Path;
+
+use super::dispositions::HashDisposition;
+use crate::provider::Hash;
+
+/// A SHA256SUMS file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sha256Sums {
+    lines: Vec<SumLine>,
+    malformed: bool,
+}
+
+/// A line that names a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SumLine {
+    /// The `zh:` of the file; `None` when the first field is not a SHA-256 sum.
+    sum: Option<Hash>,
+    filename: Box<str>,
+}
+
+/// Why the sums of a package do not fit together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SumsError {
+    /// The registry's `shasum` is not 64 hexadecimal digits.
+    #[error("the registry's shasum {0:?} is not a SHA-256 sum")]
+    InvalidShasum(String),
+    /// SHA256SUMS has no line for the file.
+    #[error("SHA256SUMS has no line for {0:?}")]
+    Missing(String),
+    /// The first line for the file starts with something other than a sum.
+    #[error("SHA256SUMS has no valid SHA-256 sum for {0:?}")]
+    Invalid(String),
+    /// SHA256SUMS and the registry disagree.
+    #[error("SHA256SUMS says {listed} for {filename:?}, but the registry says {reported}")]
+    Differs {
+        /// The file.
+        filename: String,
+        /// The sum in SHA256SUMS.
+        listed: Hash,
+        /// The sum that the registry reports as `shasum`.
+        reported: Hash,
+    },
+}
+
+impl Sha256Sums {
+    /// Reads `sum name` lines. Any white space separates, blank lines are ignored, further fields too; the `*` that
+    /// marks binary mode belongs to the name, as it does for the reference programs. Nothing is an error here:
+    /// a line that does not start with a sum and a name only makes the file malformed.
+    pub fn parse(bytes: &[u8]) -> Self {
+        let mut sums = Self { lines: Vec::new(), malformed: false };
+        for line in bytes.split(|&byte| byte == b'\n') {
+            let mut fields = line.split(|byte| byte.is_ascii_whitespace() || *byte == 0x0b).filter(|f| !f.is_empty());
+            let Some(sum) = fields.next() else { continue };
+            let sum = decode_sum(sum);
+            let filename = fields.next();
+            sums.malformed |= sum.is_none() || filename.is_none();
+            if let Some(filename) = filename {
+                sums.lines.push(SumLine { sum, filename: String::from_utf8_lossy(filename).into() });
+            }
+        }
+        sums
+    }
+
+    /// The lines with a sum, as file name and `zh:`, in the order of the file.
+    pub fn lines(&self) -> impl Iterator<Item = (&str, &Hash)> {
+        self.lines.iter().filter_map(|line| Some((&*line.filename, line.sum.as_ref()?)))
+    }
+
+    /// About how much memory it takes, in bytes.
+    pub(crate) fn weight(&self) -> usize {
+        /// Of a line and of a sum, without the name.
+        const LINE: usize = 64;
+        const SUM: usize = 96;
+        self.lines.iter().map(|line| LINE + line.filename.len() + line.sum.as_ref().map_or(0, |_| SUM)).sum()
+    }
+
+    /// The line of a file: the first which names it, even if that line's sum is invalid.
+    fn line(&self, filename: &str) -> Option<&SumLine> {
+        self.lines.iter().find(|line| *line.filename == *filename)
+    }
+
+    /// The `zh:` of every package of the release.
+    pub fn packages(&self) -> impl Iterator<Item = Hash> {
+        self.lines().filter(|(name, _)| is_archive(name)).map(|(_, sum)| sum.clone())
+    }
+
+    /// What the file says of every `zh:` in it. If any line is malformed, only that there are such packages. Only for a file
+    /// that was authenticated.
+    pub(crate) fn dispositions(&self) -> impl Iterator<Item = (Hash, HashDisposition)> {
+        self.lines().filter_map(|(name, sum)| {
+            let disposition = match (is_archive(name), self.malformed) {
+                (true, false) => HashDisposition::ListedForRelease,
+                (true, true) => HashDisposition::ListedWithMalformedLines,
+                (false, false) => HashDisposition::ListedForOtherFile,
+                (false, true) => return None,
+            };
+            Some((sum.clone(), disposition))
+        })
+    }
+
+    /// The `zh:` that the registry reports as `shasum`, in upper or lower case.
+    ///
+    /// # Errors
+    /// [`SumsError::InvalidShasum`].
+    pub(crate) fn advertised(shasum: &str) -> Result<Hash, SumsError> {
+        decode_sum(shasum.as_bytes()).ok_or_else(|| SumsError::InvalidShasum(shasum.to_owned()))
+    }
+
+    /// Checks that the file is listed with the sum that the registry reports as `shasum` (upper or lower case), and
+    /// returns its `zh:`.
+    ///
+    /// # Errors
+    /// One of the two sums is missing or invalid, or they differ.
+    pub(crate) fn confirm(&self, filename: &str, shasum: &str) -> Result<Hash, SumsError> {
+        let reported = Self::advertised(shasum)?;
+        let Some(line) = self.line(filename) else {
+            return Err(SumsError::Missing(filename.to_owned()));
+        };
+        match &line.sum {
+            Some(listed) if *listed == reported => Ok(reported),
+            Some(listed) => Err(SumsError::Differs { filename: filename.to_owned(), listed: listed.clone(), reported }),
+            None => Err(SumsError::Invalid(filename.to_owned())),
+        }
+    }
+}
+
+fn is_archive(name: &str) -> bool {
+    Path::new(name).extension().is_some_and(|extension| extension == "zip")
+}
+
+fn decode_sum(digits: &[u8]) -> Option<Hash> {
+    let digits: &[u8; 64] = digits.try_into().ok()?;
+    let mut sum = [0; 32];
+    for (byte, pair) in sum.iter_mut().zip(digits.chunks_exact(2)) {
+        let high = char::from(pair[0]).to_digit(16)?;
+        let low = char::from(pair[1]).to_digit(16)?;
+        *byte = u8::try_from(high << 4 | low).ok()?;
+    }
+    Some(Hash::zh(&sum))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum that counts for a file.
+    fn sum_of(sums: &Sha256Sums, filename: &str) -> Option<Hash> {
+        sums.line(filename)?.sum.clone()
+    }
+    use crate::packages::authentication::HashDispositions;
+
+    fn sum(last: u8) -> (Hash, String) {
+        let hex = format!("{}{last:02x}", "ab".repeat(31));
+        (format!("zh:{hex}").parse().unwrap(), hex)
+    }
+
+    fn parse(text: &str) -> Sha256Sums {
+        Sha256Sums::parse(text.as_bytes())
+    }
+
+    fn recordable(sums: &Sha256Sums) -> Vec<Hash> {
+        let mut hashes = HashDispositions::default();
+        hashes.extend(sums.dispositions());
+        hashes.recordable().cloned().collect()
+    }
+
+    #[test]
+    fn reads_every_usual_separator() {
+        let (zh, hex) = sum(7);
+        for text in [
+            format!("{hex}  a.zip\n"),
+            format!("{hex} a.zip"),
+            format!("{hex}\ta.zip\r\n"),
+            format!("\n\n  {hex}   a.zip  third field\n\r\n"),
+            format!("{}  a.zip\n", hex.to_uppercase()),
+        ] {
+            let sums = parse(&text);
+            assert_eq!(sum_of(&sums, "a.zip"), Some(zh.clone()), "{text:?}");
+            assert_eq!(recordable(&sums), std::slice::from_ref(&zh), "{text:?}");
+            assert!(!sums.malformed, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_binary_marker_is_part_of_the_name() {
+        let (zh, hex) = sum(7);
+        let sums = parse(&format!("{hex} *a.zip\n"));
+        assert_eq!(sum_of(&sums, "a.zip"), None);
+        assert_eq!(sums.lines().collect::<Vec<_>>(), [("*a.zip", &zh)]);
+        assert_eq!(recordable(&sums).len(), 1);
+    }
+
+    #[test]
+    fn a_malformed_line_withholds_all_but_what_was_asked_for() {
+        let (zh, hex) = sum(7);
+        for junk in ["# a comment", "justoneword", &hex, &format!("{hex}0  b.zip"), &format!("g{}  b.zip", &hex[1..])] {
+            let sums = parse(&format!("{junk}\n{hex}  a.zip\n"));
+            assert!(sums.malformed, "{junk:?}");
+            assert!(recordable(&sums).is_empty(), "{junk:?}");
+            assert_eq!(sums.confirm("a.zip", &hex), Ok(zh.clone()), "{junk:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_of_several_lines_counts() {
+        let ((first, first_hex), (_, second_hex)) = (sum(1), sum(2));
+        let sums = parse(&format!("{first_hex}  a.zip\n{second_hex}  a.zip\n"));
+        assert_eq!(sum_of(&sums, "a.zip"), Some(first));
+        assert!(matches!(sums.confirm("a.zip", &second_hex), Err(SumsError::Differs { .. })));
+        let sums = parse(&format!("zzz  a.zip\n{second_hex}  a.zip\n"));
+        assert_eq!(sum_of(&sums, "a.zip"), None);
+        assert_eq!(sums.confirm("a.zip", &second_hex), Err(SumsError::Invalid("a.zip".into())));
+    }
+
+    #[test]
+    fn confirms_what_the_registry_says() {
+        let ((zh, hex), (_, other)) = (sum(1), sum(2));
+        let sums = parse(&format!("{hex}  a.zip\n"));
+        assert_eq!(sums.confirm("a.zip", &hex.to_uppercase()), Ok(zh.clone()));
+        assert_eq!(sums.confirm("b.zip", &hex), Err(SumsError::Missing("b.zip".into())));
+        assert_eq!(sums.confirm("a.zip", "abc"), Err(SumsError::InvalidShasum("abc".into())));
+        let error = sums.confirm("a.zip", &other).unwrap_err().to_string();
+        assert!(error.contains(&hex) && error.contains(&other), "{error}");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_do_no_harm() {
+        let sums = Sha256Sums::parse(b"\xff\xfe  \x80\n\0\0\0");
+        assert!(sums.malformed);
+        assert!(recordable(&sums).is_empty());
+        assert_eq!(recordable(&Sha256Sums::parse(b"")), []);
+    }
+}

@@ -1,0 +1,249 @@
+//! Detached OpenPGP signatures, judged as OpenTofu and Terraform judge them: as <https://github.com/ProtonMail/go-crypto> does.
+//!
+//! rPGP does the cryptography, this module applies the policy. The policy is that of Go's ProtonMail/go-crypto
+//! (`openpgp.ReadArmoredKeyRing`, `openpgp.CheckDetachedSignature`), which both programs call once per reported key:
+//! - Every key of an armored block counts, its primary key and its subkeys alike, if the key flags allow it to sign.
+//! - The first signature packet whose issuer is among those keys decides. Packets of unknown version or algorithm, made
+//!   over MD5 or RIPEMD-160, or with an unknown critical subpacket are passed over; SHA-1 is accepted.
+//! - Revocation, expiry and validity are judged as of now, not as of the signature's date.
+//!
+//! Differences, all of them refusals where Go would accept: keys and signatures of version 6, ECDSA over Brainpool
+//! curves, ECDSA over secp256k1 with a high `s` (half of what gpg makes), private key blocks, and inputs beyond the
+//! limits below.
+
+mod armor;
+mod error;
+mod keyring;
+mod signature_packet;
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use pgp::packet::{Packet, PacketParser};
+use pgp::types::{KeyDetails, VerifyingKey};
+
+pub use self::error::{Expired, ExpiredPart, SignatureError, Validity};
+use self::keyring::{Budget, Entity, Subkey};
+use self::signature_packet::{SignaturePacket, Unreadable};
+use crate::provider::Dialect;
+
+/// Most bytes of all armored keys together.
+pub(crate) const MOST_KEY_BYTES: usize = 1 << 20;
+/// Most bytes of a signature file.
+pub(crate) const MOST_SIGNATURE_BYTES: usize = 64 << 10;
+/// Most keys that are tried.
+pub(crate) const MOST_KEYS: usize = 64;
+/// Most self-signatures that are verified on all keys together.
+const MOST_SELF_SIGNATURES: usize = 512;
+
+/// A public key as the registry reports it, in `gpg_public_keys`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SigningKey {
+    /// The armored key block; it may hold several keys.
+    pub ascii_armor: String,
+    /// The key's ID in the registry's words: for messages only.
+    pub key_id: String,
+}
+
+/// What is demanded of a signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignaturePolicy {
+    /// Whose rules apply: an expired signature is accepted with a warning in the tofu dialect only.
+    pub dialect: Dialect,
+    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: what has expired is refused. Without meaning in the terraform dialect.
+    pub enforce_expiration: bool,
+}
+
+/// Who made an accepted signature.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VerifiedSignature {
+    /// The primary key's ID, 16 upper-case hexadecimal digits: what OpenTofu prints, also when a subkey signed.
+    pub key_id: String,
+    /// The primary key's fingerprint, 40 upper-case hexadecimal digits: what `[trust]` lists.
+    pub fingerprint: String,
+    /// Set if the signature was accepted although something has expired; the user must be warned.
+    pub expired: Option<Expired>,
+}
+
+/// Verifies a detached binary signature over a message with any of the keys.
+///
+/// # Errors
+/// No key made an acceptable signature. As in the reference programs a bad key or signature ends the search; only a key
+/// that did not issue the signature, or in the tofu dialect one that has expired, lets the next be tried.
+pub fn verify_detached(
+    message: &[u8],
+    signature: &[u8],
+    keys: &[SigningKey],
+    policy: SignaturePolicy,
+    now: SystemTime,
+) -> Result<VerifiedSignature, SignatureError> {
+    if signature.len() > MOST_SIGNATURE_BYTES {
+        return Err(SignatureError::TooLarge("the signature file is larger than 64 KiB"));
+    }
+    if keys.len() > MOST_KEYS || keys.iter().map(|key| key.ascii_armor.len()).sum::<usize>() > MOST_KEY_BYTES {
+        return Err(SignatureError::TooLarge("the registry reports too many signing keys"));
+    }
+    let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let mut budget = Budget(MOST_SELF_SIGNATURES);
+    let mut lapsed: Option<VerifiedSignature> = None;
+    for key in keys {
+        let undecodable = |reason| SignatureError::UndecodableKey { key_id: key.key_id.clone(), reason };
+        let block = armor::decode_public_key(&key.ascii_armor).map_err(|reason| undecodable(reason.to_owned()))?;
+        let entities = keyring::read(&block, &mut budget).map_err(undecodable)?;
+        match check(message, signature, &entities, now) {
+            Ok(verified) => match (&verified.expired, policy.dialect) {
+                (None, _) | (Some(Expired { what: ExpiredPart::Key, .. }), Dialect::Terraform) => return Ok(verified),
+                (Some(expired), Dialect::Terraform) => return Err(SignatureError::Expired(expired.clone())),
+                (Some(_), Dialect::Tofu) => lapsed = lapsed.or(Some(verified)),
+            },
+            Err(SignatureError::NoKeyMatches) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    match lapsed {
+        Some(VerifiedSignature { expired: Some(expired), .. }) if policy.enforce_expiration => {
+            Err(SignatureError::Expired(expired))
+        }
+        Some(verified) => Ok(verified),
+        None => Err(SignatureError::NoKeyMatches),
+    }
+}
+
+/// A key that may have made a signature.
+#[derive(Clone, Copy)]
+struct CandidateKey<'a> {
+    entity: &'a Entity,
+    /// `None` for the primary key.
+    subkey: Option<&'a Subkey>,
+    /// What the primary key says about itself.
+    self_signature: &'a SignaturePacket,
+}
+
+/// Checks the first signature that one of the entities claims to have made.
+fn check(message: &[u8], file: &[u8], entities: &[Entity], now: u64) -> Result<VerifiedSignature, SignatureError> {
+    for packet in PacketParser::new(file) {
+        let Some(signature) = read_signature(packet)? else { continue };
+        let issuer = signature.issuer.ok_or(SignatureError::MalformedSignature("it does not name its issuer"))?;
+        let candidates: Vec<CandidateKey> =
+            entities.iter().flat_map(|entity| CandidateKey::of(entity, issuer)).collect();
+        let Some(first) = candidates.first() else { continue };
+        if !signature.is_over_data() {
+            return Err(SignatureError::MalformedSignature("it is not a signature over a file"));
+        }
+        return match candidates.iter().find(|candidate| candidate.made(&signature, message)) {
+            Some(candidate) => candidate.judge(&signature, now),
+            None => Err(SignatureError::BadSignature { key_id: first.key_id() }),
+        };
+    }
+    Err(SignatureError::NoKeyMatches)
+}
+
+/// A signature packet of the file, `None` for one to pass over.
+fn read_signature(packet: pgp::errors::Result<Packet>) -> Result<Option<SignaturePacket>, SignatureError> {
+    match packet {
+        Ok(Packet::Signature(signature)) => match SignaturePacket::read(signature) {
+            Ok(signature) => Ok(Some(signature)),
+            Err(Unreadable::Unsupported) => Ok(None),
+            Err(Unreadable::Malformed(reason)) => Err(SignatureError::MalformedSignature(reason)),
+        },
+        Ok(_) => Err(SignatureError::MalformedSignature("it contains something other than signatures")),
+        Err(error) if keyring::is_unsupported(&error) => Ok(None),
+        Err(_) => Err(SignatureError::MalformedSignature("it is not a binary OpenPGP signature")),
+    }
+}
+
+impl<'a> CandidateKey<'a> {
+    /// The keys of an entity with this ID that may sign.
+    fn of(entity: &'a Entity, issuer: [u8; 8]) -> impl Iterator<Item = Self> {
+        let self_signature = entity.primary_identity().and_then(|identity| identity.self_signature.as_ref());
+        self_signature.into_iter().flat_map(move |self_signature| {
+            let primary = Self { entity, subkey: None, self_signature };
+            let may_sign = self_signature.may_sign && entity.primary.legacy_key_id().as_ref() == issuer;
+            let subkeys = entity
+                .subkeys
+                .iter()
+                .filter(move |subkey| subkey.binding.may_sign && subkey.key.legacy_key_id().as_ref() == issuer)
+                .map(move |subkey| Self { subkey: Some(subkey), ..primary });
+            may_sign.then_some(primary).into_iter().chain(subkeys)
+        })
+    }
+
+    /// Whether the key made the signature over the message.
+    fn made(&self, signature: &SignaturePacket, message: &[u8]) -> bool {
+        self.subkey.map_or_else(
+            || fits(signature, &self.entity.primary, message),
+            |subkey| fits(signature, &subkey.key, message),
+        )
+    }
+
+    /// What to think of a signature that the key did make. The order matters: what has merely expired may be accepted
+    /// later, so everything else comes first.
+    fn judge(&self, signature: &SignaturePacket, now: u64) -> Result<VerifiedSignature, SignatureError> {
+        let mut signatures = vec![signature, self.self_signature];
+        if let Some(subkey) = self.subkey {
+            signatures.push(&subkey.binding);
+            signatures.extend(subkey.binding.back_signature.as_deref());
+        }
+        if signatures.iter().any(|signature| signature.has_critical_notation) {
+            return Err(SignatureError::UnknownCriticalNotation { key_id: self.key_id() });
+        }
+        if self.is_revoked(now) {
+            return Err(SignatureError::RevokedKey { key_id: self.key_id() });
+        }
+        let expired = self.key_expiry(now).or_else(|| {
+            let signature = signatures.iter().find(|signature| signature.is_out_of_date(now))?;
+            self.expired(ExpiredPart::Signature, signature.created, signature.expires(), now)
+        });
+        Ok(VerifiedSignature {
+            key_id: self.key_id(),
+            fingerprint: upper_hex(self.entity.primary.fingerprint().as_bytes()),
+            expired,
+        })
+    }
+
+    fn is_revoked(&self, now: u64) -> bool {
+        let identity = self.entity.primary_identity().map_or(&[][..], |identity| &identity.revocations);
+        let subkey = self.subkey.map_or(&[][..], |subkey| &subkey.revocations);
+        let mut revocations = self.entity.revocations.iter().chain(identity).chain(subkey);
+        revocations.any(|revocation| revocation.revokes(now))
+    }
+
+    fn key_expiry(&self, now: u64) -> Option<Expired> {
+        let primary = (u64::from(self.entity.primary.created_at().as_secs()), self.self_signature.key_lifetime);
+        let subkey =
+            self.subkey.map(|subkey| (u64::from(subkey.key.created_at().as_secs()), subkey.binding.key_lifetime));
+        std::iter::once(primary).chain(subkey).find_map(|(created, lifetime)| {
+            self.expired(ExpiredPart::Key, created, lifetime.map(|lifetime| created + lifetime), now)
+        })
+    }
+
+    /// Times in seconds since 1970.
+    fn expired(&self, what: ExpiredPart, created: u64, expires: Option<u64>, now: u64) -> Option<Expired> {
+        let time = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
+        let validity = match expires {
+            _ if created > now => Validity::From(time(created)),
+            Some(expires) if now > expires => Validity::Until(time(expires)),
+            _ => return None,
+        };
+        Some(Expired { key_id: self.key_id(), what, validity })
+    }
+
+    fn key_id(&self) -> String {
+        upper_hex(self.entity.primary.legacy_key_id().as_ref())
+    }
+}
+
+fn fits(signature: &SignaturePacket, key: &impl VerifyingKey, message: &[u8]) -> bool {
+    let algorithm = signature.packet.config().map(|config| config.pub_alg);
+    algorithm == Some(key.algorithm()) && signature.packet.verify(key, message).is_ok()
+}
+
+fn upper_hex(bytes: &[u8]) -> String {
+    bytes
+        .iter()
+        .flat_map(|byte| [byte >> 4, byte & 15])
+        .map(|digit| char::from(b"0123456789ABCDEF"[usize::from(digit)]))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;

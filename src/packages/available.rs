@@ -1,0 +1,161 @@
+//! What a source says of a provider before any package is fetched. A registry may say a lot of many versions, so a version
+//! takes little more than the text that says it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::provider::{Platform, Version};
+
+/// Plugin protocols that OpenTofu and Terraform speak.
+const SUPPORTED_PROTOCOLS: [&str; 2] = ["5", "6"];
+/// The longest version that a source may list, in bytes.
+pub(super) const LONGEST_VERSION: usize = 128;
+/// So many characters of the protocols that nobody speaks are kept for the error.
+const LONGEST_PROTOCOLS: usize = 100;
+
+/// The versions of a provider.
+#[derive(Clone, Debug, Default)]
+pub struct AvailableVersions {
+    /// What is known of each version.
+    pub versions: BTreeMap<Version, AvailableVersion>,
+    /// Messages for the user that the source sent along.
+    pub warnings: Vec<String>,
+}
+
+/// What a source says of a version.
+#[derive(Clone, Debug, Default)]
+pub struct AvailableVersion {
+    /// Whether OpenTofu and Terraform speak one of its plugin protocols.
+    pub protocols: Protocols,
+    /// Platforms; empty when the source does not say.
+    pub platforms: Platforms,
+}
+
+/// The plugin protocols of a version.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Protocols {
+    /// One is spoken by OpenTofu and Terraform; a source that names none is believed.
+    #[default]
+    Supported,
+    /// None is; how the list of them begins, as in `4.0, 4.1`.
+    Unsupported(Box<str>),
+}
+
+/// A set of platforms.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Platforms {
+    /// Their names, each once, with spaces in between.
+    names: Box<str>,
+}
+
+impl AvailableVersions {
+    /// Adds what another source says of the same provider.
+    pub(super) fn merge(&mut self, other: &Self) {
+        for (version, available) in &other.versions {
+            let known = self.versions.entry(version.clone());
+            known.and_modify(|known| known.merge(available)).or_insert_with(|| available.clone());
+        }
+        self.warnings.extend(other.warnings.iter().cloned());
+    }
+
+    /// About how much memory it takes, in bytes.
+    pub(super) fn weight(&self) -> usize {
+        /// Of a version in the map, without its texts.
+        const ENTRY: usize = 128;
+        let versions = self.versions.iter();
+        let versions = versions.map(|(version, available)| ENTRY + version.text_length() + available.text_length());
+        versions.chain(self.warnings.iter().map(String::len)).sum()
+    }
+}
+
+impl AvailableVersion {
+    /// Adds what another source says of the same version: the package of a platform may come from either.
+    fn merge(&mut self, other: &Self) {
+        if self.platforms.is_empty() || other.platforms.is_empty() {
+            self.platforms = Platforms::default();
+        } else {
+            self.platforms = self.platforms.iter().chain(other.platforms.iter()).collect();
+        }
+    }
+
+    fn text_length(&self) -> usize {
+        let protocols = match &self.protocols {
+            Protocols::Supported => 0,
+            Protocols::Unsupported(protocols) => protocols.len(),
+        };
+        protocols + self.platforms.names.len()
+    }
+}
+
+impl Protocols {
+    /// The protocols with these names, such as `5.0`.
+    pub(super) fn of(names: &[String]) -> Self {
+        let major = |name: &String| name.split('.').next().is_some_and(|major| SUPPORTED_PROTOCOLS.contains(&major));
+        if names.is_empty() || names.iter().any(major) {
+            return Self::Supported;
+        }
+        Self::Unsupported(names.join(", ").chars().take(LONGEST_PROTOCOLS).collect())
+    }
+}
+
+impl Platforms {
+    /// Whether there are none, or the source does not say.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The platforms in their order.
+    pub fn iter(&self) -> impl Iterator<Item = Platform> {
+        self.names.split_ascii_whitespace().filter_map(|name| name.parse().ok())
+    }
+
+    /// Whether a platform is one of them.
+    pub fn contains(&self, platform: &Platform) -> bool {
+        let is_it = |name: &str| {
+            let arch = name.strip_prefix(&*platform.os).and_then(|rest| rest.strip_prefix('_'));
+            arch == Some(&*platform.arch)
+        };
+        self.names.split_ascii_whitespace().any(is_it)
+    }
+}
+
+impl FromIterator<Platform> for Platforms {
+    fn from_iter<I: IntoIterator<Item = Platform>>(platforms: I) -> Self {
+        let platforms: BTreeSet<_> = platforms.into_iter().collect();
+        let names: Vec<_> = platforms.iter().map(Platform::to_string).collect();
+        Self { names: names.join(" ").into() }
+    }
+}
+
+/// Versions of which nothing more is known.
+impl FromIterator<Version> for AvailableVersions {
+    fn from_iter<I: IntoIterator<Item = Version>>(versions: I) -> Self {
+        let versions = versions.into_iter().map(|version| (version, AvailableVersion::default())).collect();
+        Self { versions, warnings: Vec::new() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn platforms_are_a_set() {
+        let set = |names: &[&str]| names.iter().map(|name| name.parse::<Platform>().unwrap()).collect::<Platforms>();
+        let some = set(&["linux_amd64", "darwin_arm64", "linux_amd64"]);
+        assert_eq!(
+            some.iter().map(|platform| platform.to_string()).collect::<Vec<_>>(),
+            ["darwin_arm64", "linux_amd64"]
+        );
+        assert!(some.contains(&"linux_amd64".parse().unwrap()) && !some.contains(&"linux_arm64".parse().unwrap()));
+        assert!(!some.is_empty() && set(&[]).is_empty());
+    }
+
+    #[test]
+    fn of_the_protocols_only_those_that_nobody_speaks_are_kept() {
+        let of = |names: &[&str]| Protocols::of(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(of(&[]), Protocols::Supported);
+        assert_eq!(of(&["4.0", "5.1"]), Protocols::Supported);
+        assert_eq!(of(&["4.0", "50"]), Protocols::Unsupported("4.0, 50".into()));
+        assert!(matches!(of(&["4"; 64]), Protocols::Unsupported(text) if text.len() == LONGEST_PROTOCOLS));
+    }
+}

@@ -1,0 +1,241 @@
+//! Downloads of packages, hashed as they arrive.
+
+use std::io::Read;
+use std::sync::Arc;
+
+use url::Url;
+
+use super::archive_file::{ArchiveFile, Copied};
+use super::download_queue::DownloadQueue;
+use super::error::{Result, SourceError};
+use super::progress::{Progress, ProgressSink};
+use crate::net::Client;
+use crate::packages::archive::{HashCache, Limits, PackageDigest, PackageError, PackageId, hash_zip, hash_zip_spooled};
+use crate::provider::Hash;
+use crate::system::SafeUrl;
+
+/// Fetches documents and packages; at most so many packages at a time, since each takes memory and a core.
+///
+/// Clones share the limit, so that the sources of a run keep it together.
+#[derive(Clone)]
+pub struct Downloader {
+    pub(super) client: Client,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    cache: Option<HashCache>,
+    download_queue: DownloadQueue,
+}
+
+/// An archive that can be downloaded.
+pub(super) struct Archive<'a> {
+    /// Where it is, for errors.
+    pub(super) origin: &'a str,
+    /// The host of that place.
+    pub(super) host: &'a str,
+    /// Its bytes, if somebody says how many there are.
+    pub(super) size: Option<u64>,
+    /// Its hash, if it is known.
+    pub(super) expected: Option<Expected<'a>>,
+    /// Whether anybody still wants it, which is asked again and again while it arrives.
+    pub(super) is_wanted: &'a dyn Fn() -> bool,
+    /// Where it is kept, if it is: then it is downloaded whatever the cache knows of it.
+    pub(super) into: Option<&'a ArchiveFile<'a>>,
+}
+
+/// The hash that an archive must have.
+pub(super) struct Expected<'a> {
+    pub(super) zh: &'a Hash,
+    /// The document that says so.
+    pub(super) by: &'a str,
+}
+
+/// Hashes an archive from its body, whose length may be known.
+pub(super) type Hasher<'a> = dyn FnMut(&mut dyn Read, Option<u64>) -> HashOutcome + 'a;
+
+/// What hashing an archive came to.
+pub(super) type HashOutcome = std::result::Result<PackageDigest, PackageError>;
+
+/// A package whose hashes are known.
+pub(super) struct Downloaded {
+    pub(super) digest: PackageDigest,
+    /// Bytes that were downloaded: none when the hashes were in the cache, or shared.
+    pub(super) transferred: u64,
+    /// Whether others have hashed it, and not this machine.
+    pub(super) is_shared: bool,
+}
+
+/// A reader that tells how many bytes went through it, and ends when nobody wants them any more.
+struct Counted<'a, R> {
+    inner: R,
+    package: &'a PackageId,
+    progress: ProgressSink<'a>,
+    is_wanted: &'a dyn Fn() -> bool,
+}
+
+impl Downloader {
+    /// Downloads through `client`, `jobs` packages side by side, and remembers hashes in `cache`.
+    pub fn new(client: Client, jobs: usize, cache: Option<HashCache>) -> Self {
+        Self { client, shared: Arc::new(Shared { cache, download_queue: DownloadQueue::new(jobs.max(1)) }) }
+    }
+
+    /// The same downloader with another number of retries (`download_retry_count` of an installation method).
+    #[must_use]
+    pub(crate) fn with_retries(&self, retries: u32) -> Self {
+        Self { client: self.client.with_download_retries(retries), shared: Arc::clone(&self.shared) }
+    }
+
+    /// The client that everything is asked through.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The package at `url` whose archive has the hash `zh`: from the cache if it is there, else downloaded. Its `size` need
+    /// not be known. It counts only if a verified SHA256SUMS lists that hash; once it is known that none does, `is_wanted`
+    /// ends the download.
+    #[expect(clippy::too_many_arguments, reason = "each says something else of the package")]
+    pub(super) fn listed_package(
+        &self,
+        package: &PackageId,
+        url: &Url,
+        zh: &Hash,
+        size: Option<u64>,
+        is_wanted: &dyn Fn() -> bool,
+        into: Option<&ArchiveFile<'_>>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Downloaded> {
+        let expected = Some(Expected { zh, by: "SHA256SUMS" });
+        let archive =
+            Archive { origin: &SafeUrl::from(url).to_string(), host: host(url), size, expected, is_wanted, into };
+        let downloaded = self.fetch(package, &archive, progress, |hash| self.get(package, url, hash))?;
+        if downloaded.transferred == 0 {
+            self.client.observer().cached(url);
+        }
+        Ok(downloaded)
+    }
+
+    /// Remembers that a package is the provider's. Only for one that a verified SHA256SUMS lists.
+    pub(super) fn remember(&self, package: &PackageId, digest: &PackageDigest) {
+        if let Some(cache) = &self.shared.cache {
+            cache.put_by_provider(package, digest);
+        }
+    }
+
+    /// The package at `url`, whatever it is.
+    pub(super) fn package(
+        &self,
+        package: &PackageId,
+        url: &Url,
+        into: Option<&ArchiveFile<'_>>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Downloaded> {
+        let (origin, host) = (&SafeUrl::from(url).to_string(), host(url));
+        let archive = Archive { origin, host, size: None, expected: None, is_wanted: &|| true, into };
+        self.fetch(package, &archive, progress, |hash| self.get(package, url, hash))
+    }
+
+    /// One pass over the archive at `url`. No credentials are sent.
+    fn get(&self, package: &PackageId, url: &Url, hash: &mut Hasher<'_>) -> Result<HashOutcome> {
+        let hashed = self.client.download(url, Limits::default().archive_bytes, hash);
+        hashed.map_err(|error| SourceError::request(package, error))
+    }
+
+    /// What the cache knows of a package.
+    pub(super) fn cached(&self, package: &PackageId) -> Option<PackageDigest> {
+        self.shared.cache.as_ref()?.lookup(package)
+    }
+
+    /// Whether the cache knows the package with that `zh:`.
+    pub(super) fn knows(&self, zh: &Hash, package: &PackageId) -> bool {
+        self.shared.cache.as_ref().is_some_and(|cache| cache.get(zh, &package.address.name).is_some())
+    }
+
+    /// The package in `archive`: from the cache if its hash is known and there, else from `get`, which hands the archive's
+    /// body to the function that it is called with.
+    pub(super) fn fetch(
+        &self,
+        package: &PackageId,
+        archive: &Archive<'_>,
+        progress: ProgressSink<'_>,
+        get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
+    ) -> Result<Downloaded> {
+        let known = self.shared.cache.as_ref().zip(archive.expected.as_ref());
+        if archive.into.is_none()
+            && let Some(digest) = known.and_then(|(cache, expected)| cache.get(expected.zh, &package.address.name))
+        {
+            self.shared.download_queue.learn_size(&package.address, digest.size);
+            return Ok(Downloaded { digest, transferred: 0, is_shared: false });
+        }
+        let digest = self.download(package, archive, progress, get)?;
+        if let Some((cache, _)) = known {
+            cache.put_by_zh(package, &digest);
+        }
+        Ok(Downloaded { transferred: digest.size, digest, is_shared: false })
+    }
+
+    /// Downloads and hashes an archive; once more in full if it cannot be hashed as it arrives.
+    fn download(
+        &self,
+        package: &PackageId,
+        archive: &Archive<'_>,
+        progress: ProgressSink<'_>,
+        get: impl Fn(&mut Hasher<'_>) -> Result<HashOutcome>,
+    ) -> Result<PackageDigest> {
+        let download_queue = &self.shared.download_queue;
+        let learn_size =
+            |size: Option<u64>| size.into_iter().for_each(|size| download_queue.learn_size(&package.address, size));
+        learn_size(archive.size);
+        let _permit = download_queue.acquire(archive.host, &package.address);
+        if !(archive.is_wanted)() {
+            return Err(SourceError::Cancelled(package.clone()).into());
+        }
+        let limits = Limits::default();
+        let pass = |spooled: bool| {
+            get(&mut |body, length| {
+                learn_size(length);
+                progress(package, Progress::Started(length));
+                let body = Counted { inner: body, package, progress, is_wanted: archive.is_wanted };
+                let body = Copied::new(body, archive.into).map_err(PackageError::Read)?;
+                let hash = if spooled { hash_zip_spooled } else { hash_zip };
+                hash(body, &package.address.name, &limits)
+            })
+        };
+        let digest = match pass(false)? {
+            Err(PackageError::NotStreamable(_)) => pass(true)?,
+            digest => digest,
+        };
+        if let Some(error) = archive.into.and_then(ArchiveFile::failure) {
+            return Err(error);
+        }
+        // That a package is not the one that was signed says more than what is wrong with it.
+        let found = match &digest {
+            Ok(digest) => Some(&digest.zh),
+            Err(PackageError::Refused { zh, .. }) => zh.as_ref(),
+            Err(_) => None,
+        };
+        let (package, origin) = (package.clone(), format!("downloaded from {}", archive.origin));
+        if let (Some(Expected { zh, by, .. }), Some(found)) = (&archive.expected, found)
+            && *zh != found
+        {
+            let problem = format!("the package has the hash {found}, but {by} says {zh}");
+            return Err(SourceError::NotAuthentic { package, problem, origin: Some(origin) }.into());
+        }
+        digest.map_err(|error| SourceError::InvalidPackage { package, error: error.into(), origin }.into())
+    }
+}
+
+fn host(url: &Url) -> &str {
+    url.host_str().unwrap_or_default()
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if !(self.is_wanted)() {
+            return Err(std::io::Error::other("it is not package any more"));
+        }
+        let count = self.inner.read(buffer)?;
+        (self.progress)(self.package, Progress::Received(count as u64));
+        Ok(count)
+    }
+}

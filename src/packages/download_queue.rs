@@ -1,0 +1,158 @@
+//! Who may download next: a fair share for each host, and the largest first.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::provider::ProviderAddress;
+
+/// The right to work on a package, for so many at a time.
+///
+/// Of those that wait, one for the host with the fewest downloads comes next, so that a slow host does not take all places;
+/// among these, one of the provider with the largest packages, so that no large one is left alone at the end.
+pub(super) struct DownloadQueue {
+    state: Mutex<State>,
+    freed: Condvar,
+}
+
+struct State {
+    free: usize,
+    /// Downloads that are going on, by host.
+    busy: BTreeMap<String, usize>,
+    /// In the order in which they came.
+    waiting: BTreeMap<u64, Waiting>,
+    tickets: u64,
+    /// The largest package of a provider that has been heard of, in bytes.
+    sizes: HashMap<ProviderAddress, u64>,
+}
+
+struct Waiting {
+    host: String,
+    provider: ProviderAddress,
+}
+
+/// A place, given back when dropped.
+pub(super) struct Permit<'a> {
+    download_queue: &'a DownloadQueue,
+    host: String,
+}
+
+impl DownloadQueue {
+    /// Places for `free` downloads.
+    pub(super) fn new(free: usize) -> Self {
+        let (busy, waiting, sizes) = (BTreeMap::new(), BTreeMap::new(), HashMap::new());
+        Self { state: Mutex::new(State { free, busy, waiting, tickets: 0, sizes }), freed: Condvar::new() }
+    }
+
+    /// Takes note of the size of one of a provider's packages. Those for other platforms are about as large.
+    pub(super) fn learn_size(&self, provider: &ProviderAddress, bytes: u64) {
+        let mut state = self.lock();
+        let known = state.sizes.entry(provider.clone()).or_default();
+        *known = bytes.max(*known);
+    }
+
+    /// Waits for a place to download one of a provider's packages from `host`.
+    pub(super) fn acquire(&self, host: &str, provider: &ProviderAddress) -> Permit<'_> {
+        let mut state = self.lock();
+        let ticket = state.tickets;
+        state.tickets += 1;
+        state.waiting.insert(ticket, Waiting { host: host.to_owned(), provider: provider.clone() });
+        let is_next = |state: &State| state.free > 0 && state.next() == Some(ticket);
+        let wait = self.freed.wait_while(state, |state| !is_next(state));
+        let mut state = wait.unwrap_or_else(PoisonError::into_inner);
+        state.waiting.remove(&ticket);
+        state.free -= 1;
+        *state.busy.entry(host.to_owned()).or_default() += 1;
+        // There may be a place for somebody else, too.
+        self.freed.notify_all();
+        Permit { download_queue: self, host: host.to_owned() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The ticket of who is next.
+    fn next(&self) -> Option<u64> {
+        let rank = |(ticket, Waiting { host, provider }): &(&u64, &Waiting)| {
+            let busy = self.busy.get(host).copied().unwrap_or_default();
+            let size = self.sizes.get(provider).copied().unwrap_or_default();
+            (busy, std::cmp::Reverse(size), **ticket)
+        };
+        self.waiting.iter().min_by_key(rank).map(|(ticket, _)| *ticket)
+    }
+}
+
+impl Drop for Permit<'_> {
+    fn drop(&mut self) {
+        let mut state = self.download_queue.lock();
+        state.free += 1;
+        if let Some(busy) = state.busy.get_mut(&self.host) {
+            *busy -= 1;
+        }
+        self.download_queue.freed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::provider::Dialect;
+
+    fn provider(name: &str) -> ProviderAddress {
+        ProviderAddress::parse(&format!("acme/{name}"), Dialect::Tofu).unwrap()
+    }
+
+    /// The order in which those who wait get the only place.
+    fn order(
+        download_queue: &DownloadQueue,
+        waiting: &[(&'static str, &'static str)],
+    ) -> Vec<(&'static str, &'static str)> {
+        let (sender, receiver) = mpsc::channel();
+        let held = download_queue.acquire("elsewhere.test", &provider("other"));
+        std::thread::scope(|scope| {
+            for (index, (host, name)) in waiting.iter().enumerate() {
+                let sender = sender.clone();
+                scope.spawn(move || {
+                    let _permit = download_queue.acquire(host, &provider(name));
+                    sender.send((*host, *name)).unwrap();
+                });
+                // So that they come in this order.
+                while download_queue.lock().waiting.len() <= index {
+                    std::thread::yield_now();
+                }
+            }
+            drop(held);
+        });
+        drop(sender);
+        receiver.iter().collect()
+    }
+
+    #[test]
+    fn who_came_first_is_first_if_nothing_else_is_known() {
+        let waiting = [("a.test", "one"), ("a.test", "two"), ("b.test", "three")];
+        assert_eq!(order(&DownloadQueue::new(1), &waiting), waiting);
+    }
+
+    #[test]
+    fn the_largest_comes_first() {
+        let download_queue = DownloadQueue::new(1);
+        download_queue.learn_size(&provider("large"), 3);
+        download_queue.learn_size(&provider("large"), 2);
+        download_queue.learn_size(&provider("middling"), 2);
+        let waiting = [("a.test", "unknown"), ("a.test", "middling"), ("a.test", "large")];
+        assert_eq!(order(&download_queue, &waiting), [waiting[2], waiting[1], waiting[0]]);
+    }
+
+    #[test]
+    fn a_host_that_is_busy_waits_for_the_others() {
+        let download_queue = DownloadQueue::new(2);
+        download_queue.learn_size(&provider("large"), 3);
+        let _slow = download_queue.acquire("slow.test", &provider("large"));
+        let waiting = [("slow.test", "large"), ("swift.test", "small"), ("swift.test", "tiny")];
+        assert_eq!(order(&download_queue, &waiting), [waiting[1], waiting[2], waiting[0]]);
+    }
+}

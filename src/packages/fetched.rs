@@ -1,0 +1,46 @@
+//! What a source knows of a package after looking at it, or of a release without doing so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::diagnostic::Diagnostic;
+use crate::packages::authentication::HashDispositions;
+use crate::provider::{Authentication, Hash, Platform};
+
+/// A package that was fetched, hashed and authenticated.
+#[derive(Clone, Debug)]
+pub struct Fetched {
+    /// The `h1:` of the package.
+    pub h1: Hash,
+    /// The hashes of the package, and what its source says of others of the release.
+    pub hashes: HashDispositions,
+    /// How the package was authenticated.
+    pub authentication: Authentication,
+    /// What the user should know about it.
+    pub warnings: Vec<Diagnostic>,
+    /// Bytes that were downloaded.
+    pub downloaded: u64,
+}
+
+impl Fetched {
+    /// Whether the `h1:` is the registry's word, and nobody looked at the package.
+    pub fn is_reported(&self) -> bool {
+        !self.hashes.is_computed(&self.h1)
+    }
+}
+
+/// Packages of one version of a provider, by platform.
+pub type Packages = BTreeMap<Platform, Arc<Fetched>>;
+
+/// What a registry publishes of a version, as far as it says so without a package being fetched.
+#[derive(Clone, Debug)]
+pub struct Published {
+    /// The `zh:` of every line of the verified SHA256SUMS.
+    pub zh: BTreeSet<Hash>,
+    /// The `h1:` that the registry reports, by platform; only those whose `zh:` is in SHA256SUMS.
+    pub h1: BTreeMap<Platform, BTreeSet<Hash>>,
+    /// How SHA256SUMS was authenticated.
+    pub authentication: Authentication,
+    /// What has expired.
+    pub warnings: Vec<Diagnostic>,
+}

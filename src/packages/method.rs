@@ -1,0 +1,131 @@
+//! One place that packages come from, with what it has answered so far.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::archive_file::{ArchiveFile, Archived};
+use super::available::AvailableVersions;
+use super::error::{Result, SourceError};
+use super::fetched::Fetched;
+use super::oci::OciMirror;
+use super::offline::Offline;
+use super::progress::{Progress, ProgressSink};
+use super::registry::Registry;
+use crate::packages::archive::PackageId;
+use crate::packages::mirrors::FilesystemMirror;
+use crate::packages::mirrors::NetworkMirror;
+use crate::provider::{Platform, ProviderAddress, ProviderSelection, Version};
+use crate::system::OnceMap;
+
+/// The kinds of places.
+pub enum SourceKind {
+    /// The registry that each provider's address names.
+    Registry(Registry),
+    /// A directory of packages.
+    FilesystemMirror(FilesystemMirror),
+    /// A server that speaks the provider mirror protocol.
+    NetworkMirror(NetworkMirror),
+    /// Repositories of OCI registries.
+    OciMirror(OciMirror),
+    /// What is known on this machine.
+    Offline(Offline),
+}
+
+/// An installation method: a place, and the providers that it is for.
+pub struct Method {
+    pub(super) kind: SourceKind,
+    pub(super) providers: ProviderSelection,
+    versions: OnceMap<ProviderAddress, Result<Arc<AvailableVersions>>>,
+    packages: OnceMap<PackageId, Result<Arc<Fetched>>>,
+}
+
+impl Method {
+    /// A place that has not been asked anything yet.
+    pub fn new(kind: SourceKind, providers: ProviderSelection) -> Self {
+        Self { kind, providers, versions: OnceMap::default(), packages: OnceMap::default() }
+    }
+
+    pub(super) fn versions(&self, address: &ProviderAddress) -> Result<Arc<AvailableVersions>> {
+        self.versions.get_or_compute(address, || {
+            let available = match &self.kind {
+                SourceKind::Registry(registry) => registry.versions(address),
+                SourceKind::FilesystemMirror(mirror) => mirror.versions(address),
+                SourceKind::NetworkMirror(mirror) => mirror.versions(address),
+                SourceKind::OciMirror(mirror) => mirror.versions(address),
+                SourceKind::Offline(offline) => offline.versions(address),
+            };
+            available.map(Arc::new)
+        })
+    }
+
+    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
+        match &self.kind {
+            SourceKind::NetworkMirror(mirror) => mirror.platforms(address, version),
+            SourceKind::OciMirror(mirror) => mirror.platforms(address, version),
+            SourceKind::Offline(offline) => offline.platforms(address, version),
+            // These list them with the versions.
+            SourceKind::Registry(_) | SourceKind::FilesystemMirror(_) => {
+                let available = self.versions(address)?;
+                let platforms = available.versions.get(version).map(|version| &version.platforms);
+                let platforms = platforms.filter(|platforms| !platforms.is_empty());
+                platforms.map(|platforms| platforms.iter().collect()).ok_or_else(|| {
+                    SourceError::PlatformsNotListed { address: address.clone(), version: version.clone() }.into()
+                })
+            }
+        }
+    }
+
+    /// Whether a package has been fetched already.
+    pub(super) fn knows_package(&self, package: &PackageId) -> bool {
+        self.packages.get(package).is_some()
+    }
+
+    pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
+        self.packages.get_or_compute(package, || {
+            let fetched = match &self.kind {
+                SourceKind::Registry(registry) => registry.package(package, progress),
+                SourceKind::FilesystemMirror(mirror) => mirror.package(package),
+                SourceKind::NetworkMirror(mirror) => {
+                    mirror.fetch(package, None, progress).map(|archived| archived.fetched)
+                }
+                SourceKind::OciMirror(mirror) => mirror.fetch(package, None, progress).map(|archived| archived.fetched),
+                SourceKind::Offline(offline) => offline.package(package),
+            };
+            progress(package, Progress::Finished);
+            fetched.map(Arc::new)
+        })
+    }
+
+    /// Downloads the archive of a package to a file, whatever is known of the package.
+    pub(super) fn archive(
+        &self,
+        package: &PackageId,
+        into: &ArchiveFile<'_>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Archived> {
+        let archived = match &self.kind {
+            SourceKind::Registry(registry) => registry.archive(package, into, progress),
+            SourceKind::FilesystemMirror(mirror) => mirror.archive(package, into),
+            SourceKind::NetworkMirror(mirror) => mirror.fetch(package, Some(into), progress),
+            SourceKind::OciMirror(mirror) => mirror.fetch(package, Some(into), progress),
+            SourceKind::Offline(_) => {
+                let PackageId { address, version, platform } = package.clone();
+                Err(SourceError::NotKnownOffline { address, version, platform: Some(platform) }.into())
+            }
+        };
+        progress(package, Progress::Finished);
+        archived
+    }
+
+    pub(super) fn prepare(&self, package: &PackageId) {
+        match &self.kind {
+            SourceKind::Registry(registry) => registry.prepare(package),
+            SourceKind::NetworkMirror(mirror) => mirror.prepare(package),
+            _ => {}
+        }
+    }
+
+    pub(super) fn registry(&self) -> Option<&Registry> {
+        if let SourceKind::Registry(registry) = &self.kind { Some(registry) } else { None }
+    }
+}

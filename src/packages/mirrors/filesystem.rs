@@ -1,0 +1,184 @@
+//! A directory of packages, packed or unpacked
+//! (<https://opentofu.org/docs/cli/config/config-file/#filesystem_mirror>; OpenTofu's
+//! `internal/getproviders/filesystem_search.go`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::packages::archive::{Limits, PackageError, PackageId, hash_directory, hash_zip_file};
+use crate::packages::archive_file::{ArchiveFile, Archived};
+use crate::packages::authentication::HashDispositions;
+use crate::packages::available::{AvailableVersion, AvailableVersions};
+use crate::packages::error::{Result, SearchedPlace, SourceError};
+use crate::packages::fetched::Fetched;
+use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
+use crate::system::files;
+
+/// A directory in the layout `HOST/NAMESPACE/TYPE/…` that `tofu providers mirror` writes.
+#[derive(Clone, Debug)]
+pub struct FilesystemMirror {
+    directory: PathBuf,
+}
+
+/// A package in the mirror.
+struct LocalPackage {
+    version: Version,
+    platform: Platform,
+    path: PathBuf,
+    packed: bool,
+}
+
+impl FilesystemMirror {
+    /// The mirror in `directory`, which need not exist yet.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
+    }
+
+    /// The providers that the mirror has packages of. What cannot be read is left out.
+    pub fn providers(&self, dialect: Dialect) -> BTreeSet<ProviderAddress> {
+        let below = |path: &Path| entries(path).unwrap_or_default();
+        let mut addresses = BTreeSet::new();
+        for (host, path) in below(&self.directory) {
+            for (namespace, path) in below(&path) {
+                let names = below(&path).into_iter().map(|(name, _)| format!("{host}/{namespace}/{name}"));
+                addresses.extend(names.filter_map(|text| ProviderAddress::parse(&text, dialect).ok()));
+            }
+        }
+        addresses.retain(|address| self.packages(address).is_ok_and(|packages| !packages.is_empty()));
+        addresses
+    }
+
+    pub(in crate::packages) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
+        let mut platforms: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for package in self.packages(address)? {
+            platforms.entry(package.version).or_default().push(package.platform);
+        }
+        if platforms.is_empty() {
+            return Err(self.provider_not_found(address));
+        }
+        let available = platforms.into_iter().map(|(version, platforms)| {
+            (version, AvailableVersion { platforms: platforms.into_iter().collect(), ..AvailableVersion::default() })
+        });
+        Ok(AvailableVersions { versions: available.collect(), warnings: Vec::new() })
+    }
+
+    pub(in crate::packages) fn package(&self, package: &PackageId) -> Result<Fetched> {
+        let local = self.local_packages(package)?.swap_remove(0);
+        let invalid = |error| local.invalid(package, error);
+        let name = &package.address.name;
+        let (h1, hashes) = if local.packed {
+            let mut file =
+                files::open(&local.path).map_err(|error| SourceError::io("open the package", &local.path, error))?;
+            let digest = hash_zip_file(&mut file, name, &Limits::default()).map_err(invalid)?;
+            let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
+            (digest.h1, hashes)
+        } else {
+            let h1 = hash_directory(&local.path, name).map_err(invalid)?;
+            (h1.clone(), HashDispositions::computed([h1]))
+        };
+        Ok(fetched(h1, hashes))
+    }
+
+    /// Copies the archive of a package to a file.
+    pub(in crate::packages) fn archive(&self, package: &PackageId, into: &ArchiveFile<'_>) -> Result<Archived> {
+        let locals = self.local_packages(package)?;
+        let Some(local) = locals.iter().find(|local| local.packed) else {
+            let problem = format!("it is unpacked in {}, so there is no archive of it", self.directory.display());
+            return Err(SourceError::invalid_response(package, problem));
+        };
+        let archive =
+            files::open(&local.path).map_err(|error| SourceError::io("open the package", &local.path, error))?;
+        let copied = into.copy(archive, &package.address.name);
+        if let Some(error) = into.failure() {
+            return Err(error);
+        }
+        let digest = copied.map_err(|error| local.invalid(package, error))?;
+        let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
+        Ok(Archived { fetched: fetched(digest.h1.clone(), hashes), digest })
+    }
+
+    /// A package in all the forms that the mirror has it in, and there is at least one.
+    fn local_packages(&self, package: &PackageId) -> Result<Vec<LocalPackage>> {
+        let mut packages = self.packages(&package.address)?;
+        packages.retain(|local| local.version == package.version);
+        if packages.iter().any(|local| local.platform == package.platform) {
+            packages.retain(|local| local.platform == package.platform);
+            return Ok(packages);
+        }
+        let available = packages.into_iter().map(|local| local.platform).collect();
+        Err(SourceError::PlatformNotAvailable { package: package.clone(), available, asked: None }.into())
+    }
+
+    fn provider_not_found(&self, address: &ProviderAddress) -> Box<SourceError> {
+        let directory = self.directory.clone();
+        let place = if directory.exists() {
+            SearchedPlace::FilesystemMirror { directory, expected: self.provider_directory(address) }
+        } else {
+            SearchedPlace::MissingDirectory(directory)
+        };
+        SourceError::ProviderNotFound { address: address.clone(), searched: vec![place] }.into()
+    }
+
+    fn provider_directory(&self, address: &ProviderAddress) -> PathBuf {
+        self.directory.join(address.hostname.to_string()).join(&address.namespace).join(&address.name)
+    }
+
+    /// Every package of a provider, the unpacked ones first. Entries that fit neither layout are left out.
+    fn packages(&self, address: &ProviderAddress) -> Result<Vec<LocalPackage>> {
+        let directory = self.provider_directory(address);
+        let mut packages = Vec::new();
+        for (name, path) in entries(&directory)? {
+            if let Some((version, platform)) = packed_name(&name, &address.name) {
+                // Asked before it is opened, because to open a named pipe would wait for a writer.
+                if path.is_file() {
+                    packages.push(LocalPackage { version, platform, path, packed: true });
+                }
+            } else if let (Ok(version), true) = (name.parse::<Version>(), path.is_dir()) {
+                let platforms = entries(&path)?.into_iter().filter(|(_, path)| path.is_dir());
+                packages.extend(platforms.filter_map(|(name, path)| {
+                    let platform = name.parse().ok()?;
+                    Some(LocalPackage { version: version.clone(), platform, path, packed: false })
+                }));
+            }
+        }
+        packages.sort_by_key(|package| package.packed);
+        Ok(packages)
+    }
+}
+
+impl LocalPackage {
+    fn invalid(&self, package: &PackageId, error: PackageError) -> SourceError {
+        let origin = format!("read from {}", self.path.display());
+        SourceError::InvalidPackage { package: package.clone(), error: error.into(), origin }
+    }
+}
+
+/// What is known of a package that nobody vouches for.
+fn fetched(h1: Hash, hashes: HashDispositions) -> Fetched {
+    Fetched { h1, hashes, authentication: Authentication::Unauthenticated, warnings: Vec::new(), downloaded: 0 }
+}
+
+/// The version and the platform of `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
+pub(crate) fn packed_name(name: &str, provider_type: &str) -> Option<(Version, Platform)> {
+    let stem = name.strip_prefix("terraform-provider-")?.strip_prefix(provider_type)?.strip_prefix('_')?;
+    let (version, platform) = stem.strip_suffix(".zip")?.split_once('_')?;
+    Some((version.parse().ok()?, platform.parse().ok()?))
+}
+
+/// The entries of a directory with their names; none when it does not exist.
+fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>> {
+    let failed = |error| SourceError::io("read the mirror directory", directory, error);
+    let listing = match std::fs::read_dir(directory) {
+        Ok(listing) => listing,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let mut entries = Vec::new();
+    for entry in listing {
+        let entry = entry.map_err(failed)?;
+        if let Ok(name) = entry.file_name().into_string() {
+            entries.push((name, entry.path()));
+        }
+    }
+    Ok(entries)
+}

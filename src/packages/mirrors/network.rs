@@ -1,0 +1,254 @@
+//! The provider network mirror protocol (<https://opentofu.org/docs/internals/provider-network-mirror-protocol/>).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use url::Url;
+
+use crate::diagnostic::{self, Code, Diagnostic};
+use crate::net::{Purpose, RequestError, RequestErrorKind};
+use crate::packages::archive::{PackageDigest, PackageId};
+use crate::packages::archive_file::{ArchiveFile, Archived};
+use crate::packages::authentication::{HashDisposition, HashDispositions};
+use crate::packages::available::{AvailableVersions, LONGEST_VERSION};
+use crate::packages::download::Downloader;
+use crate::packages::error::{Result, SearchedPlace, SourceError};
+use crate::packages::fetched::Fetched;
+use crate::packages::progress::ProgressSink;
+use crate::provider::{Authentication, Dialect, Hash, Hostname, Platform, ProviderAddress, Version};
+use crate::system::bounded::{List, Map};
+use crate::system::{OnceMap, SafeUrl};
+
+/// The index of the provider with most versions is below 1 MiB.
+const MAXIMUM_INDEX_BYTES: u64 = 4 << 20;
+const MOST_VERSIONS: usize = 10_000;
+/// A document with the packages of a version has some hundred bytes for each.
+const MAXIMUM_ARCHIVES_BYTES: u64 = 512 << 10;
+/// Go builds for about 50 platforms.
+const MOST_PLATFORMS: usize = 256;
+const MOST_HASHES: usize = 16;
+
+/// A server that holds packages of providers of any registry.
+pub struct NetworkMirror {
+    downloader: Downloader,
+    base: SafeUrl,
+    host: Hostname,
+    dialect: Dialect,
+    trust_all_hashes: bool,
+    archives: OnceMap<(ProviderAddress, Version), Result<Arc<Archives>>>,
+}
+
+#[derive(Deserialize)]
+struct Index {
+    versions: Map<IgnoredAny, MOST_VERSIONS>,
+}
+
+/// The index as it is kept.
+#[derive(Deserialize)]
+#[serde(from = "Index")]
+struct Indexed(AvailableVersions);
+
+#[derive(Deserialize)]
+struct VersionDocument {
+    archives: Map<Archive, MOST_PLATFORMS>,
+}
+
+#[derive(Deserialize)]
+struct Archive {
+    url: String,
+    #[serde(default)]
+    hashes: Option<List<String, MOST_HASHES>>,
+}
+
+/// The packages of a version, with the URL that their URLs are relative to.
+struct Archives {
+    base: Url,
+    by_platform: BTreeMap<String, Archive>,
+}
+
+impl From<Index> for Indexed {
+    fn from(index: Index) -> Self {
+        let versions = index.versions.0.into_keys().filter(|text| text.len() <= LONGEST_VERSION);
+        Self(versions.filter_map(|text| text.parse::<Version>().ok()).collect())
+    }
+}
+
+impl VersionDocument {
+    /// About how much memory it takes, in bytes.
+    fn weight(&self) -> usize {
+        /// Of a text.
+        const TEXT: usize = 64;
+        let archives = self.archives.0.iter();
+        let texts = archives.flat_map(|(platform, archive)| {
+            [platform, &archive.url].into_iter().chain(archive.hashes.iter().flat_map(|hashes| &hashes.0))
+        });
+        texts.map(|text| TEXT + text.len()).sum()
+    }
+}
+
+impl Archives {
+    fn platforms(&self) -> BTreeSet<Platform> {
+        self.by_platform.keys().filter_map(|platform| platform.parse().ok()).collect()
+    }
+
+    /// The well-formed hashes of all packages.
+    fn reported(&self) -> impl Iterator<Item = Hash> {
+        let texts = self.by_platform.values().flat_map(|archive| archive.hashes.iter().flat_map(|hashes| &hashes.0));
+        let hashes = texts.filter_map(|text| text.parse::<Hash>().ok());
+        hashes.filter(|hash| hash.is_known() && hash.is_well_formed())
+    }
+}
+
+impl NetworkMirror {
+    /// The mirror at `url`, an `https` URL; its documents are asked for with the credentials of its host.
+    pub fn new(downloader: Downloader, url: &str, dialect: Dialect) -> diagnostic::Result<Self> {
+        let invalid = |shown: &dyn std::fmt::Display, problem: &str| {
+            let message = format!("{shown} is not the URL of a network mirror: {problem}");
+            Diagnostic::error(Code::InvalidArgument, message).help("write it as https://HOST/PATH/")
+        };
+        // A text that is not a URL may hold a password anywhere.
+        let mut base = Url::parse(url).map_err(|error| invalid(&"the text that was given", &error.to_string()))?;
+        if base.scheme() != "https" {
+            return Err(invalid(&SafeUrl::from(base), "it does not start with https").into());
+        }
+        if !base.path().ends_with('/') {
+            base.set_path(&format!("{}/", base.path()));
+        }
+        let host = base.host_str().ok_or_else(|| invalid(&SafeUrl::from(&base), "it has no host"))?;
+        let authority = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
+        let (host, archives) = (Hostname::known(authority), OnceMap::default());
+        Ok(Self { downloader, base: base.into(), host, dialect, trust_all_hashes: false, archives })
+    }
+
+    /// The same mirror, whose word is taken for hashes of packages that were not downloaded (`trust_all_hashes` of an
+    /// installation method, which only OpenTofu has).
+    #[must_use]
+    pub(crate) fn trusting_all_hashes(mut self) -> Self {
+        self.trust_all_hashes = true;
+        self
+    }
+
+    pub(in crate::packages) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
+        let url = self.document(address, "index.json")?;
+        let weight = |Indexed(versions): &Indexed| versions.weight();
+        match self.get_json(&url, MAXIMUM_INDEX_BYTES, weight) {
+            Ok((_, Indexed(versions))) => Ok(versions),
+            Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
+                let place = SearchedPlace::NetworkMirror {
+                    base: self.base.to_string(),
+                    asked: SafeUrl::from(&url).to_string(),
+                };
+                Err(SourceError::ProviderNotFound { address: address.clone(), searched: vec![place] }.into())
+            }
+            Err(error) => Err(SourceError::request(address, error)),
+        }
+    }
+
+    /// Fetches a package; its archive goes to a file if there is one.
+    pub(in crate::packages) fn fetch(
+        &self,
+        package: &PackageId,
+        into: Option<&ArchiveFile<'_>>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Archived> {
+        let archives = self.archives(&package.address, &package.version)?;
+        let Some(archive) = archives.by_platform.get(&package.platform.to_string()) else {
+            return Err(SourceError::PlatformNotAvailable {
+                package: package.clone(),
+                available: archives.platforms(),
+                asked: None,
+            }
+            .into());
+        };
+        let url = archives.base.join(&archive.url).map_err(|error| {
+            SourceError::invalid_response(package, format!("the mirror sent an invalid URL for the package: {error}"))
+        })?;
+        let downloaded = self.downloader.package(package, &url, into, progress)?;
+        let reported = archive.hashes.as_ref().map_or(&[][..], |hashes| hashes.0.as_slice());
+        let reported = check_reported(reported, &downloaded.digest).map_err(|problem| SourceError::NotAuthentic {
+            package: package.clone(),
+            problem,
+            origin: Some(format!("downloaded from {}", SafeUrl::from(&url))),
+        })?;
+        let mut hashes = HashDispositions::computed(downloaded.digest.hashes().map(Clone::clone));
+        if self.dialect == Dialect::Tofu {
+            let of_archive = reported.iter().filter(|hash| hash.is_of_archive()).cloned();
+            hashes.add(HashDisposition::ReportedByMirror, of_archive);
+            if self.trust_all_hashes {
+                hashes.add(HashDisposition::ReportedByMirror, archives.reported());
+            }
+        }
+        let fetched = Fetched {
+            h1: downloaded.digest.h1.clone(),
+            hashes,
+            authentication: if reported.is_empty() {
+                Authentication::Unauthenticated
+            } else {
+                Authentication::HashesChecked
+            },
+            warnings: Vec::new(),
+            downloaded: downloaded.transferred,
+        };
+        Ok(Archived { digest: downloaded.digest, fetched })
+    }
+
+    pub(in crate::packages) fn platforms(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Result<BTreeSet<Platform>> {
+        self.archives(address, version).map(|archives| archives.platforms())
+    }
+
+    pub(in crate::packages) fn prepare(&self, package: &PackageId) {
+        drop(self.archives(&package.address, &package.version));
+    }
+
+    fn archives(&self, address: &ProviderAddress, version: &Version) -> Result<Arc<Archives>> {
+        let key = (address.clone(), version.clone());
+        self.archives.get_or_compute(&key, || self.fetch_archives(address, version).map(Arc::new))
+    }
+
+    fn fetch_archives(&self, address: &ProviderAddress, version: &Version) -> Result<Archives> {
+        let url = self.document(address, &format!("{version}.json"))?;
+        let answer = self.get_json(&url, MAXIMUM_ARCHIVES_BYTES, VersionDocument::weight);
+        let (base, document) =
+            answer.map_err(|error| SourceError::request(format_args!("{address} {version}"), error))?;
+        Ok(Archives { base, by_platform: document.archives.0 })
+    }
+
+    fn get_json<T: DeserializeOwned>(
+        &self,
+        url: &Url,
+        limit: u64,
+        weight: impl FnOnce(&T) -> usize,
+    ) -> std::result::Result<(Url, T), RequestError> {
+        self.downloader.client.get_json(url, Some(&self.host), limit, Purpose::Metadata, weight)
+    }
+
+    fn document(&self, address: &ProviderAddress, name: &str) -> Result<Url> {
+        let path = format!("{}/{}/{}/{name}", address.hostname.as_ascii(), address.namespace, address.name);
+        self.base.join(&path).map_err(|error| {
+            let problem = format!("no URL for it below {}: {error}", self.base);
+            SourceError::invalid_response(address, problem)
+        })
+    }
+}
+
+/// The hashes that a mirror reports for a package, all of known schemes and all true of it.
+///
+/// An `h1:` over the directory entries of the archive too is accepted, because `providers mirror` writes such.
+fn check_reported(reported: &[String], package: &PackageDigest) -> std::result::Result<Vec<Hash>, String> {
+    let hashes = reported.iter().map(|text| text.parse::<Hash>().map_err(|error| error.to_string()));
+    let hashes: Vec<Hash> = hashes.collect::<std::result::Result<_, _>>()?;
+    let known: Vec<_> = hashes.into_iter().filter(Hash::is_known).collect();
+    if known.is_empty() && !reported.is_empty() {
+        return Err(format!("the mirror reports only hashes of unknown schemes: {}", reported.join(", ")));
+    }
+    match known.iter().find(|hash| !package.has(hash)) {
+        Some(wrong) => Err(format!("the mirror reports the hash {wrong}, the package has {}", package.h1)),
+        None => Ok(known),
+    }
+}

@@ -1,0 +1,223 @@
+//! Where packages come from: registries
+//! (<https://opentofu.org/docs/internals/provider-registry-protocol/>) and mirrors, alone or as a `provider_installation`
+//! block lists them (<https://opentofu.org/docs/cli/config/config-file/#provider-installation>).
+//!
+//! A source answers two questions, which versions there are and what the package of one version and platform is, and
+//! asks its host for the answer to each at most once per run.
+
+pub mod archive;
+mod archive_file;
+pub mod authentication;
+mod available;
+pub mod connections;
+mod download;
+mod download_queue;
+mod error;
+mod fetched;
+mod method;
+pub mod mirrors;
+pub mod oci;
+mod offline;
+mod progress;
+mod publication_dates;
+mod registry;
+pub mod shared_facts;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+pub(crate) use archive_file::{ArchiveFile, Archived};
+pub use available::{AvailableVersion, AvailableVersions, Platforms, Protocols};
+pub use download::Downloader;
+pub use error::{Result, SearchedPlace, SourceError};
+pub use fetched::{Fetched, Packages, Published};
+pub use method::{Method, SourceKind};
+pub(crate) use mirrors::packed_name;
+pub use mirrors::{FilesystemMirror, NetworkMirror};
+pub use oci::OciMirror;
+pub use offline::Offline;
+pub use progress::{Progress, ProgressSink};
+pub use publication_dates::{DateServices, PublicationDates};
+pub(crate) use registry::Service;
+pub use registry::{Discovery, DiscoveryCache, Registry, RegistryPolicy, ReleaseUrls};
+#[doc(hidden)]
+pub use registry::{read_reported_hashes, read_versions};
+pub use shared_facts::{PublishedRelease, SharedFacts, TrustedFacts};
+
+use jiff::Timestamp;
+
+use crate::packages::archive::PackageId;
+use crate::provider::{Platform, ProviderAddress, ProviderSelection, Version};
+use crate::system::OnceMap;
+
+/// Installation methods in the order in which they are asked for a package, with what they have answered so far.
+pub struct Source {
+    methods: Vec<Method>,
+    dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
+    versions: OnceMap<ProviderAddress, Result<Arc<AvailableVersions>>>,
+    /// Held by whoever asks for all that many root modules need.
+    asking: Mutex<()>,
+}
+
+impl Source {
+    /// One place, for all providers.
+    pub fn new(kind: SourceKind) -> Self {
+        Self::from_methods(vec![Method::new(kind, ProviderSelection::default())], BTreeMap::new())
+    }
+
+    /// Several, the first with precedence. Providers with a development override are for none of them.
+    pub(crate) fn from_methods(methods: Vec<Method>, dev_overrides: BTreeMap<ProviderAddress, PathBuf>) -> Self {
+        Self { methods, dev_overrides, versions: OnceMap::default(), asking: Mutex::default() }
+    }
+
+    /// Waits until nobody else asks for all that many root modules need. Most of it will then be known, and hosts do not get the
+    /// requests of several at once.
+    pub(crate) fn ask_alone(&self) -> MutexGuard<'_, ()> {
+        self.asking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The versions of a provider that any method lists. A method without the provider does not matter, any other failure
+    /// does.
+    ///
+    /// # Errors
+    /// [`SourceError::ProviderNotFound`] if no method has it.
+    pub fn versions(&self, address: &ProviderAddress) -> Result<Arc<AvailableVersions>> {
+        self.versions.get_or_compute(address, || {
+            let mut all: Option<Arc<AvailableVersions>> = None;
+            let mut everywhere = Vec::new();
+            for method in self.methods_for(address) {
+                match (method.versions(address), &mut all) {
+                    (Ok(available), None) => all = Some(available),
+                    (Ok(available), Some(all)) => Arc::make_mut(all).merge(&available),
+                    (Err(error), _) => match *error {
+                        SourceError::ProviderNotFound { searched, .. } => everywhere.extend(searched),
+                        error => return Err(error.into()),
+                    },
+                }
+            }
+            all.ok_or_else(|| SourceError::ProviderNotFound { address: address.clone(), searched: everywhere }.into())
+        })
+    }
+
+    /// The platforms that any method has packages of a version for.
+    pub fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
+        let mut platforms = BTreeSet::new();
+        let mut missing = None;
+        for method in self.methods_with(address, version)? {
+            match method.platforms(address, version) {
+                Ok(more) => platforms.extend(more),
+                Err(error) if error.is_platform_missing() => missing = Some(error),
+                Err(error) => return Err(error),
+            }
+        }
+        missing.filter(|_| platforms.is_empty()).map_or(Ok(platforms), Err)
+    }
+
+    /// Fetches and authenticates one package, from the first method that has it.
+    pub fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
+        self.first(package, |method| method.package(package, progress))
+    }
+
+    /// [`Source::package`], where its archive is downloaded in any case, and written to a file. Not to be called twice for a
+    /// package, which would be downloaded twice.
+    pub(crate) fn archive(
+        &self,
+        package: &PackageId,
+        into: &ArchiveFile<'_>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Archived> {
+        self.first(package, |method| method.archive(package, into, progress))
+    }
+
+    /// What the first method answers that has a package.
+    fn first<T>(&self, package: &PackageId, ask: impl Fn(&Method) -> Result<T>) -> Result<T> {
+        let missing =
+            SourceError::PlatformNotAvailable { package: package.clone(), available: BTreeSet::new(), asked: None };
+        let mut missing = Box::new(missing);
+        for method in self.methods_with(&package.address, &package.version)? {
+            match ask(method) {
+                Err(error) if error.is_platform_missing() => missing = error,
+                outcome => return outcome,
+            }
+        }
+        Err(missing)
+    }
+
+    /// Fetches what is signed about a version, where an earlier run has seen it. What goes wrong comes up in
+    /// [`Source::package`].
+    pub(crate) fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
+        if let Some(registry) = self.only_method(address).and_then(Method::registry) {
+            registry.prepare_release(address, version);
+        }
+    }
+
+    /// Fetches what the source says of a package, so that [`Source::package`] need not wait for it. What goes wrong comes up
+    /// there.
+    pub(crate) fn prepare(&self, package: &PackageId) {
+        if let Some(method) = self.only_method(&package.address) {
+            method.prepare(package);
+        }
+    }
+
+    /// Whether it is known already which versions of a provider there are.
+    pub(crate) fn knows_versions(&self, address: &ProviderAddress) -> bool {
+        self.versions.get(address).is_some()
+    }
+
+    /// Whether a package has been fetched already.
+    pub(crate) fn knows_package(&self, package: &PackageId) -> bool {
+        self.methods_for(&package.address).any(|method| method.knows_package(package))
+    }
+
+    /// What is published of a version, seen from the package of one platform; none where a mirror, which holds what
+    /// somebody copied, supplies it.
+    pub fn published(&self, package: &PackageId) -> Result<Option<Published>> {
+        let registry = self.registry_of(&package.address, &package.version)?;
+        registry.map(|registry| registry.published(package)).transpose()
+    }
+
+    /// When the SHA256SUMS of a version changed last, if its server says so; only registries have one.
+    pub(crate) fn sums_modified(&self, address: &ProviderAddress, version: &Version) -> Result<Option<Timestamp>> {
+        let Some(registry) = self.registry_of(address, version)? else { return Ok(None) };
+        let platform = self.platforms(address, version)?.into_iter().next().unwrap_or_else(Platform::current);
+        registry.sums_modified(&PackageId { address: address.clone(), version: version.clone(), platform })
+    }
+
+    /// The directory that a provider under development is taken from; such a provider is not locked.
+    pub(crate) fn dev_override(&self, address: &ProviderAddress) -> Option<&Path> {
+        self.dev_overrides.get(address).map(PathBuf::as_path)
+    }
+
+    /// The registry that supplies a version, if it is one.
+    fn registry_of(&self, address: &ProviderAddress, version: &Version) -> Result<Option<&Registry>> {
+        Ok(self.methods_with(address, version)?.first().and_then(|method| method.registry()))
+    }
+
+    fn methods_for(&self, address: &ProviderAddress) -> impl Iterator<Item = &Method> {
+        self.methods.iter().filter(|method| method.providers.contains(address))
+    }
+
+    /// The method for a provider, if there is no choice. Which of several is asked depends on the versions that each has.
+    fn only_method(&self, address: &ProviderAddress) -> Option<&Method> {
+        let mut methods = self.methods_for(address);
+        methods.next().filter(|_| methods.next().is_none())
+    }
+
+    /// The methods that list a version; the only one need not be asked.
+    fn methods_with(&self, address: &ProviderAddress, version: &Version) -> Result<Vec<&Method>> {
+        if let Some(only) = self.only_method(address) {
+            return Ok(vec![only]);
+        }
+        let mut methods = Vec::new();
+        for method in self.methods_for(address) {
+            match method.versions(address) {
+                Ok(available) if available.versions.contains_key(version) => methods.push(method),
+                Ok(_) => {}
+                Err(error) if matches!(*error, SourceError::ProviderNotFound { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(methods)
+    }
+}

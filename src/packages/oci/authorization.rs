@@ -1,0 +1,200 @@
+//! How a client answers a registry's challenge: a password, a token that the user has, or one from a token server.
+
+use reqwest::blocking::RequestBuilder;
+use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::{Method, StatusCode};
+use serde::Deserialize;
+use url::Url;
+
+use super::challenge::{BearerChallenge, Challenge};
+use super::credentials::Found;
+use super::login::{Login, login_help};
+use super::refusal::Refusal;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::net::{Client, Failure, RequestErrorKind, is_loopback, read_whole};
+use crate::provider::oci_repository::Repository;
+use crate::system::{SafeUrl, Token};
+
+/// Tokens are a few kilobytes.
+const MAXIMUM_TOKEN_DOCUMENT_BYTES: u64 = 1 << 20;
+/// What this program is called in a token server's records.
+const CLIENT_ID: &str = "provlock";
+
+/// What is sent along with a request.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Authorization {
+    pub(super) kind: AuthorizationKind,
+    pub(super) header: HeaderValue,
+}
+
+/// Where an authorization comes from, which decides what can be done when it is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum AuthorizationKind {
+    /// The user's name and password: there is no other.
+    Basic,
+    /// The user's access token: it may have expired, and there may be a refresh token.
+    AccessToken,
+    /// A token server's token: it may have expired.
+    Fetched,
+}
+
+/// Who asks for what.
+pub(super) struct Applicant<'a> {
+    pub(super) client: &'a Client,
+    pub(super) repository: &'a Repository,
+    /// The registry's base URL, which sent the challenge.
+    pub(super) registry: &'a Url,
+    pub(super) login: Option<&'a Found>,
+    pub(super) access: Access,
+}
+
+/// What is to be done in a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Access {
+    /// Reading.
+    Pull,
+    /// Writing, and reading what is there.
+    PullAndPush,
+}
+
+#[derive(Deserialize)]
+struct TokenDocument {
+    token: Option<String>,
+    access_token: Option<String>,
+}
+
+impl Applicant<'_> {
+    /// The answer to a challenge after `refused`; `None` if there is none left. `fresh` says that what was refused had just
+    /// been fetched.
+    pub(super) fn answer(
+        &self,
+        challenges: &[Challenge],
+        refused: Option<AuthorizationKind>,
+        fresh: bool,
+    ) -> Result<Option<Authorization>, Failure> {
+        let bearer = challenges.iter().find_map(|challenge| match challenge {
+            Challenge::Bearer(bearer) => Some(bearer),
+            Challenge::Basic => None,
+        });
+        let login = self.login.map(|found| &found.login);
+        match (bearer, login, refused) {
+            (Some(_), Some(Login::OAuth { access_token: Some(token), .. }), None) => {
+                self.authorization(AuthorizationKind::AccessToken, "Bearer", token).map(Some)
+            }
+            (Some(_), _, Some(AuthorizationKind::Fetched)) if fresh => Ok(None),
+            (Some(bearer), _, _) => {
+                let token = self.fetch(bearer)?;
+                self.authorization(AuthorizationKind::Fetched, "Bearer", &token).map(Some)
+            }
+            (None, Some(Login::Basic { username, password }), None) if challenges.contains(&Challenge::Basic) => {
+                let pair = Token::basic(username, password.reveal());
+                self.authorization(AuthorizationKind::Basic, "Basic", &pair).map(Some)
+            }
+            (None, _, _) => Ok(None),
+        }
+    }
+
+    fn authorization(&self, kind: AuthorizationKind, scheme: &str, token: &Token) -> Result<Authorization, Failure> {
+        self.client.learn(token);
+        match token.authorization(scheme) {
+            Some(header) => Ok(Authorization { kind, header }),
+            None => Err(self.failed("the token for it contains characters that cannot be sent")),
+        }
+    }
+
+    /// Gets a token: by the user's password, by the refresh token (OAuth 2), or for anybody.
+    ///
+    /// A token server is named by the registry, so it gets the user's secret; it must not pass it on, so redirects count as
+    /// errors.
+    fn fetch(&self, challenge: &BearerChallenge) -> Result<Token, Failure> {
+        let realm = self.realm(challenge)?;
+        let request = match self.login.map(|found| &found.login) {
+            Some(Login::OAuth { refresh_token, .. }) => {
+                self.client.learn(refresh_token);
+                self.refresh_request(&realm, challenge, refresh_token)
+            }
+            Some(Login::Basic { username, password }) => {
+                self.client.learn(&Token::basic(username, password.reveal()));
+                self.token_request(&realm, challenge).basic_auth(username, Some(password.reveal()))
+            }
+            None => self.token_request(&realm, challenge),
+        };
+        let response = self.client.send_once(request)?;
+        let status = response.status();
+        match status {
+            StatusCode::OK => {}
+            status if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() => {
+                return Err(Refusal::read(response, false).into());
+            }
+            _ => {
+                let message = format!("the token server {} refused it with status {status}", SafeUrl::from(realm));
+                return Err(self.failed(&message));
+            }
+        }
+        let bytes = read_whole(response, MAXIMUM_TOKEN_DOCUMENT_BYTES)?;
+        // No error quotes the document, which may hold a token.
+        let document: Option<TokenDocument> = serde_json::from_slice(&bytes).ok();
+        let token = document.and_then(|document| document.token.or(document.access_token));
+        token
+            .as_deref()
+            .and_then(Token::new)
+            .ok_or_else(|| self.failed(&format!("the token server {} sent no token", SafeUrl::from(&realm))))
+    }
+
+    /// The token server's URL: encrypted, or on this machine like the registry itself.
+    fn realm(&self, challenge: &BearerChallenge) -> Result<Url, Failure> {
+        let realm = Url::parse(&challenge.realm)
+            .map_err(|error| self.failed(&format!("the registry names a token server without a valid URL: {error}")))?;
+        let plain = realm.scheme() == "http" && is_loopback(&realm) && self.registry.scheme() == "http";
+        if !(realm.scheme() == "https" || plain) || !realm.username().is_empty() || realm.password().is_some() {
+            let shown = SafeUrl::from(realm);
+            return Err(self.failed(&format!(
+                "the registry names the token server {shown}, which is not an https URL without a user name"
+            )));
+        }
+        Ok(realm)
+    }
+
+    fn token_request(&self, realm: &Url, challenge: &BearerChallenge) -> RequestBuilder {
+        let mut url = realm.clone();
+        {
+            let mut query = url.query_pairs_mut();
+            query.extend_pairs(challenge.service.iter().map(|service| ("service", service)));
+            query.extend_pairs(self.scopes(challenge).split(' ').map(|scope| ("scope", scope)));
+        }
+        self.client.request(Method::GET, url)
+    }
+
+    fn refresh_request(&self, realm: &Url, challenge: &BearerChallenge, refresh_token: &Token) -> RequestBuilder {
+        let form = url::form_urlencoded::Serializer::new(String::new())
+            .append_pair("grant_type", "refresh_token")
+            .append_pair("client_id", CLIENT_ID)
+            .extend_pairs(challenge.service.iter().map(|service| ("service", service)))
+            .append_pair("scope", &self.scopes(challenge))
+            .append_pair("refresh_token", refresh_token.reveal())
+            .finish();
+        let request = self.client.request(Method::POST, realm.clone());
+        request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form)
+    }
+
+    /// What the token must allow. Who pushes asks for that at once: a registry names only what the refused request needs.
+    fn scopes(&self, challenge: &BearerChallenge) -> String {
+        let name = &self.repository.name;
+        match self.access {
+            Access::Pull => challenge.scope.clone().unwrap_or_else(|| format!("repository:{name}:pull")),
+            Access::PullAndPush => format!("repository:{name}:pull,push"),
+        }
+    }
+
+    /// A failure for a reason that the user must see.
+    fn failed(&self, why: &str) -> Failure {
+        let message =
+            format!("cannot log in to {} for the repository {}: {why}", self.repository.registry, self.repository);
+        let error = Diagnostic::error(Code::Unauthorized, message);
+        let error = match self.login {
+            Some(found) => error.note(format!("the login comes from {}", found.origin)),
+            None => error.note("there is no login for it, so an anonymous token was requested"),
+        };
+        Failure::lasting(RequestErrorKind::Credentials(error.help(login_help(self.repository)).into()))
+    }
+}

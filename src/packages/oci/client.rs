@@ -1,0 +1,403 @@
+//! A client for what is needed of the OCI distribution specification 1.1: tags, manifests, blobs.
+//!
+//! The crate `oci-client` 0.18 does not hold up here. It is asynchronous only and makes an HTTP client of its own, so
+//! neither this program's retries nor its rules for redirects count; it follows no `Link` in a list of tags, reads manifests
+//! and lists of any size into memory, sends a password to whatever token server is named, even over plain HTTP, and knows no
+//! refresh tokens. It would add 21 crates.
+
+use std::fmt;
+use std::io::Read;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use reqwest::StatusCode;
+use reqwest::blocking::Response;
+use reqwest::header::{ACCEPT, HeaderValue, LINK, WWW_AUTHENTICATE};
+use serde::Deserialize;
+use url::Url;
+
+use super::authorization::{Access, Applicant, Authorization};
+use super::challenge;
+use super::credentials::{Found, OciLogins};
+use super::login::{DOCKER_HUB, login_help};
+use super::manifest::Digest;
+use super::refusal::Refusal;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::net::{
+    Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, is_loopback, read_whole,
+};
+use crate::packages::error::SourceError;
+use crate::provider::oci_repository::Repository;
+use crate::system::bounded::List;
+use crate::system::{OnceMap, SafeUrl};
+
+/// Registries should take manifests up to this size, and need not take larger ones (OCI distribution specification 1.1).
+const MAXIMUM_MANIFEST_BYTES: u64 = 4 << 20;
+/// The longest list of tags that is read, in pages of at most [`MAXIMUM_MANIFEST_BYTES`].
+const MOST_PAGES: usize = 1_000;
+const MOST_TAGS: usize = 100_000;
+const MAXIMUM_TAG_LIST_BYTES: u64 = 32 << 20;
+/// A tag has at most so many characters (OCI distribution specification 1.1, "Pulling manifests").
+pub(super) const LONGEST_TAG: usize = 128;
+/// More answers to challenges than these mean a registry that cannot make up its mind.
+const MOST_ANSWERS: usize = 4;
+
+/// Access to OCI registries, shared by all mirrors of a run: connections, logins, tokens.
+pub struct OciRegistries {
+    client: Client,
+    logins: OciLogins,
+    bases: OnceMap<String, Result<Url>>,
+    sessions: OnceMap<(Repository, Access), Result<Arc<Session>>>,
+}
+
+/// What is known of one repository in this run.
+struct Session {
+    /// The registry's base URL.
+    base: Url,
+    login: OnceLock<Result<Option<Found>>>,
+    authorization: Mutex<Option<Authorization>>,
+}
+
+/// A repository with the means to ask for its content.
+pub(super) struct RepositoryClient<'a> {
+    registries: &'a OciRegistries,
+    repository: Repository,
+    access: Access,
+    session: Arc<Session>,
+}
+
+#[derive(Deserialize)]
+struct TagList {
+    tags: Option<List<String, MOST_TAGS>>,
+}
+
+/// What one attempt came to.
+pub(super) type Attempt<T> = std::result::Result<T, Failure>;
+
+impl OciRegistries {
+    /// Registries that are asked through `client` and get the credentials of `logins`, and no others.
+    pub fn new(client: Client, logins: OciLogins) -> Self {
+        Self { client, logins, bases: OnceMap::default(), sessions: OnceMap::default() }
+    }
+
+    /// Access to a repository, to read it.
+    ///
+    /// # Errors
+    /// When the registry's name cannot be part of a URL.
+    pub(super) fn client(&self, repository: Repository) -> Result<RepositoryClient<'_>> {
+        self.client_for(Access::Pull, repository)
+    }
+
+    /// [`OciRegistries::client`] for other access.
+    pub(super) fn client_for(&self, access: Access, repository: Repository) -> Result<RepositoryClient<'_>> {
+        let session = self.sessions.get_or_compute(&(repository.clone(), access), || {
+            let registry = &repository.registry;
+            let base = self.bases.get_or_compute(registry, || self.find_base(registry))?;
+            Ok(Arc::new(Session { base, login: OnceLock::new(), authorization: Mutex::default() }))
+        });
+        Ok(RepositoryClient { registries: self, session: session?, access, repository })
+    }
+
+    /// The registry's base URL. On this machine a registry may speak HTTP, so HTTPS is tried first there.
+    fn find_base(&self, registry: &str) -> Result<Url> {
+        let host = match registry {
+            DOCKER_HUB => "registry-1.docker.io",
+            other => other,
+        };
+        let parse = |scheme: &str| {
+            // The URL standard refuses some names that a template may give, such as 1.2.3.4.5.
+            Url::parse(&format!("{scheme}://{host}/v2/")).map_err(|error| {
+                let message =
+                    format!("the OCI registry {registry} could not be reached: its name is not a host: {error}");
+                Diagnostics::from(Diagnostic::error(Code::RequestFailed, message))
+            })
+        };
+        let encrypted = parse("https")?;
+        if !is_loopback(&encrypted) {
+            return Ok(encrypted);
+        }
+        match self.client.send(&self.request(&encrypted, None), None) {
+            Err(Failure { kind: RequestErrorKind::Connection(_), .. }) => parse("http"),
+            _ => Ok(encrypted),
+        }
+    }
+
+    /// A request for a document of one of these media types.
+    fn request<'a>(&self, url: &'a Url, accept: Option<&'static str>) -> Request<'a> {
+        let headers = accept.map(|types| (ACCEPT, HeaderValue::from_static(types))).into_iter().collect();
+        Request { url, headers, time_limit: Some(self.client.time_limit()), plain_http: PlainHttp::ThisMachine }
+    }
+}
+
+impl RepositoryClient<'_> {
+    pub(super) fn repository(&self) -> &Repository {
+        &self.repository
+    }
+
+    /// What everything is asked through.
+    pub(super) fn http(&self) -> &Client {
+        &self.registries.client
+    }
+
+    /// The names of all tags, but for those that are too long for one; `None` if the registry has no such repository.
+    pub(super) fn tags(&self) -> std::result::Result<Option<Vec<String>>, RequestError> {
+        let mut url = self.url("tags/list")?;
+        let mut tags = Vec::new();
+        let mut size = 0;
+        for _ in 0..MOST_PAGES {
+            let page = self.repeat(&url, Purpose::Metadata, || {
+                let response = match self.ask(&self.registries.request(&url, Some("application/json")))? {
+                    Ok(response) => response,
+                    Err(refusal) if refusal.says_no_repository() => return Ok(None),
+                    Err(refusal) => return Err(refusal.into()),
+                };
+                Ok(Some((next_page(&response)?, read_whole(response, MAXIMUM_MANIFEST_BYTES)?)))
+            });
+            let Some((next, bytes)) = page? else {
+                return if self.is_registry() {
+                    Ok(None)
+                } else {
+                    Err(request_error(&url, RequestErrorKind::NotFound))
+                };
+            };
+            let list: TagList = serde_json::from_slice(&bytes).map_err(|error| {
+                let why = format!("it is not a list of tags (line {}, column {})", error.line(), error.column());
+                request_error(&url, RequestErrorKind::InvalidBody(why))
+            })?;
+            size += bytes.len() as u64;
+            tags.extend(list.tags.unwrap_or_default().0.into_iter().filter(|tag| tag.len() <= LONGEST_TAG));
+            if size > MAXIMUM_TAG_LIST_BYTES {
+                return Err(request_error(&url, RequestErrorKind::TooLarge { limit: MAXIMUM_TAG_LIST_BYTES }));
+            }
+            match next {
+                Some(next) if tags.len() <= MOST_TAGS => url = next,
+                Some(_) => break,
+                None => return Ok(Some(tags)),
+            }
+        }
+        Err(request_error(&url, RequestErrorKind::InvalidBody("the list of tags has no end".to_owned())))
+    }
+
+    /// The manifest that a tag names.
+    pub(super) fn manifest_by_tag(
+        &self,
+        tag: &str,
+        accept: &'static str,
+    ) -> std::result::Result<Vec<u8>, RequestError> {
+        self.manifest(tag, accept, |bytes, response_digest| match response_digest {
+            Some(digest) if !digest.is_of(bytes) => Err("the registry sent a manifest of another digest than it says"),
+            _ => Ok(()),
+        })
+    }
+
+    /// The manifest of a digest, which is checked.
+    pub(super) fn manifest_by_digest(
+        &self,
+        digest: &Digest,
+        accept: &'static str,
+    ) -> std::result::Result<Vec<u8>, RequestError> {
+        self.manifest(&digest.to_string(), accept, |bytes, _| {
+            if digest.is_of(bytes) { Ok(()) } else { Err("the manifest does not have its digest") }
+        })
+    }
+
+    fn manifest(
+        &self,
+        reference: &str,
+        accept: &'static str,
+        check: impl Fn(&[u8], Option<Digest>) -> std::result::Result<(), &'static str>,
+    ) -> std::result::Result<Vec<u8>, RequestError> {
+        let url = self.manifest_url(reference)?;
+        self.repeat(&url, Purpose::Metadata, || {
+            let response = self.get(&self.registries.request(&url, Some(accept)))?;
+            let header = response.headers().get("docker-content-digest").and_then(|value| value.to_str().ok());
+            let response_digest = header.and_then(|text| text.parse().ok());
+            let bytes = read_whole(response, MAXIMUM_MANIFEST_BYTES)?;
+            let wrong = |why: &str| Failure::lasting(RequestErrorKind::InvalidBody(why.to_owned()));
+            check(&bytes, response_digest).map_err(wrong)?;
+            Ok(bytes)
+        })
+    }
+
+    /// The manifest that a tag names, of at most `limit` bytes, asked for once: for who can do without.
+    pub(super) fn manifest_in_one_attempt(
+        &self,
+        tag: &str,
+        accept: &'static str,
+        limit: u64,
+    ) -> std::result::Result<Vec<u8>, RequestError> {
+        let url = self.manifest_url(tag)?;
+        let response = self.get(&self.registries.request(&url, Some(accept)));
+        let bytes = response.and_then(|response| read_whole(response, limit));
+        bytes.map_err(|failure| request_error(&url, failure.kind))
+    }
+
+    /// Where the manifest of a tag or a digest is.
+    pub(super) fn manifest_url(&self, reference: &str) -> std::result::Result<Url, RequestError> {
+        self.url(&format!("manifests/{reference}"))
+    }
+
+    /// Hands the content of a blob, at most `limit` bytes, to `consume`, with its length if that is known, as
+    /// [`Client::download`] does.
+    ///
+    /// The digest is not checked, since `consume` knows better ways to do that.
+    pub(super) fn blob<T>(
+        &self,
+        digest: &Digest,
+        limit: u64,
+        consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
+    ) -> std::result::Result<T, RequestError> {
+        let url = self.blob_url(digest)?;
+        let send = |headers| self.get(&Request { headers, time_limit: None, ..self.registries.request(&url, None) });
+        self.registries.client.receive(limit, send, consume).map_err(|kind| request_error(&url, kind))
+    }
+
+    /// Where a blob is.
+    pub(super) fn blob_url(&self, digest: &Digest) -> std::result::Result<Url, RequestError> {
+        self.url(&format!("blobs/{digest}"))
+    }
+
+    /// Why the source has no answer. `subject` says what was asked for.
+    pub(super) fn source_error(&self, error: RequestError, subject: impl fmt::Display) -> Box<SourceError> {
+        let RequestErrorKind::Unauthorized { status, credentials_sent } = error.kind else {
+            return SourceError::request(subject, error);
+        };
+        let notes = match self.session.login.get() {
+            Some(Ok(Some(found))) if credentials_sent => vec![format!("the login comes from {}", found.origin)],
+            Some(Ok(Some(found))) => {
+                vec![format!("no credentials were sent, as the registry asks for none that {} holds", found.origin)]
+            }
+            _ => {
+                let none = "no credentials were sent, as there is no login for it".to_owned();
+                [none].into_iter().chain(self.registries.logins.searched()).collect()
+            }
+        };
+        SourceError::Unauthorized {
+            subject: subject.to_string(),
+            problem: format!("{} refused access to {} ({status})", self.repository.registry, error.url),
+            notes,
+            help: login_help(&self.repository),
+        }
+        .into()
+    }
+
+    /// Whether the host is an OCI registry at all: one that answers nothing but "not found" has another problem than a
+    /// missing repository.
+    fn is_registry(&self) -> bool {
+        let request = self.registries.request(&self.session.base, Some("application/json"));
+        let response = self.registries.client.send(&request, None);
+        response.is_ok_and(|response| response.status().is_success() || response.status() == StatusCode::UNAUTHORIZED)
+    }
+
+    /// A URL in the repository.
+    pub(super) fn url(&self, path: &str) -> std::result::Result<Url, RequestError> {
+        let base = &self.session.base;
+        let path = format!("{}/{path}", self.repository.name);
+        base.join(&path).map_err(|error| request_error(base, RequestErrorKind::Connection(error.to_string())))
+    }
+
+    /// One attempt to get something from the registry.
+    fn get(&self, request: &Request<'_>) -> Attempt<Response> {
+        Ok(self.ask(request)??)
+    }
+
+    /// One attempt to get something from the registry, with the answers to its challenges.
+    fn ask(&self, request: &Request<'_>) -> Attempt<std::result::Result<Response, Refusal>> {
+        self.authorized(request.url, |authorization| self.registries.client.send(request, authorization))
+    }
+
+    /// One attempt with the answers to the registry's challenges; `request` sends a request to `url` with an authorization.
+    pub(super) fn authorized(
+        &self,
+        url: &Url,
+        request: impl Fn(Option<&HeaderValue>) -> Attempt<Response>,
+    ) -> Attempt<std::result::Result<Response, Refusal>> {
+        let mut authorization = self.authorization().clone();
+        let mut fresh = false;
+        for _ in 0..MOST_ANSWERS {
+            let header = authorization.as_ref().map(|authorization| &authorization.header);
+            let response = request(header)?;
+            if response.status().is_success() {
+                return Ok(Ok(response));
+            }
+            // Only the registry itself may ask for credentials, not where it redirects to.
+            let at_home = response.url().origin() == url.origin();
+            let sent = authorization.is_some() && at_home;
+            if response.status() != StatusCode::UNAUTHORIZED || !at_home {
+                return Ok(Err(Refusal::read(response, sent)));
+            }
+            match self.renew(&response, authorization.as_ref(), fresh)? {
+                Some(next) => (authorization, fresh) = (Some(next), true),
+                None => return Ok(Err(Refusal::read(response, sent))),
+            }
+        }
+        Err(Failure::lasting(RequestErrorKind::Unauthorized { status: 401, credentials_sent: authorization.is_some() }))
+    }
+
+    /// Another authorization than the refused one; of threads that are refused at the same time, one gets it for all.
+    fn renew(
+        &self,
+        response: &Response,
+        refused: Option<&Authorization>,
+        fresh: bool,
+    ) -> Attempt<Option<Authorization>> {
+        let mut current = self.authorization();
+        if current.as_ref() != refused {
+            return Ok(current.clone());
+        }
+        let login = self.session.login.get_or_init(|| self.registries.logins.find(&self.repository));
+        let login = login.as_ref().map_err(|error| Failure::lasting(RequestErrorKind::Credentials(error.clone())))?;
+        let applicant = Applicant {
+            client: &self.registries.client,
+            repository: &self.repository,
+            registry: response.url(),
+            login: login.as_ref(),
+            access: self.access,
+        };
+        let fields = response.headers().get_all(WWW_AUTHENTICATE).iter().filter_map(|value| value.to_str().ok());
+        let next = applicant.answer(&challenge::parse(fields), refused.map(|refused| refused.kind), fresh)?;
+        if next.is_some() {
+            current.clone_from(&next);
+        }
+        Ok(next)
+    }
+
+    fn authorization(&self) -> MutexGuard<'_, Option<Authorization>> {
+        self.session.authorization.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Makes an attempt until it succeeds, or cannot, or was made often enough.
+    pub(super) fn repeat<T>(
+        &self,
+        url: &Url,
+        purpose: Purpose,
+        attempt: impl FnMut() -> Attempt<T>,
+    ) -> std::result::Result<T, RequestError> {
+        self.registries.client.repeat(purpose, attempt).map_err(|kind| request_error(url, kind))
+    }
+}
+
+pub(super) fn request_error(url: &Url, kind: RequestErrorKind) -> RequestError {
+    RequestError { url: url.into(), kind, credentials_of: None }
+}
+
+/// The target of a link to the next page, such as `</v2/a/tags/list?last=1.0.0>; rel="next"`.
+fn next_link(link: &str) -> Option<&str> {
+    let (target, parameters) = link.trim_start().strip_prefix('<')?.split_once('>')?;
+    let is_next = |parameter: &str| {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        name.trim().eq_ignore_ascii_case("rel") && value.trim().trim_matches('"').eq_ignore_ascii_case("next")
+    };
+    parameters.split(';').any(is_next).then_some(target)
+}
+
+/// The URL of the next page of a list (RFC 8288), which must be on the same registry.
+fn next_page(response: &Response) -> Attempt<Option<Url>> {
+    let fields = response.headers().get_all(LINK).iter().filter_map(|value| value.to_str().ok());
+    let Some(reference) = fields.flat_map(|field| field.split(',')).find_map(next_link) else { return Ok(None) };
+    let invalid = |why: String| Failure::lasting(RequestErrorKind::InvalidBody(why));
+    let next = response.url().join(reference).map_err(|error| invalid(format!("its link is not a URL: {error}")))?;
+    if next.origin() != response.url().origin() {
+        return Err(invalid(format!("the list of tags goes on at another host, {}", SafeUrl::from(next))));
+    }
+    Ok(Some(next))
+}

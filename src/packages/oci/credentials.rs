@@ -1,0 +1,234 @@
+//! Which login counts for a repository of an OCI registry: `oci_credentials` blocks, Docker-style configuration files and
+//! Docker credential helpers, by OpenTofu's rules.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use super::credential_helper;
+use super::docker_config::{DockerConfig, usual_places};
+use super::login::{DOCKER_HUB, Login};
+use crate::cli_config::{OciCredentials, OciDefaultCredentials, OciLogin};
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::provider::oci_repository::Repository;
+use crate::system::{Environment, OnceMap, Token};
+
+/// A login and where it was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) login: Login,
+    /// The file, block or program, for the user.
+    pub(super) origin: String,
+}
+
+/// The logins that the user has for OCI registries. Files are read, and helpers run, when a registry asks for a login;
+/// each once.
+pub struct OciLogins {
+    blocks: Vec<OciCredentials>,
+    defaults: OciDefaultCredentials,
+    environment: Environment,
+    time_limit: Duration,
+    files: OnceLock<Result<Files>>,
+    answers: OnceMap<(String, String), Result<Option<Found>>>,
+}
+
+#[derive(Default)]
+struct Files {
+    configs: Vec<DockerConfig>,
+    /// Why some were left out.
+    problems: Vec<String>,
+}
+
+/// Where a login may come from.
+enum Candidate {
+    Ready(std::result::Result<Login, String>, String),
+    Helper(String, String),
+}
+
+/// How closely a rule fits a repository: for all registries, for one, or for so many segments of the name in addition.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Specificity {
+    Everywhere,
+    Registry,
+    Path(usize),
+}
+
+impl OciLogins {
+    /// The logins of the CLI configuration's blocks and of the files and programs that `environment` leads to. A helper
+    /// that has not answered after `time_limit` is ended.
+    pub fn new(
+        blocks: Vec<OciCredentials>,
+        defaults: OciDefaultCredentials,
+        environment: Environment,
+        time_limit: Duration,
+    ) -> Self {
+        Self { blocks, defaults, environment, time_limit, files: OnceLock::new(), answers: OnceMap::default() }
+    }
+
+    /// No logins at all.
+    pub fn anonymous() -> Self {
+        let defaults =
+            OciDefaultCredentials { discover_ambient_credentials: false, ..OciDefaultCredentials::default() };
+        Self::new(Vec::new(), defaults, Environment::default(), Duration::ZERO)
+    }
+
+    /// The login for a repository: of those that fit it the most specific, and of equals the first.
+    pub(super) fn find(&self, repository: &Repository) -> Result<Option<Found>> {
+        let files = self.files.get_or_init(|| self.read_files()).as_ref().map_err(Clone::clone)?;
+        let mut best: Option<(Specificity, Candidate)> = None;
+        for (specificity, candidate) in self.candidates(files, repository) {
+            if best.as_ref().is_none_or(|(other, _)| specificity > *other) {
+                best = Some((specificity, candidate));
+            }
+        }
+        match best.map(|(_, candidate)| candidate) {
+            None => Ok(None),
+            Some(Candidate::Ready(Ok(login), origin)) => Ok(Some(Found { login, origin })),
+            Some(Candidate::Ready(Err(problem), _)) => {
+                Err(Diagnostic::error(Code::InvalidCliConfiguration, problem).into())
+            }
+            Some(Candidate::Helper(name, origin)) => {
+                let key = (name.clone(), repository.registry.clone());
+                self.answers.get_or_compute(&key, || self.ask(&name, &origin, &repository.registry))
+            }
+        }
+    }
+
+    /// Where a login was looked for, one line each, for a user who is refused.
+    pub(super) fn searched(&self) -> Vec<String> {
+        let mut lines = vec![match self.blocks.len() {
+            0 => "there are no oci_credentials blocks".to_owned(),
+            count => format!("none of {count} oci_credentials blocks matches"),
+        }];
+        if let Some(Ok(files)) = self.files.get() {
+            lines.extend(files.configs.iter().map(|config| format!("{} has no login for it", config.path.display())));
+            lines.extend(files.problems.iter().cloned());
+        }
+        lines
+    }
+
+    /// Every rule that fits, in the order of precedence.
+    fn candidates(&self, files: &Files, repository: &Repository) -> Vec<(Specificity, Candidate)> {
+        let mut candidates = Vec::new();
+        for block in &self.blocks {
+            let Some(specificity) = specificity(&block.repository_prefix, repository) else { continue };
+            let (line, _) = block.location.line_column();
+            let origin = format!("the oci_credentials block at {}:{line}", block.location.path().display());
+            candidates.push((specificity, Candidate::of_block(&block.login, origin)));
+        }
+        if let Some(name) = &self.defaults.docker_credentials_helper {
+            let origin = "the oci_default_credentials block".to_owned();
+            candidates.push((Specificity::Everywhere, Candidate::Helper(name.clone(), origin)));
+        }
+        for config in &files.configs {
+            let origin = config.path.display().to_string();
+            for (prefix, login) in config.logins() {
+                let candidate = Candidate::Ready(login, origin.clone());
+                candidates.extend(specificity(prefix, repository).map(|specificity| (specificity, candidate)));
+            }
+            let mut helper = |name: Option<&str>, specificity| {
+                let candidate = name.map(|name| Candidate::Helper(name.to_owned(), origin.clone()));
+                candidates.extend(candidate.map(|candidate| (specificity, candidate)));
+            };
+            helper(config.helper(&repository.registry), Specificity::Registry);
+            helper(config.store(), Specificity::Everywhere);
+        }
+        candidates
+    }
+
+    /// Files that the user named must be readable; others may be broken, since they belong to other programs.
+    fn read_files(&self) -> Result<Files> {
+        let mut files = Files::default();
+        if !self.defaults.discover_ambient_credentials {
+            return Ok(files);
+        }
+        let Some(named) = &self.defaults.docker_style_config_files else {
+            for path in usual_places(&self.environment) {
+                match DockerConfig::read(&path) {
+                    Ok(config) => files.configs.extend(config),
+                    Err(problem) => files.problems.push(problem),
+                }
+            }
+            return Ok(files);
+        };
+        for path in named {
+            let config = DockerConfig::read(path)
+                .and_then(|config| config.ok_or_else(|| format!("{} does not exist", path.display())));
+            files.configs.push(config.map_err(|problem| {
+                let error = Diagnostic::error(Code::InvalidCliConfiguration, problem);
+                error.help("correct docker_style_config_files in the block oci_default_credentials")
+            })?);
+        }
+        Ok(files)
+    }
+
+    fn ask(&self, name: &str, origin: &str, registry: &str) -> Result<Option<Found>> {
+        let path = ["PATH", "Path"].iter().find_map(|name| self.environment.variable(name)).unwrap_or_default();
+        let failed = |program: &str, why: &str, server: &str| {
+            let message =
+                format!("cannot get the credentials for {registry}: the Docker credential helper {program} {why}");
+            let help = format!("run it by hand: echo {server} | {program} get");
+            Diagnostic::error(Code::CredentialsHelper, message).note(format!("named in {origin}")).help(help)
+        };
+        let servers = server_names(registry);
+        let Some(program) = credential_helper::find(name, std::env::split_paths(path)) else {
+            let program = format!("docker-credential-{name}");
+            let why = "is in no directory of PATH";
+            return Err(failed(&program, why, &servers[0]).into());
+        };
+        for server in &servers {
+            let answer = credential_helper::get(&program, server, self.time_limit);
+            let answer = answer.map_err(|why| failed(&program.display().to_string(), &why, server))?;
+            let login = answer.and_then(|answer| {
+                let secret = Token::new(&answer.secret)?;
+                Some(match answer.username.as_str() {
+                    // The mark of an identity token, by Docker's protocol.
+                    "<token>" => Login::OAuth { access_token: None, refresh_token: secret },
+                    _ => Login::Basic { username: answer.username, password: secret },
+                })
+            });
+            if let Some(login) = login {
+                return Ok(Some(Found { login, origin: program.display().to_string() }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Candidate {
+    fn of_block(login: &OciLogin, origin: String) -> Self {
+        let login = match login {
+            OciLogin::DockerHelper(name) => return Self::Helper(name.clone(), origin),
+            OciLogin::Basic { username, password } => {
+                Login::Basic { username: username.clone(), password: password.clone() }
+            }
+            OciLogin::OAuth { access_token, refresh_token } => {
+                Login::OAuth { access_token: Some(access_token.clone()), refresh_token: refresh_token.clone() }
+            }
+        };
+        Self::Ready(Ok(login), origin)
+    }
+}
+
+/// How a registry is named to a helper: as OpenTofu does, then as `docker login` does, since some helpers compare texts.
+fn server_names(registry: &str) -> Vec<String> {
+    match registry {
+        DOCKER_HUB => vec!["https://index.docker.io/v1/".to_owned()],
+        _ => vec![format!("https://{registry}"), registry.to_owned()],
+    }
+}
+
+/// How closely a prefix, a registry with maybe the first segments of a name, fits a repository, if it does.
+fn specificity(prefix: &str, repository: &Repository) -> Option<Specificity> {
+    let (registry, path) = prefix.split_once('/').unwrap_or((prefix, ""));
+    if !registry.eq_ignore_ascii_case(&repository.registry) {
+        return None;
+    }
+    if path.is_empty() {
+        return Some(Specificity::Registry);
+    }
+    let rest = repository.name.strip_prefix(path)?;
+    (rest.is_empty() || rest.starts_with('/')).then(|| Specificity::Path(path.split('/').count()))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! Docker-style configuration files (`config.json`, `auth.json`), in which container tools keep their logins
+//! (containers-auth.json(5)).
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use serde::Deserialize;
+
+use super::login::{DOCKER_HUB, Login};
+use crate::system::{Environment, Token};
+
+/// Such files are a few kilobytes.
+const MAXIMUM_BYTES: u64 = 1 << 20;
+
+/// One file. Has no `Debug`, since it holds secrets.
+pub(super) struct DockerConfig {
+    pub(super) path: PathBuf,
+    content: Content,
+}
+
+#[derive(Deserialize)]
+struct Content {
+    auths: Option<BTreeMap<String, Entry>>,
+    #[serde(rename = "credHelpers")]
+    credential_helpers: Option<BTreeMap<String, String>>,
+    #[serde(rename = "credsStore")]
+    credentials_store: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    auth: Option<String>,
+    #[serde(rename = "identitytoken")]
+    identity_token: Option<String>,
+}
+
+impl DockerConfig {
+    /// Reads a file; `None` if it does not exist. No error quotes the content.
+    pub(super) fn read(path: &Path) -> Result<Option<Self>, String> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(format!("cannot read {}: {error}", path.display())),
+        };
+        let mut text = Vec::new();
+        let read = file.take(MAXIMUM_BYTES + 1).read_to_end(&mut text);
+        read.map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+        if text.len() as u64 > MAXIMUM_BYTES {
+            return Err(format!("{} is too large for a Docker configuration file", path.display()));
+        }
+        let content = serde_json::from_slice(&text).map_err(|error| {
+            let (line, column) = (error.line(), error.column());
+            format!("{}:{line}:{column}: this is not a Docker configuration file", path.display())
+        })?;
+        Ok(Some(Self { path: path.to_owned(), content }))
+    }
+
+    /// The logins by the repositories they are for, a registry's host and maybe a path. Entries that hold none, as Docker
+    /// leaves them behind when a helper keeps the secret, are left out.
+    pub(super) fn logins(&self) -> impl Iterator<Item = (&str, Result<Login, String>)> {
+        self.content.auths.iter().flatten().filter_map(|(key, entry)| {
+            let login = entry.login()?.map_err(|()| {
+                format!("the entry for {key:?} in {} is not a user and a password in base64", self.path.display())
+            });
+            Some((normalized(key), login))
+        })
+    }
+
+    /// The name of the helper that knows the logins of one registry.
+    pub(super) fn helper(&self, registry: &str) -> Option<&str> {
+        let mut helpers = self.content.credential_helpers.iter().flatten();
+        let (_, name) = helpers.find(|(key, _)| normalized(key).eq_ignore_ascii_case(registry))?;
+        Some(name.as_str()).filter(|name| !name.is_empty())
+    }
+
+    /// The name of the helper for all other registries.
+    pub(super) fn store(&self) -> Option<&str> {
+        self.content.credentials_store.as_deref().filter(|name| !name.is_empty())
+    }
+}
+
+impl Entry {
+    /// `None` without a login, an error if it cannot be decoded.
+    fn login(&self) -> Option<Result<Login, ()>> {
+        if let Some(token) = self.identity_token.as_deref().and_then(Token::new) {
+            return Some(Ok(Login::OAuth { access_token: None, refresh_token: token }));
+        }
+        let encoded = self.auth.as_deref().filter(|text| !text.is_empty())?;
+        let decoded = BASE64.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
+        let login = decoded.and_then(|pair| {
+            let (username, password) = pair.split_once(':')?;
+            Some(Login::Basic { username: username.to_owned(), password: Token::new(password)? })
+        });
+        Some(login.ok_or(()))
+    }
+}
+
+/// Docker's older forms of keys have a scheme, and its own registry has a name of its own.
+fn normalized(key: &str) -> &str {
+    let bare = key.strip_prefix("https://").or_else(|| key.strip_prefix("http://")).unwrap_or(key);
+    match bare.trim_end_matches('/') {
+        "index.docker.io/v1" | "index.docker.io" | "registry-1.docker.io" => DOCKER_HUB,
+        other => other,
+    }
+}
+
+/// Where container tools keep such files, the most important first, as OpenTofu looks for them.
+pub(super) fn usual_places(environment: &Environment) -> Vec<PathBuf> {
+    let variable = |name| environment.variable(name).map(PathBuf::from);
+    let home = environment.home.as_deref();
+    let own = home.map(|home| home.join(".config"));
+    let first = if cfg!(target_os = "linux") {
+        variable("XDG_RUNTIME_DIR")
+    } else if cfg!(any(windows, target_os = "macos")) {
+        own.clone()
+    } else {
+        None
+    };
+    let mut places: Vec<_> = [first, variable("XDG_CONFIG_HOME").or(own)]
+        .into_iter()
+        .flatten()
+        .map(|directory| directory.join("containers/auth.json"))
+        .collect();
+    places.extend(home.into_iter().flat_map(|home| [home.join(".docker/config.json"), home.join(".dockercfg")]));
+    places.dedup();
+    places
+}

@@ -1,0 +1,192 @@
+//! The documents by which OpenTofu lays a provider out in a repository: an index for each version, which lists a manifest
+//! for each platform, which names one zip archive (OpenTofu's "Provider Mirrors in OCI Registries").
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Deserialize;
+
+use crate::provider::{Hash, Platform};
+use crate::system::bounded::List;
+
+/// The media type of an index.
+pub(super) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+/// The media type of a manifest.
+pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+/// What an index is asked for with: other manifests too, so that they can be told from a missing one.
+pub(super) const ACCEPT_INDEX: &str =
+    "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
+
+const PROVIDER: &str = "application/vnd.opentofu.provider";
+pub(super) const PROVIDER_TARGET: &str = "application/vnd.opentofu.provider-target";
+pub(super) const MODULE_PACKAGE: &str = "application/vnd.opentofu.modulepkg";
+const ZIP: &str = "archive/zip";
+
+/// Of an index, which has one for each platform, or of a manifest, which has one.
+const MOST_DESCRIPTORS: usize = 1_000;
+
+/// A SHA-256 digest, `sha256:` and 64 lower-case hexadecimal digits; other algorithms are of no use here.
+#[derive(Clone, PartialEq, Eq)]
+pub(super) struct Digest(Hash);
+
+/// A blob or manifest that another one names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reference {
+    pub(super) digest: Digest,
+    /// Bytes.
+    pub(super) size: u64,
+}
+
+/// The manifests of a version's platforms. A platform may be there twice, which is an error only for who wants it.
+pub(super) type Targets = Vec<(Platform, Reference)>;
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    #[serde(default)]
+    media_type: String,
+    #[serde(default)]
+    artifact_type: String,
+    #[serde(default)]
+    manifests: Option<List<Descriptor, MOST_DESCRIPTORS>>,
+    #[serde(default)]
+    layers: Option<List<Descriptor, MOST_DESCRIPTORS>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Descriptor {
+    #[serde(default)]
+    media_type: String,
+    #[serde(default)]
+    artifact_type: String,
+    digest: String,
+    size: u64,
+    #[serde(default)]
+    platform: Option<PlatformDescriptor>,
+}
+
+#[derive(Deserialize)]
+struct PlatformDescriptor {
+    os: String,
+    architecture: String,
+    #[serde(default, rename = "os.version")]
+    os_version: String,
+}
+
+/// Reads a version's index. Entries that are for something other than a provider's platform are left out, as are those for
+/// certain versions of an operating system.
+///
+/// An error says what the index is or has instead, as a continuation of its name.
+pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
+    let document = read(bytes)?;
+    match (document.media_type.as_str(), document.artifact_type.as_str()) {
+        (INDEX, PROVIDER) => {}
+        (_, MODULE_PACKAGE) => return Err("is a module, not a provider".to_owned()),
+        (MANIFEST, _) => {
+            return Err("is the manifest of one platform; a provider's tags name an index of all".to_owned());
+        }
+        (INDEX, "") => {
+            return Err(format!("is an index without the artifact type {PROVIDER}, maybe a container image"));
+        }
+        (INDEX, other) => return Err(format!("is an index of the artifact type {}, not {PROVIDER}", quoted(other))),
+        (other, _) => return Err(format!("has the media type {}, not {INDEX}", quoted(other))),
+    }
+    let mut targets = Vec::new();
+    let all = document.manifests.unwrap_or_default().0;
+    for descriptor in all.into_iter().filter(|descriptor| descriptor.artifact_type == PROVIDER_TARGET) {
+        if descriptor.media_type != MANIFEST {
+            return Err(format!(
+                "lists a platform of the media type {}, not {MANIFEST}",
+                quoted(&descriptor.media_type)
+            ));
+        }
+        let Some(platform) = &descriptor.platform else {
+            return Err("lists a manifest without saying for which platform".to_owned());
+        };
+        if !platform.os_version.is_empty() {
+            continue;
+        }
+        // Other texts are platforms that nobody can ask for.
+        if let Ok(platform) = format!("{}_{}", platform.os, platform.architecture).parse() {
+            targets.push((platform, descriptor.reference()?));
+        }
+    }
+    if targets.is_empty() { Err("lists no platform".to_owned()) } else { Ok(targets) }
+}
+
+/// Reads the manifest of an artifact of this type: the zip archive that it names, which must be one.
+pub(super) fn read_manifest(bytes: &[u8], artifact_type: &str) -> Result<Reference, String> {
+    let document = read(bytes)?;
+    if document.media_type != MANIFEST {
+        return Err(format!("has the media type {}, not {MANIFEST}", quoted(&document.media_type)));
+    }
+    if document.artifact_type != artifact_type {
+        return Err(format!("has the artifact type {}, not {artifact_type}", quoted(&document.artifact_type)));
+    }
+    let mut archives = document.layers.unwrap_or_default().0.into_iter().filter(|layer| layer.media_type == ZIP);
+    match (archives.next(), archives.next()) {
+        (Some(archive), None) => archive.reference(),
+        (None, _) => Err(format!("names no layer of the media type {ZIP}")),
+        (Some(_), Some(_)) => Err(format!("names several layers of the media type {ZIP}")),
+    }
+}
+
+fn read(bytes: &[u8]) -> Result<Document, String> {
+    let invalid =
+        |error: serde_json::Error| format!("is not an OCI manifest (line {}, column {})", error.line(), error.column());
+    serde_json::from_slice(bytes).map_err(invalid)
+}
+
+/// The start of a text that a registry sent, fit for a terminal.
+fn quoted(text: &str) -> String {
+    let start: String = text.chars().filter(|c| !c.is_control()).take(100).collect();
+    format!("{start:?}")
+}
+
+impl Descriptor {
+    fn reference(&self) -> Result<Reference, String> {
+        let refused = |()| format!("names the digest {}, which is not a sha256 digest", quoted(&self.digest));
+        let digest = self.digest.parse().map_err(refused)?;
+        Ok(Reference { digest, size: self.size })
+    }
+}
+
+impl Digest {
+    /// The digest of these bytes.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        Self(Hash::zh_of(bytes))
+    }
+
+    /// Whether this is the digest of these bytes.
+    pub(super) fn is_of(&self, bytes: &[u8]) -> bool {
+        *self == Self::of(bytes)
+    }
+
+    /// The digest as the hash of a zip archive, which is what the digest of a layer is.
+    pub(super) fn as_zh(&self) -> &Hash {
+        &self.0
+    }
+}
+
+impl FromStr for Digest {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let hexadecimal = text.strip_prefix("sha256:").ok_or(())?;
+        let hash: Hash = format!("zh:{hexadecimal}").parse().map_err(|_| ())?;
+        if hash.is_well_formed() { Ok(Self(hash)) } else { Err(()) }
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}", self.0.value())
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}

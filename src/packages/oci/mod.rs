@@ -1,0 +1,197 @@
+//! Providers in OCI registries, as OpenTofu 1.10 and later lay them out
+//! (<https://opentofu.org/docs/cli/oci_registries/provider-mirror/>).
+//!
+//! A template gives each provider its repository. The tags of a repository are versions, with `_` for `+`. A tag names an
+//! index, the index a manifest for each platform, and the manifest one layer, the zip archive.
+
+mod authorization;
+mod challenge;
+mod client;
+mod credential_helper;
+mod credentials;
+mod docker_config;
+pub(super) mod facts;
+mod login;
+mod manifest;
+mod module_package;
+mod push;
+mod refusal;
+mod template;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+pub use client::OciRegistries;
+pub use credentials::OciLogins;
+pub use module_package::ModulePackage;
+pub use template::RepositoryTemplate;
+
+use self::client::RepositoryClient;
+use self::manifest::{PROVIDER_TARGET, Reference, Targets};
+use super::archive_file::{ArchiveFile, Archived};
+use super::available::AvailableVersions;
+use super::download::{Archive, Downloader, Expected};
+use super::error::{Result, SearchedPlace, SourceError};
+use super::fetched::Fetched;
+use super::progress::ProgressSink;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::packages::archive::{Limits, PackageId};
+use crate::packages::authentication::{HashDisposition, HashDispositions};
+use crate::provider::oci_repository::Repository;
+use crate::provider::{Authentication, Dialect, Platform, ProviderAddress, Version};
+use crate::system::OnceMap;
+
+/// Repositories of OCI registries that hold the packages of providers of any registry.
+pub struct OciMirror {
+    downloader: Downloader,
+    registries: Arc<OciRegistries>,
+    template: RepositoryTemplate,
+    dialect: Dialect,
+    /// Which provider a repository is for: it cannot be for two.
+    owners: OnceMap<Repository, ProviderAddress>,
+    targets: OnceMap<(ProviderAddress, Version), Result<Arc<Targets>>>,
+}
+
+impl OciMirror {
+    /// The repositories that `template` leads to.
+    pub fn new(
+        downloader: Downloader,
+        registries: Arc<OciRegistries>,
+        template: RepositoryTemplate,
+        dialect: Dialect,
+    ) -> Self {
+        let (owners, targets) = (OnceMap::default(), OnceMap::default());
+        Self { downloader, registries, template, dialect, owners, targets }
+    }
+
+    /// The versions of a provider. The platforms of a version are not known without its index.
+    pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
+        let client = self.client(address)?;
+        match client.tags() {
+            Ok(Some(tags)) => Ok(tags.iter().filter_map(|tag| version_of_tag(tag)).collect()),
+            Ok(None) => {
+                let (repository, template) = (client.repository().to_string(), self.template.to_string());
+                let searched = vec![SearchedPlace::OciRepository { repository, template }];
+                Err(SourceError::ProviderNotFound { address: address.clone(), searched }.into())
+            }
+            Err(error) => Err(client.source_error(error, address)),
+        }
+    }
+
+    /// The platforms that there are packages of a version for.
+    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
+        let targets = self.targets(address, version)?;
+        Ok(targets.iter().map(|(platform, _)| platform.clone()).collect())
+    }
+
+    /// Fetches a package; its archive goes to a file if there is one. What its manifest says of it is checked; nobody
+    /// vouches for it beyond that.
+    pub(super) fn fetch(
+        &self,
+        package: &PackageId,
+        into: Option<&ArchiveFile<'_>>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Archived> {
+        let client = self.client(&package.address)?;
+        let target = self.target(package)?;
+        let manifest = client.manifest_by_digest(&target.digest, manifest::MANIFEST);
+        let manifest = manifest.map_err(|error| client.source_error(error, package))?;
+        let layer = manifest::read_manifest(&manifest, PROVIDER_TARGET).map_err(|problem| {
+            let problem = format!("{}@{} {problem}", client.repository(), target.digest);
+            SourceError::invalid_response(package, problem)
+        })?;
+        let origin = format!("{}@{}", client.repository(), layer.digest);
+        let expected = Some(Expected { zh: layer.digest.as_zh(), by: "its manifest" });
+        let archive = Archive {
+            origin: &origin,
+            host: &client.repository().registry,
+            size: Some(layer.size),
+            expected,
+            is_wanted: &|| true,
+            into,
+        };
+        let downloaded = self.downloader.fetch(package, &archive, progress, |hash| {
+            let hashed = client.blob(&layer.digest, Limits::default().archive_bytes, hash);
+            hashed.map_err(|error| client.source_error(error, package))
+        })?;
+        let digest = downloaded.digest;
+        if digest.size != layer.size {
+            return Err(SourceError::NotAuthentic {
+                package: package.clone(),
+                problem: format!("the package has {} bytes, but its manifest says {}", digest.size, layer.size),
+                origin: Some(format!("downloaded from {origin}")),
+            }
+            .into());
+        }
+        let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
+        if self.dialect == Dialect::Tofu {
+            hashes.add(HashDisposition::ReportedByMirror, [digest.zh.clone()]);
+        }
+        let fetched = Fetched {
+            h1: digest.h1.clone(),
+            hashes,
+            authentication: Authentication::Unauthenticated,
+            warnings: Vec::new(),
+            downloaded: downloaded.transferred,
+        };
+        Ok(Archived { digest, fetched })
+    }
+
+    /// The manifest of a platform: the only one there is.
+    fn target(&self, package: &PackageId) -> Result<Reference> {
+        let targets = self.targets(&package.address, &package.version)?;
+        let mut fitting = targets.iter().filter(|(platform, _)| *platform == package.platform);
+        match (fitting.next(), fitting.next()) {
+            (Some((_, target)), None) => Ok(target.clone()),
+            (None, _) => {
+                let available = targets.iter().map(|(platform, _)| platform.clone()).collect();
+                Err(SourceError::PlatformNotAvailable { package: package.clone(), available, asked: None }.into())
+            }
+            (Some(_), Some(_)) => {
+                let problem = "the index in the OCI registry lists several manifests for this platform";
+                Err(SourceError::invalid_response(package, problem))
+            }
+        }
+    }
+
+    fn targets(&self, address: &ProviderAddress, version: &Version) -> Result<Arc<Targets>> {
+        let key = (address.clone(), version.clone());
+        self.targets.get_or_compute(&key, || {
+            let client = self.client(address)?;
+            let tag = tag_of_version(version);
+            let index = client.manifest_by_tag(&tag, manifest::ACCEPT_INDEX);
+            let index = index.map_err(|error| client.source_error(error, format_args!("{address} {version}")))?;
+            manifest::read_index(&index).map(Arc::new).map_err(|problem| {
+                let problem = format!(
+                    "{}:{tag} {problem}; see OpenTofu's documentation on OCI registries for the layout",
+                    client.repository()
+                );
+                SourceError::invalid_response(format_args!("{address} {version}"), problem)
+            })
+        })
+    }
+
+    fn client(&self, address: &ProviderAddress) -> Result<RepositoryClient<'_>> {
+        let repository = self.template.resolve(address).map_err(SourceError::Configuration)?;
+        let owner = self.owners.get_or_compute(&repository, || address.clone());
+        if owner != *address {
+            let message =
+                format!("the OCI mirror's template gives {owner} and {address} the same repository {repository}");
+            let error = Diagnostic::error(Code::InvalidArgument, message);
+            let help = format!("use hostname, namespace and type in the template {} where they differ", self.template);
+            return Err(SourceError::Configuration(error.help(help).into()).into());
+        }
+        Ok(self.registries.client(repository).map_err(SourceError::Unreachable)?)
+    }
+}
+
+/// A tag is a version in its canonical text, with `_` in the place of `+`, which a tag cannot hold.
+fn version_of_tag(tag: &str) -> Option<Version> {
+    tag.replace('_', "+").parse().ok()
+}
+
+pub(super) fn tag_of_version(version: &Version) -> String {
+    version.to_string().replace('+', "_")
+}

@@ -1,0 +1,109 @@
+//! Packages of modules in OCI registries
+//! (<https://opentofu.org/docs/cli/oci_registries/module-package/>; OpenTofu's `internal/getmodules/oci_getter.go`).
+
+use crate::provider::oci_repository::Repository;
+use std::fs::File;
+use std::io::{self, Read, Seek as _, Write as _};
+
+use sha2::{Digest as _, Sha256};
+use url::Url;
+
+use super::client::OciRegistries;
+use super::manifest::{self, Digest, MANIFEST, MODULE_PACKAGE};
+use crate::packages::error::{Result, SourceError};
+
+/// The tag of an address that names none.
+const DEFAULT_TAG: &str = "latest";
+
+/// A package in a repository.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModulePackage {
+    repository: Repository,
+    reference: Reference,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Reference {
+    Tag(String),
+    Digest(Digest),
+}
+
+impl ModulePackage {
+    /// Reads `oci://REGISTRY/NAME[?tag=TAG|?digest=DIGEST]`.
+    ///
+    /// # Errors
+    /// What is wrong with the address, as a continuation of its name.
+    pub fn parse(url: &Url) -> std::result::Result<Self, String> {
+        let text = url.as_str().split(['?', '#']).next().unwrap_or_default();
+        let repository = text.strip_prefix("oci://").unwrap_or(text).parse();
+        let repository = repository.map_err(|error| format!("it is not the address of a repository: {error}"))?;
+        let mut reference = None;
+        for (name, value) in url.query_pairs() {
+            let found = match &*name {
+                "tag" if is_tag(&value) => Reference::Tag(value.into_owned()),
+                "digest" => Reference::Digest(value.parse().map_err(|()| format!("{value:?} is not a sha256 digest"))?),
+                "tag" => return Err(format!("{value:?} is not a tag")),
+                _ => return Err(format!("it has the argument {name:?}, and there are only tag and digest")),
+            };
+            if reference.replace(found).is_some() {
+                return Err("it has more than one tag or digest".to_owned());
+            }
+        }
+        let reference = reference.unwrap_or_else(|| Reference::Tag(DEFAULT_TAG.to_owned()));
+        Ok(Self { repository, reference })
+    }
+
+    /// Whether the address names the same package for ever.
+    pub fn is_immutable(&self) -> bool {
+        matches!(self.reference, Reference::Digest(_))
+    }
+}
+
+impl OciRegistries {
+    /// Downloads the zip archive of a package, at most `limit` bytes of it, to a file, and checks its digest. `subject` says what
+    /// it is.
+    ///
+    /// # Errors
+    /// When the registry does not have it, or it is not what its manifest says.
+    pub fn download_module(&self, package: &ModulePackage, subject: &str, limit: u64, file: &mut File) -> Result<()> {
+        let client = self.client(package.repository.clone()).map_err(SourceError::Unreachable)?;
+        let failed = |error| client.source_error(error, subject);
+        let manifest = match &package.reference {
+            Reference::Tag(tag) => client.manifest_by_tag(tag, MANIFEST),
+            Reference::Digest(digest) => client.manifest_by_digest(digest, MANIFEST),
+        };
+        let layer = manifest::read_manifest(&manifest.map_err(failed)?, MODULE_PACKAGE);
+        let invalid = |problem: &str| SourceError::invalid_response(subject, format!("its manifest {problem}"));
+        let layer = layer.map_err(|problem| invalid(&problem))?;
+        let copied = client.blob(&layer.digest, limit, |body, _| copy(body, file)).map_err(failed)?;
+        match copied {
+            Ok(digest) if digest == layer.digest.to_string() => Ok(()),
+            Ok(_) => Err(invalid("names an archive of another digest than the registry sent")),
+            Err(error) => Err(SourceError::invalid_response(subject, format!("it cannot be written: {error}"))),
+        }
+    }
+}
+
+/// Replaces the content of a file, and returns the digest of what was written.
+fn copy(body: &mut dyn Read, file: &mut File) -> io::Result<String> {
+    let mut sha256 = Sha256::new();
+    file.rewind()?;
+    file.set_len(0)?;
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let count = body.read(&mut buffer)?;
+        if count == 0 {
+            file.rewind()?;
+            return Ok(format!("sha256:{:x}", sha256.finalize()));
+        }
+        sha256.update(&buffer[..count]);
+        file.write_all(&buffer[..count])?;
+    }
+}
+
+/// Whether a text is a tag (OCI distribution specification 1.1, "Pulling manifests").
+fn is_tag(text: &str) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let rest = |byte: u8| is_word(byte) || matches!(byte, b'.' | b'-');
+    text.len() <= 128 && text.bytes().next().is_some_and(is_word) && text.bytes().all(rest)
+}

@@ -1,0 +1,282 @@
+//! The templates that give each provider its repository.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use hcl::eval::{Context, Evaluate};
+
+use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::provider::oci_repository::{Repository, RepositoryError};
+use crate::provider::{ProviderAddress, ProviderPattern};
+
+/// A rule that gives each provider its repository.
+#[derive(Clone, Debug)]
+pub struct RepositoryTemplate {
+    text: String,
+    form: Form,
+}
+
+#[derive(Clone, Debug)]
+enum Form {
+    /// A URI template of level 1 (RFC 6570), as `--oci-mirror` takes it.
+    Uri(Vec<Part>),
+    /// A template of the configuration language, as an `oci_mirror` block has it.
+    Hcl(hcl::Template),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Literal(String),
+    Variable(Variable),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Variable {
+    Hostname,
+    Namespace,
+    Type,
+}
+
+impl Variable {
+    const ALL: [Self; 3] = [Self::Hostname, Self::Namespace, Self::Type];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Hostname => "hostname",
+            Self::Namespace => "namespace",
+            Self::Type => "type",
+        }
+    }
+
+    fn of(self, address: &ProviderAddress) -> &str {
+        match self {
+            Self::Hostname => address.hostname.as_ascii(),
+            Self::Namespace => &address.namespace,
+            Self::Type => &address.name,
+        }
+    }
+
+    /// Whether the patterns leave only one value, by OpenTofu's rule: wildcards do not count.
+    fn is_fixed_by(self, include: &[ProviderPattern]) -> bool {
+        let part = |pattern: &ProviderPattern| match self {
+            Self::Hostname => pattern.hostname.as_ref().map(|hostname| hostname.as_ascii().to_owned()),
+            Self::Namespace => pattern.namespace.clone(),
+            Self::Type => pattern.name.clone(),
+        };
+        include.iter().filter_map(part).collect::<BTreeSet<_>>().len() == 1
+    }
+}
+
+impl RepositoryTemplate {
+    /// Reads the template of the flag `--oci-mirror`: `{hostname}`, `{namespace}` and `{type}` stand for the parts of a
+    /// provider's address.
+    pub fn parse_flag(text: &str) -> Result<Self> {
+        let invalid = |problem: String| {
+            let message = format!("{text:?} is not the template of an OCI mirror: {problem}");
+            let help = "write it as in --oci-mirror \"registry.example.com/mirror/{namespace}/{type}\"";
+            Diagnostic::error(Code::InvalidArgument, message).help(help)
+        };
+        let template = Self { text: text.to_owned(), form: Form::Uri(parse_uri_template(text).map_err(invalid)?) };
+        template.resolve_example().map_err(invalid)?;
+        Ok(template)
+    }
+
+    /// Reads the `repository_template` of an `oci_mirror` block, in which `${hostname}`, `${namespace}` and `${type}`
+    /// stand for the parts of a provider's address.
+    ///
+    /// It must use each part that `include` does not fix. `location` is where the block stands.
+    pub(crate) fn parse_configuration(text: &str, include: &[ProviderPattern], location: &Location) -> Result<Self> {
+        let invalid = |problem: String| {
+            let error =
+                Diagnostic::error(Code::InvalidCliConfiguration, format!("invalid repository_template: {problem}"));
+            let help = "write it as in repository_template = \"registry.example.com/mirror/${namespace}/${type}\"";
+            error.at(location.clone(), text).help(help)
+        };
+        let parsed: hcl::Template = text.parse().map_err(|error: hcl::Error| invalid(one_line(&error)))?;
+        for variable in Variable::ALL {
+            let name = variable.name();
+            if !variable.is_fixed_by(include) && !uses(&parsed, variable) {
+                return Err(
+                    invalid(format!("it must use ${{{name}}}, since \"include\" allows more than one {name}")).into()
+                );
+            }
+        }
+        let template = Self { text: text.to_owned(), form: Form::Hcl(parsed) };
+        template.resolve_example().map_err(invalid)?;
+        Ok(template)
+    }
+
+    /// The repository of a provider.
+    pub fn resolve(&self, address: &ProviderAddress) -> Result<Repository> {
+        self.expand(|variable| variable.of(address))
+            .and_then(|text| {
+                text.parse()
+                    .map_err(|error: RepositoryError| format!("{text:?} is not the address of a repository: {error}"))
+            })
+            .map_err(|problem| {
+                let message =
+                    format!("{address} has no repository by the OCI mirror's template {:?}: {problem}", self.text);
+                Diagnostic::error(Code::InvalidArgument, message).help("use another source for this provider").into()
+            })
+    }
+
+    /// Finds what is wrong with the template whatever the provider is.
+    fn resolve_example(&self) -> std::result::Result<(), String> {
+        let text = self.expand(|variable| match variable {
+            Variable::Hostname => "registry.example",
+            Variable::Namespace => "namespace",
+            Variable::Type => "type",
+        })?;
+        text.parse::<Repository>().map(drop).map_err(|error| error.to_string())
+    }
+
+    fn expand<'a>(&self, value: impl Fn(Variable) -> &'a str) -> std::result::Result<String, String> {
+        match &self.form {
+            // What a URI template would have to encode cannot be in a repository's address anyway.
+            Form::Uri(parts) => Ok(parts
+                .iter()
+                .map(|part| match part {
+                    Part::Literal(text) => text,
+                    Part::Variable(variable) => value(*variable),
+                })
+                .collect()),
+            Form::Hcl(template) => template.evaluate(&context(&Variable::ALL, value)).map_err(|error| one_line(&error)),
+        }
+    }
+}
+
+/// As the user wrote it.
+impl fmt::Display for RepositoryTemplate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn context<'a>(variables: &[Variable], value: impl Fn(Variable) -> &'a str) -> Context<'static> {
+    let mut context = Context::new();
+    for variable in variables {
+        context.declare_var(variable.name(), value(*variable));
+    }
+    context
+}
+
+/// Whether a template refers to a variable: without it, it has no value.
+fn uses(template: &hcl::Template, variable: Variable) -> bool {
+    let others: Vec<_> = Variable::ALL.into_iter().filter(|other| *other != variable).collect();
+    template.evaluate(&context(&others, |_| "example")).is_err()
+}
+
+fn parse_uri_template(text: &str) -> std::result::Result<Vec<Part>, String> {
+    let mut parts = Vec::new();
+    let mut rest = text;
+    while let Some(position) = rest.find(['{', '}']) {
+        let (literal, expression) = rest.split_at(position);
+        let (name, after) = expression
+            .strip_prefix('{')
+            .and_then(|after| after.split_once('}'))
+            .ok_or_else(|| "it contains an unmatched brace".to_owned())?;
+        let variable = Variable::ALL.into_iter().find(|variable| variable.name() == name);
+        let variable = variable
+            .ok_or_else(|| format!("{{{name}}} is not known; there are {{hostname}}, {{namespace}} and {{type}}"))?;
+        if literal.ends_with('$') {
+            return Err(format!("on the command line {{{name}}} is written without \"$\""));
+        }
+        parts.extend([Part::Literal(literal.to_owned()), Part::Variable(variable)]);
+        rest = after;
+    }
+    parts.push(Part::Literal(rest.to_owned()));
+    Ok(parts)
+}
+
+fn one_line(error: &impl fmt::Display) -> String {
+    error.to_string().lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::SourceFile;
+    use crate::provider::Dialect;
+
+    fn address(text: &str) -> ProviderAddress {
+        ProviderAddress::parse(text, Dialect::Tofu).unwrap()
+    }
+
+    fn configured(text: &str, include: &[&str]) -> Result<RepositoryTemplate> {
+        let include: Vec<_> = include.iter().map(|text| ProviderPattern::parse(text, Dialect::Tofu).unwrap()).collect();
+        RepositoryTemplate::parse_configuration(text, &include, &Location::new(&SourceFile::new("rc", "x"), 0..1))
+    }
+
+    #[test]
+    fn the_flag_takes_a_uri_template() {
+        let template = RepositoryTemplate::parse_flag("localhost:5000/m/{hostname}/{namespace}-{type}").unwrap();
+        let repository = template.resolve(&address("Acme/Gamma")).unwrap();
+        assert_eq!(repository.registry, "localhost:5000");
+        assert_eq!(repository.name, "m/registry.opentofu.org/acme-gamma");
+        assert_eq!(template.to_string(), "localhost:5000/m/{hostname}/{namespace}-{type}");
+        let fixed = RepositoryTemplate::parse_flag("[::1]:5000/only").unwrap();
+        assert_eq!(fixed.resolve(&address("a/b")).unwrap().to_string(), "[::1]:5000/only");
+    }
+
+    #[test]
+    fn a_flag_that_is_no_template_is_refused() {
+        for (text, expected) in [
+            ("h.test/{name}", "{name} is not known"),
+            ("h.test/{+type}", "{+type} is not known"),
+            ("h.test/{type", "brace"),
+            ("h.test/type}", "brace"),
+            ("h.test/${namespace}/${type}", "without \"$\""),
+            ("{type}", "REGISTRY/NAME"),
+            ("https://h.test/{type}", "before the first slash"),
+            ("user@h.test/{type}", "before the first slash"),
+            ("h.test/Mirror/{type}", "lower-case"),
+            ("h.test/{type}:latest", "lower-case"),
+            ("h.test//{type}", "lower-case"),
+        ] {
+            let error = RepositoryTemplate::parse_flag(text).unwrap_err();
+            assert_eq!(error[0].code, Code::InvalidArgument);
+            assert!(error[0].message.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn the_configuration_takes_a_template_of_its_language() {
+        let all = "h.test/${ hostname }/${namespace}/${type}";
+        let repository = configured(all, &[]).unwrap().resolve(&address("bücher.test/acme/gamma")).unwrap();
+        assert_eq!(repository.to_string(), "h.test/xn--bcher-kva.test/acme/gamma");
+        let conditional = "h.test/${namespace == \"hashicorp\" ? \"core\" : namespace}/${type}";
+        let template = configured(conditional, &["registry.opentofu.org/*/*"]).unwrap();
+        assert_eq!(template.resolve(&address("hashicorp/null")).unwrap().name, "core/null");
+        assert_eq!(template.resolve(&address("acme/null")).unwrap().name, "acme/null");
+    }
+
+    #[test]
+    fn a_configured_template_must_use_what_the_patterns_leave_open() {
+        assert!(configured("h.test/${namespace}/${type}", &["h.test/*/*"]).is_ok());
+        assert!(configured("h.test/${type}", &["h.test/acme/*"]).is_ok());
+        assert!(configured("h.test/gamma", &["h.test/acme/gamma"]).is_ok());
+        for (text, include, expected) in [
+            ("h.test/${namespace}/${type}", &[][..], "must use ${hostname}"),
+            ("h.test/${type}", &["h.test/*/*"], "must use ${namespace}"),
+            ("h.test/x", &["h.test/acme/*"], "must use ${type}"),
+            ("h.test/${type}", &["h.test/acme/*", "h.test/emca/*"], "must use ${namespace}"),
+            ("h.test/${hostname}/${namespace}/${type}/${version}", &[], "version"),
+            ("h.test/${hostname}/${namespace}/${type", &[], "invalid repository_template"),
+            ("${hostname}${namespace}${type}", &[], "REGISTRY/NAME"),
+            ("h.test/${upper(hostname)}/${namespace}/${type}", &[], "upper"),
+        ] {
+            let error = configured(text, include).unwrap_err();
+            assert_eq!((error[0].code, error[0].labels.len()), (Code::InvalidCliConfiguration, 1));
+            assert!(error[0].message.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn a_provider_whose_repository_cannot_exist_is_an_error() {
+        let template = configured("h.test/${hostname}/${namespace}/${type}", &[]).unwrap();
+        for provider in ["acme/größe", "h.test:8443/acme/gamma"] {
+            let error = template.resolve(&address(provider)).unwrap_err();
+            assert!(error[0].message.contains(provider), "{error}");
+        }
+    }
+}

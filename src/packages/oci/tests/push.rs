@@ -1,0 +1,56 @@
+//! Uploads of facts.
+
+use super::*;
+use crate::packages::oci::facts::Place;
+use crate::packages::shared_facts::{Envelope, ReleaseFacts};
+use crate::provider::SigningKey;
+use crate::provider::oci_repository::Repository;
+
+/// Publishes facts about a release without packages.
+fn push(registry: &Server) -> diagnostic::Result<bool> {
+    let address = ProviderAddress::parse("acme/null", Dialect::Tofu).unwrap();
+    let facts = ReleaseFacts { address, version: "1.0.0+x".parse().unwrap(), packages: BTreeMap::default() };
+    let repository: Repository = format!("{}/facts", registry.host()).parse().unwrap();
+    let place = Place { repository: &repository, address: &facts.address, version: &facts.version };
+    let registries = OciRegistries::new(network(), OciLogins::anonymous());
+    let key = SigningKey::generate().unwrap();
+    registries.push_facts(&place, |_| Ok(Some(Envelope::seal(&facts, &key))))
+}
+
+/// A registry that says this of where to upload blobs.
+fn registry(location: impl Into<String>) -> Server {
+    let location = location.into();
+    let has_failed = Mutex::new(false);
+    Server::http(move |request| match request.method.as_str() {
+        "GET" if request.path() == "/v2/" => Response::ok("{}"),
+        "GET" => Response::not_found(),
+        "POST" => Response::new(202, "").header("Location", location.clone()),
+        // The first upload fails for a moment.
+        _ if !std::mem::replace(&mut *has_failed.lock().unwrap(), true) => Response::new(503, ""),
+        _ => Response::new(201, ""),
+    })
+}
+
+#[test]
+fn blobs_come_before_the_manifest_that_names_them() {
+    let registry = registry("/upload/7?state=a%20b");
+    assert!(push(&registry).unwrap());
+    let puts: Vec<_> = registry.requests().into_iter().filter(|request| request.method == "PUT").collect();
+    let targets: Vec<_> = puts.iter().map(|request| request.target.as_str()).collect();
+    let [failed, empty, envelope, manifest] = targets[..] else { panic!("{targets:?}") };
+    assert_eq!(failed, empty);
+    assert!([empty, envelope].iter().all(|target| target.starts_with("/upload/7?state=a%20b&digest=sha256%3A")));
+    assert_eq!(manifest, "/v2/facts/registry.opentofu.org_acme_null/manifests/1.0.0_x");
+    assert_eq!(puts[3].header("content-type"), Some(manifest::MANIFEST));
+    let blobs = [&puts[1], &puts[2]].map(|request| digest_of(request.body.as_bytes()));
+    assert!(blobs.iter().all(|digest| puts[3].body.contains(digest)));
+}
+
+#[test]
+fn nothing_is_uploaded_to_another_host() {
+    let elsewhere = Server::http(|_| Response::new(201, ""));
+    let registry = registry(elsewhere.url("localhost", "/upload").to_string());
+    let error = push(&registry).unwrap_err();
+    assert!(error[0].message.contains("wants a blob to be uploaded to another host"), "{error}");
+    assert!(elsewhere.requests().is_empty());
+}

@@ -1,0 +1,78 @@
+//! What is known on this machine: packages in the cache of hashes, versions in lock files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::available::AvailableVersions;
+use super::error::{Result, SearchedPlace, SourceError};
+use super::fetched::Fetched;
+use crate::packages::archive::{HashCache, PackageId};
+use crate::packages::authentication::{HashDisposition, HashDispositions};
+use crate::provider::{Authentication, Platform, ProviderAddress, Version};
+use crate::system::OnceMap;
+
+/// A source that asks no host.
+///
+/// The packages in the cache were verified when they got there. Nobody vouches for them again, so an entry of a lock file that
+/// contradicts them is refused as ever.
+#[derive(Debug)]
+pub struct Offline {
+    cache: Option<HashCache>,
+    /// What the cache has of each provider.
+    packages: OnceMap<ProviderAddress, Arc<Vec<PackageId>>>,
+    locked: BTreeMap<ProviderAddress, BTreeSet<Version>>,
+}
+
+impl Offline {
+    /// What `cache` knows, and versions that lock files name.
+    pub fn new(cache: Option<HashCache>, locked: BTreeMap<ProviderAddress, BTreeSet<Version>>) -> Self {
+        Self { cache, packages: OnceMap::default(), locked }
+    }
+
+    pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
+        let packages = self.packages(address);
+        let cached = packages.iter().map(|package| package.version.clone());
+        let locked = self.locked.get(address).into_iter().flatten().cloned();
+        // Nothing is said of platforms: that one is not in the cache does not mean that there is none.
+        let available: AvailableVersions = cached.chain(locked).collect();
+        if available.versions.is_empty() {
+            let searched = vec![SearchedPlace::ThisMachine];
+            return Err(SourceError::ProviderNotFound { address: address.clone(), searched }.into());
+        }
+        Ok(available)
+    }
+
+    pub(super) fn platforms(&self, address: &ProviderAddress, version: &Version) -> Result<BTreeSet<Platform>> {
+        let packages = self.packages(address);
+        let packages = packages.iter().filter(|package| package.version == *version);
+        let platforms: BTreeSet<_> = packages.map(|package| package.platform.clone()).collect();
+        if platforms.is_empty() {
+            let (address, version) = (address.clone(), version.clone());
+            return Err(SourceError::NotKnownOffline { address, version, platform: None }.into());
+        }
+        Ok(platforms)
+    }
+
+    fn packages(&self, address: &ProviderAddress) -> Arc<Vec<PackageId>> {
+        self.packages.get_or_compute(address, || {
+            let packages = self.cache.iter().flat_map(|cache| cache.packages(address));
+            Arc::new(packages.map(|(package, _)| package).collect())
+        })
+    }
+
+    pub(super) fn package(&self, package: &PackageId) -> Result<Fetched> {
+        let Some(digest) = self.cache.as_ref().and_then(|cache| cache.lookup(package)) else {
+            let PackageId { address, version, platform } = package.clone();
+            return Err(SourceError::NotKnownOffline { address, version, platform: Some(platform) }.into());
+        };
+        let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
+        hashes.add(HashDisposition::Listed, [digest.zh]);
+        Ok(Fetched {
+            h1: digest.h1,
+            hashes,
+            authentication: Authentication::Unauthenticated,
+            warnings: Vec::new(),
+            downloaded: 0,
+        })
+    }
+}

@@ -1,0 +1,326 @@
+//! Service discovery: where a host has its registries of providers and modules
+//! (<https://opentofu.org/docs/internals/remote-service-discovery/>).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use url::Url;
+
+use super::discovery_cache::DiscoveryCache;
+use super::service::Service;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::net::{Client, Purpose, RequestError, RequestErrorKind};
+use crate::provider::Hostname;
+use crate::system::OnceMap;
+use crate::system::bounded::Map;
+
+/// A service discovery document is small.
+const MAXIMUM_DOCUMENT_BYTES: u64 = 64 << 10;
+/// Hosts name fewer than ten services.
+const MOST_SERVICES: usize = 256;
+
+/// The registries of hosts. Each host is asked once per run.
+pub struct Discovery {
+    client: Client,
+    /// The services of hosts that the user has named.
+    hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
+    cache: Option<DiscoveryCache>,
+    documents: OnceMap<Hostname, std::result::Result<Arc<Document>, RequestError>>,
+    discovered: OnceMap<(Hostname, Service), Result<Url>>,
+    /// What earlier runs found.
+    remembered: OnceMap<(Hostname, Service), Option<Url>>,
+}
+
+/// What a host answered.
+struct Document {
+    /// Where it came from in the end; relative URLs in it are relative to this.
+    url: Url,
+    /// URLs by the names of services.
+    services: Services,
+}
+
+/// JSON by the names of services. Not all of them are registries.
+type Services = Map<Box<RawValue>, MOST_SERVICES>;
+
+impl Discovery {
+    /// Discovery through `client`, except for `hosts`, whose services are known by their names (the `host` blocks of the CLI
+    /// configuration). What is found is kept in `cache`.
+    pub fn new(
+        client: Client,
+        hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
+        cache: Option<DiscoveryCache>,
+    ) -> Self {
+        let (documents, discovered, remembered) = (OnceMap::default(), OnceMap::default(), OnceMap::default());
+        Self { client, hosts, cache, documents, discovered, remembered }
+    }
+
+    /// The base URL of a host's registry: as an earlier run found it, or by discovery.
+    ///
+    /// # Errors
+    /// When the host offers none, or cannot be asked.
+    pub(crate) fn service(&self, host: &Hostname, service: Service) -> Result<Url> {
+        // A host that was asked in this run may have moved since the earlier one.
+        let known = self.discovered.get(&(host.clone(), service)).or_else(|| self.remembered(host, service).map(Ok));
+        known.unwrap_or_else(|| self.discovered(host, service))
+    }
+
+    /// Another base URL than `failed`, if that was only known from an earlier run and the host has moved since.
+    pub(crate) fn moved_service(&self, host: &Hostname, service: Service, failed: &Url) -> Option<Url> {
+        self.remembered(host, service)?;
+        self.discovered(host, service).ok().filter(|url| url != failed)
+    }
+
+    /// The host, if a registry at `url`, which discovery has found for it, gets the token for the host. It does not where a
+    /// redirect had led to another host, which then named the registry: nobody but the host itself says who gets its token.
+    pub(crate) fn credentials_of<'a>(&self, host: &'a Hostname, url: &Url) -> Option<&'a Hostname> {
+        let own = well_known(host).ok()?.origin();
+        let said_elsewhere = matches!(self.documents.get(host), Some(Ok(document)) if document.url.origin() != own);
+        (!said_elsewhere || url.origin() == own).then_some(host)
+    }
+
+    fn remembered(&self, host: &Hostname, service: Service) -> Option<Url> {
+        let cache = self.cache_for(host)?;
+        self.remembered.get_or_compute(&(host.clone(), service), || {
+            let url = cache.get(host, service)?;
+            if let Ok(url) = well_known(host) {
+                self.client.observer().cached(url);
+            }
+            Some(url)
+        })
+    }
+
+    fn discovered(&self, host: &Hostname, service: Service) -> Result<Url> {
+        self.discovered.get_or_compute(&(host.clone(), service), || {
+            let found = self.discover(host, service)?;
+            if let Some(cache) = self.cache_for(host) {
+                cache.put(host, service, &found);
+            }
+            Ok(found)
+        })
+    }
+
+    /// The cache, for a host that discovery decides about.
+    fn cache_for(&self, host: &Hostname) -> Option<&DiscoveryCache> {
+        self.cache.as_ref().filter(|_| !self.hosts.contains_key(host))
+    }
+
+    fn discover(&self, host: &Hostname, service: Service) -> Result<Url> {
+        let (one, many) = service.content();
+        let what = format!("{many} from {host}");
+        let failed = |why: String| Diagnostic::error(Code::RequestFailed, format!("cannot get {what}: {why}"));
+        let well_known = well_known(host).map_err(failed)?;
+        let invalid = |why: String| {
+            let kind = RequestErrorKind::InvalidBody(format!("{}: {why}", service.name()));
+            RequestError { url: (&well_known).into(), kind, credentials_of: Some(host.clone()) }.into_diagnostic(&what)
+        };
+        let (base, found) = if let Some(services) = self.hosts.get(host) {
+            (well_known.clone(), services.get(service.name()).cloned())
+        } else {
+            match self.document(host, &well_known) {
+                Ok(document) => (document.url.clone(), document.service(service).map_err(invalid)?),
+                Err(error) if error.kind == RequestErrorKind::NotFound => (well_known.clone(), None),
+                Err(error) => return Err(error.into_diagnostic(&what)),
+            }
+        };
+        let found = found.ok_or_else(|| failed(format!("{well_known} offers no {one} registry")))?;
+        let mut url = base.join(&found).map_err(|error| invalid(error.to_string()))?;
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(invalid("the URL must not contain a user name".to_owned()));
+        }
+        url.set_fragment(None);
+        Ok(url)
+    }
+
+    fn document(&self, host: &Hostname, url: &Url) -> std::result::Result<Arc<Document>, RequestError> {
+        self.documents.get_or_compute(host, || {
+            /// Of a member, without its texts.
+            const MEMBER: usize = 64;
+            let weight = |services: &Services| {
+                services.0.iter().map(|(name, value)| MEMBER + name.len() + value.get().len()).sum()
+            };
+            let answer = self.client.get_json(url, Some(host), MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata, weight);
+            answer.map(|(url, services)| Arc::new(Document { url, services }))
+        })
+    }
+}
+
+/// Where a host says which services it has. The URL standard refuses some names that IDNA allows, such as 1.2.3.4.5.
+fn well_known(host: &Hostname) -> std::result::Result<Url, String> {
+    let url = format!("https://{}/.well-known/terraform.json", host.as_ascii());
+    Url::parse(&url).map_err(|error| format!("{url} is not a URL: {error}"))
+}
+
+impl Document {
+    /// The URL of a registry; none if the host does not offer it.
+    fn service(&self, service: Service) -> std::result::Result<Option<String>, String> {
+        let Some(url) = self.services.0.get(service.name()) else { return Ok(None) };
+        serde_json::from_str(url.get()).map_err(|_| "it is not a string".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use provlock_test::{Authority, Request, Response, Server};
+
+    use super::*;
+    use crate::cli_config::NetSettings;
+
+    fn host(text: &str) -> Hostname {
+        Hostname::parse(text).unwrap()
+    }
+
+    /// A server, discovery that trusts it, and the server's name.
+    fn start(handler: impl Fn(&Request) -> Response + Send + Sync + 'static) -> (Server, Discovery, Hostname) {
+        let authority = Authority::new();
+        let server = Server::https(&authority, handler);
+        let settings = NetSettings {
+            back_off: Duration::from_millis(1),
+            use_proxies: false,
+            extra_root_certificates: vec![authority.der()],
+            ..NetSettings::default()
+        };
+        let client = Client::new(settings, |_| Ok(None)).unwrap();
+        let name = host(&format!("localhost:{}", server.address().port()));
+        (server, Discovery::new(client, BTreeMap::new(), None), name)
+    }
+
+    fn error_for(handler: impl Fn(&Request) -> Response + Send + Sync + 'static) -> String {
+        let (_server, discovery, name) = start(handler);
+        discovery.service(&name, Service::Providers).unwrap_err()[0].message.clone()
+    }
+
+    #[test]
+    fn a_relative_url_is_relative_to_where_the_document_was() {
+        let (server, discovery, name) = start(|request| match request.target.as_str() {
+            "/.well-known/terraform.json" => Response::redirect("/moved/here/doc.json"),
+            "/moved/here/doc.json" => Response::ok(r#"{"modules.v1": "/m/", "providers.v1": "../providers/#x"}"#),
+            _ => Response::new(500, ""),
+        });
+        assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/moved/providers/"));
+    }
+
+    /// Whoever a host redirects to must not be able to collect its token.
+    #[test]
+    fn a_document_of_another_host_does_not_say_who_gets_the_token() {
+        let authority = Authority::new();
+        let elsewhere = Server::https(&authority, |_| Response::ok(r#"{"providers.v1": "/v1/"}"#));
+        let target = elsewhere.url("localhost", "/doc.json");
+        let own = Server::https(&authority, move |_| Response::redirect(target.clone()));
+        let settings = NetSettings {
+            use_proxies: false,
+            extra_root_certificates: vec![authority.der()],
+            ..NetSettings::default()
+        };
+        let client = Client::new(settings, |_| Ok(None)).unwrap();
+        let discovery = Discovery::new(client, BTreeMap::new(), None);
+        let name = host(&format!("localhost:{}", own.address().port()));
+        let service = discovery.service(&name, Service::Providers).unwrap();
+        assert_eq!(service, elsewhere.url("localhost", "/v1/"));
+        assert_eq!(discovery.credentials_of(&name, &service), None);
+        assert_eq!(discovery.credentials_of(&name, &own.url("localhost", "/v1/")), Some(&name));
+
+        // A document of the host itself may name another host.
+        let artifacts = elsewhere.url("localhost", "/v1/");
+        let document = format!(r#"{{"providers.v1": "{artifacts}"}}"#);
+        let (_server, discovery, name) = start(move |_| Response::ok(document.clone()));
+        assert_eq!(discovery.service(&name, Service::Providers).unwrap(), artifacts);
+        assert_eq!(discovery.credentials_of(&name, &artifacts), Some(&name));
+    }
+
+    #[test]
+    fn a_host_without_the_service_is_told_from_one_that_fails() {
+        for body in [r#"{"modules.v1": "/m/"}"#, "{}", r#"{"providers.v1": null}"#] {
+            let error = error_for(move |_| Response::ok(body));
+            assert!(error.ends_with("/.well-known/terraform.json offers no provider registry"), "{body}: {error}");
+        }
+        assert!(error_for(|_| Response::new(404, "")).ends_with("offers no provider registry"));
+        for (body, expected) in [
+            ("<html>", "it is not JSON"),
+            ("[]", "its JSON does not have the expected form"),
+            (r#"{"providers.v1": 3}"#, "providers.v1: it is not a string"),
+            (r#"{"providers.v1": "https://"}"#, "providers.v1: empty host"),
+            (r#"{"providers.v1": "https://u:p@h.test/"}"#, "providers.v1: the URL must not contain a user name"),
+        ] {
+            let error = error_for(move |_| Response::ok(body));
+            assert!(error.contains(&format!(" sent an unusable response: {expected}")), "{body}: {error}");
+        }
+        let (server, discovery, name) = start(|_| Response::new(503, "no"));
+        let error = discovery.service(&name, Service::Providers).unwrap_err();
+        assert!(error[0].message.ends_with("answered with status 503: no"), "{error}");
+        assert_eq!(server.requests().len(), 3);
+    }
+
+    #[test]
+    fn a_service_without_encryption_is_not_asked() {
+        let (_server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "http://127.0.0.1:1/"}"#));
+        let service = discovery.service(&name, Service::Providers).unwrap();
+        let error = discovery.client.get(&service, Some(&name), 10, Purpose::Metadata).unwrap_err();
+        assert_eq!(error.kind, RequestErrorKind::Insecure);
+    }
+
+    #[test]
+    fn threads_that_ask_for_the_same_host_share_one_request() {
+        let (server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "/v1/"}"#));
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/v1/"));
+                });
+            }
+        });
+        assert_eq!(server.requests().len(), 1);
+    }
+
+    #[test]
+    fn both_registries_of_a_host_are_found_by_one_request() {
+        let (server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "/p/", "modules.v1": "/m/"}"#));
+        assert_eq!(discovery.service(&name, Service::Modules).unwrap(), server.url("localhost", "/m/"));
+        assert_eq!(discovery.service(&name, Service::Providers).unwrap(), server.url("localhost", "/p/"));
+        assert_eq!(server.requests().len(), 1);
+    }
+
+    #[test]
+    fn what_an_earlier_run_found_is_asked_for_again_only_if_it_fails() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = DiscoveryCache::open(directory.path());
+        let (server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "/v2/"}"#));
+        let (old, new) = (server.url("localhost", "/v1/"), server.url("localhost", "/v2/"));
+        cache.put(&name, Service::Providers, &old);
+        let discovery = Discovery { cache: Some(cache.clone()), ..discovery };
+        assert_eq!(discovery.service(&name, Service::Providers).unwrap(), old);
+        assert!(server.requests().is_empty());
+        assert_eq!(discovery.moved_service(&name, Service::Providers, &old), Some(new.clone()));
+        assert_eq!(
+            (discovery.service(&name, Service::Providers).unwrap(), cache.get(&name, Service::Providers).unwrap()),
+            (new.clone(), new.clone())
+        );
+        assert_eq!(discovery.moved_service(&name, Service::Providers, &new), None);
+        assert_eq!(server.requests().len(), 1);
+    }
+
+    #[test]
+    fn a_host_that_the_user_has_named_is_not_asked() {
+        let (server, discovery, _) = start(|_| Response::ok(""));
+        let with = |services: &[(&str, &str)]| {
+            let services = services.iter().map(|(name, url)| ((*name).to_owned(), (*url).to_owned())).collect();
+            let hosts = BTreeMap::from([(host("h.test"), services)]);
+            Discovery::new(discovery.client.clone(), hosts, None).service(&host("h.test"), Service::Providers)
+        };
+        assert_eq!(with(&[("providers.v1", "http://127.0.0.1:1/p/")]).unwrap().as_str(), "http://127.0.0.1:1/p/");
+        assert_eq!(with(&[("providers.v1", "/p/")]).unwrap().as_str(), "https://h.test/p/");
+        let error = with(&[("modules.v1", "/m/")]).unwrap_err();
+        assert!(error[0].message.ends_with("offers no provider registry"), "{error}");
+        assert!(server.requests().is_empty());
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_in_a_url_is_an_error() {
+        let (_server, discovery, _) = start(|_| Response::ok(""));
+        let error = discovery.service(&host("1.2.3.4.5"), Service::Providers).unwrap_err();
+        assert!(error[0].message.contains("https://1.2.3.4.5/.well-known/terraform.json is not a URL"), "{error}");
+    }
+}

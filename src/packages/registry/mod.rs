@@ -1,0 +1,315 @@
+//! Registries: what they offer, and packages authenticated as OpenTofu does it
+//! (`internal/getproviders/registry_source.go` and `package_authentication.go`).
+
+mod discovery;
+mod discovery_cache;
+mod protocol;
+mod release_urls;
+mod service;
+mod signed;
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub use discovery::Discovery;
+pub use discovery_cache::DiscoveryCache;
+use jiff::Timestamp;
+
+#[doc(hidden)]
+pub use protocol::{read_reported_hashes, read_versions};
+pub use release_urls::ReleaseUrls;
+pub(crate) use service::Service;
+pub use signed::RegistryPolicy;
+
+use super::archive_file::{ArchiveFile, Archived};
+use super::available::AvailableVersions;
+use super::download::{Downloaded, Downloader};
+use super::error::{Result, SourceError};
+use super::fetched::{Fetched, Published};
+use super::progress::ProgressSink;
+use super::shared_facts::TrustedFacts;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::packages::archive::{PackageDigest, PackageId};
+use crate::packages::authentication::packages::{self, PackageReport};
+use crate::packages::authentication::{HashDisposition, HashDispositions, Sha256Sums};
+use crate::provider::{Hash, Platform, ProviderAddress, Version};
+use crate::system::OnceMap;
+use protocol::{Metadata, Protocol};
+use signed::{SignedReleases, SignedSums};
+
+/// What a registry reports of packages, by platform.
+type Reports = BTreeMap<String, PackageReport>;
+
+/// The registries that provider addresses name.
+pub struct Registry {
+    downloader: Downloader,
+    policy: RegistryPolicy,
+    protocol: Protocol,
+    releases: SignedReleases,
+    /// The platform of each version that was asked about first.
+    first_platforms: OnceMap<(ProviderAddress, Version), Platform>,
+    /// What others have published about packages.
+    facts: Option<Arc<TrustedFacts>>,
+}
+
+impl Registry {
+    /// Registries that `discovery` finds and that are asked through `downloader`. `urls` says where releases were in
+    /// earlier runs.
+    pub fn new(
+        downloader: Downloader,
+        discovery: Arc<Discovery>,
+        policy: RegistryPolicy,
+        urls: Option<ReleaseUrls>,
+    ) -> Self {
+        let protocol = Protocol::new(downloader.client.clone(), discovery);
+        let releases = SignedReleases::new(downloader.client.clone(), policy, urls);
+        Self { downloader, policy, protocol, releases, first_platforms: OnceMap::default(), facts: None }
+    }
+
+    /// The same, where packages about which facts are shared are not downloaded.
+    #[must_use]
+    pub(crate) fn with_facts(self, facts: Option<Arc<TrustedFacts>>) -> Self {
+        Self { facts, ..self }
+    }
+
+    pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
+        self.protocol.versions(address)
+    }
+
+    pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
+        if let Some(digest) = self.remembered(package)
+            && let Some(fetched) = self.still_published(package, digest)
+        {
+            return Ok(fetched);
+        }
+        self.request_facts(package);
+        let metadata = &*self.protocol.metadata(package)?;
+        if self.policy.trust_registry
+            && let Some(fetched) = self.reported(metadata)?
+        {
+            return Ok(fetched);
+        }
+        self.fetch(metadata, None, progress).map(|archived| archived.fetched)
+    }
+
+    /// Downloads the archive of a package to a file, whatever is remembered or reported of it.
+    pub(super) fn archive(
+        &self,
+        package: &PackageId,
+        into: &ArchiveFile<'_>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Archived> {
+        let metadata = self.protocol.metadata(package)?;
+        self.fetch(&metadata, Some(into), progress)
+    }
+
+    /// A package that SHA256SUMS lists.
+    fn fetch(
+        &self,
+        metadata: &Metadata,
+        into: Option<&ArchiveFile<'_>>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Archived> {
+        let package = &metadata.package;
+        let (signed, downloaded) = self.signed_and_downloaded(metadata, into, progress)?;
+        let signed = signed?;
+        signed.confirm(metadata)?;
+        let reports = metadata.reports(self.policy.dialect)?;
+        let Downloaded { digest, transferred, is_shared } = downloaded?;
+        packages::check(&reports, &package.platform, &metadata.response.shasum, digest.size, &digest.h1)
+            .map_err(|error| SourceError::not_authentic(package, error))?;
+        // The cache holds what this machine has seen itself: whose word counts for one project does not for another.
+        if !is_shared {
+            self.downloader.remember(package, &digest);
+        }
+        let hashes = listed(&digest);
+        let fetched = self.fetched(package, &signed, &reports, digest.h1.clone(), hashes);
+        Ok(Archived { digest, fetched: Fetched { downloaded: transferred, ..fetched } })
+    }
+
+    /// What is signed about a package, and the package, which has come while that was being asked for.
+    fn signed_and_downloaded(
+        &self,
+        metadata: &Metadata,
+        into: Option<&ArchiveFile<'_>>,
+        progress: ProgressSink<'_>,
+    ) -> Result<(Result<Arc<SignedSums>>, Result<Downloaded>)> {
+        let Metadata { package, response, .. } = metadata;
+        let zh =
+            Sha256Sums::advertised(&response.shasum).map_err(|error| SourceError::not_authentic(package, error))?;
+        let is_refused = AtomicBool::new(false);
+        let is_wanted = || !is_refused.load(Ordering::Relaxed);
+        let report = metadata.reports(self.policy.dialect).unwrap_or_default().remove(&package.platform.to_string());
+        let size = report.and_then(|report| report.package_size);
+        Ok(std::thread::scope(|scope| {
+            let signed = scope.spawn(|| {
+                let signed = self.releases.get(metadata);
+                is_refused.store(signed.is_err(), Ordering::Relaxed);
+                signed
+            });
+            let shared = if into.is_none() { self.shared(metadata, &zh) } else { None };
+            let downloaded = match shared {
+                Some(digest) => Ok(Downloaded { digest, transferred: 0, is_shared: true }),
+                None => metadata.url(&response.download_url).and_then(|url| {
+                    self.downloader.listed_package(package, &url, &zh, size, &is_wanted, into, progress)
+                }),
+            };
+            (signed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), downloaded)
+        }))
+    }
+
+    /// Asks for what is shared about a package that may have to be downloaded.
+    fn request_facts(&self, package: &PackageId) {
+        let facts = self.facts.as_ref().filter(|_| self.downloader.cached(package).is_none());
+        if let Some(facts) = facts {
+            facts.request(&package.address, &package.version);
+        }
+    }
+
+    /// What is shared about a package that is not in the cache. It counts like a download: if SHA256SUMS lists its `zh:`. What
+    /// contradicts the registry's report does not count, since a look at the package decides who is right.
+    fn shared(&self, metadata: &Metadata, zh: &Hash) -> Option<PackageDigest> {
+        let Metadata { package, response, .. } = metadata;
+        let facts = self.facts.as_ref().filter(|_| !self.downloader.knows(zh, package))?;
+        let digest = facts.digest(package, zh)?;
+        let reports = metadata.reports(self.policy.dialect).ok()?;
+        packages::check(&reports, &package.platform, &response.shasum, digest.size, &digest.h1).ok()?;
+        facts.used();
+        Some(digest)
+    }
+
+    /// A package as the registry reports it, once that fits to what is signed; none if it does not report its `h1:`.
+    fn reported(&self, metadata: &Metadata) -> Result<Option<Fetched>> {
+        let Metadata { package, response, .. } = metadata;
+        let signed = self.releases.get(metadata)?;
+        let zh = signed.confirm(metadata)?;
+        let reports = metadata.reports(self.policy.dialect)?;
+        let h1 =
+            packages::authenticated(&reports, &package.platform, &response.shasum, &signed.sums.packages().collect())
+                .map_err(|error| SourceError::not_authentic(package, error))?;
+        Ok(h1.map(|h1| {
+            let mut hashes = HashDispositions::default();
+            hashes.add(HashDisposition::Listed, [zh]);
+            hashes.add(HashDisposition::ReportedByRegistry, [h1.clone()]);
+            self.fetched(package, &signed, &reports, h1, hashes)
+        }))
+    }
+
+    /// A package that need not be asked about, because an earlier run has verified it, and because the SHA256SUMS that
+    /// another platform's metadata names will tell whether it is still published.
+    fn remembered(&self, package: &PackageId) -> Option<PackageDigest> {
+        let PackageId { address, version, .. } = package;
+        let is_known = || {
+            let service = self.protocol.origin(&address.hostname);
+            service.is_ok_and(|service| self.releases.is_known(&service, address, version))
+        };
+        if self.policy.trust_registry || !is_known() {
+            return None;
+        }
+        let digest = self.downloader.cached(package)?;
+        (self.first_platform(package) != package.platform).then_some(digest)
+    }
+
+    /// The platform whose metadata is asked for in any case.
+    fn first_platform(&self, package: &PackageId) -> Platform {
+        let PackageId { address, version, platform } = package;
+        self.first_platforms.get_or_compute(&(address.clone(), version.clone()), || platform.clone())
+    }
+
+    /// A remembered package, if the release that is published now holds it.
+    fn still_published(&self, package: &PackageId, digest: PackageDigest) -> Option<Fetched> {
+        let first = PackageId { platform: self.first_platform(package), ..package.clone() };
+        let metadata = self.protocol.metadata(&first).ok()?;
+        let signed = self.releases.get(&metadata).ok()?;
+        let reports = metadata.reports(self.policy.dialect).ok()?;
+        packages::check(&reports, &package.platform, digest.zh.value(), digest.size, &digest.h1).ok()?;
+        let is_listed = signed.sums.packages().any(|zh| zh == digest.zh);
+        let hashes = listed(&digest);
+        is_listed.then(|| self.fetched(package, &signed, &reports, digest.h1, hashes))
+    }
+
+    /// A package of a release, with what is known of the package's own hashes.
+    fn fetched(
+        &self,
+        package: &PackageId,
+        signed: &SignedSums,
+        reports: &Reports,
+        h1: Hash,
+        mut hashes: HashDispositions,
+    ) -> Fetched {
+        hashes.extend(signed.sums.dispositions());
+        let mut not_listed = None;
+        if self.policy.is_default_host(&package.address) {
+            let reported = packages::reported(reports);
+            not_listed = unlisted(package, &reported, &signed.sums);
+            hashes.add(HashDisposition::ReportedByRegistry, reported);
+        }
+        let authentication = signed.authentication.clone();
+        let warnings = signed.warnings(package).into_iter().chain(not_listed).collect();
+        Fetched { h1, hashes, authentication, warnings, downloaded: 0 }
+    }
+
+    /// What the registry says of a version without a package being fetched.
+    pub(super) fn published(&self, package: &PackageId) -> Result<Published> {
+        let metadata = self.protocol.metadata(package)?;
+        let signed = self.releases.get(&metadata)?;
+        let zh: BTreeSet<_> = signed.sums.lines().map(|(_, sum)| sum.clone()).collect();
+        let reports = metadata.reports(self.policy.dialect)?;
+        let those = |report: &PackageReport, is_asked_for: fn(&Hash) -> bool| -> BTreeSet<Hash> {
+            report.hashes.iter().filter(|hash| is_asked_for(hash)).cloned().collect()
+        };
+        let h1 = reports.into_iter().filter_map(|(platform, report)| {
+            let sums = those(&report, Hash::is_of_archive);
+            let is_signed = !sums.is_empty() && sums.is_subset(&zh);
+            is_signed.then(|| Some((platform.parse().ok()?, those(&report, Hash::is_of_files)))).flatten()
+        });
+        let h1 = h1.filter(|(_, hashes)| !hashes.is_empty()).collect();
+        Ok(Published { h1, zh, authentication: signed.authentication.clone(), warnings: signed.warnings(package) })
+    }
+
+    /// When the SHA256SUMS of a package changed last, if its server says so.
+    pub(super) fn sums_modified(&self, package: &PackageId) -> Result<Option<Timestamp>> {
+        let metadata = self.protocol.metadata(package)?;
+        Ok(self.releases.get(&metadata)?.last_modified)
+    }
+
+    /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they are still there.
+    pub(super) fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
+        if let Ok(service) = self.protocol.origin(&address.hostname) {
+            self.releases.prepare(&service, address, version);
+        }
+    }
+
+    /// Fetches what is signed about a package.
+    pub(super) fn prepare(&self, package: &PackageId) {
+        self.request_facts(package);
+        if self.remembered(package).is_none()
+            && let Ok(metadata) = self.protocol.metadata(package)
+        {
+            drop(self.releases.get(&metadata));
+        }
+    }
+}
+
+/// A warning about `zh:` that a registry reports and SHA256SUMS does not list. They are recorded, as OpenTofu does.
+fn unlisted(package: &PackageId, reported: &BTreeSet<Hash>, sums: &Sha256Sums) -> Option<Diagnostic> {
+    let listed: HashSet<_> = sums.lines().map(|(_, zh)| zh).collect();
+    let count = reported.iter().filter(|hash| hash.is_of_archive() && !listed.contains(hash)).count();
+    let PackageId { address, version, .. } = package;
+    if count == 0 {
+        return None;
+    }
+    let host = &address.hostname;
+    let message =
+        format!("SHA256SUMS does not list {count} of the zh: hashes that {host} reports for {address} {version}");
+    let warning = Diagnostic::warning(Code::HashNotPublished, message);
+    Some(warning.note("they are recorded on the word of the registry, which nobody has signed"))
+}
+
+/// What is known of the hashes of a package that SHA256SUMS lists.
+fn listed(digest: &PackageDigest) -> HashDispositions {
+    let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
+    hashes.add(HashDisposition::Listed, [digest.zh.clone()]);
+    hashes
+}

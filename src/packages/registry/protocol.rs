@@ -1,0 +1,305 @@
+//! Requests to registries and what they answer: the provider registry protocol
+//! (<https://opentofu.org/docs/internals/provider-registry-protocol/>;
+//! OpenTofu's `internal/getproviders/registry_client.go`).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use url::{Origin, Url};
+
+use super::discovery::Discovery;
+use super::service::Service;
+use crate::net::{Client, Purpose, RequestError, RequestErrorKind};
+use crate::packages::archive::PackageId;
+use crate::packages::authentication::packages::reported;
+use crate::packages::authentication::{PackageReport, SigningKey};
+use crate::packages::available::{AvailableVersion, AvailableVersions, LONGEST_VERSION, Platforms, Protocols};
+use crate::packages::error::{Result, SearchedPlace, SourceError};
+use crate::provider::{Dialect, Hash, Hostname, Platform, ProviderAddress, Version};
+use crate::system::bounded::{List, Map};
+use crate::system::{OnceMap, SafeUrl};
+
+/// A version list is not larger than this; the largest known one is below 1 MiB.
+const MAXIMUM_VERSIONS_BYTES: u64 = 4 << 20;
+/// The metadata of a package holds keys and, from some registries, two hashes per platform.
+const MAXIMUM_METADATA_BYTES: u64 = 512 << 10;
+/// The provider with most versions has about 700.
+const MOST_VERSIONS: usize = 10_000;
+/// Go builds for about 50 platforms.
+const MOST_PLATFORMS: usize = 256;
+/// Of protocols, warnings and keys.
+const MOST_OTHERS: usize = 64;
+/// A package has one of each scheme.
+const MOST_HASHES: usize = 16;
+/// So many characters of a warning are kept.
+const LONGEST_WARNING: usize = 2000;
+
+/// Asks registries, for the metadata of each package once.
+pub(super) struct Protocol {
+    client: Client,
+    discovery: Arc<Discovery>,
+    metadata: OnceMap<PackageId, Result<Arc<Metadata>>>,
+}
+
+/// What a registry says of a package.
+pub(super) struct Metadata {
+    pub(super) package: PackageId,
+    pub(super) response: PackageResponse,
+    /// The registry that says it.
+    pub(super) service: Origin,
+    /// What relative URLs are relative to.
+    base: Url,
+}
+
+/// A document and where it came from in the end, or why there is none.
+type Answer<T> = std::result::Result<(Url, T), RequestError>;
+
+impl Protocol {
+    pub(super) fn new(client: Client, discovery: Arc<Discovery>) -> Self {
+        Self { client, discovery, metadata: OnceMap::default() }
+    }
+
+    /// Where the registry of a host is.
+    pub(super) fn origin(&self, host: &Hostname) -> Result<Origin> {
+        let service = self.discovery.service(host, Service::Providers).map_err(SourceError::Unreachable)?;
+        Ok(service.origin())
+    }
+
+    /// "List Available Versions".
+    pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
+        let weight = |VersionsResponse(versions): &VersionsResponse| versions.weight();
+        match self.ask(address, "versions", MAXIMUM_VERSIONS_BYTES, weight)? {
+            (_, Ok((_, VersionsResponse(versions)))) => Ok(versions),
+            (asked, Err(error)) if matches!(error.kind, RequestErrorKind::NotFound) => {
+                let searched = vec![SearchedPlace::Registry { asked }];
+                Err(SourceError::ProviderNotFound { address: address.clone(), searched }.into())
+            }
+            (_, Err(error)) => Err(SourceError::request(address, error)),
+        }
+    }
+
+    /// "Find a Provider Package".
+    pub(super) fn metadata(&self, package: &PackageId) -> Result<Arc<Metadata>> {
+        self.metadata.get_or_compute(package, || self.fetch_metadata(package).map(Arc::new))
+    }
+
+    fn fetch_metadata(&self, package: &PackageId) -> Result<Metadata> {
+        let PackageId { address, version, platform } = package.clone();
+        let path = format!("{version}/download/{}/{}", platform.os, platform.arch);
+        let (asked, answer) = self.ask(&address, &path, MAXIMUM_METADATA_BYTES, PackageResponse::weight)?;
+        let (base, response) = match answer {
+            Ok(answer) => answer,
+            Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
+                let (package, available) = (package.clone(), BTreeSet::new());
+                return Err(SourceError::PlatformNotAvailable { package, available, asked: Some(asked) }.into());
+            }
+            Err(error) => return Err(SourceError::request(package, error)),
+        };
+        if (&response.os, &response.arch) != (&platform.os, &platform.arch) {
+            let problem = format!("{asked} answered for {}_{}", response.os, response.arch);
+            return Err(SourceError::invalid_response(package, problem));
+        }
+        if let Protocols::Unsupported(protocols) = &response.protocols {
+            let protocols = protocols.clone();
+            return Err(SourceError::UnsupportedProtocol { address, version, protocols }.into());
+        }
+        let service = self.origin(&address.hostname)?;
+        Ok(Metadata { package: package.clone(), response, service, base })
+    }
+
+    /// Asks one of a provider's endpoints, and says which URL that was. `weight` is that of [`Client::get_json`].
+    fn ask<T: DeserializeOwned>(
+        &self,
+        address: &ProviderAddress,
+        path: &str,
+        limit: u64,
+        weight: impl Fn(&T) -> usize,
+    ) -> Result<(String, Answer<T>)> {
+        let host = &address.hostname;
+        let get = |url: &Url| {
+            self.client.get_json(url, self.discovery.credentials_of(host, url), limit, Purpose::Metadata, &weight)
+        };
+        let service = self.discovery.service(host, Service::Providers).map_err(SourceError::Unreachable)?;
+        let url = endpoint(&service, address, path)?;
+        let answer = get(&url);
+        if answer.is_err()
+            && let Some(moved) = self.discovery.moved_service(host, Service::Providers, &service)
+        {
+            let url = endpoint(&moved, address, path)?;
+            return Ok((SafeUrl::from(&url).to_string(), get(&url)));
+        }
+        Ok((SafeUrl::from(&url).to_string(), answer))
+    }
+}
+
+/// The URL of one of a provider's endpoints.
+fn endpoint(service: &Url, address: &ProviderAddress, path: &str) -> Result<Url> {
+    // Relative to the base as links are: its last segment goes unless it ends with a slash.
+    let path = format!("{}/{}/{path}", address.namespace, address.name);
+    service.join(&path).map_err(|error| {
+        let problem = format!("its service for providers, {service}, cannot be the start of a URL: {error}");
+        SourceError::invalid_response(&address.hostname, problem)
+    })
+}
+
+impl Metadata {
+    /// A URL in the response.
+    pub(super) fn url(&self, reference: &str) -> Result<Url> {
+        self.base.join(reference).map_err(|error| {
+            SourceError::invalid_response(&self.package, format!("the registry sent the URL {reference:?}: {error}"))
+        })
+    }
+
+    /// The keys that may sign the release.
+    pub(super) fn signing_keys(&self) -> Vec<SigningKey> {
+        let keys = self.response.signing_keys.gpg_public_keys.0.iter();
+        keys.map(|key| SigningKey { ascii_armor: key.ascii_armor.clone(), key_id: key.key_id.clone() }).collect()
+    }
+
+    /// The `packages` map, which only OpenTofu looks at.
+    pub(super) fn reports(&self, dialect: Dialect) -> Result<BTreeMap<String, PackageReport>> {
+        let packages = self.response.packages.as_ref().filter(|_| dialect == Dialect::Tofu);
+        let reports = packages.map_or_else(|| Ok(BTreeMap::new()), |packages| read_reports(packages));
+        reports.map_err(|problem| SourceError::not_authentic(&self.package, problem))
+    }
+}
+
+/// The answer to "list available versions".
+#[derive(Deserialize)]
+#[serde(from = "VersionList")]
+struct VersionsResponse(AvailableVersions);
+
+#[derive(Deserialize)]
+struct VersionList {
+    versions: List<VersionEntry, MOST_VERSIONS>,
+    #[serde(default)]
+    warnings: Option<List<String, MOST_OTHERS>>,
+}
+
+#[derive(Deserialize)]
+struct VersionEntry {
+    version: String,
+    #[serde(default)]
+    protocols: Protocols,
+    #[serde(default)]
+    platforms: Platforms,
+}
+
+#[derive(Deserialize)]
+struct PlatformEntry {
+    os: String,
+    arch: String,
+}
+
+/// The answer to "find a provider package".
+#[derive(Deserialize)]
+pub(super) struct PackageResponse {
+    #[serde(default)]
+    protocols: Protocols,
+    os: String,
+    arch: String,
+    pub(super) filename: String,
+    pub(super) download_url: String,
+    pub(super) shasums_url: String,
+    pub(super) shasums_signature_url: String,
+    pub(super) shasum: String,
+    #[serde(default)]
+    signing_keys: SigningKeys,
+    /// Read only where it counts, so that nothing in it disturbs elsewhere.
+    packages: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize, Default)]
+struct SigningKeys {
+    #[serde(default)]
+    gpg_public_keys: List<KeyEntry, MOST_OTHERS>,
+}
+
+#[derive(Deserialize)]
+struct KeyEntry {
+    #[serde(default)]
+    key_id: String,
+    ascii_armor: String,
+}
+
+impl PackageResponse {
+    /// About how much memory it takes, in bytes.
+    fn weight(&self) -> usize {
+        /// Of a key, without its texts, which are kept once more beside what it has signed.
+        const KEY: usize = 128;
+        let keys = self.signing_keys.gpg_public_keys.0.iter();
+        let texts = [&self.filename, &self.download_url, &self.shasums_url, &self.shasums_signature_url, &self.shasum];
+        keys.map(|key| KEY + 2 * (key.key_id.len() + key.ascii_armor.len())).sum::<usize>()
+            + texts.into_iter().map(String::len).sum::<usize>()
+            + self.packages.as_ref().map_or(0, |packages| packages.get().len())
+    }
+}
+
+/// One platform in the `packages` map.
+#[derive(Deserialize)]
+struct ReportEntry {
+    #[serde(default)]
+    hashes: List<String, MOST_HASHES>,
+    #[serde(default)]
+    package_size: Option<u64>,
+}
+
+/// The versions in an answer to "list available versions".
+pub fn read_versions(answer: &[u8]) -> serde_json::Result<AvailableVersions> {
+    serde_json::from_slice(answer).map(|VersionsResponse(versions)| versions)
+}
+
+/// The hashes of packages in an answer to "find a provider package"; none if it cannot be read.
+pub fn read_reported_hashes(answer: &[u8]) -> Option<BTreeSet<Hash>> {
+    let packages = serde_json::from_slice::<PackageResponse>(answer).ok()?.packages;
+    let reports = packages.map_or_else(|| Ok(BTreeMap::new()), |packages| read_reports(&packages));
+    reports.ok().map(|reports| reported(&reports))
+}
+
+/// Reads the `packages` map.
+fn read_reports(packages: &RawValue) -> std::result::Result<BTreeMap<String, PackageReport>, String> {
+    // What it says is not quoted: a registry may echo the token that it was sent.
+    let invalid = |what: &str| format!("the registry's report of packages {what}");
+    let entries: Map<ReportEntry, MOST_PLATFORMS> =
+        serde_json::from_str(packages.get()).map_err(|_| invalid("does not have the expected form"))?;
+    let report = |(platform, entry): (String, ReportEntry)| {
+        let hashes = entry.hashes.0.iter().map(|text| text.parse::<Hash>());
+        let hashes =
+            hashes.collect::<std::result::Result<_, _>>().map_err(|_| invalid("contains a hash without a scheme"))?;
+        Ok((platform, PackageReport { hashes, package_size: entry.package_size }))
+    };
+    entries.0.into_iter().map(report).collect()
+}
+
+/// Versions that cannot be read are left out, as if the registry had not listed them.
+impl From<VersionList> for VersionsResponse {
+    fn from(list: VersionList) -> Self {
+        let available = |VersionEntry { version, protocols, platforms }: VersionEntry| {
+            let version = version.parse::<Version>().ok().filter(|_| version.len() <= LONGEST_VERSION)?;
+            Some((version, AvailableVersion { protocols, platforms }))
+        };
+        let versions = list.versions.0.into_iter().filter_map(available).collect();
+        let warnings = list.warnings.unwrap_or_default().0.into_iter();
+        let warnings = warnings.map(|warning| warning.chars().take(LONGEST_WARNING).collect()).collect();
+        Self(AvailableVersions { versions, warnings })
+    }
+}
+
+impl<'de> Deserialize<'de> for Protocols {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let names = Option::<List<String, MOST_OTHERS>>::deserialize(deserializer)?;
+        Ok(Self::of(&names.unwrap_or_default().0))
+    }
+}
+
+/// Platforms that are none are left out, too.
+impl<'de> Deserialize<'de> for Platforms {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let entries = Option::<List<PlatformEntry, MOST_PLATFORMS>>::deserialize(deserializer)?;
+        let entries = entries.unwrap_or_default().0.into_iter();
+        Ok(entries.filter_map(|entry| format!("{}_{}", entry.os, entry.arch).parse::<Platform>().ok()).collect())
+    }
+}

@@ -1,0 +1,163 @@
+//! SHA256SUMS of a release with its signature: fetched and verified once for all platforms.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use jiff::Timestamp;
+use url::{Origin, Url};
+
+use super::protocol::Metadata;
+use super::release_urls::ReleaseUrls;
+use crate::diagnostic::Diagnostic;
+use crate::net::{Client, Document, Purpose, RequestError};
+use crate::packages::archive::PackageId;
+use crate::packages::authentication::{AuthenticationPolicy, Expired, Sha256Sums, SigningKey, authenticate_sums};
+use crate::packages::error::{Result, SourceError};
+use crate::provider::{Authentication, Dialect, Hash, ProviderAddress, Version};
+use crate::system::OnceMap;
+
+/// SHA256SUMS has a line of about 120 bytes per platform; the largest known one is below 10 KiB.
+const MAXIMUM_SUMS_BYTES: u64 = 256 << 10;
+/// A signature is a few hundred bytes per key.
+const MAXIMUM_SIGNATURE_BYTES: u64 = 64 << 10;
+
+/// What decides how packages of a registry are authenticated.
+#[derive(Clone, Copy, Debug)]
+pub struct RegistryPolicy {
+    /// Whose rules apply.
+    pub dialect: Dialect,
+    /// `OPENTOFU_ENFORCE_GPG_VALIDATION=true`: a provider without signing keys is refused.
+    pub enforce_validation: bool,
+    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: expired keys and signatures are refused.
+    pub enforce_expiration: bool,
+    /// Whether hashes that a registry reports are recorded without a look at the packages, once they fit to what is signed.
+    pub trust_registry: bool,
+    /// The time that expiry is judged by.
+    pub now: SystemTime,
+}
+
+/// Fetches and verifies SHA256SUMS, each once.
+pub(super) struct SignedReleases {
+    client: Client,
+    policy: RegistryPolicy,
+    urls: Option<ReleaseUrls>,
+    documents: OnceMap<(Url, Url), std::result::Result<Arc<Documents>, RequestError>>,
+    verified: OnceMap<SumsKey, Result<Arc<SignedSums>>>,
+}
+
+/// SHA256SUMS and its signature, not verified.
+struct Documents {
+    sums: Document,
+    signature: Vec<u8>,
+}
+
+/// Platforms that name the same SHA256SUMS with the same keys share it.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct SumsKey {
+    sums: Url,
+    signature: Url,
+    keys: Vec<SigningKey>,
+    /// Without keys, it is accepted from the default host only.
+    is_default_host: bool,
+}
+
+/// A SHA256SUMS document whose signature was checked.
+pub(super) struct SignedSums {
+    pub(super) sums: Sha256Sums,
+    pub(super) authentication: Authentication,
+    pub(super) last_modified: Option<Timestamp>,
+    expired: Vec<Expired>,
+}
+
+impl RegistryPolicy {
+    pub(super) fn is_default_host(&self, address: &ProviderAddress) -> bool {
+        address.hostname.as_ascii() == self.dialect.default_host_name()
+    }
+}
+
+impl SignedReleases {
+    pub(super) fn new(client: Client, policy: RegistryPolicy, urls: Option<ReleaseUrls>) -> Self {
+        Self { client, policy, urls, documents: OnceMap::default(), verified: OnceMap::default() }
+    }
+
+    /// Whether an earlier run has seen the release.
+    pub(super) fn is_known(&self, service: &Origin, address: &ProviderAddress, version: &Version) -> bool {
+        self.urls.as_ref().is_some_and(|urls| urls.get(service, address, version).is_some())
+    }
+
+    /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they are still there.
+    pub(super) fn prepare(&self, service: &Origin, address: &ProviderAddress, version: &Version) {
+        if let Some((sums, signature)) = self.urls.as_ref().and_then(|urls| urls.get(service, address, version)) {
+            drop(self.documents(&sums, &signature));
+        }
+    }
+
+    /// The SHA256SUMS that a package's metadata names.
+    pub(super) fn get(&self, metadata: &Metadata) -> Result<Arc<SignedSums>> {
+        let key = SumsKey {
+            sums: metadata.url(&metadata.response.shasums_url)?,
+            signature: metadata.url(&metadata.response.shasums_signature_url)?,
+            keys: metadata.signing_keys(),
+            is_default_host: self.policy.is_default_host(&metadata.package.address),
+        };
+        self.verified.get_or_compute(&key, || self.verify(metadata, &key).map(Arc::new))
+    }
+
+    fn verify(&self, metadata: &Metadata, key: &SumsKey) -> Result<SignedSums> {
+        let PackageId { address, version, .. } = &metadata.package;
+        let documents = self.documents(&key.sums, &key.signature);
+        let failed = |error: &RequestError| SourceError::request(format_args!("{address} {version}"), error.clone());
+        let documents = documents.map_err(|error| failed(&error))?;
+        let Documents { sums, signature } = &*documents;
+        let policy = AuthenticationPolicy {
+            dialect: self.policy.dialect,
+            default_host: key.is_default_host,
+            enforce_validation: self.policy.enforce_validation,
+            enforce_expiration: self.policy.enforce_expiration,
+        };
+        let (authentication, expired) = authenticate_sums(&sums.bytes, signature, &key.keys, policy, self.policy.now)
+            .map_err(|error| SourceError::Signature {
+            address: address.clone(),
+            version: version.clone(),
+            error,
+            sums: key.sums.clone(),
+            signature: key.signature.clone(),
+        })?;
+        if let Some(urls) = &self.urls {
+            urls.put(&metadata.service, address, version, (&key.sums, &key.signature));
+        }
+        let last_modified = sums.last_modified;
+        let sums = Sha256Sums::parse(&sums.bytes);
+        self.client.keep(&key.sums, sums.weight()).map_err(|error| failed(&error))?;
+        Ok(SignedSums { sums, authentication, last_modified, expired })
+    }
+
+    fn documents(&self, sums: &Url, signature: &Url) -> std::result::Result<Arc<Documents>, RequestError> {
+        self.documents.get_or_compute(&(sums.clone(), signature.clone()), || {
+            let get = |url: &Url, limit| self.client.get(url, None, limit, Purpose::Download);
+            let (sums, signature) = std::thread::scope(|scope| {
+                let signature = scope.spawn(|| get(signature, MAXIMUM_SIGNATURE_BYTES));
+                let sums = get(sums, MAXIMUM_SUMS_BYTES);
+                (sums, signature.join())
+            });
+            let signature = signature.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            let (sums, signature) = (sums?, signature.bytes);
+            self.client.keep(&sums.url, sums.bytes.len() + signature.len())?;
+            Ok(Arc::new(Documents { sums, signature }))
+        })
+    }
+}
+
+impl SignedSums {
+    /// The `zh:` of a package, which SHA256SUMS and the registry must agree on.
+    pub(super) fn confirm(&self, metadata: &Metadata) -> Result<Hash> {
+        let sum = self.sums.confirm(&metadata.response.filename, &metadata.response.shasum);
+        sum.map_err(|error| SourceError::not_authentic(&metadata.package, error))
+    }
+
+    /// What has expired, as the user is told.
+    pub(super) fn warnings(&self, package: &PackageId) -> Vec<Diagnostic> {
+        let subject = format!("{} {}", package.address, package.version);
+        self.expired.iter().map(|expired| expired.warning(&subject)).collect()
+    }
+}

@@ -1,0 +1,203 @@
+//! A signed document: DSSE 1.0 (<https://github.com/secure-systems-lab/dsse>), as in-toto and Sigstore use it.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use serde::{Deserialize, Serialize};
+
+use super::release::{ReleaseFacts, ReleaseFactsError};
+use crate::provider::{ProviderAddress, Version};
+use crate::provider::{PublicKey, SigningKey};
+use crate::system::bounded::List;
+
+/// What the document is, which is signed with it, so that no signature over something else counts.
+const PAYLOAD_TYPE: &str = "application/vnd.provlock.release-facts.v1+json";
+/// There is one for each key that signs.
+const MOST_SIGNATURES: usize = 16;
+
+/// Facts about a release with their signatures, not checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Envelope {
+    payload: Vec<u8>,
+    signatures: Vec<(Option<PublicKey>, Vec<u8>)>,
+}
+
+/// Why facts do not count.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EnvelopeError {
+    /// Not an envelope with a document of this kind.
+    #[error("it is not a signed document of facts")]
+    Malformed,
+    /// No trusted key has signed it.
+    #[error("no key that trusted-keys lists has signed it")]
+    UnknownKey,
+    /// What names a trusted key is not its signature.
+    #[error("its signature is not that of {0}")]
+    WrongSignature(PublicKey),
+    /// The document is signed, and not to be used.
+    #[error(transparent)]
+    Facts(#[from] ReleaseFactsError),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    payload: String,
+    payload_type: String,
+    signatures: Vec<Signature>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Received {
+    payload: String,
+    payload_type: String,
+    signatures: List<Signature, MOST_SIGNATURES>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Signature {
+    /// A hint only; what counts is which key the signature fits.
+    #[serde(default)]
+    keyid: String,
+    sig: String,
+}
+
+impl Envelope {
+    /// Signs facts.
+    pub fn seal(facts: &ReleaseFacts, key: &SigningKey) -> Self {
+        let payload = facts.to_json();
+        let signature = key.sign(&signed_bytes(&payload));
+        Self { payload, signatures: vec![(Some(key.public_key()), signature)] }
+    }
+
+    /// Reads an envelope.
+    ///
+    /// # Errors
+    /// It is not one.
+    pub fn parse(bytes: &[u8]) -> Result<Self, EnvelopeError> {
+        let Received { payload, payload_type, signatures } =
+            serde_json::from_slice(bytes).map_err(|_| EnvelopeError::Malformed)?;
+        if payload_type != PAYLOAD_TYPE {
+            return Err(EnvelopeError::Malformed);
+        }
+        let decode = |text: &str| BASE64_STANDARD.decode(text).map_err(|_| EnvelopeError::Malformed);
+        let signature = |Signature { keyid, sig }: &Signature| decode(sig).map(|sig| (keyid.parse().ok(), sig));
+        let signatures = signatures.0.iter().map(signature).collect::<Result<_, _>>()?;
+        Ok(Self { payload: decode(&payload)?, signatures })
+    }
+
+    /// The envelope as JSON.
+    pub fn to_json(&self) -> Vec<u8> {
+        let signatures = self.signatures.iter().map(|(key, signature)| Signature {
+            keyid: key.map(|key| key.to_string()).unwrap_or_default(),
+            sig: BASE64_STANDARD.encode(signature),
+        });
+        let document = Document {
+            payload: BASE64_STANDARD.encode(&self.payload),
+            payload_type: PAYLOAD_TYPE.to_owned(),
+            signatures: signatures.collect(),
+        };
+        serde_json::to_vec(&document).unwrap_or_default()
+    }
+
+    /// Bytes that it takes in memory.
+    pub(crate) fn weight(&self) -> usize {
+        self.payload.len() + self.signatures.iter().map(|(_, signature)| signature.len()).sum::<usize>()
+    }
+
+    /// The facts, if one of the keys has signed them and they are about this release.
+    ///
+    /// # Errors
+    /// Why they do not count.
+    pub fn open(
+        &self,
+        keys: &[PublicKey],
+        address: &ProviderAddress,
+        version: &Version,
+    ) -> Result<ReleaseFacts, EnvelopeError> {
+        let message = signed_bytes(&self.payload);
+        let is_signed_by = |key: &PublicKey| self.signatures.iter().any(|(_, sig)| key.verifies(&message, sig));
+        if !keys.iter().any(is_signed_by) {
+            let named = self.signatures.iter().find_map(|(key, _)| key.filter(|key| keys.contains(key)));
+            return Err(named.map_or(EnvelopeError::UnknownKey, EnvelopeError::WrongSignature));
+        }
+        Ok(ReleaseFacts::parse(&self.payload)?.about(address, version)?)
+    }
+}
+
+/// What is signed: DSSE's "Pre-Authentication Encoding".
+fn signed_bytes(payload: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("DSSEv1 {} {PAYLOAD_TYPE} {} ", PAYLOAD_TYPE.len(), payload.len()).into_bytes();
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::packages::archive::PackageDigest;
+    use crate::provider::{Dialect, Hash};
+
+    fn address(text: &str) -> ProviderAddress {
+        ProviderAddress::parse(text, Dialect::Tofu).unwrap()
+    }
+
+    fn version(text: &str) -> Version {
+        text.parse().unwrap()
+    }
+
+    fn facts() -> ReleaseFacts {
+        let h1 = Hash::h1(&[1; 32]);
+        let digest = PackageDigest { zh: Hash::zh(&[2; 32]), h1_with_directories: h1.clone(), h1, size: 7 };
+        let packages = BTreeMap::from([("linux_amd64".parse().unwrap(), digest)]);
+        ReleaseFacts { address: address("acme/gamma"), version: version("1.0.0"), packages }
+    }
+
+    #[test]
+    fn what_is_sealed_is_opened_by_its_key_and_for_its_release_alone() {
+        let [key, other] = [(); 2].map(|()| SigningKey::generate().unwrap());
+        let envelope = Envelope::parse(&Envelope::seal(&facts(), &key).to_json()).unwrap();
+        let open = |keys: &[PublicKey], provider: &str, release: &str| {
+            envelope.open(keys, &address(provider), &version(release))
+        };
+        let both = [other.public_key(), key.public_key()];
+        assert_eq!(open(&both, "acme/gamma", "1.0.0"), Ok(facts()));
+        assert_eq!(open(&[other.public_key()], "acme/gamma", "1.0.0"), Err(EnvelopeError::UnknownKey));
+        assert_eq!(open(&[], "acme/gamma", "1.0.0"), Err(EnvelopeError::UnknownKey));
+        for (provider, release) in [("acme/delta", "1.0.0"), ("h.test/acme/gamma", "1.0.0"), ("acme/gamma", "1.0.1")] {
+            let error = open(&both, provider, release).unwrap_err();
+            assert_eq!(error.to_string(), "it is about registry.opentofu.org/acme/gamma 1.0.0");
+        }
+    }
+
+    #[test]
+    fn no_change_of_what_is_signed_is_accepted() {
+        let key = SigningKey::generate().unwrap();
+        let sealed = Envelope::seal(&facts(), &key);
+        let mut cases = 0;
+        for (index, bit) in (0..sealed.payload.len()).flat_map(|index| (0..8).map(move |bit| (index, bit))) {
+            let mut changed = sealed.clone();
+            changed.payload[index] ^= 1 << bit;
+            let error = changed.open(&[key.public_key()], &address("acme/gamma"), &version("1.0.0")).unwrap_err();
+            assert_eq!(error, EnvelopeError::WrongSignature(key.public_key()));
+            cases += 1;
+        }
+        provlock_test::survived("shared facts that were changed", cases);
+    }
+
+    #[test]
+    fn a_signature_over_another_kind_of_document_does_not_count() {
+        let key = SigningKey::generate().unwrap();
+        let payload = facts().to_json();
+        let signatures = vec![(Some(key.public_key()), key.sign(&payload))];
+        let error =
+            Envelope { payload, signatures }.open(&[key.public_key()], &address("acme/gamma"), &version("1.0.0"));
+        assert_eq!(error, Err(EnvelopeError::WrongSignature(key.public_key())));
+        let text = String::from_utf8(Envelope::seal(&facts(), &key).to_json()).unwrap();
+        for other in [text.replace("release-facts", "other"), text.replace("payload", "load"), String::new()] {
+            assert_eq!(Envelope::parse(other.as_bytes()), Err(EnvelopeError::Malformed), "{other}");
+        }
+    }
+}

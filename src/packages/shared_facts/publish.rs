@@ -1,0 +1,79 @@
+//! Publishing what this machine has hashed.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::super::oci::OciRegistries;
+use super::super::oci::facts::Place;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::packages::archive::PackageDigest;
+use crate::packages::shared_facts::{Envelope, ReleaseFacts};
+use crate::provider::oci_repository::Repository;
+use crate::provider::{Platform, ProviderAddress, SigningKey, Version};
+use crate::system::parallel;
+
+/// Releases that are published at the same time.
+const THREADS: usize = 8;
+
+/// What became of one release.
+pub struct PublishedRelease {
+    /// The provider.
+    pub address: ProviderAddress,
+    /// Its version.
+    pub version: Version,
+    /// How many packages this machine knows of it.
+    pub packages: usize,
+    /// Whether what is published has changed; none if that was not tried, since another release failed.
+    pub outcome: Option<Result<bool>>,
+}
+
+/// Publishes facts, signed with `key`. What is published already and signed with that key is kept. After a failure no other
+/// release is begun.
+pub fn publish(
+    registries: &OciRegistries,
+    repository: &Repository,
+    key: &SigningKey,
+    releases: Vec<ReleaseFacts>,
+) -> Vec<PublishedRelease> {
+    let has_failed = AtomicBool::new(false);
+    parallel::map(releases, THREADS, |facts| {
+        let (address, version, packages) = (facts.address.clone(), facts.version.clone(), facts.packages.len());
+        let place = Place { repository, address: &address, version: &version };
+        let outcome = (!has_failed.load(Ordering::Relaxed))
+            .then(|| registries.push_facts(&place, |published| renewed(published.as_ref(), facts, key)));
+        has_failed.fetch_or(matches!(outcome, Some(Err(_))), Ordering::Relaxed);
+        PublishedRelease { address, version, packages, outcome }
+    })
+}
+
+/// The facts together with those that are published and signed with the same key; none if that adds nothing.
+fn renewed(published: Option<&Envelope>, facts: ReleaseFacts, key: &SigningKey) -> Result<Option<Envelope>> {
+    let ReleaseFacts { address, version, packages } = &facts;
+    let keys = [key.public_key()];
+    let Some(known) = published.and_then(|envelope| envelope.open(&keys, address, version).ok()) else {
+        return Ok(Some(Envelope::seal(&facts, key)));
+    };
+    if let Some(platform) = contradiction(&known.packages, packages) {
+        let message = format!("what is published about {address} {version} for {platform} is not what was hashed here");
+        let error = Diagnostic::error(Code::PackageNotAuthentic, message);
+        let error = error.note("the same archive has another h1: there, which is signed with the same key");
+        return Err(error
+            .help("find out which machine published it: it may not be trustworthy, and the key with it")
+            .into());
+    }
+    let mut all = known.packages.clone();
+    all.extend(facts.packages);
+    let merged = ReleaseFacts { packages: all, ..known.clone() };
+    Ok((merged != known).then(|| Envelope::seal(&merged, key)))
+}
+
+/// A platform whose archive is the same in both and has different hashes of its files.
+fn contradiction<'a>(
+    published: &BTreeMap<Platform, PackageDigest>,
+    known: &'a BTreeMap<Platform, PackageDigest>,
+) -> Option<&'a Platform> {
+    let differs = |(platform, digest): &(&Platform, &PackageDigest)| {
+        published.get(platform).is_some_and(|published| published.zh == digest.zh && published != *digest)
+    };
+    known.iter().find(|entry| differs(entry)).map(|(platform, _)| platform)
+}

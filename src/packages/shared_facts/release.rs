@@ -1,0 +1,157 @@
+//! The document: what is known of the packages of one release.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::packages::archive::PackageDigest;
+use crate::provider::{Dialect, Platform, ProviderAddress, Version};
+use crate::system::bounded::Map;
+
+/// Grows when a field changes its meaning.
+const SCHEMA: u32 = 1;
+/// Go builds for about 50 platforms.
+const MOST_PLATFORMS: usize = 256;
+
+/// The digests of a release's packages, by platform.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReleaseFacts {
+    /// The provider.
+    pub address: ProviderAddress,
+    /// Its version.
+    pub version: Version,
+    /// What is known of each package.
+    pub packages: BTreeMap<Platform, PackageDigest>,
+}
+
+/// Why a document cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReleaseFactsError {
+    /// Not a document of this kind.
+    #[error("what is signed is not a document of facts")]
+    Malformed,
+    /// Of a version of the format that came later.
+    #[error("it has schema {0}, which this version of provlock does not know")]
+    UnknownSchema(u32),
+    /// For something else than it was asked for.
+    #[error("it is about {0} {1}")]
+    AnotherRelease(Box<ProviderAddress>, Box<Version>),
+}
+
+#[derive(Serialize)]
+struct Document {
+    schema: u32,
+    address: String,
+    version: String,
+    packages: BTreeMap<String, Package>,
+}
+
+#[derive(Deserialize)]
+struct Received {
+    address: String,
+    version: String,
+    packages: Map<Package, MOST_PLATFORMS>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Package {
+    zh: String,
+    h1: String,
+    h1_with_directories: String,
+    size: u64,
+}
+
+impl ReleaseFacts {
+    /// The document as JSON.
+    pub(super) fn to_json(&self) -> Vec<u8> {
+        let package = |(platform, digest): (&Platform, &PackageDigest)| {
+            let package = Package {
+                zh: digest.zh.to_string(),
+                h1: digest.h1.to_string(),
+                h1_with_directories: digest.h1_with_directories.to_string(),
+                size: digest.size,
+            };
+            (platform.to_string(), package)
+        };
+        let document = Document {
+            schema: SCHEMA,
+            address: self.address.to_string(),
+            version: self.version.to_string(),
+            packages: self.packages.iter().map(package).collect(),
+        };
+        serde_json::to_vec(&document).unwrap_or_default()
+    }
+
+    /// Reads a document.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ReleaseFactsError> {
+        #[derive(Deserialize)]
+        struct Schema {
+            schema: u32,
+        }
+        let malformed = |_| ReleaseFactsError::Malformed;
+        let Schema { schema } = serde_json::from_slice(bytes).map_err(malformed)?;
+        if schema != SCHEMA {
+            return Err(ReleaseFactsError::UnknownSchema(schema));
+        }
+        let document: Received = serde_json::from_slice(bytes).map_err(malformed)?;
+        document.facts().ok_or(ReleaseFactsError::Malformed)
+    }
+
+    /// The facts, if they are about this release.
+    pub(super) fn about(self, address: &ProviderAddress, version: &Version) -> Result<Self, ReleaseFactsError> {
+        if self.address == *address && self.version == *version {
+            return Ok(self);
+        }
+        Err(ReleaseFactsError::AnotherRelease(self.address.into(), self.version.into()))
+    }
+}
+
+impl Received {
+    fn facts(self) -> Option<ReleaseFacts> {
+        let package = |(platform, package): (String, Package)| {
+            let Package { zh, h1, h1_with_directories, size } = package;
+            Some((platform.parse().ok()?, PackageDigest::read(&zh, &h1, &h1_with_directories, size)?))
+        };
+        Some(ReleaseFacts {
+            // The address has all its parts, so defaults do not matter; in this dialect a namespace may hold underscores.
+            address: ProviderAddress::parse_canonical(&self.address, Dialect::Terraform).ok()?,
+            version: self.version.parse().ok()?,
+            packages: self.packages.0.into_iter().map(package).collect::<Option<_>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(schema: u32, address: &str, platform: &str, zh: &str) -> String {
+        let h1 = crate::provider::Hash::h1(&[1; 32]);
+        format!(
+            r#"{{"schema":{schema},"address":"{address}","version":"1.0.0","packages":{{"{platform}":{{"zh":"{zh}","h1":"{h1}","h1_with_directories":"{h1}","size":9}}}}}}"#
+        )
+    }
+
+    #[test]
+    fn a_document_is_read_whole_or_not_at_all() {
+        let zh = crate::provider::Hash::zh(&[1; 32]).to_string();
+        let address = "registry.opentofu.org/acme/gamma";
+        let text = document(1, address, "linux_amd64", &zh);
+        let facts = ReleaseFacts::parse(text.as_bytes()).unwrap();
+        assert_eq!(String::from_utf8(facts.to_json()).unwrap(), text);
+        assert_eq!(facts.packages[&"linux_amd64".parse().unwrap()].size, 9);
+        for wrong in [
+            document(1, "acme", "linux_amd64", &zh),
+            document(1, address, "../..", &zh),
+            document(1, address, "linux_amd64", "zh:00"),
+            document(1, address, "linux_amd64", facts.packages.values().next().unwrap().h1.as_str()),
+            text.replace("size", "length"),
+            "{}".to_owned(),
+            "[]".to_owned(),
+        ] {
+            assert_eq!(ReleaseFacts::parse(wrong.as_bytes()), Err(ReleaseFactsError::Malformed), "{wrong}");
+        }
+        let later = document(2, address, "linux_amd64", &zh);
+        assert_eq!(ReleaseFacts::parse(later.as_bytes()), Err(ReleaseFactsError::UnknownSchema(2)));
+    }
+}

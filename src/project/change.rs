@@ -1,0 +1,111 @@
+//! The change that `verify` judges. Nobody has approved it yet, so the settings of the commit before it hold, and it cannot
+//! hide a lock file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::discover::Filter;
+use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
+use crate::lockfile::{self, LOCK_FILE_NAME};
+use crate::settings::{SettingsFiles, on_disk};
+use crate::system::Environment;
+
+/// What a commit holds, and which files git has now. All paths are absolute and without symlinks.
+pub struct Change {
+    /// The top of the repository.
+    pub top: PathBuf,
+    /// The settings files of the commit.
+    pub settings: BTreeMap<PathBuf, Vec<u8>>,
+    /// The lock files of the commit.
+    pub lock_files: BTreeMap<PathBuf, Vec<u8>>,
+    /// The settings files that are tracked, or new and not ignored.
+    pub settings_now: BTreeSet<PathBuf>,
+    /// The lock files that are tracked, or new and not ignored.
+    pub lock_files_now: BTreeSet<PathBuf>,
+    /// What there is to say of files that the caller names in place of those, or besides them.
+    pub findings: Vec<Diagnostic>,
+}
+
+impl Change {
+    /// The settings that hold for the change.
+    pub(super) fn settings_files(&self) -> SettingsFiles<'_> {
+        SettingsFiles::Committed { top: &self.top, files: &self.settings }
+    }
+
+    /// The lock file of a root module before the change; empty if there was none.
+    pub(super) fn lock_file_before(&self, root: &Path) -> &[u8] {
+        let path = dunce::canonicalize(root).map(|root| root.join(LOCK_FILE_NAME));
+        path.ok().and_then(|path| self.lock_files.get(&path)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The directories of lock files below `start` that nothing in the change can hide: all that git has, of those that the
+    /// filter leaves out only the changed ones.
+    pub(super) fn locked_directories<'a>(
+        &'a self,
+        start: &'a Path,
+        filter: &'a Filter,
+    ) -> impl Iterator<Item = &'a Path> {
+        let is_meant = move |path: &Path, directory: &Path| match lockfile::read(path) {
+            Ok(None) => false,
+            Ok(Some(bytes)) => filter.takes(directory) || self.lock_files.get(path) != Some(&bytes),
+            Err(_) => true,
+        };
+        let below = self.lock_files_now.iter().filter(move |path| path.starts_with(start));
+        below.filter_map(move |path| path.parent().filter(|directory| is_meant(path, directory)))
+    }
+
+    /// The lock files below `start` that are gone.
+    pub(super) fn removed(&self, start: &Path, filter: &Filter, environment: &Environment) -> Vec<Diagnostic> {
+        let is_gone = |path: &Path| !self.lock_files_now.contains(path) || !path.exists();
+        let is_meant =
+            |path: &&PathBuf| path.starts_with(start) && path.parent().is_some_and(|root| filter.takes(root));
+        let gone = self.lock_files.keys().filter(is_meant).filter(|path| is_gone(path));
+        let finding = |path: &PathBuf| {
+            let message = format!("{} is gone, and its root module with it", shown(path, environment).display());
+            Diagnostic::warning(Code::RootRemoved, message)
+                .help("make sure that this is intended; a root module that moved is checked as a new one")
+        };
+        gone.map(finding).collect()
+    }
+
+    /// Each settings file that differs from what it was, with its directory.
+    pub(super) fn changed_settings(&self, environment: &Environment) -> Vec<(&Path, Diagnostic)> {
+        let paths: BTreeSet<_> = self.settings.keys().chain(&self.settings_now).collect();
+        let judge = |path: &PathBuf| {
+            let what = what_changed(self.settings.get(path).map(Vec::as_slice), on_disk(path))?;
+            Some(policy_changed(&shown(path, environment), what))
+        };
+        paths.into_iter().filter_map(|path| Some((path.parent()?, judge(path)?))).collect()
+    }
+}
+
+/// In which way a file is not what it was, if it is not.
+pub fn what_changed(before: Option<&[u8]>, now: std::io::Result<Option<Vec<u8>>>) -> Option<&'static str> {
+    match (before, now) {
+        (None, Ok(None)) => None,
+        (Some(before), Ok(Some(now))) if lines(before) == lines(&now) => None,
+        (None, _) => Some("is new"),
+        (Some(_), Ok(None)) => Some("is gone"),
+        (Some(_), _) => Some("has changed"),
+    }
+}
+
+/// A file that the change is judged by has changed; `what` says in which way.
+pub fn policy_changed(path: &Path, what: &str) -> Diagnostic {
+    let message = format!("{} {what}; this change is checked without it", path.display());
+    // The finding is about the file as a whole; its start stands for it.
+    let location = Location::new(&SourceFile::new(path, ""), 0..0);
+    let warning = Diagnostic::warning(Code::PolicyChanged, message).at(location, "");
+    warning.help("review what it allows from the next change on")
+}
+
+/// The lines of a text, which git may have ended in another way on disk.
+fn lines(bytes: &[u8]) -> Vec<&[u8]> {
+    bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()
+}
+
+/// A path as the user knows it: below the current directory, if it is.
+fn shown(path: &Path, environment: &Environment) -> PathBuf {
+    let current = dunce::canonicalize(&environment.current_directory).ok();
+    current.as_deref().and_then(|current| path.strip_prefix(current).ok()).unwrap_or(path).to_owned()
+}

@@ -1,0 +1,176 @@
+//! What lock files name and record.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::diagnostic::{Code, Diagnostic, Help, Location};
+use crate::packages::archive::{PackageDigest, PackageId};
+use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
+use crate::settings::{PlatformSelection, Policy};
+
+/// The releases that lock files name. What many of them record alike is held once.
+#[derive(Default)]
+pub(crate) struct Releases(BTreeMap<ProviderAddress, BTreeMap<Version, Release>>);
+
+/// A version of a provider.
+pub(super) struct Release {
+    /// Whose rules the first lock file that names it follows.
+    pub(super) dialect: Dialect,
+    /// What lock files record of it; at least one does.
+    pub(super) records: Vec<Record>,
+}
+
+/// What a lock file records of a release.
+pub(crate) struct Record {
+    /// The root module.
+    pub(crate) root: PathBuf,
+    /// Whether there are other root modules, so that errors say which one they are about.
+    pub(crate) is_one_of_many: bool,
+    /// How many other lock files record the same.
+    pub(crate) others: usize,
+    /// Whose rules it follows.
+    pub(crate) dialect: Dialect,
+    /// What the project allows.
+    pub(crate) policy: Arc<Policy>,
+    /// The platforms whose packages it is to have.
+    pub(crate) platforms: PlatformSelection,
+    /// The hashes of its entry.
+    pub(crate) hashes: BTreeSet<Hash>,
+    /// The version in its entry.
+    pub(crate) place: Location,
+}
+
+impl Releases {
+    /// Adds what a lock file records of a release.
+    pub(crate) fn add(&mut self, address: &ProviderAddress, version: &Version, record: Record) {
+        let versions = self.0.entry(address.clone()).or_default();
+        let new = || Release { dialect: record.dialect, records: Vec::with_capacity(1) };
+        let release = versions.entry(version.clone()).or_insert_with(new);
+        match release.records.iter_mut().find(|known| known.says_the_same(&record)) {
+            Some(known) => known.others += 1,
+            None => release.records.push(record),
+        }
+    }
+
+    /// The versions of each provider.
+    pub(super) fn by_provider(&self) -> impl Iterator<Item = (&ProviderAddress, &BTreeMap<Version, Release>)> {
+        self.0.iter()
+    }
+
+    /// Whether a lock file names a provider.
+    pub(super) fn name(&self, address: &ProviderAddress) -> bool {
+        self.0.contains_key(address)
+    }
+
+    /// Whether a lock file names a version of a provider.
+    pub(super) fn name_version(&self, address: &ProviderAddress, version: &Version) -> bool {
+        self.0.get(address).is_some_and(|versions| versions.contains_key(version))
+    }
+}
+
+impl Release {
+    /// The lock files that ask for a platform, and have a hash that its package can be compared with.
+    pub(super) fn records_for(&self, platform: &Platform) -> impl Iterator<Item = &Record> {
+        self.with_hashes().filter(move |record| match &record.platforms {
+            PlatformSelection::All => true,
+            PlatformSelection::These(platforms) => platforms.contains(platform),
+        })
+    }
+
+    /// The lock files that have hashes.
+    pub(super) fn with_hashes(&self) -> impl Iterator<Item = &Record> {
+        self.records.iter().filter(|record| !record.hashes.is_empty())
+    }
+
+    /// Why lock files that ask for a package do not accept it. How it was authenticated is known if it was fetched.
+    ///
+    /// # Errors
+    /// The same, when no lock file accepts it.
+    pub(super) fn check(
+        &self,
+        package: &PackageId,
+        digest: &PackageDigest,
+        authentication: Option<&Authentication>,
+    ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+        let refusals =
+            self.records_for(&package.platform).map(|record| record.refusal(package, digest, authentication));
+        let (accepted, refused): (Vec<_>, Vec<_>) = refusals.partition(Vec::is_empty);
+        let errors = refused.into_iter().flatten().collect();
+        if accepted.is_empty() { Err(errors) } else { Ok(errors) }
+    }
+
+    /// Whether a lock file that asks for a package records it.
+    pub(super) fn records(&self, platform: &Platform, digest: &PackageDigest) -> bool {
+        self.records_for(platform).any(|record| record.has(digest))
+    }
+}
+
+impl Record {
+    fn says_the_same(&self, other: &Self) -> bool {
+        let of = |record: &Self| (record.dialect, record.platforms.clone(), Arc::clone(&record.policy));
+        self.hashes == other.hashes && of(self) == of(other)
+    }
+
+    /// Whether a package is recorded: one hash of any scheme is enough, as for `init`.
+    fn has(&self, digest: &PackageDigest) -> bool {
+        self.hashes.contains(&digest.zh) || digest.is_recorded_in(&self.hashes)
+    }
+
+    /// Why a package is not accepted; nothing if it is.
+    fn refusal(
+        &self,
+        package: &PackageId,
+        digest: &PackageDigest,
+        authentication: Option<&Authentication>,
+    ) -> Vec<Diagnostic> {
+        let PackageId { address, version, .. } = package;
+        if !self.has(digest) {
+            return vec![self.not_recorded(package, digest)];
+        }
+        let release = format!("{} {version}", address.short(self.dialect));
+        let against = |found| self.policy.against_signature(address, self.dialect, &release, found);
+        let errors = authentication.map(against).unwrap_or_default();
+        errors.into_iter().map(|error| self.error(error, "locked here")).collect()
+    }
+
+    /// An error about it, at its place.
+    pub(crate) fn error(&self, error: Diagnostic, label: impl Into<String>) -> Diagnostic {
+        let error = error.at(self.place.clone(), label).in_directory(&self.root);
+        let error = match self.others {
+            0 => error,
+            1 => error.note("1 other lock file records the same"),
+            number => error.note(format!("{number} other lock files record the same")),
+        };
+        if self.is_one_of_many { error.in_root(&self.root) } else { error }
+    }
+
+    /// That no package can be compared with it.
+    pub(super) fn without_hashes(&self, address: &ProviderAddress, version: &Version) -> Diagnostic {
+        let name = address.short(self.dialect);
+        let message = format!("the lock file has no hashes of {name} {version}, so no package of it can be checked");
+        let error = Diagnostic::error(Code::NoHashes, message);
+        self.error(error.help(Help::command(["lock", &name])), "")
+    }
+
+    fn not_recorded(&self, package: &PackageId, digest: &PackageDigest) -> Diagnostic {
+        let PackageId { address, version, platform } = package;
+        let name = address.short(self.dialect);
+        let message = format!("the lock file has no hash of the package of {name} {version} for {platform}");
+        let label = match self.hashes.len() {
+            1 => "its only hash is not the package's".to_owned(),
+            number => format!("none of its {number} hashes is the package's"),
+        };
+        let [h1, zh] = digest.hashes();
+        let error = Diagnostic::error(Code::PlatformMissing, message)
+            .note(format!("the package has {h1} and {zh}"))
+            .note("it was locked without this platform, or the release was replaced after it was locked")
+            .help(Help::text("to record the platform, or see what was replaced: ").and_command([
+                "lock",
+                "-p",
+                &platform.to_string(),
+                &name,
+            ]));
+        self.error(error, label)
+    }
+}

@@ -1,0 +1,181 @@
+//! The packages that are to be in a mirror: which they are, whether they are there, and how they get there.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+
+use super::directory::MirrorDirectory;
+use super::mirrored::{MirrorAction, MirroredPackage};
+use super::releases::{Release, Releases};
+use super::request::MirrorRequest;
+use crate::diagnostic::{Diagnostic, Diagnostics, Result};
+use crate::packages::archive::{Limits, PackageDigest, PackageId, hash_zip_file};
+use crate::packages::{ArchiveFile, Archived};
+use crate::provider::{Platform, ProviderAddress, Version};
+use crate::settings::PlatformSelection;
+use crate::system::files;
+use crate::system::parallel::{self, WAITING_REQUESTS};
+
+/// A package that is to be in the mirror.
+pub(super) struct Wanted<'a> {
+    package: PackageId,
+    release: &'a Release,
+    /// Its archive.
+    path: PathBuf,
+}
+
+/// What has the name of a package.
+enum There {
+    Nothing,
+    /// A package that a lock file records.
+    Recorded(PackageDigest),
+    Other,
+}
+
+/// A package that is in its place.
+pub(super) struct Put {
+    pub(super) package: MirroredPackage,
+    /// Its hashes; none where it is not there yet.
+    pub(super) digest: Option<PackageDigest>,
+    /// What the user should know of it.
+    pub(super) warnings: Vec<Diagnostic>,
+    /// That some lock files do not record it, while another does.
+    pub(super) errors: Vec<Diagnostic>,
+}
+
+/// The packages of all releases of the providers that have a folder.
+pub(super) fn all<'a>(
+    releases: &'a Releases,
+    folders: &BTreeMap<&ProviderAddress, PathBuf>,
+    request: MirrorRequest<'_>,
+) -> (Vec<Wanted<'a>>, Diagnostics) {
+    let releases =
+        releases.by_provider().filter_map(|(address, versions)| Some((folders.get(address)?, address, versions)));
+    let releases = releases.flat_map(|(folder, address, versions)| {
+        versions.iter().map(move |(version, release)| (folder, address, version, release))
+    });
+    let (mut wanted, mut errors) = (Vec::new(), Diagnostics::default());
+    let ask = |(folder, address, version, release)| {
+        let platforms = platforms(address, version, release, request);
+        (folder, address, version, release, platforms)
+    };
+    for (folder, address, version, release, platforms) in parallel::map(releases.collect(), WAITING_REQUESTS, ask) {
+        let bare = release.records.iter().filter(|record| record.hashes.is_empty());
+        errors.extend(bare.map(|record| record.without_hashes(address, version)));
+        match platforms {
+            Ok(platforms) => wanted.extend(platforms.into_iter().map(|platform| {
+                let package = PackageId { address: address.clone(), version: version.clone(), platform };
+                Wanted { path: folder.join(MirrorDirectory::file_name(&package)), package, release }
+            })),
+            Err(error) => errors.extend(error),
+        }
+    }
+    (wanted, errors)
+}
+
+/// The platforms of a release that lock files with hashes ask for.
+fn platforms(
+    address: &ProviderAddress,
+    version: &Version,
+    release: &Release,
+    request: MirrorRequest<'_>,
+) -> Result<BTreeSet<Platform>> {
+    let mut platforms = BTreeSet::new();
+    for record in release.with_hashes() {
+        match &record.platforms {
+            PlatformSelection::These(these) => platforms.extend(these.iter().cloned()),
+            PlatformSelection::All => {
+                let listed = (request.source)(release.dialect)?.platforms(address, version);
+                let failed = |error| Diagnostics::from(error).map(|error| record.error(error, "locked here"));
+                platforms.extend(listed.map_err(failed)?);
+            }
+        }
+    }
+    Ok(platforms)
+}
+
+/// Puts packages into the mirror that are not there.
+pub(super) fn put_all(
+    wanted: Vec<Wanted<'_>>,
+    directory: &MirrorDirectory,
+    request: MirrorRequest<'_>,
+) -> Vec<Result<Put>> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let looked_at = parallel::map(wanted, cores, |wanted| (wanted.look(), wanted));
+    let is_missing = |there: &There| !request.dry_run && !matches!(there, There::Recorded(_));
+    let missing =
+        looked_at.iter().filter(|(there, _)| is_missing(there)).filter_map(|(_, wanted)| wanted.path.parent());
+    // Before anything is fetched, since what is fetched is a temporary file at first.
+    let mut folders: BTreeMap<PathBuf, Result<()>> = missing.map(|folder| (folder.to_owned(), Ok(()))).collect();
+    for (folder, created) in &mut folders {
+        *created = directory.create(folder);
+    }
+    parallel::map(looked_at, WAITING_REQUESTS, |(there, wanted)| {
+        wanted.path.parent().and_then(|folder| folders.get(folder)).cloned().unwrap_or(Ok(()))?;
+        wanted.put(there, request)
+    })
+}
+
+impl Wanted<'_> {
+    /// What there is. A symbolic link is not followed, and counts as something else.
+    fn look(&self) -> There {
+        let Ok(metadata) = fs::symlink_metadata(&self.path) else { return There::Nothing };
+        let hashed = metadata.is_file().then(|| {
+            let mut file = files::open(&self.path).ok()?;
+            hash_zip_file(&mut file, &self.package.address.name, &Limits::default()).ok()
+        });
+        match hashed.flatten() {
+            Some(digest) if self.release.records(&self.package.platform, &digest) => There::Recorded(digest),
+            _ => There::Other,
+        }
+    }
+
+    fn put(self, there: There, request: MirrorRequest<'_>) -> Result<Put> {
+        let action = match there {
+            There::Recorded(digest) => {
+                let errors = self.release.check(&self.package, &digest, None)?;
+                return Ok(self.in_place(MirrorAction::Kept, Some(digest), errors));
+            }
+            There::Nothing => MirrorAction::Added,
+            There::Other => MirrorAction::Replaced,
+        };
+        if request.dry_run {
+            return Ok(self.in_place(action, None, Vec::new()));
+        }
+        let (Archived { digest, fetched }, errors) = self.fetch(request)?;
+        let mut put = self.in_place(action, Some(digest), errors);
+        put.package.authentication = Some(fetched.authentication);
+        put.warnings = fetched.warnings;
+        Ok(put)
+    }
+
+    /// Downloads the package beside its place, and puts it there when it was authenticated and a lock file records it.
+    fn fetch(&self, request: MirrorRequest<'_>) -> Result<(Archived, Vec<Diagnostic>)> {
+        let source = (request.source)(self.release.dialect)?;
+        let failed = |error: std::io::Error| Diagnostic::io("write", &self.path, &error);
+        let file = files::incoming(&self.path).map_err(failed)?;
+        let into = ArchiveFile::new(file.as_file(), &self.path);
+        let archived =
+            source.archive(&self.package, &into, request.progress).map_err(|error| self.located(error.into()))?;
+        let Archived { digest, fetched } = &archived;
+        let errors = self.release.check(&self.package, digest, Some(&fetched.authentication))?;
+        files::put_in_place(file, &self.path).map_err(failed)?;
+        Ok((archived, errors))
+    }
+
+    /// Errors about the package, at the place that asks for it.
+    fn located(&self, errors: Diagnostics) -> Diagnostics {
+        let record = self.release.records_for(&self.package.platform).next();
+        errors.map(|error| match record {
+            Some(record) => record.error(error, "locked here"),
+            None => error,
+        })
+    }
+
+    fn in_place(self, action: MirrorAction, digest: Option<PackageDigest>, errors: Vec<Diagnostic>) -> Put {
+        let Self { package, release, path } = self;
+        let (dialect, size) = (release.dialect, digest.as_ref().map(|digest| digest.size));
+        let package = MirroredPackage { package, dialect, path, action, size, authentication: None };
+        Put { package, digest, warnings: Vec::new(), errors }
+    }
+}

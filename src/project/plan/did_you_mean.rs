@@ -1,0 +1,126 @@
+//! Which provider is meant by an address that its registry does not know.
+
+use std::collections::BTreeMap;
+
+use crate::configuration::Requirement;
+use crate::lockfile::LockFile;
+use crate::provider::{Dialect, ProviderAddress};
+
+/// Providers that many configurations require, of the registries that both programs ask.
+const WELL_KNOWN: [&str; 53] = [
+    "auth0/auth0",
+    "azure/azapi",
+    "bpg/proxmox",
+    "cloudflare/cloudflare",
+    "confluentinc/confluent",
+    "cyrilgdn/postgresql",
+    "databricks/databricks",
+    "datadog/datadog",
+    "digitalocean/digitalocean",
+    "elastic/ec",
+    "fastly/fastly",
+    "gavinbunney/kubectl",
+    "gitlabhq/gitlab",
+    "grafana/grafana",
+    "hashicorp/archive",
+    "hashicorp/aws",
+    "hashicorp/awscc",
+    "hashicorp/azuread",
+    "hashicorp/azurerm",
+    "hashicorp/cloudinit",
+    "hashicorp/consul",
+    "hashicorp/dns",
+    "hashicorp/external",
+    "hashicorp/google",
+    "hashicorp/google-beta",
+    "hashicorp/helm",
+    "hashicorp/http",
+    "hashicorp/kubernetes",
+    "hashicorp/local",
+    "hashicorp/nomad",
+    "hashicorp/null",
+    "hashicorp/random",
+    "hashicorp/template",
+    "hashicorp/tfe",
+    "hashicorp/time",
+    "hashicorp/tls",
+    "hashicorp/vault",
+    "hashicorp/vsphere",
+    "hetznercloud/hcloud",
+    "integrations/github",
+    "kreuzwerker/docker",
+    "launchdarkly/launchdarkly",
+    "linode/linode",
+    "mongodb/mongodbatlas",
+    "newrelic/newrelic",
+    "okta/okta",
+    "oracle/oci",
+    "pagerduty/pagerduty",
+    "scaleway/scaleway",
+    "snowflakedb/snowflake",
+    "tailscale/tailscale",
+    "telmate/proxmox",
+    "vultr/vultr",
+];
+
+/// The provider, as it is written in a source: one of the lock file, of the configuration, or a well-known one. Its name
+/// differs in few letters, or only in the namespace if the address has that of providers without a source.
+pub(super) fn provider_meant(
+    address: &ProviderAddress,
+    lock_file: &LockFile,
+    required: &BTreeMap<ProviderAddress, Requirement>,
+    dialect: Dialect,
+) -> Option<String> {
+    let well_known = WELL_KNOWN.iter().filter_map(|text| ProviderAddress::parse(text, dialect).ok());
+    let named = lock_file.locks().keys().chain(required.keys()).cloned();
+    let known: Vec<_> =
+        named.chain(well_known).filter(|known| known != address && known.hostname == address.hostname).collect();
+    let near = known.iter().filter_map(|known| Some((distance(address, known)?, known))).min();
+    let has_no_source = |known: &&ProviderAddress| address.namespace == "hashicorp" && known.name == address.name;
+    let meant = near.map(|(_, known)| known).or_else(|| known.iter().find(has_no_source));
+    meant.map(|known| known.short(dialect))
+}
+
+/// How many letters two addresses differ in, unless that is too many to take one for the other.
+fn distance(one: &ProviderAddress, other: &ProviderAddress) -> Option<usize> {
+    let parts = [(&one.namespace, &other.namespace), (&one.name, &other.name)];
+    parts
+        .into_iter()
+        .map(|(one, other)| {
+            let most = match other.chars().count() {
+                0..3 => 0,
+                3..8 => 1,
+                _ => 2,
+            };
+            Some(strsim::osa_distance(one, other)).filter(|distance| *distance <= most)
+        })
+        .sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_provider_whose_name_is_nearly_the_same_is_meant() {
+        let lock_file = LockFile::empty(Path::new(".terraform.lock.hcl"), Dialect::Tofu);
+        let address = |text| ProviderAddress::parse(text, Dialect::Tofu).unwrap();
+        let required = BTreeMap::from([(address("acme/gamma"), Requirement::default())]);
+        for (text, meant) in [
+            ("hashicrop/aws", Some("hashicorp/aws")),
+            ("hashicorp/kuberentes", Some("hashicorp/kubernetes")),
+            ("hashicorp/azurrm", Some("hashicorp/azurerm")),
+            ("acme/gama", Some("acme/gamma")),
+            ("hashicorp/datadog", Some("datadog/datadog")),
+            ("acme/gamma", None),
+            ("acme/beta", None),
+            ("acme/aws", None),
+            ("registry.example.com/hashicrop/aws", None),
+        ] {
+            let found = provider_meant(&address(text), &lock_file, &required, Dialect::Tofu);
+            assert_eq!(found.as_deref(), meant, "{text}");
+        }
+    }
+}

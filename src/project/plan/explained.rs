@@ -1,0 +1,74 @@
+//! Which packages of a release recorded `h1:` hashes are of. A lock file does not say so; looking at the packages does.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::packages::archive::PackageId;
+use crate::packages::{ProgressSink, Source, SourceError};
+use crate::provider::{Hash, Platform, ProviderAddress, Version};
+use crate::system::parallel::{self, WAITING_REQUESTS};
+
+/// Packages that are most often locked; looked at first.
+const COMMON: [&str; 5] = ["linux_amd64", "darwin_arm64", "darwin_amd64", "linux_arm64", "windows_amd64"];
+
+/// The `h1:` of platforms' packages, as far as they are known.
+pub(in crate::project) type Known = BTreeMap<Platform, BTreeSet<Hash>>;
+
+/// A release, and where its packages come from.
+#[derive(Clone, Copy)]
+pub(in crate::project) struct Release<'a> {
+    pub(in crate::project) address: &'a ProviderAddress,
+    pub(in crate::project) version: &'a Version,
+    pub(in crate::project) source: &'a Source,
+    pub(in crate::project) progress: ProgressSink<'a>,
+}
+
+impl Release<'_> {
+    pub(in crate::project) fn package(&self, platform: &Platform) -> PackageId {
+        PackageId { address: self.address.clone(), version: self.version.clone(), platform: platform.clone() }
+    }
+
+    /// Looks at packages until every recorded `h1:` is explained or there are no more; as many at a time as there are
+    /// hashes to explain. Returns why packages could not be looked at.
+    pub(in crate::project) fn explain(
+        &self,
+        recorded: &BTreeSet<Hash>,
+        platforms: &BTreeSet<Platform>,
+        known: &mut Known,
+    ) -> Vec<SourceError> {
+        let mut errors = Vec::new();
+        let rank = |platform: &Platform| COMMON.iter().position(|common| *common == platform.to_string());
+        let mut rest: Vec<_> = platforms.iter().filter(|platform| !known.contains_key(platform)).cloned().collect();
+        rest.sort_by_key(|platform| rank(platform).unwrap_or(COMMON.len()));
+        while !rest.is_empty() {
+            let unexplained = unexplained(recorded, known).len();
+            if unexplained == 0 {
+                break;
+            }
+            let next = rest.drain(..unexplained.min(rest.len())).collect();
+            errors.extend(self.fetch(next, known));
+        }
+        errors
+    }
+
+    /// Fetches packages and notes their hashes. Returns why some that exist could not be fetched.
+    pub(in crate::project) fn fetch(&self, platforms: Vec<Platform>, known: &mut Known) -> Vec<SourceError> {
+        let fetch = |platform: Platform| {
+            let fetched = self.source.package(&self.package(&platform), self.progress);
+            (platform, fetched)
+        };
+        let mut errors = Vec::new();
+        for (platform, fetched) in parallel::map(platforms, WAITING_REQUESTS, fetch) {
+            match fetched {
+                Ok(fetched) => _ = known.entry(platform).or_default().insert(fetched.h1.clone()),
+                Err(error) if error.is_platform_missing() => {}
+                Err(error) => errors.push(*error),
+            }
+        }
+        errors
+    }
+}
+
+/// The recorded `h1:` that no known package has.
+pub(in crate::project) fn unexplained(recorded: &BTreeSet<Hash>, known: &Known) -> BTreeSet<Hash> {
+    recorded.iter().filter(|hash| !known.values().any(|hashes| hashes.contains(hash))).cloned().collect()
+}

@@ -1,0 +1,120 @@
+//! The platforms that an entry covers whose hashes are to go. Where nobody names platforms, the new entry covers them, too:
+//! whoever upgrades on one machine must not lock the others out.
+
+use std::collections::BTreeSet;
+
+use super::explained::{Known, Release, unexplained};
+use super::select::Candidate;
+use crate::diagnostic::{Code, Diagnostic, Help};
+use crate::lockfile::LockedProvider;
+use crate::packages::archive::{HashCache, PackageDigest};
+use crate::provider::{Hash, Platform};
+
+/// What the old entry of a provider covers.
+#[derive(Default)]
+pub(super) struct KeptPlatforms {
+    /// Its platforms, as far as they are known.
+    pub(super) platforms: BTreeSet<Platform>,
+    /// How many of its `h1:` are of no package that is known.
+    unexplained: usize,
+    /// Why a package could not be looked at, if one could not.
+    failure: Option<String>,
+}
+
+impl KeptPlatforms {
+    /// The platforms of an entry that the release `new` takes the place of. What the cache does not know is asked for: first what
+    /// the source reports, then the packages of the locked version. `asked_for` are locked in any case.
+    pub(super) fn find(
+        locked: &LockedProvider,
+        new: &Release<'_>,
+        asked_for: &[Platform],
+        cache: Option<&HashCache>,
+    ) -> Self {
+        let recorded: BTreeSet<Hash> = locked.hashes.iter().filter(|hash| hash.is_of_files()).cloned().collect();
+        let old = Release { version: &locked.version, ..*new };
+        let mut known = cached(&old, cache);
+        // A single hash makes room for a single one. Of a version that was published again the packages as they were are gone.
+        let is_enough = recorded.len() < 2
+            || old.version == new.version
+            || unexplained(&recorded, &known).is_empty()
+            || gets_as_many(&recorded, new, asked_for);
+        let failure = if is_enough { None } else { ask(&recorded, &old, &mut known) };
+        let unexplained = unexplained(&recorded, &known).len();
+        known.retain(|_, hashes| !hashes.is_disjoint(&recorded));
+        Self { platforms: known.into_keys().collect(), unexplained, failure }
+    }
+
+    /// Why the new entry cannot take the place of the old one: it covers fewer platforms, although nobody asked for fewer. `platforms`
+    /// are those whose packages it has.
+    pub(super) fn refusal(
+        &self,
+        candidate: &Candidate<'_>,
+        platforms: &[Platform],
+        new: &LockedProvider,
+    ) -> Option<Diagnostic> {
+        let count = |provider: &LockedProvider| provider.hashes.iter().filter(|hash| hash.is_of_files()).count();
+        let old = candidate.locked?;
+        let (before, after) = (count(old), count(new));
+        let gone: Vec<_> = self.platforms.iter().filter(|platform| !platforms.contains(platform)).collect();
+        if after >= before || (self.unexplained == 0 && gone.is_empty()) {
+            return None;
+        }
+        let name = candidate.name();
+        let message = format!(
+            "{name} {} has {before} h1 hashes, one for each platform, and {} would have {after}",
+            old.version, new.version
+        );
+        let mut error = Diagnostic::error(Code::PlatformNotKnown, message);
+        if let Some(entry) = candidate.lock_file.entry(candidate.address) {
+            error = error.at(entry.block.clone(), "");
+        }
+        if self.unexplained > 0 {
+            error = error.note(match self.unexplained {
+                1 => "no platforms are named, and it is not known which one 1 of the hashes is for".to_owned(),
+                number => {
+                    format!("no platforms are named, and it is not known which ones {number} of the hashes are for")
+                }
+            });
+        }
+        if !gone.is_empty() {
+            let gone: Vec<_> = gone.into_iter().map(ToString::to_string).collect();
+            error = error.note(format!("{} is not published for {}", new.version, gone.join(", ")));
+        }
+        let error = self.failure.iter().fold(error, |error, failure| error.note(failure.clone()));
+        let named: Vec<_> = platforms.iter().map(ToString::to_string).collect();
+        let named = if named.len() > 1 { named.join(",") } else { "linux_amd64,darwin_arm64".to_owned() };
+        let command = if candidate.chosen.is_some() { "upgrade" } else { "lock" };
+        let help = Help::text("name all platforms that your team uses, as in: ");
+        Some(error.help(help.and_command([command, "-p", &named]).and_text("; or in provlock.toml")))
+    }
+}
+
+/// What the cache knows of the packages of a release.
+fn cached(release: &Release<'_>, cache: Option<&HashCache>) -> Known {
+    let packages = cache.into_iter().flat_map(|cache| cache.packages_of(release.address, release.version));
+    let hashes = |digest: PackageDigest| BTreeSet::from([digest.h1, digest.h1_with_directories]);
+    packages.map(|(package, digest)| (package.platform, hashes(digest))).collect()
+}
+
+/// Whether the new entry gets as many hashes anyway, since the source reports those of packages that are not fetched. If the
+/// package that is needed first cannot be had, nothing else matters.
+fn gets_as_many(recorded: &BTreeSet<Hash>, new: &Release<'_>, asked_for: &[Platform]) -> bool {
+    let Some(platform) = asked_for.first() else { return false };
+    let package = new.source.package(&new.package(platform), new.progress);
+    package
+        .map_or(true, |package| package.hashes.recordable().filter(|hash| hash.is_of_files()).count() >= recorded.len())
+}
+
+/// Asks the source what the recorded hashes are of. Why a package could not be looked at, if that matters.
+fn ask(recorded: &BTreeSet<Hash>, old: &Release<'_>, known: &mut Known) -> Option<String> {
+    let platforms = match old.source.platforms(old.address, old.version) {
+        Ok(platforms) => platforms,
+        Err(error) => return Some(error.to_string()),
+    };
+    let published = platforms.first().and_then(|platform| old.source.published(&old.package(platform)).ok().flatten());
+    for (platform, hashes) in published.into_iter().flat_map(|published| published.h1) {
+        known.entry(platform).or_default().extend(hashes);
+    }
+    let errors = old.explain(recorded, &platforms, known);
+    errors.first().map(ToString::to_string).filter(|_| !unexplained(recorded, known).is_empty())
+}

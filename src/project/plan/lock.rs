@@ -1,0 +1,379 @@
+//! `lock`: every required provider at one version, with hashes for every platform that is asked for as
+//! OpenTofu's `internal/command/providers_lock.go` does it.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, OnceLock};
+
+use super::age::MinimumAge;
+use super::explained::Release;
+use super::kept_platforms::KeptPlatforms;
+use super::record::{Recorded, record};
+use super::select::{Candidate, Selected};
+use crate::configuration::Requirements;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::lockfile::{self, LockFile, LockedProvider, Locks, ProviderDiff};
+use crate::packages::archive::{HashCache, PackageId};
+use crate::packages::{Packages, ProgressSink, Source, SourceError};
+use crate::provider::{Dialect, Hostname, Platform, ProviderAddress, Version};
+use crate::settings::{PlatformSelection, Policy};
+
+/// What is to be locked, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct LockRequest<'a> {
+    /// What the configuration requires.
+    pub requirements: &'a Requirements,
+    /// The lock file as it is.
+    pub lock_file: &'a LockFile,
+    /// Whose rules apply.
+    pub dialect: Dialect,
+    /// The platforms whose packages are recorded.
+    pub platforms: &'a PlatformSelection,
+    /// Whether somebody named the platforms. If nobody did, an entry whose hashes go keeps the platforms that it covers, too.
+    pub platforms_are_named: bool,
+    /// What is known of packages, to tell which platforms an entry covers.
+    pub cache: Option<&'a HashCache>,
+    /// Only these providers; all that are required when empty.
+    pub only: &'a [ProviderAddress],
+    /// The versions that were chosen. Any other provider keeps its version, or gets the newest when it is not locked.
+    pub versions: &'a BTreeMap<ProviderAddress, Version>,
+    /// How old a version must be to be chosen; none is demanded of the locked versions and of those that were chosen.
+    pub minimum_age: Option<MinimumAge<'a>>,
+    /// The project's policy.
+    pub policy: &'a Policy,
+    /// Whether entries that are not required go.
+    pub prune: bool,
+    /// Whether hashes that contradict what is published are replaced instead of refused.
+    pub accept_changed_hashes: bool,
+}
+
+impl<'a> LockRequest<'a> {
+    /// The providers that get their first version: those that have no entry, and no predecessor to take a version over from.
+    pub(crate) fn new_providers(&self) -> Vec<&'a ProviderAddress> {
+        let (old, _) = carry_over(self);
+        let required = self.requirements.providers.keys();
+        let locked = required.filter(|address| self.only.is_empty() || self.only.contains(address));
+        locked.filter(|address| !old.contains_key(address)).collect()
+    }
+
+    /// Whether more than lists of versions may be asked for before a version and its platforms are known.
+    pub(super) fn asks_while_selecting(&self) -> bool {
+        self.minimum_age.is_some() || matches!(self.platforms, PlatformSelection::All)
+    }
+}
+
+/// The new content of a lock file, and how it came about.
+pub struct LockOutcome {
+    /// All entries.
+    pub locks: Locks,
+    /// What happened to each provider, in the order of their addresses.
+    pub providers: Vec<ProviderReport>,
+    /// What the user should know.
+    pub warnings: Vec<Diagnostic>,
+    /// How many of the recorded `zh:` hashes belong to no published package.
+    pub unpublished_hashes: usize,
+}
+
+/// What happened to a provider.
+#[derive(Clone)]
+pub struct ProviderReport {
+    /// Its entry before and after.
+    pub difference: ProviderDiff,
+    /// Whether the configuration requires it, or may do so.
+    pub required: bool,
+    /// The entry of the other program's registry that its version was carried over from.
+    pub carried_over_from: Option<ProviderAddress>,
+    /// The packages that were looked at.
+    pub packages: Arc<Packages>,
+}
+
+impl ProviderReport {
+    /// Whether the same happened to the provider, with the same packages, which were fetched once.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let packages = |report: &Self| report.packages.values().map(Arc::as_ptr).collect::<Vec<_>>();
+        self.required == other.required
+            && self.difference == other.difference
+            && self.carried_over_from == other.carried_over_from
+            && (Arc::ptr_eq(&self.packages, &other.packages) || packages(self) == packages(other))
+    }
+}
+
+/// Entries, and from which entry the version of some of them was carried over.
+pub(super) type CarriedOver = (Locks, BTreeMap<ProviderAddress, ProviderAddress>);
+
+/// A provider's version and the platforms whose packages are needed of it.
+pub(super) struct Plan<'a> {
+    pub(super) candidate: Candidate<'a>,
+    pub(super) version: Version,
+    pub(super) platforms: Cow<'a, [Platform]>,
+    kept: KeptPlatforms,
+    warnings: Vec<Diagnostic>,
+}
+
+/// A plan with the packages that were fetched for it.
+pub(super) struct Supplied<'a> {
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) packages: Arc<Packages>,
+    /// The new entry, where it was made for another root module that plans the same.
+    pub(super) entry: &'a OnceLock<Arc<LockedProvider>>,
+}
+
+impl Plan<'_> {
+    /// Whether just the same is recorded for another plan of the same provider, if the entries before are the same.
+    pub(super) fn records_the_same(&self, other: &Plan<'_>) -> bool {
+        self.version == other.version
+            && self.platforms == other.platforms
+            && self.candidate.requirement.constraints == other.candidate.requirement.constraints
+            && self.candidate.chosen.is_some() == other.candidate.chosen.is_some()
+    }
+
+    /// Why the policy does not allow the packages, with the places that require them.
+    fn against_signatures(&self, packages: &Packages, policy: &Policy) -> Diagnostics {
+        let mut errors = Diagnostics::default();
+        if policy.rules.is_empty() {
+            return errors;
+        }
+        let release = format!("{} {}", self.candidate.address.short(self.candidate.dialect), self.version);
+        for package in packages.values() {
+            let against = policy.against_signature(
+                self.candidate.address,
+                self.candidate.dialect,
+                &release,
+                &package.authentication,
+            );
+            for error in against {
+                errors.merge(self.candidate.at_declarations(error));
+            }
+        }
+        errors
+    }
+}
+
+/// Leaves out the providers that are taken from a directory of their developer: no registry need have them, and what is
+/// locked of them is for others. Says so.
+fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
+    let mut warnings = Vec::new();
+    candidates.retain(|candidate| {
+        let directory = source.dev_override(candidate.address);
+        warnings.extend(directory.map(|directory| {
+            let name = candidate.address.short(candidate.dialect);
+            let message = format!("{name} is not locked: dev_overrides takes it from {}", directory.display());
+            Diagnostic::warning(Code::DevOverride, message)
+                .note("its entry in the lock file, if any, is unchanged")
+                .help("to lock it, run without --use-cli-config")
+        }));
+        directory.is_none()
+    });
+    warnings
+}
+
+/// The providers that each root module locks, given its entries with those that are carried over; and what there is to say of the
+/// providers that are left out.
+pub(super) fn candidates_of<'a>(
+    requests: impl Iterator<Item = (&'a LockRequest<'a>, &'a CarriedOver)>,
+    source: &Source,
+) -> (Vec<Result<Vec<Candidate<'a>>>>, Vec<Vec<Diagnostic>>) {
+    let of_root = |(request, (old, _)): (&'a LockRequest<'a>, &'a CarriedOver)| {
+        let mut candidates = candidates(request, old);
+        let overridden = candidates.as_mut().map(|list| drop_dev_overrides(list, source)).unwrap_or_default();
+        (candidates, overridden)
+    };
+    requests.map(of_root).unzip()
+}
+
+/// The providers to lock, each with its entry and the version that was chosen for it.
+fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candidate<'a>>> {
+    let required = &request.requirements.providers;
+    let unknown: Vec<_> = request.only.iter().filter(|address| !required.contains_key(address)).collect();
+    if !unknown.is_empty() {
+        let error = |address: &&ProviderAddress| {
+            let message = format!("the configuration does not require {}", address.short(request.dialect));
+            Diagnostic::error(Code::InvalidArgument, message).help("choose a provider that required_providers lists")
+        };
+        return Err(unknown.iter().map(error).collect());
+    }
+    let selected = required.iter().filter(|(address, _)| request.only.is_empty() || request.only.contains(address));
+    let is_exempt = |address| request.policy.is_exempt_from_min_age(address, request.dialect);
+    let candidate = |(address, requirement)| Candidate {
+        minimum_age: request.minimum_age.filter(|_| !is_exempt(address)),
+        address,
+        requirement,
+        locked: old.get(address).map(Arc::as_ref),
+        chosen: request.versions.get(address),
+        lock_file: request.lock_file,
+        required,
+        dialect: request.dialect,
+    };
+    let candidates: Vec<_> = selected.map(candidate).collect();
+    let errors: Diagnostics = candidates.iter().flat_map(|candidate| not_allowed(candidate, request.policy)).collect();
+    errors.into_result(candidates)
+}
+
+/// Why the policy does not allow a provider, with the places that require it.
+fn not_allowed(candidate: &Candidate<'_>, policy: &Policy) -> Vec<Diagnostic> {
+    let errors = policy.against_address(candidate.address, candidate.dialect).into_iter();
+    errors.map(|error| candidate.at_declarations(error)).collect()
+}
+
+/// Selects the version of a provider.
+pub(super) fn plan<'a>(
+    candidate: Candidate<'a>,
+    request: &LockRequest<'a>,
+    source: &Source,
+    progress: ProgressSink<'_>,
+) -> Result<Plan<'a>> {
+    let address = candidate.address;
+    let available = candidate.available(source)?;
+    let Selected { version, skipped } = candidate.select(&available, source)?;
+    let listed = available.versions.get(&version).map(|release| &release.platforms).filter(|listed| !listed.is_empty());
+    let goes = |locked: &&LockedProvider| locked.version != version || request.accept_changed_hashes;
+    let kept = match (request.platforms, candidate.locked.filter(goes)) {
+        (PlatformSelection::These(platforms), Some(locked)) if !request.platforms_are_named => {
+            let new = Release { address, version: &version, source, progress };
+            KeptPlatforms::find(locked, &new, platforms, request.cache)
+        }
+        _ => KeptPlatforms::default(),
+    };
+    let platforms = match request.platforms {
+        PlatformSelection::These(platforms) => {
+            let is_more = |platform: &&Platform| {
+                !platforms.contains(platform) && listed.is_none_or(|listed| listed.contains(platform))
+            };
+            let more: Vec<_> = kept.platforms.iter().filter(is_more).cloned().collect();
+            if more.is_empty() {
+                Cow::Borrowed(platforms.as_slice())
+            } else {
+                platforms.iter().cloned().chain(more).collect()
+            }
+        }
+        PlatformSelection::All => source.platforms(address, &version)?.into_iter().collect(),
+    };
+    if platforms.is_empty() {
+        // Without packages there would be no hashes, and any package would be accepted.
+        let message = format!("no platform to lock {address} {version} for");
+        let error = candidate.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
+        return Err(error.help("name the platforms, for example: --platform linux_amd64").into());
+    }
+    if let Some(listed) = listed
+        && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))
+    {
+        let package = PackageId { address: address.clone(), version, platform: missing.clone() };
+        let available = listed.iter().collect();
+        return Err(SourceError::PlatformNotAvailable { package, available, asked: None }.into());
+    }
+    let warning = |text: &String| {
+        Diagnostic::warning(Code::RequestFailed, format!("{} says about {address}: {text}", address.hostname))
+    };
+    let warnings = available.warnings.iter().map(warning).chain(skipped).collect();
+    Ok(Plan { candidate, version, platforms, kept, warnings })
+}
+
+/// Joins the packages with the old entries. All errors are collected.
+pub(super) fn assemble(
+    request: &LockRequest<'_>,
+    (old, carried_over): &CarriedOver,
+    supplied: Vec<Supplied<'_>>,
+) -> Result<LockOutcome> {
+    let mut warnings = request.requirements.warnings.clone();
+    let mut errors = Diagnostics::default();
+    let mut new = Vec::with_capacity(supplied.len());
+    let mut unpublished_hashes = 0;
+    for Supplied { plan, packages, entry } in &supplied {
+        warnings.extend(plan.warnings.iter().cloned());
+        warnings.extend(packages.values().flat_map(|package| package.warnings.iter().cloned()));
+        errors.extend(plan.against_signatures(packages, request.policy));
+        let previous = old.get(plan.candidate.address).map(Arc::as_ref);
+        match recorded(plan, previous, packages, request, entry) {
+            Ok(Recorded { provider, warning, unpublished }) => {
+                unpublished_hashes += unpublished;
+                warnings.extend(warning);
+                let refusal = plan.kept.refusal(&plan.candidate, &plan.platforms, &provider);
+                errors.extend(refusal.filter(|_| !request.platforms_are_named));
+                new.push((plan.candidate.address.clone(), provider));
+            }
+            Err(more) => errors.extend(more),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let mut locks = old.clone();
+    locks.append(&mut Locks::from_iter(new));
+    if request.prune {
+        warnings.extend(prune(&mut locks, request.requirements));
+    }
+    warnings.dedup();
+    let differences = lockfile::diff(request.lock_file.locks(), &locks).providers;
+    // Both are in the order of the addresses.
+    let mut supplied = supplied.into_iter().peekable();
+    let report = |difference: ProviderDiff| {
+        let supplied = supplied.next_if(|supplied| *supplied.plan.candidate.address == difference.address);
+        ProviderReport {
+            required: supplied.is_some()
+                || request.requirements.is_incomplete
+                || request.requirements.providers.contains_key(&difference.address),
+            carried_over_from: carried_over.get(&difference.address).cloned(),
+            packages: supplied.map(|supplied| supplied.packages).unwrap_or_default(),
+            difference,
+        }
+    };
+    let providers = differences.into_iter().map(report).collect();
+    Ok(LockOutcome { locks, providers, warnings, unpublished_hashes })
+}
+
+/// What is recorded for a plan. Of what calls for no warning, `entry` keeps the result for those that plan the same.
+fn recorded(
+    plan: &Plan<'_>,
+    previous: Option<&LockedProvider>,
+    packages: &Packages,
+    request: &LockRequest<'_>,
+    entry: &OnceLock<Arc<LockedProvider>>,
+) -> Result<Recorded> {
+    if let Some(provider) = entry.get() {
+        return Ok(Recorded { provider: Arc::clone(provider), warning: None, unpublished: 0 });
+    }
+    let recorded = record(&plan.candidate, previous, plan.version.clone(), packages, request.accept_changed_hashes)?;
+    if recorded.warning.is_none() && recorded.unpublished == 0 {
+        let provider = entry.get_or_init(|| Arc::clone(&recorded.provider));
+        return Ok(Recorded { provider: Arc::clone(provider), ..recorded });
+    }
+    Ok(recorded)
+}
+
+/// Removes the entries that are not required, if it is known which are.
+fn prune(locks: &mut Locks, requirements: &Requirements) -> Option<Diagnostic> {
+    let is_required = |address: &ProviderAddress| requirements.providers.contains_key(address);
+    if !requirements.is_incomplete {
+        locks.retain(|address, _| is_required(address));
+        return None;
+    }
+    let message = "no entry is removed, because not everything that the configuration requires is known";
+    let would_prune = locks.keys().any(|address| !is_required(address));
+    would_prune.then(|| Diagnostic::warning(Code::ProviderNotRequired, message))
+}
+
+/// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints, but
+/// not the hashes, because the two registries' packages differ (OpenTofu's
+/// `internal/depsfile/locks.go`). The old entries stay.
+///
+/// Like OpenTofu, takes over what is not required, too, but with `only` nothing else.
+pub(super) fn carry_over(request: &LockRequest<'_>) -> CarriedOver {
+    let LockRequest { lock_file, dialect, only, .. } = *request;
+    let locks = lock_file.locks();
+    let mut new = locks.clone();
+    let mut carried_over = BTreeMap::new();
+    let predecessor = |address: &ProviderAddress| {
+        address.hostname.as_ascii() == Dialect::Terraform.default_host_name() && address.namespace == "hashicorp"
+    };
+    if dialect == Dialect::Tofu {
+        for (address, provider) in locks.iter().filter(|(address, _)| predecessor(address)) {
+            let successor = address.at_host(Hostname::default_of(dialect));
+            if !locks.contains_key(&successor) && (only.is_empty() || only.contains(&successor)) {
+                let provider = LockedProvider { hashes: BTreeSet::new(), ..LockedProvider::clone(provider) };
+                new.insert(successor.clone(), provider.into());
+                carried_over.insert(successor, address.clone());
+            }
+        }
+    }
+    (new, carried_over)
+}

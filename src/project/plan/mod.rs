@@ -1,0 +1,24 @@
+//! What the commands do: selecting versions, locking, verifying, upgrading.
+
+mod age;
+mod did_you_mean;
+pub(super) mod explained;
+mod kept_platforms;
+mod lock;
+pub(super) mod namesake;
+mod needed;
+mod record;
+mod schedule;
+mod select;
+mod shared_constraints;
+mod upgrade;
+
+pub use age::Reason;
+pub use lock::{LockOutcome, ProviderReport};
+pub use upgrade::{PlannedUpgrade, UpgradePlan};
+
+pub(crate) use age::MinimumAge;
+pub(crate) use lock::LockRequest;
+pub(crate) use schedule::{lock, lock_all};
+pub(crate) use shared_constraints::{ConstraintConflict, agree};
+pub(crate) use upgrade::{UpgradeRequest, plan_upgrades};

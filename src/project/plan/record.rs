@@ -1,0 +1,135 @@
+//! Which hashes a lock file entry gets, and when an entry contradicts what is published (OpenTofu's
+//! `internal/providercache/installer.go`).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::select::Candidate;
+use crate::diagnostic::{Code, CommandLine, Diagnostic, Help, Result};
+use crate::lockfile::LockedProvider;
+use crate::packages::{Fetched, Packages};
+use crate::provider::{Authentication, Hash, Version};
+
+/// The new entry of a provider.
+pub(crate) struct Recorded {
+    pub(crate) provider: Arc<LockedProvider>,
+    pub(crate) warning: Option<Diagnostic>,
+    /// How many of its `zh:` hashes belong to no published package.
+    pub(crate) unpublished: usize,
+}
+
+/// Combines an entry with the packages that were fetched for it.
+///
+/// Hashes of the same version are kept; those of schemes that are not known only where no version was chosen. An entry that
+/// holds `zh:` hashes is refused when none of its hashes is confirmed, or when none of these is published and they are as many
+/// as those that are: fewer may come from a mirror that has packed the files anew, but a whole list comes from another
+/// SHA256SUMS. If changed hashes are accepted, the entry loses all of them in the first case, and else those that are not
+/// published.
+pub(crate) fn record(
+    candidate: &Candidate<'_>,
+    old: Option<&LockedProvider>,
+    version: Version,
+    packages: &Packages,
+    accept_changed_hashes: bool,
+) -> Result<Recorded> {
+    let constraints = candidate.requirement.constraints.clone();
+    // Every package brings the hashes of the whole release; each is taken once.
+    let recordable: BTreeSet<&Hash> = packages.values().flat_map(|package| package.hashes.recordable()).collect();
+    let hashes: BTreeSet<Hash> = recordable.into_iter().cloned().collect();
+    let kept = old.filter(|old| old.version == version).map(|old| &old.hashes);
+    // As `init -upgrade` does, an upgrade leaves out hashes of schemes that are not known.
+    let stays = |hash: &Hash| candidate.chosen.is_none() || hash.is_known();
+    let mut provider = LockedProvider { version, constraints, hashes };
+    let Some(kept) = kept.filter(|kept| !kept.is_empty()) else {
+        return Ok(Recorded { provider: Arc::new(provider), warning: None, unpublished: 0 });
+    };
+    let version = &provider.version;
+    let confirmed = |hash: &Hash| packages.values().any(|package| package.hashes.confirms(hash));
+    let count_zh = |hashes: &BTreeSet<Hash>| hashes.iter().filter(|hash| hash.is_of_archive()).count();
+    let zh = count_zh(kept);
+    let contradicted = !packages.is_empty() && !kept.iter().any(confirmed);
+    let mut unpublished = unpublished(kept, packages);
+    let replaced = unpublished.len() == zh && zh >= count_zh(&provider.hashes);
+    if zh > 0 && !accept_changed_hashes && (contradicted || replaced) {
+        let wrong = if contradicted { kept.iter().collect() } else { unpublished };
+        return Err(refusal(candidate, version, &wrong, packages).into());
+    }
+    let goes = |hash: &Hash| accept_changed_hashes && ((contradicted && zh > 0) || unpublished.contains(hash));
+    let remaining: Vec<_> = kept.iter().filter(|hash| stays(hash) && !goes(hash)).cloned().collect();
+    if accept_changed_hashes {
+        unpublished.clear();
+    }
+    let warning = match contradicted {
+        true if zh == 0 => Some(unconfirmed(candidate, version, kept)),
+        true => None,
+        false => not_published(candidate, version, &unpublished),
+    };
+    provider.hashes.extend(remaining);
+    Ok(Recorded { provider: Arc::new(provider), warning, unpublished: unpublished.len() })
+}
+
+/// The `zh:` hashes that the release does not have, where its SHA256SUMS, which has them all, is known.
+fn unpublished<'a>(kept: &'a BTreeSet<Hash>, packages: &Packages) -> BTreeSet<&'a Hash> {
+    let has_sums = |package: &Arc<Fetched>| {
+        matches!(package.authentication, Authentication::Signed { .. } | Authentication::SigningSkipped)
+    };
+    let is_published = |hash: &Hash| packages.values().any(|package| package.hashes.contains(hash));
+    let unknown = kept.iter().filter(|hash| hash.is_of_archive() && !is_published(hash));
+    unknown.filter(|_| packages.values().any(has_sums)).collect()
+}
+
+fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>, packages: &Packages) -> Diagnostic {
+    let name = candidate.address.short(candidate.dialect);
+    let message = format!(
+        "the hashes of {name} {version} in the lock file are not those that {} publishes",
+        candidate.address.hostname
+    );
+    let authentication =
+        packages.values().next().map(|package| format!(" ({})", package.authentication)).unwrap_or_default();
+    let noun = if wrong.iter().all(|hash| hash.is_of_archive()) { "zh: hashes" } else { "hashes" };
+    let label = format!("none of the {} recorded {noun} is among the published ones{authentication}", wrong.len());
+    let error = Diagnostic::error(Code::HashesChanged, message);
+    let entry = candidate.lock_file.entry(candidate.address);
+    let error = match entry.and_then(|entry| entry.hashes.iter().find(|(hash, _)| wrong.contains(hash))) {
+        Some((_, location)) => error.at(location.clone(), label),
+        None => error.note(label),
+    };
+    error
+        .note("the release was replaced after it was locked, or the lock file was changed by hand or by an attacker")
+        .help(Help::text("compare with the provider's release page; if the new release is right: ").and_command([
+            "lock",
+            "--accept-changed-hashes",
+            &name,
+        ]))
+}
+
+/// A warning about hashes that belong to no published package.
+fn not_published(candidate: &Candidate<'_>, version: &Version, unknown: &BTreeSet<&Hash>) -> Option<Diagnostic> {
+    let first = *unknown.first()?;
+    let name = candidate.address.short(candidate.dialect);
+    let message = match unknown.len() {
+        1 => format!("a recorded zh: hash belongs to no published package of {name} {version}"),
+        count => format!("{count} recorded zh: hashes belong to no published package of {name} {version}"),
+    };
+    let warning = Diagnostic::warning(Code::HashNotPublished, message).note("compared with SHA256SUMS");
+    let entry = candidate.lock_file.entry(candidate.address);
+    let place = entry.and_then(|entry| entry.hashes.iter().find(|(hash, _)| hash == first));
+    let warning = match place {
+        Some((_, location)) => warning.at(location.clone(), "not published"),
+        None => warning,
+    };
+    let accept = CommandLine::from(["lock", "--accept-changed-hashes", &name]);
+    Some(warning.help(Help::text("find out who added it; to remove it: ").and_command(accept)))
+}
+
+fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Hash>) -> Diagnostic {
+    let name = candidate.address.short(candidate.dialect);
+    let message = format!("none of the {} recorded hashes of {name} {version} could be confirmed", kept.len());
+    let warning = Diagnostic::warning(Code::HashesChanged, message)
+        .note("they may belong to platforms that were not requested, or to another package")
+        .help(Help::text("lock all platforms that your team uses, then review: ").and_command(["verify", "--online"]));
+    match candidate.lock_file.entry(candidate.address) {
+        Some(entry) => warning.at(entry.block.clone(), ""),
+        None => warning,
+    }
+}

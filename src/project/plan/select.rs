@@ -1,0 +1,255 @@
+//! Which version of a provider is locked, as OpenTofu's `internal/providercache/installer.go` selects it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::age::{self, MinimumAge};
+use super::did_you_mean::provider_meant;
+use super::namesake::{explained, is_implied, namesake, with_source};
+use crate::configuration::Requirement;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
+use crate::lockfile::{LockFile, LockedProvider};
+use crate::packages::{AvailableVersion, AvailableVersions, Protocols, SearchedPlace, Source, SourceError};
+use crate::provider::{Dialect, ProviderAddress, Version};
+
+/// A provider whose version is to be selected.
+#[derive(Clone, Copy)]
+pub(crate) struct Candidate<'a> {
+    pub(crate) address: &'a ProviderAddress,
+    pub(crate) requirement: &'a Requirement,
+    /// The version that must be kept, if there is one.
+    pub(crate) locked: Option<&'a LockedProvider>,
+    /// The version that was chosen instead, if one was.
+    pub(crate) chosen: Option<&'a Version>,
+    pub(crate) lock_file: &'a LockFile,
+    /// All that the configuration requires.
+    pub(crate) required: &'a BTreeMap<ProviderAddress, Requirement>,
+    /// How old a version must be to be chosen, if an age is demanded.
+    pub(crate) minimum_age: Option<MinimumAge<'a>>,
+    pub(crate) dialect: Dialect,
+}
+
+/// A version that was selected.
+pub(crate) struct Selected {
+    pub(crate) version: Version,
+    /// What to say about newer versions that were skipped, if any were.
+    pub(crate) skipped: Option<Diagnostic>,
+}
+
+impl Candidate<'_> {
+    /// The versions there are.
+    pub(crate) fn available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
+        let available = source.versions(self.address);
+        available.map_err(|error| {
+            let SourceError::ProviderNotFound { searched, .. } = &*error else {
+                return Diagnostics::from(error).map(|error| self.at_declarations(error));
+            };
+            let is_asked = searched.iter().any(|place| matches!(place, SearchedPlace::Registry { .. }));
+            let meant = provider_meant(self.address, self.lock_file, self.required, self.dialect);
+            let meant = meant.filter(|_| is_asked);
+            Diagnostics::from(error).map(|error| self.not_found(error, meant.as_deref()))
+        })
+    }
+
+    /// The error for a provider that does not exist, with the one that is `meant` if that can be told.
+    fn not_found(&self, error: Diagnostic, meant: Option<&str>) -> Diagnostic {
+        let declarations = self.requirement.declarations.iter();
+        let error = declarations.fold(error, |error, declaration| {
+            let place = declaration.source.as_ref().unwrap_or(&declaration.location);
+            error.at(place.clone(), "required here")
+        });
+        let is_implied = is_implied(self.requirement);
+        let error = if is_implied { explained(error) } else { error };
+        if let Some(entry) = namesake(self.address, self.requirement, self.lock_file) {
+            return with_source(error, entry, self.dialect);
+        }
+        let name = &self.address.name;
+        match meant {
+            Some(meant) if is_implied => error
+                .help(format!("did you mean {meant}? add {name} = {{ source = \"{meant}\" }} to required_providers")),
+            Some(meant) => error.help(format!("did you mean {meant}? correct its source in required_providers")),
+            None => error,
+        }
+    }
+
+    /// Whether the lock file has this version.
+    pub(crate) fn has_locked(&self, version: &Version) -> bool {
+        self.locked.is_some_and(|locked| locked.version == *version)
+    }
+
+    /// Adds the places that require the provider.
+    pub(crate) fn at_declarations(&self, error: Diagnostic) -> Diagnostic {
+        let declarations = self.requirement.declarations.iter();
+        declarations.fold(error, |error, declaration| error.at(declaration.location.clone(), "required here"))
+    }
+
+    /// The chosen version, else the locked one, if it meets the constraints; else the newest version that does and that is
+    /// old enough.
+    pub(crate) fn select(&self, available: &AvailableVersions, source: &Source) -> Result<Selected> {
+        let as_it_is = |version| Selected { version, skipped: None };
+        let selected = match (self.chosen, self.locked) {
+            (Some(chosen), _) => {
+                self.listed(chosen, available)?;
+                if !self.requirement.constraints.allows(chosen) {
+                    return Err(self.chosen_against_constraints(chosen).into());
+                }
+                as_it_is(chosen.clone())
+            }
+            (None, Some(locked)) => as_it_is(self.keep(locked, available)?),
+            (None, None) => self.newest(available, source)?,
+        };
+        self.supported(&selected.version, available)?;
+        Ok(selected)
+    }
+
+    /// Fails for a version whose plugin protocols are not supported.
+    pub(crate) fn supported(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
+        match available.versions.get(version) {
+            Some(AvailableVersion { protocols: Protocols::Unsupported(protocols), .. }) => {
+                Err(self.unsupported(version, protocols, available))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The version that is sure to be selected if it is still offered.
+    pub(crate) fn kept_version(&self) -> Option<&Version> {
+        let version = self.chosen.or(self.locked.map(|locked| &locked.version));
+        version.filter(|version| self.requirement.constraints.allows(version))
+    }
+
+    /// Fails for a version that was chosen and does not exist.
+    pub(crate) fn listed(&self, chosen: &Version, available: &AvailableVersions) -> Result<()> {
+        if available.versions.contains_key(chosen) {
+            return Ok(());
+        }
+        let message = format!("{} has no version {chosen}", self.name());
+        let error = Diagnostic::error(Code::NoMatchingVersion, message);
+        Err(Diagnostics::from(match available.versions.keys().next_back() {
+            Some(newest) => error.note(format!("the newest version is {newest}")),
+            None => error,
+        }))
+    }
+
+    /// The error for a version that was chosen although a constraint does not allow it.
+    pub(crate) fn chosen_against_constraints(&self, chosen: &Version) -> Diagnostic {
+        let name = self.name();
+        let message = format!("{name} cannot be {chosen}, because {}", self.requirement_text());
+        let error = self.at_constraints(Diagnostic::error(Code::VersionOutsideConstraints, message), chosen);
+        let command = ["upgrade", "--constraints", &format!("{name}@{chosen}")];
+        error.help(Help::text("change the constraints: ").and_command(command))
+    }
+
+    fn keep(&self, locked: &LockedProvider, available: &AvailableVersions) -> Result<Version> {
+        let LockedProvider { version, .. } = locked;
+        if !self.requirement.constraints.allows(version) {
+            return Err(self.violated(version).into());
+        }
+        if !available.versions.contains_key(version) {
+            let message = format!("{} {version} is locked, but no longer listed by its source", self.name());
+            let error = Diagnostic::error(Code::VersionWithdrawn, message);
+            return Err(self.at_locked_version(error).help(Help::command(["upgrade", &self.name()])).into());
+        }
+        Ok(version.clone())
+    }
+
+    fn violated(&self, version: &Version) -> Diagnostic {
+        let message = format!("{} is locked at {version}, but {}", self.name(), self.requirement_text());
+        let error = self.at_locked_version(Diagnostic::error(Code::VersionOutsideConstraints, message));
+        self.at_constraints(error, version).help(Help::command(["upgrade", &self.name()]))
+    }
+
+    /// What the configuration asks for, where a version does not meet it.
+    fn requirement_text(&self) -> String {
+        let constraints = &self.requirement.constraints;
+        if constraints.is_empty() {
+            "a prerelease is only locked when a constraint names it exactly".to_owned()
+        } else {
+            format!("the configuration asks for {constraints}")
+        }
+    }
+
+    fn newest(&self, available: &AvailableVersions, source: &Source) -> Result<Selected> {
+        let constraints = &self.requirement.constraints;
+        let mut skipped = Vec::new();
+        for version in available.versions.keys().rev().filter(|version| constraints.allows(version)) {
+            if !age::may_ask_more(&skipped) {
+                break;
+            }
+            match self.minimum_age.and_then(|age| age.rejects(self.address, version, source)) {
+                None => {
+                    let skipped = age::warning(self.address, self.dialect, &skipped);
+                    return Ok(Selected { version: version.clone(), skipped });
+                }
+                Some(rejected) => skipped.push(rejected),
+            }
+        }
+        let too_young = age::error(self.address, self.dialect, &skipped);
+        Err(too_young.unwrap_or_else(|| self.no_match(available)).into())
+    }
+
+    /// Shows every constraint that takes part, each with the newest version that it allows on its own.
+    pub(crate) fn no_match(&self, available: &AvailableVersions) -> Diagnostic {
+        let name = self.name();
+        let constraints = &self.requirement.constraints;
+        let message = match (available.versions.is_empty(), constraints.is_empty()) {
+            (true, _) => format!("there is no version of {name}"),
+            (false, true) => format!("{name} has only prereleases"),
+            (false, false) => format!("no version of {name} meets all constraints: {constraints}"),
+        };
+        let mut error = Diagnostic::error(Code::NoMatchingVersion, message);
+        for declaration in &self.requirement.declarations {
+            if let Some(location) = &declaration.version {
+                let alone = available.versions.keys().rev().find(|version| declaration.constraints.allows(version));
+                let text = match alone {
+                    Some(version) => format!("the newest version that {} allows is {version}", declaration.constraints),
+                    None => format!("no version meets {}", declaration.constraints),
+                };
+                error = error.at(location.clone(), text);
+            }
+        }
+        if let Some(newest) = available.versions.keys().next_back() {
+            error = error.note(format!("the newest version is {newest}"));
+        }
+        error.help(match self.requirement.declarations.len() {
+            0 | 1 => "correct the version constraint",
+            _ => "relax one of the constraints",
+        })
+    }
+
+    fn unsupported(&self, version: &Version, protocols: &str, available: &AvailableVersions) -> Diagnostics {
+        let error = SourceError::UnsupportedProtocol {
+            address: self.address.clone(),
+            version: version.clone(),
+            protocols: protocols.into(),
+        };
+        let supported = |(_, release): &(&Version, &AvailableVersion)| release.protocols == Protocols::Supported;
+        let older = available.versions.range(..version.clone()).rev().find(supported);
+        let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));
+        let help = match nearest {
+            Some((nearest, _)) => format!("the nearest version that supports protocol 5 or 6 is {nearest}"),
+            None => "no version supports protocol 5 or 6".to_owned(),
+        };
+        Diagnostics::from(error).map(|error| error.help(help.clone()))
+    }
+
+    fn at_locked_version(&self, error: Diagnostic) -> Diagnostic {
+        match self.lock_file.entry(self.address) {
+            Some(entry) => error.at(entry.version.clone(), "locked here"),
+            None => error,
+        }
+    }
+
+    fn at_constraints(&self, mut error: Diagnostic, version: &Version) -> Diagnostic {
+        for declaration in &self.requirement.declarations {
+            if let Some(location) = declaration.version.as_ref().filter(|_| !declaration.constraints.allows(version)) {
+                error = error.at(location.clone(), "asked for here");
+            }
+        }
+        error
+    }
+
+    pub(crate) fn name(&self) -> String {
+        self.address.short(self.dialect)
+    }
+}

@@ -1,0 +1,320 @@
+//! `upgrade`: which versions the providers can move to, and what holds them back.
+//!
+//! [`plan_upgrades`] asks for version lists, and dates where an age is demanded, but for no package; [`super::lock_all`] does the
+//! rest with the versions that were chosen.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::age::{self, Reason, RejectedVersion};
+use super::lock::{self, LockRequest};
+use super::schedule::{self, Ahead};
+use super::select::Candidate;
+use crate::configuration::rewrite::{self, ConstraintEdit, Rewrite};
+use crate::configuration::{Declaration, Requirement, Requirements};
+use crate::diagnostic::{Diagnostic, Result};
+use crate::packages::{AvailableVersions, Source};
+use crate::provider::{Constraint, Dialect, Operator, Platform, ProviderAddress, Version};
+use crate::settings::PlatformSelection;
+use crate::system::parallel::WAITING_REQUESTS;
+
+/// What is to be upgraded, and how far.
+#[derive(Clone, Copy)]
+pub(crate) struct UpgradeRequest<'a> {
+    /// The lock file and the configuration. Its versions are those that the user names; they are chosen as they are.
+    pub lock: LockRequest<'a>,
+    /// Whether prereleases count as the newest version. One is chosen only where a constraint names exactly it, because
+    /// OpenTofu and Terraform accept no other.
+    pub prereleases: bool,
+    /// Whether constraints are rewritten so that the newest version is allowed.
+    pub rewrite_constraints: bool,
+    /// Whether a version is chosen only if the source has its packages for all platforms that are locked. A source that asks no host
+    /// has only some.
+    pub only_complete: bool,
+}
+
+/// What an upgrade would do.
+pub struct UpgradePlan {
+    /// Whose rules apply.
+    pub dialect: Dialect,
+    /// The providers that were looked at, in the order of their addresses.
+    pub providers: Vec<PlannedUpgrade>,
+    /// The configuration's requirements, with the constraints after the edits.
+    pub requirements: Requirements,
+    /// The constraints that are to be rewritten.
+    pub edits: Vec<ConstraintEdit>,
+    /// The versions that were chosen.
+    pub versions: BTreeMap<ProviderAddress, Version>,
+    /// The entries that the configuration does not require and that are to go.
+    pub pruned: Vec<ProviderAddress>,
+    /// What the user should know.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// A provider's versions.
+pub struct PlannedUpgrade {
+    /// The provider.
+    pub address: ProviderAddress,
+    /// The version in the lock file.
+    pub locked: Option<Version>,
+    /// The version that is chosen: the newest that the constraints, after any edits, and the demanded age allow.
+    pub allowed: Version,
+    /// The newest version there is.
+    pub newest: Version,
+    /// Whether the user named the version that is chosen.
+    pub is_named: bool,
+    /// The declarations whose constraints do not allow the newest version, if nobody named another.
+    pub held_back_by: Vec<Declaration>,
+    /// Why newer versions that the constraints allow were skipped, if any were.
+    pub skipped: Option<Reason>,
+}
+
+/// A provider's planned upgrade and what follows from it.
+struct ProviderPlan {
+    planned: PlannedUpgrade,
+    rewrite: Option<Rewrite>,
+    warnings: Vec<Diagnostic>,
+}
+
+impl PlannedUpgrade {
+    /// Whether the provider would get another version, or its first.
+    pub fn moves(&self) -> bool {
+        self.locked.as_ref() != Some(&self.allowed)
+    }
+
+    /// Whether there is a newer version than the one that is chosen, and not because the user named one.
+    pub fn is_held_back(&self) -> bool {
+        !self.is_named && self.allowed < self.newest
+    }
+}
+
+impl UpgradePlan {
+    /// Whether there is anything to do.
+    pub fn moves(&self) -> bool {
+        self.providers.iter().any(PlannedUpgrade::moves) || !self.edits.is_empty() || !self.pruned.is_empty()
+    }
+
+    /// The request that carries the plan out, made from the one that it was asked for.
+    pub(crate) fn lock_request<'a>(&'a self, request: LockRequest<'a>) -> LockRequest<'a> {
+        LockRequest { requirements: &self.requirements, versions: &self.versions, ..request }
+    }
+
+    fn new(request: &LockRequest<'_>, warnings: Vec<Diagnostic>) -> Self {
+        Self {
+            dialect: request.dialect,
+            providers: Vec::new(),
+            requirements: request.requirements.clone(),
+            edits: Vec::new(),
+            versions: BTreeMap::new(),
+            pruned: pruned(request),
+            warnings,
+        }
+    }
+
+    fn add(&mut self, ProviderPlan { planned, rewrite, warnings }: ProviderPlan) {
+        self.warnings.extend(warnings);
+        self.versions.insert(planned.address.clone(), planned.allowed.clone());
+        if let Some(Rewrite { requirement, edits }) = rewrite {
+            self.requirements.providers.insert(planned.address.clone(), requirement);
+            self.edits.extend(edits);
+        }
+        self.providers.push(planned);
+    }
+}
+
+/// Looks at every provider that is to be upgraded in many root modules; each version list is asked for once. All errors of
+/// a root are collected, and do not stop the others.
+pub(crate) fn plan_upgrades(requests: &[UpgradeRequest<'_>], source: &Source) -> Vec<Result<UpgradePlan>> {
+    let old: Vec<_> = requests.iter().map(|request| lock::carry_over(&request.lock)).collect();
+    let (to_upgrade, overridden) = lock::candidates_of(requests.iter().map(|request| &request.lock).zip(&old), source);
+    let _asking = source.ask_alone();
+    let addresses = to_upgrade.iter().flatten().flatten().map(|candidate| Ahead::Versions(candidate.address));
+    schedule::ask(addresses.collect(), source);
+    let planned = schedule::each_candidate(to_upgrade, WAITING_REQUESTS, |index, candidate| {
+        plan_provider(candidate, &requests[index], source)
+    });
+    let plan = |((plans, request), warnings): ((Result<Vec<_>>, &UpgradeRequest<'_>), _)| {
+        let mut plan = UpgradePlan::new(&request.lock, warnings);
+        plans?.into_iter().for_each(|planned| plan.add(planned));
+        Ok(plan)
+    };
+    planned.into_iter().zip(requests).zip(overridden).map(plan).collect()
+}
+
+impl UpgradeRequest<'_> {
+    /// Why a version is not to be chosen. What is locked already is not chosen again, however young it is.
+    fn rejects(
+        &self,
+        candidate: &Candidate<'_>,
+        version: &Version,
+        available: &AvailableVersions,
+        source: &Source,
+    ) -> Option<RejectedVersion> {
+        if candidate.has_locked(version) {
+            return None;
+        }
+        let incomplete = self.incomplete(candidate.address, version, available, source);
+        let incomplete =
+            incomplete.map(|why| RejectedVersion { reason: Reason::Incomplete, version: version.clone(), why });
+        incomplete.or_else(|| candidate.minimum_age?.rejects(candidate.address, version, source))
+    }
+
+    /// Which packages of a version the source does not have, if it must have them all. All platforms are those that it has
+    /// packages for, of whatever version.
+    fn incomplete(
+        &self,
+        address: &ProviderAddress,
+        version: &Version,
+        available: &AvailableVersions,
+        source: &Source,
+    ) -> Option<String> {
+        if !self.only_complete {
+            return None;
+        }
+        let platforms = |version| source.platforms(address, version).unwrap_or_default();
+        let present = platforms(version);
+        let required: BTreeSet<Platform> = match self.lock.platforms {
+            PlatformSelection::These(platforms) => platforms.iter().cloned().collect(),
+            PlatformSelection::All if present.is_empty() => return Some("none of its packages is in the cache".into()),
+            PlatformSelection::All => available.versions.keys().flat_map(platforms).collect(),
+        };
+        let missing: Vec<_> = required.difference(&present).map(ToString::to_string).collect();
+        match &missing[..] {
+            [] => None,
+            [platform] => Some(format!("its package for {platform} is not in the cache")),
+            [first @ .., last] => {
+                Some(format!("its packages for {} and {last} are not in the cache", first.join(", ")))
+            }
+        }
+    }
+}
+
+fn pruned(request: &LockRequest<'_>) -> Vec<ProviderAddress> {
+    let required = &request.requirements.providers;
+    let entries = request.lock_file.locks().keys().filter(|address| request.prune && !required.contains_key(address));
+    entries.cloned().collect()
+}
+
+fn plan_provider(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Source) -> Result<ProviderPlan> {
+    let available = candidate.available(source)?;
+    let counts = |version: &&Version| request.prereleases || !version.is_prerelease();
+    let newest = available.versions.keys().rev().find(counts).or_else(|| available.versions.keys().next_back());
+    let newest = newest.ok_or_else(|| candidate.no_match(&available))?.clone();
+    let chosen = match candidate.chosen {
+        Some(version) => exactly(&candidate, version, &available, request, source)?,
+        None => newest_allowed(&candidate, &available, request, source)?,
+    };
+    candidate.supported(&chosen.version, &available)?;
+    let requirement = chosen.rewrite.as_ref().map_or(candidate.requirement, |rewrite| &rewrite.requirement);
+    let is_named = candidate.chosen.is_some();
+    let is_held_back = !is_named && chosen.version < newest;
+    let planned = PlannedUpgrade {
+        address: candidate.address.clone(),
+        locked: request.lock.lock_file.locks().get(candidate.address).map(|locked| locked.version.clone()),
+        held_back_by: if is_held_back { holding_back(requirement, &newest) } else { Vec::new() },
+        is_named,
+        skipped: chosen.skipped,
+        allowed: chosen.version,
+        newest,
+    };
+    Ok(ProviderPlan { planned, rewrite: chosen.rewrite, warnings: chosen.warnings })
+}
+
+/// The declarations that do not allow a version.
+fn holding_back(requirement: &Requirement, version: &Version) -> Vec<Declaration> {
+    let declarations = requirement.declarations.iter();
+    let against =
+        |declaration: &&Declaration| declaration.version.is_some() && !declaration.constraints.allows(version);
+    let found: Vec<Declaration> = declarations.filter(against).cloned().collect();
+    // A prerelease is allowed as soon as one declaration names it.
+    if requirement.constraints.allows(version) { Vec::new() } else { found }
+}
+
+/// A version with what has to be done for it.
+struct Chosen {
+    version: Version,
+    rewrite: Option<Rewrite>,
+    skipped: Option<Reason>,
+    warnings: Vec<Diagnostic>,
+}
+
+/// The version that the user names.
+fn exactly(
+    candidate: &Candidate<'_>,
+    version: &Version,
+    available: &AvailableVersions,
+    request: &UpgradeRequest<'_>,
+    source: &Source,
+) -> Result<Chosen> {
+    candidate.listed(version, available)?;
+    let rewrite = if candidate.requirement.constraints.allows(version) {
+        None
+    } else if request.rewrite_constraints {
+        let refused = |warning: Box<Diagnostic>| {
+            let error = candidate.chosen_against_constraints(version);
+            Diagnostic { help: None, ..error }.note(warning.message)
+        };
+        Some(rewrite::allow(candidate.requirement, version).map_err(refused)?)
+    } else {
+        return Err(candidate.chosen_against_constraints(version).into());
+    };
+    let rejected = request.rejects(candidate, version, available, source);
+    if let Some(error) = age::error(candidate.address, candidate.dialect, rejected.as_slice()) {
+        return Err(error.into());
+    }
+    Ok(Chosen { version: version.clone(), rewrite, skipped: None, warnings: Vec::new() })
+}
+
+/// The newest version that the constraints, rewritten if that is asked for, and the demanded age allow.
+fn newest_allowed(
+    candidate: &Candidate<'_>,
+    available: &AvailableVersions,
+    request: &UpgradeRequest<'_>,
+    source: &Source,
+) -> Result<Chosen> {
+    let constraints = &candidate.requirement.constraints;
+    let mut not_rewritten = None;
+    let mut skipped: Vec<RejectedVersion> = Vec::new();
+    for version in available.versions.keys().rev() {
+        let rewrite = if constraints.allows(version) {
+            None
+        } else if request.rewrite_constraints && is_above(candidate.requirement, version, request.prereleases) {
+            match rewrite::allow(candidate.requirement, version) {
+                Ok(rewrite) => Some(rewrite),
+                Err(warning) => {
+                    not_rewritten.get_or_insert(*warning);
+                    continue;
+                }
+            }
+        } else {
+            continue;
+        };
+        if !candidate.has_locked(version) && !age::may_ask_more(&skipped) {
+            continue;
+        }
+        match request.rejects(candidate, version, available, source) {
+            None => {
+                let warnings = not_rewritten
+                    .into_iter()
+                    .chain(age::warning(candidate.address, candidate.dialect, &skipped))
+                    .collect();
+                let skipped = skipped.first().map(|rejected| rejected.reason);
+                return Ok(Chosen { version: version.clone(), rewrite, skipped, warnings });
+            }
+            Some(rejected) => skipped.push(rejected),
+        }
+    }
+    if let Some(error) = age::error(candidate.address, candidate.dialect, &skipped) {
+        return Err(error.into());
+    }
+    let notes = not_rewritten.into_iter().map(|warning| warning.message);
+    Err(notes.fold(candidate.no_match(available), Diagnostic::note).into())
+}
+
+/// Whether a version is newer than what the constraints allow, so that they may come to allow it. None is rewritten for an
+/// older version that nobody named.
+fn is_above(requirement: &Requirement, version: &Version, prereleases: bool) -> bool {
+    let terms = requirement.constraints.terms();
+    let is_above =
+        |term: &Constraint| *version > term.boundary || (*version == term.boundary && term.operator == Operator::Less);
+    (prereleases || !version.is_prerelease()) && terms.iter().all(|term| term.compares(version) || is_above(term))
+}

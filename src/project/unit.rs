@@ -1,0 +1,190 @@
+//! Root modules that are units of Terragrunt's: a `terragrunt.hcl` says what Terragrunt puts together before it runs OpenTofu
+//! or Terraform there.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::configuration::terragrunt::{self, ModuleSource, RemoteModule, Repository, Unknown, WorkingDirectory};
+use crate::configuration::{self, ModuleCache, ModuleCall, Place, Requirements, RootFiles, RootModule};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, Severity};
+use crate::modules::fetched::{FetchedModule, ModuleRequest};
+use crate::provider::Dialect;
+use crate::system::Environment;
+use crate::system::files::join;
+
+/// A unit.
+pub(super) struct Unit {
+    /// Its directory as the user knows it.
+    root: PathBuf,
+    repository: Repository,
+    read: terragrunt::Unit,
+}
+
+/// What Terragrunt's working directory for a unit would hold.
+struct Assembled {
+    files: RootFiles,
+    /// Whether the source is remote, and its files are missing.
+    is_module_missing: bool,
+    /// Why it is not known which files there would be.
+    unknown: Vec<Unknown>,
+}
+
+impl Unit {
+    /// The unit in a directory, given as the user knows it and as an absolute path without symbolic links. None if there is no
+    /// `terragrunt.hcl`.
+    pub(super) fn open(root: &Path, absolute: &Path, environment: &Environment) -> Option<Self> {
+        if !terragrunt::is_unit(absolute) {
+            return None;
+        }
+        let repository = repository(root, absolute, environment)?;
+        let read = terragrunt::read_or_unknown(absolute, &repository, &environment.variables);
+        Some(Self { root: root.to_owned(), repository, read })
+    }
+
+    /// Whether there is surely no configuration.
+    pub(super) fn is_empty(&self) -> bool {
+        self.assemble(None).is_ok_and(|assembled| assembled.files.files.is_empty() && !assembled.files.is_partial)
+    }
+
+    /// What it requires, as far as it is known.
+    pub(super) fn requirements(&self, options: &configuration::Options, modules: &ModuleCache) -> Result<Requirements> {
+        let (fetched, not_fetched) = match self.fetch(options, modules) {
+            Ok(fetched) => (fetched, Diagnostics::default()),
+            Err(errors) => (None, self.at_source(errors)),
+        };
+        let Assembled { files, is_module_missing, unknown } = self.assemble(fetched)?;
+        let missing = if is_module_missing && not_fetched.is_empty() {
+            self.missing_module(options.allow_missing_modules).into()
+        } else {
+            not_fetched
+        };
+        let read = configuration::read_with_cache(RootModule::Files(&files), options, modules);
+        if !options.allow_missing_modules && !missing.is_empty() {
+            return Err(missing.into_iter().chain(read.err().into_iter().flatten()).collect());
+        }
+        let mut requirements = read?;
+        requirements.calls.extend(self.call(options.dialect));
+        requirements.warnings.extend(missing.into_iter().map(|missing| Diagnostic {
+            severity: Severity::Warning,
+            code: Code::ModuleNotInstalled,
+            ..missing
+        }));
+        requirements.warnings.extend(self.not_known(&unknown));
+        Ok(requirements)
+    }
+
+    /// The module of a remote source, if it may be fetched or is here.
+    fn fetch(&self, options: &configuration::Options, modules: &ModuleCache) -> Result<Option<FetchedModule>> {
+        let request = self.requested(options.dialect).filter(|_| options.fetch_modules);
+        request.map_or(Ok(None), |request| modules.fetched(options.dialect, &request))
+    }
+
+    /// What its remote source asks for.
+    fn requested(&self, dialect: Dialect) -> Option<ModuleRequest> {
+        match &self.read.source {
+            Ok(ModuleSource::Remote(source)) => terragrunt::remote::requested(source, dialect),
+            _ => None,
+        }
+    }
+
+    /// Its remote source as a call.
+    fn call(&self, dialect: Dialect) -> Option<ModuleCall> {
+        let (request, location) = (self.requested(dialect)?, self.read.source_location.clone()?);
+        Some(ModuleCall { name: format!("the module of the unit in {}", self.root.display()), request, location })
+    }
+
+    fn at_source(&self, errors: Diagnostics) -> Diagnostics {
+        match &self.read.source_location {
+            Some(place) => errors.map(|error| error.at(place.clone(), "its source")),
+            None => errors,
+        }
+    }
+
+    /// Brings the files together.
+    fn assemble(&self, fetched: Option<FetchedModule>) -> Result<Assembled> {
+        let Self { root, repository, read } = self;
+        let path = fetched.as_ref().map(FetchedModule::path).transpose().map_err(|errors| self.at_source(errors))?;
+        let remote =
+            path.zip(fetched.as_ref()).map(|(directory, fetched)| RemoteModule { directory, shown: fetched.shown() });
+        let WorkingDirectory { files, generated, is_module_missing, unknown } =
+            terragrunt::working_directory(read, repository, remote.as_ref());
+        let module = match &read.source {
+            Ok(ModuleSource::Local { module, .. }) if module.is_dir() => {
+                Some(Place::Directory(repository.shown(module)))
+            }
+            Ok(ModuleSource::Unit | ModuleSource::Local { .. }) => Some(Place::Directory(root.clone())),
+            Ok(ModuleSource::Remote(_)) => fetched.map(Place::Package),
+            Err(_) => None,
+        };
+        let places = read.source_location.iter().chain(generated.values());
+        let places = places.chain(unknown.iter().filter_map(|unknown| unknown.location.as_ref()));
+        let others: BTreeSet<_> = places.filter_map(|place| Some(join(place.path().parent()?, ""))).collect();
+        let files = RootFiles {
+            directory: root.clone(),
+            source: read.source_location.clone().filter(|_| matches!(module, Some(Place::Package(_)))),
+            module,
+            others: others.into_iter().collect(),
+            files,
+            generated,
+            is_partial: is_module_missing || !unknown.is_empty(),
+        };
+        Ok(Assembled { files, is_module_missing, unknown })
+    }
+
+    /// The module that its remote source names is not there.
+    fn missing_module(&self, allowed: bool) -> Diagnostic {
+        let message = format!("the module of the unit in {} is remote, and not here", self.root.display());
+        let help = if allowed {
+            "what it requires was not checked; terragrunt init -lockfile=readonly does that"
+        } else {
+            "skip it with --allow-missing-modules"
+        };
+        let error = Diagnostic::error(Code::ModuleNotInstalled, message).help(help);
+        self.read.source_location.iter().fold(error, |error, place| error.at(place.clone(), "its source"))
+    }
+
+    /// One warning for everything that is not known.
+    fn not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
+        let message = format!("what the unit in {} requires is not known in full", self.root.display());
+        let warning = Diagnostic::warning(Code::RequirementsNotKnown, message)
+            .note("unused entries and differing constraints are not reported")
+            .help("terragrunt init -lockfile=readonly checks the whole");
+        let mut seen: Vec<(&str, Option<&Location>)> = Vec::new();
+        for Unknown { reason, location, .. } in unknown {
+            if !seen.contains(&(reason, location.as_ref())) {
+                seen.push((reason, location.as_ref()));
+            }
+        }
+        seen.sort_by_key(|(_, place)| place.map(|place| (place.path(), place.span.start)));
+        let say = |warning: Diagnostic, (reason, place): (&str, Option<&Location>)| match place {
+            Some(place) => warning.at(place.clone(), reason),
+            None => warning.note(reason),
+        };
+        (!seen.is_empty()).then(|| seen.into_iter().fold(warning, say))
+    }
+
+    /// The directory of Terragrunt's in which the next run would find an older lock file than that of the unit, if there is one.
+    pub(super) fn stale_cache(&self) -> Option<PathBuf> {
+        let cache = self.read.warm_cache().ok().flatten()?;
+        let shown = cache.strip_prefix(&self.read.directory).map(|below| join(&self.root, below));
+        Some(shown.unwrap_or_else(|_| cache.to_owned()))
+    }
+}
+
+/// The directory of the module that the unit in a directory runs, if that is another one of the same repository. Absolute,
+/// without symbolic links.
+pub(super) fn module_of_unit(absolute: &Path, environment: &Environment) -> Option<PathBuf> {
+    let repository = repository(absolute, absolute, environment)?;
+    match terragrunt::read(absolute, &repository, &environment.variables).ok()?.source {
+        Ok(ModuleSource::Local { module, .. }) => Some(module),
+        _ => None,
+    }
+}
+
+/// The repository that a directory is in; without one what is below the current directory, or the directory alone.
+fn repository(shown: &Path, absolute: &Path, environment: &Environment) -> Option<Repository> {
+    let current = dunce::canonicalize(&environment.current_directory).unwrap_or_default();
+    let top = absolute.ancestors().find(|directory| directory.join(".git").exists());
+    let top = top.or_else(|| absolute.ancestors().find(|directory| *directory == current));
+    Repository::open_from(top.unwrap_or(absolute), shown).ok()
+}

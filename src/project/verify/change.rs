@@ -1,0 +1,100 @@
+//! Findings about what a change did to the lock file.
+
+use super::subject::{Subject, finding};
+use crate::diagnostic::{Code, Diagnostic, Location, Severity};
+use crate::lockfile::{self, Change, Direction, Entry, Locks, ProviderDiff};
+use crate::provider::{Hash, ProviderAddress};
+
+/// Compares the lock file with what it was before. If that cannot be read, nothing can be said of the change, which is said.
+pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let request = subject.request;
+    let Some(bytes) = request.base else { return Vec::new() };
+    let parsed = lockfile::parse(request.lock_path, bytes, request.dialect);
+    let Some(base) = parsed.lock_file else {
+        let message =
+            format!("the change of {} was not checked: the old file cannot be read", request.lock_path.display());
+        let warning = Diagnostic { severity: Severity::Warning, ..Diagnostic::error(Code::LockFileSyntax, message) };
+        let why = parsed.diagnostics.into_iter().filter(|reason| reason.severity == Severity::Error);
+        let warning = why.take(1).fold(warning, |warning, reason| warning.note(reason.message));
+        return vec![warning.help("review the change yourself")];
+    };
+    let differences = lockfile::diff(base.locks(), subject.lock_file.locks());
+    differences.changes().flat_map(|change| judge(subject, base.locks(), change)).collect()
+}
+
+fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diagnostic> {
+    let Some(entry) = subject.lock_file.entry(&change.address) else { return Vec::new() };
+    let name = subject.name(&change.address);
+    let mut findings = Vec::new();
+    let which = match change.zh_replaced() {
+        _ if change.hashes_replaced() => Some("the hashes".to_owned()),
+        Some(1) => Some("1 zh hash".to_owned()),
+        removed => removed.map(|number| format!("{number} zh hashes")),
+    };
+    if let Some(which) = which {
+        let message = format!("{which} of {name} {} changed although the version did not", entry.provider.version);
+        let new = change.hashes_added();
+        let is_it = |hash: &Hash| new.contains(hash) && (change.hashes_replaced() || hash.is_of_archive());
+        let location = first_of(entry, is_it);
+        let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
+        findings.push(error.help(subject.request.command(["verify", "--online"])));
+    }
+    if let Some(number) = change.zh_added() {
+        let (hashes, verb) = if number == 1 { ("hash", "was") } else { ("hashes", "were") };
+        let version = &entry.provider.version;
+        let message =
+            format!("{number} zh {hashes} of {name} {version} {verb} added although the version did not change");
+        let location = first_of(entry, |hash| hash.is_of_archive() && change.hashes_added().contains(hash));
+        let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
+        findings.push(error.help(subject.request.command(["verify", "--online"])));
+    }
+    if findings.is_empty() {
+        findings.extend(not_checked(subject, entry, change));
+    }
+    let downgrade = change.version_move().is_some_and(|step| step.direction == Direction::Downgrade);
+    if let Some(old) = change.old.as_ref().filter(|_| downgrade) {
+        let message = format!("{name} was downgraded from {} to {}", old.version, entry.provider.version);
+        let warning = finding(Severity::Warning, Code::Downgrade, message, &entry.version, "");
+        findings.push(warning.help(subject.request.command(["upgrade", &name])));
+    }
+    if change.change == Change::Added
+        && let Some(previous) = base.keys().find(|previous| moved(subject, previous, &change.address))
+    {
+        let message = format!("{previous} was replaced by {}", change.address);
+        let warning = finding(Severity::Warning, Code::HostChanged, message, &entry.block, "");
+        findings.push(warning.help("make sure that the new host is intended; it serves different packages"));
+    }
+    findings
+}
+
+/// Added hashes that no package whose hashes are known confirms, unless all are to be compared with what is published.
+fn not_checked(subject: &Subject<'_>, entry: &Entry, change: &ProviderDiff) -> Option<Diagnostic> {
+    let (address, version) = (&entry.address, &entry.provider.version);
+    let cached = subject.request.cache.map(|cache| cache.packages_of(address, version)).unwrap_or_default();
+    let is_confirmed = |hash: &Hash| cached.iter().any(|(_, digest)| digest.hashes().contains(&hash));
+    let mut added = change.hashes_added();
+    added.retain(|hash| hash.is_known() && !is_confirmed(hash));
+    if added.is_empty() || subject.request.online.is_some() {
+        return None;
+    }
+    let release = subject.release(entry);
+    let message = match added.len() {
+        1 => format!("a hash of {release} was added, and nothing on this machine confirms it"),
+        count => format!("{count} hashes of {release} were added, and nothing on this machine confirms them"),
+    };
+    let location = first_of(entry, |hash| added.contains(hash));
+    let warning = finding(Severity::Warning, Code::HashNotChecked, message, location, "");
+    Some(warning.help(subject.request.command(["verify", "--online"])))
+}
+
+/// Where the first such hash of an entry is.
+fn first_of(entry: &Entry, is_it: impl Fn(&Hash) -> bool) -> &Location {
+    entry.hashes.iter().find(|(hash, _)| is_it(hash)).map_or(&entry.block, |(_, place)| place)
+}
+
+/// Whether a provider that is no longer locked has the same name on another host.
+fn moved(subject: &Subject<'_>, previous: &ProviderAddress, now: &ProviderAddress) -> bool {
+    previous.namespace == now.namespace
+        && previous.name == now.name
+        && !subject.lock_file.locks().contains_key(previous)
+}

@@ -1,0 +1,98 @@
+//! Findings about what is locked and what the configuration requires.
+
+use super::subject::{Subject, finding};
+use crate::configuration::Requirement;
+use crate::diagnostic::{Code, Diagnostic, Help, Severity};
+use crate::lockfile::Entry;
+use crate::project::plan::namesake::{explained, namesake, with_source};
+use crate::provider::ProviderAddress;
+
+/// Compares every entry with the configuration, and every requirement with the entries.
+pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let requirements = subject.request.requirements;
+    let mut findings = requirements.warnings.clone();
+    for entry in subject.entries() {
+        match requirements.providers.get(&entry.address) {
+            Some(requirement) => findings.extend(compare(subject, entry, requirement)),
+            None if is_meant(subject, entry) => {}
+            None => findings.extend(not_required(subject, entry)),
+        }
+        if entry.provider.hashes.is_empty() {
+            let message =
+                format!("no hash is recorded for {}, so any package would be accepted", subject.release(entry));
+            let error = finding(Severity::Error, Code::NoHashes, message, &entry.block, "");
+            findings.push(error.help(subject.request.lock_command()));
+        }
+    }
+    let locked = subject.lock_file.locks();
+    let missing = requirements.providers.iter().filter(|(address, _)| !locked.contains_key(address));
+    findings.extend(missing.map(|(address, requirement)| not_locked(subject, address, requirement)));
+    findings
+}
+
+fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> Option<Diagnostic> {
+    let name = subject.name(&entry.address);
+    let (version, recorded) = (&entry.provider.version, &entry.provider.constraints);
+    let required = &requirement.constraints;
+    if !required.allows(version) {
+        let asks = if required.is_empty() {
+            "a prerelease is only accepted when a constraint names it exactly".to_owned()
+        } else {
+            format!("the configuration asks for {required}")
+        };
+        let message = format!("{name} is locked at {version}, but {asks}");
+        let error = finding(Severity::Error, Code::VersionOutsideConstraints, message, &entry.version, "");
+        let violated = |declaration: &&crate::configuration::Declaration| !declaration.constraints.allows(version);
+        let error = requirement
+            .declarations
+            .iter()
+            .filter(violated)
+            .fold(error, |error, declaration| error.at(declaration.location.clone(), "asked for here"));
+        return Some(error.help(subject.request.command(["upgrade", &name])));
+    }
+    // Modules that are not there may add terms.
+    if recorded == required || subject.request.requirements.is_incomplete {
+        return None;
+    }
+    let shown = |text: String| if text.is_empty() { "none".to_owned() } else { format!("{text:?}") };
+    let (recorded, required) = (shown(recorded.to_string()), shown(required.to_string()));
+    let message =
+        format!("the lock file records the constraints {recorded} for {name}, but the configuration has {required}");
+    let location = entry.constraints.as_ref().unwrap_or(&entry.block);
+    let warning = finding(Severity::Warning, Code::ConstraintsDiffer, message, location, "");
+    let warning = warning.note(format!("the locked version {version} meets the constraints of the configuration"));
+    Some(warning.help(subject.request.command(["lock"])))
+}
+
+fn not_required(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
+    let name = subject.name(&entry.address);
+    let message = format!("{name} is locked, but the configuration does not require it");
+    let warning = finding(Severity::Warning, Code::ProviderNotRequired, message, &entry.block, "");
+    let prune = subject.request.command(["lock", "--prune"]);
+    let help = Help::command(prune).and_text(", unless the state still has resources of it");
+    (!subject.request.requirements.is_incomplete).then(|| warning.help(help))
+}
+
+fn not_locked(subject: &Subject<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {
+    let message = format!("{} is required, but not locked", subject.name(address));
+    let error = Diagnostic::error(Code::ProviderNotLocked, message).about(address);
+    let error = error.help(subject.request.command(["lock"]));
+    let declarations = requirement.declarations.iter();
+    let error = declarations.fold(error, |error, declaration| error.at(declaration.location.clone(), "required here"));
+    match namesake(address, requirement, subject.lock_file).filter(|entry| !is_required(subject, entry)) {
+        Some(entry) => with_source(explained(error), entry, subject.request.dialect),
+        None => error,
+    }
+}
+
+/// Whether an entry that nothing requires is what a provider without a source is meant to be.
+fn is_meant(subject: &Subject<'_>, entry: &Entry) -> bool {
+    let locked = subject.lock_file.locks();
+    let mut missing =
+        subject.request.requirements.providers.iter().filter(|(address, _)| !locked.contains_key(address));
+    missing.any(|(address, requirement)| namesake(address, requirement, subject.lock_file) == Some(entry))
+}
+
+fn is_required(subject: &Subject<'_>, entry: &Entry) -> bool {
+    subject.request.requirements.providers.contains_key(&entry.address)
+}

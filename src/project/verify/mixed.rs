@@ -1,0 +1,83 @@
+//! Root modules of one repository that are locked for different programs.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use super::verified::VerifiedRoot;
+use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::lockfile;
+use crate::project::dialect::DialectReason;
+use crate::project::selection::RootSelection;
+use crate::provider::Dialect;
+
+/// How many root modules are named at most.
+const NAMED: usize = 3;
+
+/// A root module whose lock file names the registry of a dialect, by its index among all.
+struct Locked<'a> {
+    index: usize,
+    root: &'a VerifiedRoot,
+    dialect: Dialect,
+}
+
+impl Locked<'_> {
+    /// The first place where the lock file names the registry. It is read again: of ten thousand root modules the texts are not kept.
+    fn place(&self) -> Option<Location> {
+        let path = &self.root.lock_path;
+        let bytes = lockfile::read(path).ok()??;
+        let lock_file = lockfile::parse(path, &bytes, self.root.dialect).lock_file?;
+        let entry = lock_file.entries().iter().find(|entry| entry.is_of_registry_of(self.dialect))?;
+        Some(entry.block.clone())
+    }
+}
+
+/// What there is to say of repositories whose lock files name both default registries, each with the index of the root module that it
+/// is said in: the first of the fewer ones. Where settings name the dialect, it is meant.
+pub(super) fn mixed(roots: &[Result<VerifiedRoot>], selection: &RootSelection<'_>) -> Vec<(usize, Diagnostic)> {
+    let names = |dialect| roots.iter().flatten().any(|root| root.registry == Some(dialect));
+    if !names(Dialect::Tofu) || !names(Dialect::Terraform) {
+        return Vec::new();
+    }
+    let mut repositories: BTreeMap<PathBuf, Vec<Locked<'_>>> = BTreeMap::new();
+    for (index, root) in roots.iter().enumerate().filter_map(|(index, root)| Some((index, root.as_ref().ok()?))) {
+        let Some(dialect) = root.registry else { continue };
+        if root.dialect == dialect && root.dialect_reason == DialectReason::Settings {
+            continue;
+        }
+        let Ok(directory) = dunce::canonicalize(&root.path) else { continue };
+        let repository = selection.repositories.around(&directory, selection.environment);
+        let locked = Locked { index, root, dialect };
+        repositories.entry(repository.top().to_owned()).or_default().push(locked);
+    }
+    repositories.values().filter_map(|locked| judge(locked)).collect()
+}
+
+fn judge(locked: &[Locked<'_>]) -> Option<(usize, Diagnostic)> {
+    let of = |dialect| locked.iter().filter(move |locked| locked.dialect == dialect).collect::<Vec<_>>();
+    let (tofu, terraform) = (of(Dialect::Tofu), of(Dialect::Terraform));
+    let (fewer, others) = if terraform.len() <= tofu.len() { (terraform, tofu) } else { (tofu, terraform) };
+    let (first, other) = (fewer.first()?, others.first()?);
+    let count = |number: usize| if number == 1 { "1 root module".to_owned() } else { format!("{number} root modules") };
+    let message = format!(
+        "{} here {} locked for {}, and {} for {}: neither program accepts the lock files of the other",
+        count(fewer.len()),
+        if fewer.len() == 1 { "is" } else { "are" },
+        first.dialect.default_host_name(),
+        count(others.len()),
+        other.dialect.default_host_name(),
+    );
+    let names: Vec<_> = fewer.iter().take(NAMED).map(|locked| locked.root.path.display().to_string()).collect();
+    let more = fewer.len() - names.len();
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let places = [(first, "one registry here"), (other, "the other here")];
+    let places = places.into_iter().filter_map(|(locked, label)| Some((locked.place()?, label)));
+    let warning = Diagnostic::warning(Code::MixedDialects, message);
+    let warning = places
+        .fold(warning, |warning, (place, label)| warning.at(place, label))
+        .note(format!("locked for {}: {}{more}", first.dialect.default_host_name(), names.join(", ")))
+        .help(format!(
+            "if all are for one program: set dialect = \"{}\" in provlock.toml and lock again; else name the dialect of each",
+            other.dialect.name()
+        ));
+    Some((first.index, warning))
+}

@@ -1,0 +1,102 @@
+//! `verify`: whether a lock file fits its configuration, the project's policy and, if asked, the world.
+//!
+//! What is wrong is a finding, a value with a [`Code`]; an error means that something could not be checked. An error
+//! weighs what makes `init -lockfile=readonly` or the install fail, what cannot be trusted, and what the policy forbids;
+//! everything else is a warning. Nothing is guessed: a lock file does not say which platform a hash is of, so that is
+//! answered from packages whose hashes are known, or reported as not known.
+
+mod all;
+mod baseline;
+mod change;
+mod configuration;
+mod file;
+mod ignore;
+mod levels;
+mod lookalike;
+mod mixed;
+mod online;
+mod platforms;
+mod policy;
+mod subject;
+mod unshared;
+mod verified;
+
+use std::sync::Arc;
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::lockfile::{self, LockFile};
+
+pub use all::{OnlineOptions, Tracked, VerifyOptions, verify_all};
+pub use baseline::{Baseline, KnownFinding, split};
+pub use subject::Tracking;
+pub(crate) use subject::{Online, Verified, VerifyRequest};
+pub use unshared::IgnoreRules;
+pub use verified::{Suppressed, VerifiedRoot};
+
+use subject::Subject;
+
+/// The codes that findings may have, in the order of `docs/findings.md`.
+pub const CODES: &[Code] = Code::FINDINGS;
+
+/// Says of findings in an entry which provider they are about.
+fn name_providers(subject: &Subject<'_>, findings: &mut [Diagnostic]) {
+    for finding in findings.iter_mut().filter(|finding| finding.providers.is_empty()) {
+        let place = finding.labels.first().map(|label| &label.location);
+        let place = place.filter(|place| Arc::ptr_eq(&place.file, subject.lock_file.file()));
+        let entry = place.and_then(|place| subject.lock_file.entry_at(place.span.start));
+        finding.providers.extend(entry.map(|entry| entry.address.clone()));
+    }
+}
+
+/// Verifies the lock file of one root module. Nothing is written, and nothing is asked but `request.online`.
+pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
+    let mut verified = Verified::default();
+    let findings = &mut verified.findings;
+    findings.extend(policy::bundled_plugins(request));
+    findings.extend(policy::tracked_data(request));
+    findings.extend(policy::floating_modules(request));
+    let lock_file = match request.lock_bytes {
+        None => {
+            verified.unshared = file::missing(request);
+            LockFile::empty(request.lock_path, request.dialect)
+        }
+        Some(bytes) => {
+            let parsed = lockfile::parse(request.lock_path, bytes, request.dialect);
+            findings.extend(parsed.diagnostics.into_iter().map(|diagnostic| diagnostic.in_directory(request.root)));
+            findings.extend(file::untracked(request));
+            verified.unshared = file::ignored(request);
+            match parsed.lock_file {
+                Some(lock_file) => lock_file,
+                None => return verified.sorted(request.lock_path),
+            }
+        }
+    };
+    verified.entries = lock_file.entries().len();
+    let subject = Subject { request, lock_file: &lock_file };
+    verified.registry = subject.registry();
+    let findings = &mut verified.findings;
+    if request.lock_bytes.is_some() {
+        findings.extend(file::hashes(&subject));
+        findings.extend(configuration::check(&subject));
+        findings.extend(change::check(&subject));
+        findings.extend(policy::check(&subject));
+        if request.check_installed {
+            let (differences, errors) = platforms::installed(&subject);
+            findings.extend(differences);
+            verified.errors.extend(errors);
+        }
+        if let Some(online) = request.online {
+            let asked = online::check(&subject, online);
+            findings.extend(asked.findings);
+            verified.errors.extend(asked.errors);
+        } else {
+            findings.extend(platforms::check(&subject));
+        }
+    }
+    name_providers(&subject, &mut verified.findings);
+    let is_complete = verified.errors.is_empty();
+    let is_looked_for = |code: &Code| request.looks_for(*code, is_complete);
+    verified.looked_for = Code::FINDINGS.iter().copied().filter(is_looked_for).collect();
+    ignore::apply(&subject, &mut verified);
+    verified.sorted(request.lock_path)
+}

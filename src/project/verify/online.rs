@@ -1,0 +1,209 @@
+//! Findings about what a registry publishes: whether every recorded hash is one of a published package.
+
+use std::collections::BTreeSet;
+
+use super::platforms::{missing, single};
+use super::policy;
+use super::subject::{Online, Subject, Verified, finding};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
+use crate::lockfile::Entry;
+use crate::packages::archive::PackageId;
+use crate::packages::{self, AvailableVersions, Published, SourceError};
+use crate::project::plan::explained::{Known, Release, unexplained};
+use crate::provider::{Hash, Platform};
+use crate::settings::PlatformSelection;
+use crate::system::parallel::{self, WAITING_REQUESTS};
+
+/// Asks about every entry, side by side.
+pub(super) fn check(subject: &Subject<'_>, online: Online<'_>) -> Verified {
+    let entries = subject.entries().iter().collect();
+    let check = |entry| Question { subject, online, entry, verified: Verified::default() }.ask();
+    let mut all = Verified::default();
+    for verified in parallel::map(entries, WAITING_REQUESTS, check) {
+        all.findings.extend(verified.findings);
+        all.errors.extend(verified.errors);
+    }
+    all.errors.dedup();
+    all
+}
+
+/// One entry, and what was found about it.
+struct Question<'a> {
+    subject: &'a Subject<'a>,
+    online: Online<'a>,
+    entry: &'a Entry,
+    verified: Verified,
+}
+
+impl<'a> Question<'a> {
+    fn ask(mut self) -> Verified {
+        let platforms = match self.platforms() {
+            Ok(platforms) => platforms,
+            Err(error) => {
+                self.failed(error);
+                return self.verified;
+            }
+        };
+        if let Some(platforms) = platforms {
+            self.ask_about(&platforms);
+        }
+        self.verified
+    }
+
+    /// The platforms that there are packages for; none if the version is gone, which is a finding.
+    fn platforms(&mut self) -> packages::Result<Option<BTreeSet<Platform>>> {
+        let (address, version) = (&self.entry.address, &self.entry.provider.version);
+        let available = match self.online.source.versions(address) {
+            Ok(available) => available,
+            Err(error) if matches!(*error, SourceError::ProviderNotFound { .. }) => AvailableVersions::default().into(),
+            Err(error) => return Err(error),
+        };
+        if available.versions.contains_key(version) {
+            return self.online.source.platforms(address, version).map(Some);
+        }
+        let message = format!("{} is locked, but its source does not list it", self.subject.release(self.entry));
+        let error = finding(Severity::Error, Code::VersionWithdrawn, message, &self.entry.version, "");
+        let upgrade = self.subject.request.command(["upgrade", &self.subject.name(address)]);
+        self.verified.findings.push(error.help(upgrade));
+        Ok(None)
+    }
+
+    fn ask_about(&mut self, platforms: &BTreeSet<Platform>) {
+        if self.subject.request.platforms.is_none() && platforms.len() > 1 {
+            self.verified.findings.extend(single(self.subject, self.entry));
+        }
+        let required = self.asked_for(platforms);
+        let published = match self.published(&required, platforms) {
+            Ok(published) => published,
+            Err(error) => return self.failed(error),
+        };
+        let mut known = Known::new();
+        if let Some(published) = &published {
+            let warnings =
+                published.warnings.iter().map(|warning| self.about_entry(warning.clone())).collect::<Vec<_>>();
+            self.verified.findings.extend(warnings);
+            let signature = policy::check_signature(self.subject, self.entry, &published.authentication);
+            self.verified.findings.extend(signature);
+            self.check_zh(&published.zh, platforms);
+            known.clone_from(&published.h1);
+        }
+        let unknown = required.iter().filter(|platform| !known.contains_key(platform)).cloned().collect();
+        let errors = self.release().fetch(unknown, &mut known);
+        let mut complete = self.all_succeeded(errors);
+        for platform in &required {
+            if known.get(platform).is_some_and(|hashes| hashes.is_disjoint(&self.entry.provider.hashes)) {
+                self.verified.findings.push(missing(self.subject, self.entry, platform));
+            }
+        }
+        // A mirror need not hold every package, so what it does not hold says nothing.
+        if published.is_none() {
+            return;
+        }
+        let recorded = self.recorded(Hash::is_of_files);
+        let errors = self.release().explain(&recorded, platforms, &mut known);
+        complete &= self.all_succeeded(errors);
+        if complete {
+            let unexplained = unexplained(&recorded, &known);
+            self.not_published(&unexplained, "the packages of all its platforms");
+        }
+    }
+
+    /// The platforms that the project asks for. One that is not published is a finding.
+    fn asked_for(&mut self, platforms: &BTreeSet<Platform>) -> Vec<Platform> {
+        if self.subject.request.platforms == Some(&PlatformSelection::All) {
+            return platforms.iter().cloned().collect();
+        }
+        let (there, absent): (Vec<_>, Vec<_>) =
+            self.subject.named_platforms().iter().cloned().partition(|platform| platforms.contains(platform));
+        for platform in absent {
+            let message = format!("{} is not published for {platform}", self.subject.release(self.entry));
+            let listed: Vec<_> = platforms.iter().map(ToString::to_string).collect();
+            let error = finding(Severity::Error, Code::PlatformMissing, message, &self.entry.version, "");
+            let error = error.note(format!("it is published for {}", listed.join(", ")));
+            self.verified.findings.push(error.help("lock another version, or remove the platform"));
+        }
+        there
+    }
+
+    /// What is published, seen from a platform that there is.
+    fn published(&self, required: &[Platform], platforms: &BTreeSet<Platform>) -> packages::Result<Option<Published>> {
+        match required.first().or_else(|| platforms.first()) {
+            Some(platform) => self.online.source.published(&self.package(platform)),
+            None => Ok(None),
+        }
+    }
+
+    /// Reports each `zh:` that SHA256SUMS does not hold; a registry may have one such document for each platform.
+    fn check_zh(&mut self, zh: &BTreeSet<Hash>, platforms: &BTreeSet<Platform>) {
+        let recorded = self.recorded(Hash::is_of_archive);
+        let mut unexplained: BTreeSet<_> = recorded.difference(zh).cloned().collect();
+        if unexplained.is_empty() {
+            return;
+        }
+        let all = platforms.iter().cloned().collect();
+        let ask = |platform: Platform| self.online.source.published(&self.package(&platform));
+        for answer in parallel::map(all, WAITING_REQUESTS, ask) {
+            match answer {
+                Ok(Some(published)) => unexplained.retain(|hash| !published.zh.contains(hash)),
+                Ok(None) => {}
+                Err(error) if error.is_platform_missing() => {}
+                Err(error) => return self.failed(error),
+            }
+        }
+        self.not_published(&unexplained, "SHA256SUMS");
+    }
+
+    fn recorded(&self, is_asked_for: fn(&Hash) -> bool) -> BTreeSet<Hash> {
+        let hashes = self.entry.provider.hashes.iter();
+        hashes.filter(|hash| is_asked_for(hash) && hash.is_well_formed()).cloned().collect()
+    }
+
+    fn not_published(&mut self, hashes: &BTreeSet<Hash>, compared: &str) {
+        let release = self.subject.release(self.entry);
+        for hash in hashes {
+            let place = self.entry.hashes.iter().find(|(recorded, _)| recorded == hash);
+            let location = place.map_or(&self.entry.block, |(_, location)| location);
+            let (scheme, value) = (hash.scheme_name(), hash.value());
+            let message = format!("the {scheme} {value} belongs to no published package of {release}");
+            let error = finding(Severity::Error, Code::HashNotPublished, message, location, "not published");
+            let error = error.note(format!("compared with {compared}"));
+            self.verified.findings.push(error.help("find out who added the hash, and remove it"));
+        }
+    }
+
+    fn package(&self, platform: &Platform) -> PackageId {
+        self.release().package(platform)
+    }
+
+    fn release(&self) -> Release<'a> {
+        let (entry, Online { source, progress }) = (self.entry, self.online);
+        Release { address: &entry.address, version: &entry.provider.version, source, progress }
+    }
+
+    /// Takes note of why packages could not be looked at. Whether all could.
+    fn all_succeeded(&mut self, errors: Vec<SourceError>) -> bool {
+        let all = errors.is_empty();
+        for error in errors {
+            self.failed(error.into());
+        }
+        all
+    }
+
+    /// Puts what a source says at the entry that it is about.
+    fn about_entry(&self, diagnostic: Diagnostic) -> Diagnostic {
+        diagnostic.at(self.entry.version.clone(), "")
+    }
+
+    /// What is wrong with the release is a finding, any other failure an error.
+    fn failed(&mut self, error: Box<SourceError>) {
+        let is_finding = error.condemns_release();
+        for error in Diagnostics::from(error) {
+            let mut error = self.about_entry(error);
+            error.help.get_or_insert_with(|| "do not install this release; ask its publisher what happened".into());
+            let list = if is_finding { &mut self.verified.findings } else { &mut self.verified.errors };
+            if !list.contains(&error) {
+                list.push(error);
+            }
+        }
+    }
+}

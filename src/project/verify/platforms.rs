@@ -1,0 +1,146 @@
+//! Which platforms the recorded hashes cover, as far as packages whose hashes are known can tell; and whether installed
+//! packages are those that are locked.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use super::subject::{Subject, finding};
+use crate::diagnostic::{Code, Diagnostic, Help, Severity};
+use crate::lockfile::Entry;
+use crate::packages::archive::{self, PackageId};
+use crate::provider::{Hash, Platform};
+use crate::settings::PlatformSelection;
+
+/// Whether a platform has its `h1:` recorded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Coverage {
+    Covered,
+    Missing,
+    NotKnown,
+}
+
+/// Findings about the platforms that the project asks for, without asking anybody.
+pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
+    let entries = subject.entries().iter().filter(|entry| !entry.provider.hashes.is_empty());
+    entries.flat_map(|entry| check_entry(subject, entry)).collect()
+}
+
+fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
+    let recorded = entry.provider.hashes.iter().filter(|hash| hash.is_of_files()).count();
+    let hashes = if recorded == 1 { "1 h1 is recorded".to_owned() } else { format!("{recorded} h1 are recorded") };
+    let release = subject.release(entry);
+    let wanted: Vec<_> = subject.named_platforms().iter().map(ToString::to_string).collect();
+    let wanted = if wanted.is_empty() { "all".to_owned() } else { wanted.join(",") };
+    let online = subject.request.command(["verify", "--online", "-p", &wanted]);
+    let unknown = |platforms: &str, wanted: &str| {
+        let message =
+            format!("cannot tell offline whether {release} is covered for {platforms}: {hashes}, {wanted} required");
+        finding(Severity::Warning, Code::PlatformNotKnown, message, &entry.block, "").help(online.clone())
+    };
+    if subject.request.platforms == Some(&PlatformSelection::All) {
+        return vec![unknown("all platforms", "all are")];
+    }
+    if subject.request.platforms.is_none() {
+        return single(subject, entry).into_iter().collect();
+    }
+    let platforms = subject.named_platforms();
+    let coverage = |platform| coverage(subject, entry, platform, recorded);
+    let coverages: Vec<_> = platforms.iter().map(|platform| (platform, coverage(platform))).collect();
+    let of = |wanted| coverages.iter().filter(move |(_, coverage)| *coverage == wanted).map(|(platform, _)| *platform);
+    let mut findings: Vec<_> = of(Coverage::Missing).map(|platform| missing(subject, entry, platform)).collect();
+    let not_known: Vec<String> = of(Coverage::NotKnown).map(ToString::to_string).collect();
+    if !not_known.is_empty() {
+        let wanted = match platforms.len() {
+            1 => "1 platform is".to_owned(),
+            count => format!("{count} platforms are"),
+        };
+        findings.push(unknown(&not_known.join(", "), &wanted));
+    }
+    findings
+}
+
+/// The finding for an entry that can cover one platform only, where nobody says which are needed. It names no provider, so that
+/// it is one finding for all entries of a file.
+pub(super) fn single(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
+    let is_single = entry.provider.hashes.iter().filter(|hash| hash.is_of_files()).count() == 1;
+    let message = "only one h1 is recorded, so on any other platform init changes the lock file, or fails".to_owned();
+    let warning = finding(Severity::Warning, Code::SinglePlatform, message, &entry.block, "");
+    let help = Help::command(subject.request.command(["lock", "-p", "all"]));
+    is_single.then(|| warning.help(help.and_text(", or set platforms in provlock.toml")).about(&entry.address))
+}
+
+/// The finding for a platform without an `h1:`.
+pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform) -> Diagnostic {
+    let message = format!("no h1 of {} for {platform} is recorded", subject.release(entry));
+    let error = finding(Severity::Error, Code::PlatformMissing, message, &entry.block, "");
+    error.help(subject.request.lock_command())
+}
+
+/// An installed package only tells that it is covered: one with another hash may be the wrong package.
+fn coverage(subject: &Subject<'_>, entry: &Entry, platform: &Platform, recorded: usize) -> Coverage {
+    let (address, version) = (entry.address.clone(), entry.provider.version.clone());
+    let package = PackageId { address, version, platform: platform.clone() };
+    match subject.request.cache.and_then(|cache| cache.lookup(&package)) {
+        _ if recorded == 0 => Coverage::Missing,
+        Some(digest) if digest.is_recorded_in(&entry.provider.hashes) => Coverage::Covered,
+        Some(_) => Coverage::Missing,
+        None => {
+            let directory = version_directory(subject, entry).join(platform.to_string());
+            let is_locked = archive::hash_directory(&directory, &entry.address.name)
+                .is_ok_and(|hash| entry.provider.hashes.contains(&hash));
+            if is_locked { Coverage::Covered } else { Coverage::NotKnown }
+        }
+    }
+}
+
+/// Installed packages of locked versions whose `h1:` is not recorded; and those that cannot be read. An entry that
+/// holds no `h1:` says nothing about unpacked packages.
+pub(super) fn installed(subject: &Subject<'_>) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+    let (mut findings, mut errors) = (Vec::new(), Vec::new());
+    for entry in subject.entries() {
+        if !entry.provider.hashes.iter().any(Hash::is_of_files) {
+            continue;
+        }
+        let directory = version_directory(subject, entry);
+        let packages = children(&directory).unwrap_or_else(|error| {
+            errors.push(Diagnostic::io("read", &directory, &error));
+            Vec::new()
+        });
+        for package in packages {
+            match archive::hash_directory(&package, &entry.address.name) {
+                Ok(hash) if entry.provider.hashes.contains(&hash) => {}
+                Ok(hash) => findings.push(differs(subject, entry, &package, &format!("its hash is {hash}"))),
+                Err(error) => findings.push(differs(subject, entry, &package, &error.to_string())),
+            }
+        }
+    }
+    (findings, errors)
+}
+
+fn differs(subject: &Subject<'_>, entry: &Entry, package: &Path, why: &str) -> Diagnostic {
+    let message = format!("the installed package of {} matches no recorded hash", subject.release(entry));
+    let error = finding(Severity::Error, Code::InstalledPackageDiffers, message, &entry.block, "");
+    let directory = package.display();
+    let init = format!("remove {directory}, then run: {} init", subject.request.dialect.name());
+    error.note(format!("{directory}: {why}")).help(init)
+}
+
+/// Where the program unpacks the packages of the locked version.
+fn version_directory(subject: &Subject<'_>, entry: &Entry) -> PathBuf {
+    let address = &entry.address;
+    let parts = [&address.hostname.to_string(), &address.namespace, &address.name, &entry.provider.version.to_string()];
+    parts.into_iter().fold(subject.request.installed.to_owned(), |path, part| path.join(part))
+}
+
+/// The directories in a directory, sorted; none if it does not exist.
+fn children(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let entries = match fs::read_dir(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let mut paths = entries.map(|entry| entry.map(|entry| entry.path())).collect::<std::io::Result<Vec<_>>>()?;
+    paths.retain(|path| path.is_dir());
+    paths.sort();
+    Ok(paths)
+}

@@ -1,0 +1,186 @@
+//! What is verified, and what comes of it.
+
+use std::path::{Path, PathBuf};
+
+use crate::configuration::Requirements;
+use crate::diagnostic::{Code, CommandLine, Diagnostic, Location, Severity};
+use crate::lockfile::{Entry, LockFile};
+use crate::packages::archive::HashCache;
+use crate::packages::{ProgressSink, Source};
+use crate::provider::{Dialect, Platform, ProviderAddress};
+use crate::settings::{PlatformSelection, Policy};
+
+/// What is to be verified, and against what.
+pub(crate) struct VerifyRequest<'a> {
+    /// The root module's directory, as the user knows it.
+    pub root: &'a Path,
+    /// Whose rules apply.
+    pub dialect: Dialect,
+    /// The lock file's path, as the user knows it.
+    pub lock_path: &'a Path,
+    /// The lock file's content; none if there is no lock file.
+    pub lock_bytes: Option<&'a [u8]>,
+    /// What the configuration requires.
+    pub requirements: &'a Requirements,
+    /// The platforms that the project asks for; none if it does not say.
+    pub platforms: Option<&'a PlatformSelection>,
+    /// The project's policy.
+    pub policy: &'a Policy,
+    /// Hashes of packages that are known already.
+    pub cache: Option<&'a HashCache>,
+    /// The directory of installed packages, `.terraform/providers`.
+    pub installed: &'a Path,
+    /// Whether installed packages are compared with the lock file.
+    pub check_installed: bool,
+    /// What git knows of the lock file.
+    pub tracking: Tracking,
+    /// Files below `.terraform` that git tracks.
+    pub tracked_data: &'a [PathBuf],
+    /// Whether it is wrong that there is no lock file.
+    pub expects_lock_file: bool,
+    /// The lock file as it was, empty if there was none; none if no change is judged.
+    pub base: Option<&'a [u8]>,
+    /// Where to ask what is published, if that is to be asked.
+    pub online: Option<Online<'a>>,
+}
+
+/// A source that may be asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Online<'a> {
+    /// The source.
+    pub source: &'a Source,
+    /// Takes note of downloads.
+    pub progress: ProgressSink<'a>,
+}
+
+/// What git knows of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tracking {
+    /// The file is in the index.
+    Tracked,
+    /// The file is not in the index.
+    Untracked,
+    /// The file is not in the index, and ignored.
+    Ignored,
+    /// There is no repository, or git could not be asked.
+    Unknown,
+}
+
+/// What came of a verification.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verified {
+    /// What is wrong, in the order of the lock file, then of the other files.
+    pub findings: Vec<Diagnostic>,
+    /// That nobody else gets the lock file, since it is missing or ignored by git. It is not among the findings, since many
+    /// root modules may have it for the same reason.
+    pub unshared: Option<Diagnostic>,
+    /// Why something could not be checked.
+    pub errors: Vec<Diagnostic>,
+    /// How many entries of the lock file were looked at.
+    pub entries: usize,
+    /// The dialect whose registry the lock file names, where it names no other dialect's.
+    pub registry: Option<Dialect>,
+    /// How many findings a comment in the lock file ignores.
+    pub ignored: usize,
+    /// The findings that would be there if there were a reason for them. Of others it says nothing that they are not there.
+    pub looked_for: Vec<Code>,
+}
+
+impl Verified {
+    /// Puts findings in order: those about no place, those in the lock file, those elsewhere.
+    pub(super) fn sorted(mut self, lock_path: &Path) -> Self {
+        self.findings.sort_by_cached_key(|finding| {
+            let place = finding.labels.first().map(|label| &label.location);
+            place.map(|place| (place.path() != lock_path, place.path().to_owned(), place.span.start))
+        });
+        self
+    }
+}
+
+/// A lock file that can be read, with all that it is compared to.
+pub(super) struct Subject<'a> {
+    pub(super) request: &'a VerifyRequest<'a>,
+    pub(super) lock_file: &'a LockFile,
+}
+
+impl Subject<'_> {
+    pub(super) fn entries(&self) -> &[Entry] {
+        self.lock_file.entries()
+    }
+
+    pub(super) fn name(&self, address: &ProviderAddress) -> String {
+        address.short(self.request.dialect)
+    }
+
+    /// The name and version of an entry.
+    pub(super) fn release(&self, entry: &Entry) -> String {
+        format!("{} {}", self.name(&entry.address), entry.provider.version)
+    }
+
+    /// The platforms that are asked for by name.
+    pub(super) fn named_platforms(&self) -> &[Platform] {
+        self.request.named_platforms()
+    }
+
+    /// The dialect whose registry the lock file names, if it names just one dialect's.
+    pub(super) fn registry(&self) -> Option<Dialect> {
+        let is_named = |dialect: Dialect| self.entries().iter().any(|entry| entry.is_of_registry_of(dialect));
+        match (is_named(Dialect::Tofu), is_named(Dialect::Terraform)) {
+            (true, false) => Some(Dialect::Tofu),
+            (false, true) => Some(Dialect::Terraform),
+            _ => None,
+        }
+    }
+}
+
+impl VerifyRequest<'_> {
+    pub(super) fn named_platforms(&self) -> &[Platform] {
+        match self.platforms {
+            Some(PlatformSelection::These(platforms)) => platforms,
+            Some(PlatformSelection::All) | None => &[],
+        }
+    }
+
+    /// Whether such a finding would be there if there were a reason for it: what it depends on is asked for and known.
+    /// `is_complete` says that nothing failed.
+    pub(super) fn looks_for(&self, code: Code, is_complete: bool) -> bool {
+        let is_known = !self.requirements.is_incomplete;
+        let is_online = self.online.is_some() && is_complete;
+        match code {
+            Code::UnknownHashScheme
+            | Code::UnsortedHashes
+            | Code::NoHashes
+            | Code::LockFileMissing
+            | Code::BundledPlugins
+            | Code::NoConfiguration => true,
+            Code::UntrackedLockFile | Code::TrackedDataDirectory => self.tracking != Tracking::Unknown,
+            Code::ProviderNotLocked
+            | Code::VersionOutsideConstraints
+            | Code::ProviderNotRequired
+            | Code::ConstraintsDiffer
+            | Code::ModuleRefFloating => is_known,
+            Code::SinglePlatform => self.platforms.is_none() && is_complete,
+            Code::PlatformMissing => self.platforms.is_some() && is_online,
+            Code::VersionWithdrawn | Code::KeyExpired => is_online,
+            Code::Downgrade => self.base.is_some(),
+            _ => false,
+        }
+    }
+
+    /// The command that records the hashes for the platforms that are asked for, else for all.
+    pub(super) fn lock_command(&self) -> CommandLine {
+        let platforms: Vec<_> = self.named_platforms().iter().map(ToString::to_string).collect();
+        let platforms = if platforms.is_empty() { "all".to_owned() } else { platforms.join(",") };
+        self.command(["lock", "-p", &platforms])
+    }
+
+    /// A command that fixes something in this root module.
+    pub(super) fn command<const N: usize>(&self, arguments: [&str; N]) -> CommandLine {
+        CommandLine::from(arguments).in_directory(self.root)
+    }
+}
+
+/// A finding about a place.
+pub(super) fn finding(severity: Severity, code: Code, message: String, location: &Location, label: &str) -> Diagnostic {
+    Diagnostic { severity, ..Diagnostic::error(code, message) }.at(location.clone(), label)
+}

@@ -1,0 +1,247 @@
+//! Version constraints: what a configuration accepts, and the canonical text a lock file records, as OpenTofu has them
+//! from <https://github.com/apparentlymart/go-versions> (its "Ruby style" constraints).
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::provider::{Version, VersionError};
+
+/// How a constraint compares a version with its boundary.
+///
+/// The order of the variants is the order in which constraints at the same boundary are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operator {
+    /// `>`
+    Greater,
+    /// `>=`
+    GreaterOrEqual,
+    /// `=`, or no operator: exactly this version.
+    Exact,
+    /// `~> 1.2.3`: only the last number may grow.
+    PessimisticPatch,
+    /// `~> 1.2`: anything below the next major version.
+    PessimisticMinor,
+    /// `<=`
+    LessOrEqual,
+    /// `<`
+    Less,
+    /// `!=`
+    NotEqual,
+}
+
+/// One term of a constraint list, such as `>= 1.2.0`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Constraint {
+    /// How to compare.
+    pub operator: Operator,
+    /// What to compare with; numbers that were not written are zero.
+    pub boundary: Version,
+}
+
+/// A set of constraints that must all be met, sorted and without duplicates.
+///
+/// The empty list allows every version that is not a prerelease.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct ConstraintList(Vec<Constraint>);
+
+/// Why a text is not a constraint list.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConstraintError {
+    /// Two terms without a comma between them.
+    #[error("a comma is missing after {0:?}")]
+    MissingComma(String),
+    /// Nothing between two commas, or before or after one.
+    #[error("there is no constraint on one side of a comma")]
+    EmptyTerm,
+    /// Not one of the eight operators.
+    #[error("{found:?} is not an operator{}", suggestion(.found))]
+    UnknownOperator {
+        /// The text in the place of an operator.
+        found: String,
+    },
+    /// White space other than one space after the operator.
+    #[error("only one space may follow the operator {0:?}")]
+    SpaceAfterOperator(String),
+    /// The version of a term cannot be read.
+    #[error("{term:?}: {error}")]
+    Version {
+        /// The term as written.
+        term: String,
+        /// What is wrong with its version.
+        error: VersionError,
+    },
+}
+
+fn suggestion(found: &str) -> &'static str {
+    match found {
+        "=>" => "; did you mean \">=\"?",
+        "=<" => "; did you mean \"<=\"?",
+        "==" => "; did you mean \"=\"?",
+        "^" | "~" => "; did you mean \"~>\"?",
+        "!" => "; did you mean \"!=\"?",
+        _ => "",
+    }
+}
+
+impl Constraint {
+    /// Whether `version` meets this term, prerelease or not.
+    pub(crate) fn compares(&self, version: &Version) -> bool {
+        let order = version.cmp_precedence(&self.boundary);
+        match self.operator {
+            Operator::Greater => order == Ordering::Greater,
+            Operator::GreaterOrEqual => order != Ordering::Less,
+            Operator::Exact => *version == self.boundary,
+            Operator::NotEqual => *version != self.boundary,
+            Operator::LessOrEqual => order != Ordering::Greater,
+            Operator::Less => order == Ordering::Less,
+            Operator::PessimisticPatch | Operator::PessimisticMinor => {
+                order != Ordering::Less && version.cmp_precedence(&self.upper_bound()) == Ordering::Less
+            }
+        }
+    }
+
+    /// The first release that `~>` no longer allows. Prereleases of it are below it, and so allowed when pinned.
+    fn upper_bound(&self) -> Version {
+        match self.operator {
+            Operator::PessimisticPatch => Version::new(self.boundary.major, self.boundary.minor.saturating_add(1), 0),
+            _ => Version::new(self.boundary.major.saturating_add(1), 0, 0),
+        }
+    }
+
+    fn parse(term: &str) -> Result<Self, ConstraintError> {
+        let end = term.find(|c: char| c.is_alphanumeric() || c.is_whitespace() || matches!(c, '*' | '.' | '-' | '+'));
+        let (symbol, rest) = term.split_at(end.unwrap_or(term.len()));
+        let text = rest.strip_prefix(' ').unwrap_or(rest);
+        if text.starts_with(char::is_whitespace) {
+            return Err(ConstraintError::SpaceAfterOperator(symbol.to_owned()));
+        }
+        if let Some((first, _)) = text.split_once(char::is_whitespace) {
+            return Err(ConstraintError::MissingComma(first.to_owned()));
+        }
+        let (boundary, written) =
+            Version::parse_partial(text).map_err(|error| ConstraintError::Version { term: term.to_owned(), error })?;
+        let operator = match symbol {
+            "" | "=" => Operator::Exact,
+            "!=" => Operator::NotEqual,
+            ">" => Operator::Greater,
+            ">=" => Operator::GreaterOrEqual,
+            "<" => Operator::Less,
+            "<=" => Operator::LessOrEqual,
+            "~>" if written == 3 => Operator::PessimisticPatch,
+            "~>" => Operator::PessimisticMinor,
+            found => return Err(ConstraintError::UnknownOperator { found: found.to_owned() }),
+        };
+        Ok(Self { operator, boundary })
+    }
+}
+
+impl ConstraintList {
+    /// Whether no constraint is set.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The terms in canonical order.
+    pub fn terms(&self) -> &[Constraint] {
+        &self.0
+    }
+
+    /// All terms of several lists, as over the modules of a configuration.
+    pub fn merge<'a>(lists: impl IntoIterator<Item = &'a ConstraintList>) -> Self {
+        lists.into_iter().flat_map(|list| list.0.iter().cloned()).collect()
+    }
+
+    /// Whether a single term already excludes `limit` and every version above it.
+    pub fn is_below(&self, limit: &Version) -> bool {
+        self.0.iter().any(|term| match term.operator {
+            Operator::Exact | Operator::LessOrEqual => term.boundary < *limit,
+            Operator::Less => term.boundary <= *limit,
+            Operator::PessimisticPatch | Operator::PessimisticMinor => term.upper_bound() <= *limit,
+            Operator::Greater | Operator::GreaterOrEqual | Operator::NotEqual => false,
+        })
+    }
+
+    /// Whether `version` meets every term. A prerelease does so only when a term names exactly it.
+    pub fn allows(&self, version: &Version) -> bool {
+        let pinned = || self.0.iter().any(|c| c.operator == Operator::Exact && c.boundary == *version);
+        (!version.is_prerelease() || pinned()) && self.0.iter().all(|c| c.compares(version))
+    }
+}
+
+impl FromIterator<Constraint> for ConstraintList {
+    fn from_iter<I: IntoIterator<Item = Constraint>>(terms: I) -> Self {
+        let mut terms: Vec<_> = terms.into_iter().collect();
+        terms.sort_by(|a, b| a.boundary.cmp(&b.boundary).then(a.operator.cmp(&b.operator)));
+        terms.dedup();
+        Self(terms)
+    }
+}
+
+impl FromStr for ConstraintList {
+    type Err = ConstraintError;
+
+    /// Parses comma separated terms in any notation that OpenTofu accepts; the empty text is the empty list, and one
+    /// comma may follow the last term.
+    fn from_str(text: &str) -> Result<Self, ConstraintError> {
+        if text.trim().is_empty() {
+            return Ok(Self::default());
+        }
+        let term = |term: &str| match term.trim() {
+            "" => Err(ConstraintError::EmptyTerm),
+            term => Constraint::parse(term),
+        };
+        let text = text.trim();
+        text.strip_suffix(',').unwrap_or(text).split(',').map(term).collect()
+    }
+}
+
+impl fmt::Display for Operator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Greater => ">",
+            Self::GreaterOrEqual => ">=",
+            Self::Exact => "=",
+            Self::PessimisticPatch | Self::PessimisticMinor => "~>",
+            Self::LessOrEqual => "<=",
+            Self::Less => "<",
+            Self::NotEqual => "!=",
+        })
+    }
+}
+
+impl fmt::Display for Constraint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.operator {
+            Operator::Exact => write!(f, "{}", self.boundary),
+            Operator::PessimisticMinor => write!(f, "~> {}", self.boundary.without_patch()),
+            operator => write!(f, "{operator} {}", self.boundary),
+        }
+    }
+}
+
+impl fmt::Display for ConstraintList {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, constraint) in self.0.iter().enumerate() {
+            let separator = if index == 0 { "" } else { ", " };
+            write!(f, "{separator}{constraint}")?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upper_bound_is_told_by_a_single_term() {
+        let is_below = |text: &str| text.parse::<ConstraintList>().unwrap().is_below(&Version::new(1, 6, 0));
+        for text in ["< 1.6", "<= 1.5.7", "1.5.7", "~> 1.5.0", "~> 0.14", ">= 1.3, < 1.6.0"] {
+            assert!(is_below(text), "{text}");
+        }
+        for text in ["", "~> 1.5", "< 2", "<= 1.6", "1.6.0", ">= 0.12", "> 1.5", "!= 1.6"] {
+            assert!(!is_below(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What is said of providers: addresses, versions, constraints, platforms, hashes, keys. Values without I/O.
+
+mod address;
+mod authentication;
+mod constraint;
+mod dialect;
+mod hash;
+pub mod oci_repository;
+mod pattern;
+mod platform;
+mod public_key;
+mod shared_cache;
+mod spec;
+mod version;
+
+pub use address::{AddressError, AddressParts, Hostname, ProviderAddress};
+pub use authentication::Authentication;
+pub use constraint::{Constraint, ConstraintError, ConstraintList, Operator};
+pub use dialect::{Dialect, DialectError};
+pub use hash::{Hash, HashError, HashScheme};
+pub use pattern::{PatternError, ProviderPattern, ProviderSelection};
+pub use platform::{Platform, PlatformError};
+pub use public_key::{KeyError, PublicKey, SigningKey};
+pub use shared_cache::SharedCache;
+pub use spec::{ProviderPatternSpec, ProviderSpec, ProviderSpecError};
+pub use version::{Version, VersionError};

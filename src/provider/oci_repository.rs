@@ -1,0 +1,183 @@
+//! Addresses of repositories in OCI registries.
+
+use std::fmt;
+use std::fmt::Write as _;
+
+use crate::provider::ProviderAddress;
+
+/// The longest repository name that registries are known to take.
+const LONGEST_NAME: usize = 255;
+
+/// A repository of an OCI registry.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Repository {
+    /// The registry's host, with its port if one is written.
+    pub registry: String,
+    /// The name within the registry (`<name>` of the OCI distribution specification 1.1).
+    pub name: String,
+}
+
+/// Why a text is not the address of a repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RepositoryError {
+    /// There is no name, or no registry.
+    #[error("a repository is written REGISTRY/NAME")]
+    Shape,
+    /// The part before the first slash is not a host with an optional port.
+    #[error("the registry before the first slash must be a host with an optional port")]
+    Registry,
+    /// The name does not have the form that the OCI distribution specification demands.
+    #[error(
+        "a repository's name consists of lower-case letters and digits, with single \".\", \"_\", \"__\" or dashes between them, \
+         in parts separated by slashes"
+    )]
+    Name,
+}
+
+impl Repository {
+    /// Reads `oci://REGISTRY/NAME`.
+    ///
+    /// # Errors
+    /// What is wrong with it, as a sentence that quotes it.
+    pub fn parse_url(text: &str) -> Result<Self, String> {
+        let invalid = |why: &dyn fmt::Display| format!("{text:?} is not a place in an OCI registry: {why}");
+        let address = text.strip_prefix("oci://").ok_or_else(|| invalid(&"write it as oci://HOST/PATH"))?;
+        address.parse().map_err(|error: RepositoryError| invalid(&error))
+    }
+
+    /// The repository below this one that is a provider's: the parts of the address with `_` between them, in one level of the
+    /// name, since GitLab takes two below a project and Docker Hub takes one. The colon before a port is a `_` too, and a part that
+    /// a name cannot hold is `hex.` with its bytes.
+    ///
+    /// # Errors
+    /// The name would be longer than registries take.
+    pub(crate) fn of_provider(&self, address: &ProviderAddress) -> Result<Self, RepositoryError> {
+        let parts = [address.hostname.as_ascii(), &address.namespace, &address.name].map(path_component);
+        let name = format!("{}/{}", self.name, parts.join("_"));
+        if name.len() > LONGEST_NAME {
+            return Err(RepositoryError::Name);
+        }
+        Ok(Self { registry: self.registry.clone(), name })
+    }
+}
+
+/// A text as a part of a level of a repository's name.
+fn path_component(text: &str) -> String {
+    let with_port = text.replace(':', "_");
+    if is_path_component(&with_port) {
+        return with_port;
+    }
+    text.bytes().fold("hex.".to_owned(), |mut name, byte| {
+        let _ = write!(name, "{byte:02x}");
+        name
+    })
+}
+
+impl std::str::FromStr for Repository {
+    type Err = RepositoryError;
+
+    fn from_str(text: &str) -> std::result::Result<Self, RepositoryError> {
+        let (registry, name) = text.split_once('/').ok_or(RepositoryError::Shape)?;
+        if !is_registry(registry) {
+            return Err(RepositoryError::Registry);
+        }
+        if !is_repository_name(name) {
+            return Err(RepositoryError::Name);
+        }
+        Ok(Self { registry: registry.to_owned(), name: name.to_owned() })
+    }
+}
+
+impl fmt::Display for Repository {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.registry, self.name)
+    }
+}
+
+/// Whether a text is a host name or address with an optional port.
+fn is_registry(text: &str) -> bool {
+    let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((address, port)) if address.parse::<std::net::Ipv6Addr>().is_ok() => match port {
+            "" => ("v6", None),
+            port => ("v6", Some(port.strip_prefix(':').unwrap_or_default())),
+        },
+        _ => text.split_once(':').map_or((text, None), |(host, port)| (host, Some(port))),
+    };
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let is_port =
+        |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok_and(|p| p > 0);
+    host.split('.').all(is_label) && port.is_none_or(is_port)
+}
+
+fn is_repository_name(name: &str) -> bool {
+    name.len() <= LONGEST_NAME && name.split('/').all(is_path_component)
+}
+
+/// Whether a text is `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*`.
+fn is_path_component(component: &str) -> bool {
+    let is_word_byte = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    let at_edge = |byte: Option<&u8>| byte.is_some_and(|byte| is_word_byte(*byte));
+    let bytes = component.as_bytes();
+    let separators = component.split(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let is_separator = |text: &str| matches!(text, "" | "." | "_" | "__") || text.bytes().all(|byte| byte == b'-');
+    at_edge(bytes.first()) && at_edge(bytes.last()) && separators.into_iter().all(is_separator)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::Dialect;
+
+    #[test]
+    fn names_follow_the_distribution_grammar() {
+        for name in ["a", "a/b", "a.b", "a_b", "a__b", "a-b", "a---b", "0/1"] {
+            assert!(is_repository_name(name), "{name}");
+        }
+        for name in
+            ["", "/a", "a/", "a//b", "A", "a..b", "a___b", "a._b", "-a", "a-", "a%b", "a b", "é", "..", "a/../b"]
+        {
+            assert!(!is_repository_name(name), "{name}");
+        }
+        assert!(!is_repository_name(&"a".repeat(256)));
+        for registry in ["h", "h.test", "H.test:5000", "127.0.0.1:5000", "[::1]", "[::1]:5000"] {
+            assert!(is_registry(registry), "{registry}");
+        }
+        for registry in
+            ["", "h:", "h:0", "h:x", "h:+1", "h:65536", "a@h", "h_h", "[::1", "[x]:1", "[::1]5", "h..t", "-h"]
+        {
+            assert!(!is_registry(registry), "{registry}");
+        }
+    }
+
+    #[test]
+    fn a_url_is_a_repository_with_its_scheme() {
+        assert_eq!(Repository::parse_url("oci://h.test:5000/a/b").unwrap().to_string(), "h.test:5000/a/b");
+        for text in
+            ["h.test/a", "https://h.test/a", "oci://h.test", "oci://me:pw@h.test/a", "oci://h.test/A", "oci:///a"]
+        {
+            let error = Repository::parse_url(text).unwrap_err();
+            assert!(error.contains("is not a place in an OCI registry"), "{error}");
+        }
+    }
+
+    #[test]
+    fn every_provider_has_a_repository_with_a_legal_name() {
+        let place: Repository = "h.test/facts".parse().unwrap();
+        let name = |text: &str| {
+            let repository = place.of_provider(&ProviderAddress::parse(text, Dialect::Terraform).unwrap()).unwrap();
+            assert_eq!(repository.to_string().parse(), Ok(repository.clone()));
+            repository.name
+        };
+        assert_eq!(name("acme/gamma"), "facts/registry.terraform.io_acme_gamma");
+        assert_eq!(name("h.test:8443/acme/gamma"), "facts/h.test_8443_acme_gamma");
+        assert_eq!(name("bücher.test/größe/gamma"), "facts/xn--bcher-kva.test_hex.6772c3b6c39f65_gamma");
+        let long = Repository { name: "a".repeat(250), ..place.clone() };
+        let address = ProviderAddress::parse("acme/gamma", Dialect::Tofu).unwrap();
+        assert_eq!(long.of_provider(&address), Err(RepositoryError::Name));
+    }
+}

@@ -1,0 +1,136 @@
+//! Patterns over provider addresses, as `include` and `exclude` have them.
+
+use std::fmt;
+
+use crate::provider::{AddressError, AddressParts, Dialect, Hostname, ProviderAddress};
+
+/// `[HOSTNAME/]NAMESPACE/TYPE` in which `*` stands for any part. Two parts belong to the dialect's default host.
+#[derive(Clone, PartialEq, Eq)]
+pub struct ProviderPattern {
+    /// The host; `None` is `*`.
+    pub hostname: Option<Hostname>,
+    /// The namespace; `None` is `*`.
+    pub namespace: Option<String>,
+    /// The type; `None` is `*`.
+    pub name: Option<String>,
+}
+
+/// Which providers something is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProviderSelection {
+    /// These; all when empty.
+    pub include: Vec<ProviderPattern>,
+    /// Not these, even if included.
+    pub exclude: Vec<ProviderPattern>,
+}
+
+/// Why a text is not a pattern.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PatternError {
+    /// Neither two nor three parts.
+    #[error("a pattern is [HOSTNAME/]NAMESPACE/TYPE, with * for any part")]
+    Shape,
+    /// A `*` before a part that is none.
+    #[error("a * may only be followed by *")]
+    Wildcard,
+    /// A part that cannot be in an address.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+}
+
+impl ProviderPattern {
+    /// Reads a pattern.
+    pub fn parse(text: &str, dialect: Dialect) -> Result<Self, PatternError> {
+        let parts: Vec<_> = text.split('/').collect();
+        let (host, namespace, name) = match parts[..] {
+            [namespace, name] => (dialect.default_host_name(), namespace, name),
+            [host, namespace, name] => (host, namespace, name),
+            _ => return Err(PatternError::Shape),
+        };
+        if (host == "*" && namespace != "*") || (namespace == "*" && name != "*") {
+            return Err(PatternError::Wildcard);
+        }
+        // Any valid part in the place of a `*` lets the address's own rules judge the others.
+        let any = |part, placeholder| if part == "*" { placeholder } else { part };
+        let address = format!("{}/{}/{}", any(host, "any.test"), any(namespace, "any"), any(name, "any"));
+        let address = ProviderAddress::parse(&address, dialect)?;
+        Ok(Self {
+            hostname: (host != "*").then(|| address.hostname.clone()),
+            namespace: (namespace != "*").then(|| address.namespace.clone()),
+            name: (name != "*").then(|| address.name.clone()),
+        })
+    }
+
+    /// Whether the pattern covers a provider.
+    pub fn matches(&self, address: &ProviderAddress) -> bool {
+        self.hostname.as_ref().is_none_or(|hostname| *hostname == address.hostname)
+            && self.namespace.as_ref().is_none_or(|namespace| *namespace == address.namespace)
+            && self.name.as_ref().is_none_or(|name| *name == address.name)
+    }
+}
+
+/// The pattern that covers one provider only.
+impl From<ProviderAddress> for ProviderPattern {
+    fn from(address: ProviderAddress) -> Self {
+        let AddressParts { hostname, namespace, name } = &*address;
+        Self { hostname: Some(hostname.clone()), namespace: Some(namespace.clone()), name: Some(name.clone()) }
+    }
+}
+
+impl ProviderSelection {
+    /// Whether a provider is among them.
+    pub fn contains(&self, address: &ProviderAddress) -> bool {
+        let any = |patterns: &[ProviderPattern]| patterns.iter().any(|pattern| pattern.matches(address));
+        !any(&self.exclude) && (self.include.is_empty() || any(&self.include))
+    }
+}
+
+impl fmt::Display for ProviderPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.hostname {
+            Some(hostname) => write!(f, "{hostname}")?,
+            None => f.write_str("*")?,
+        }
+        let part = |part: &Option<String>| part.as_deref().unwrap_or("*").to_owned();
+        write!(f, "/{}/{}", part(&self.namespace), part(&self.name))
+    }
+}
+
+impl fmt::Debug for ProviderPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_part_by_part() {
+        let address = |text| ProviderAddress::parse(text, Dialect::Tofu).unwrap();
+        for (pattern, text, expected) in [
+            ("acme/*", "acme/gamma", true),
+            ("acme/*", "registry.terraform.io/acme/gamma", false),
+            ("acme/gamma", "acme/delta", false),
+            ("registry.terraform.io/*/*", "registry.terraform.io/acme/gamma", true),
+            ("*/*/*", "h.test/acme/gamma", true),
+            ("H.test/ACME/Gamma", "h.test/acme/gamma", true),
+            ("Bücher.test/a/*", "bücher.test/a/b", true),
+        ] {
+            let pattern = ProviderPattern::parse(pattern, Dialect::Tofu).unwrap();
+            assert_eq!(pattern.matches(&address(text)), expected, "{pattern} {text}");
+        }
+    }
+
+    #[test]
+    fn patterns_that_cannot_match_are_refused() {
+        let parse = |text| ProviderPattern::parse(text, Dialect::Tofu);
+        assert_eq!(parse("gamma"), Err(PatternError::Shape));
+        assert_eq!(parse("a/b/c/d"), Err(PatternError::Shape));
+        assert_eq!(parse("*/gamma"), Err(PatternError::Wildcard));
+        assert_eq!(parse("*/acme/*"), Err(PatternError::Wildcard));
+        assert!(matches!(parse("acme/a_b"), Err(PatternError::Address(_))));
+        assert!(matches!(parse("acme/"), Err(PatternError::Address(_))));
+    }
+}

@@ -1,0 +1,145 @@
+//! Providers as people write them, in arguments and settings: the address is known once the dialect is.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::provider::{
+    AddressError, Dialect, Hostname, PatternError, ProviderAddress, ProviderPattern, Version, VersionError,
+};
+
+/// A provider, `[[HOSTNAME/]NAMESPACE/]TYPE`, with a version after an `@` if one is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderSpec {
+    /// With the host of the default dialect if none is written.
+    address: ProviderAddress,
+    has_host: bool,
+    version: Option<Version>,
+}
+
+/// Providers, `[HOSTNAME/]NAMESPACE/TYPE` with `*` for any part.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProviderPatternSpec {
+    /// With the host of the default dialect if none is written.
+    pattern: ProviderPattern,
+    has_host: bool,
+}
+
+/// Why a text names no provider.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ProviderSpecError {
+    /// The provider.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// What is after the `@`.
+    #[error("{0:?} is not a version: {1}")]
+    Version(String, VersionError),
+}
+
+impl ProviderSpec {
+    /// The provider that is meant where this dialect's rules apply.
+    pub fn resolve(&self, dialect: Dialect) -> ProviderAddress {
+        if self.has_host { self.address.clone() } else { self.address.at_host(Hostname::default_of(dialect)) }
+    }
+
+    /// The version that is asked for.
+    pub fn version(&self) -> Option<&Version> {
+        self.version.as_ref()
+    }
+}
+
+impl FromStr for ProviderSpec {
+    type Err = ProviderSpecError;
+
+    fn from_str(text: &str) -> Result<Self, ProviderSpecError> {
+        let (name, version) = match text.split_once('@') {
+            Some((name, version)) => (name, Some(version)),
+            None => (text, None),
+        };
+        let read = |text: &str| text.parse().map_err(|error| ProviderSpecError::Version(text.to_owned(), error));
+        Ok(Self {
+            address: ProviderAddress::parse(name, Dialect::default())?,
+            has_host: name.split('/').count() == 3,
+            version: version.map(read).transpose()?,
+        })
+    }
+}
+
+/// As short as it can be written, without the version.
+impl fmt::Display for ProviderSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.has_host { write!(f, "{}", self.address) } else { f.write_str(&self.address.short(Dialect::default())) }
+    }
+}
+
+impl ProviderPatternSpec {
+    /// Reads `[HOSTNAME/]NAMESPACE`, which means all providers of the namespace.
+    pub fn parse_namespace(text: &str) -> Result<Self, PatternError> {
+        format!("{text}/*").parse()
+    }
+
+    /// The providers that are meant where this dialect's rules apply.
+    pub fn resolve(&self, dialect: Dialect) -> ProviderPattern {
+        let mut pattern = self.pattern.clone();
+        if !self.has_host {
+            pattern.hostname = Some(Hostname::default_of(dialect));
+        }
+        pattern
+    }
+}
+
+impl FromStr for ProviderPatternSpec {
+    type Err = PatternError;
+
+    fn from_str(text: &str) -> Result<Self, PatternError> {
+        let pattern = ProviderPattern::parse(text, Dialect::default())?;
+        Ok(Self { pattern, has_host: text.split('/').count() == 3 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_resolved_for_a_dialect() {
+        for (text, tofu, terraform, shown) in [
+            ("aws", "registry.opentofu.org/hashicorp/aws", "registry.terraform.io/hashicorp/aws", "hashicorp/aws"),
+            ("Acme/aws", "registry.opentofu.org/acme/aws", "registry.terraform.io/acme/aws", "acme/aws"),
+            ("H.test/a/b", "h.test/a/b", "h.test/a/b", "h.test/a/b"),
+            (
+                "registry.opentofu.org/a/b",
+                "registry.opentofu.org/a/b",
+                "registry.opentofu.org/a/b",
+                "registry.opentofu.org/a/b",
+            ),
+        ] {
+            let spec: ProviderSpec = text.parse().unwrap();
+            assert_eq!(spec.resolve(Dialect::Tofu).to_string(), tofu);
+            assert_eq!(spec.resolve(Dialect::Terraform).to_string(), terraform);
+            assert_eq!((spec.to_string(), spec.version()), (shown.to_owned(), None));
+        }
+    }
+
+    #[test]
+    fn a_version_is_behind_an_at_sign() {
+        let spec: ProviderSpec = "acme/gamma@1.2.3-beta.1".parse().unwrap();
+        assert_eq!(spec.version(), Some(&"1.2.3-beta.1".parse().unwrap()));
+        for text in ["acme/gamma@", "acme/gamma@new", "acme/gamma@1@2"] {
+            assert!(matches!(text.parse::<ProviderSpec>(), Err(ProviderSpecError::Version(..))), "{text}");
+        }
+        assert!(matches!("@1.0.0".parse::<ProviderSpec>(), Err(ProviderSpecError::Address(AddressError::Shape))));
+    }
+
+    #[test]
+    fn patterns_are_resolved_for_a_dialect() {
+        let matches = |pattern: ProviderPatternSpec, dialect, text| {
+            pattern.resolve(dialect).matches(&ProviderAddress::parse(text, dialect).unwrap())
+        };
+        for dialect in [Dialect::Tofu, Dialect::Terraform] {
+            assert!(matches("acme/*".parse().unwrap(), dialect, "acme/gamma"));
+            assert!(matches(ProviderPatternSpec::parse_namespace("h.test/acme").unwrap(), dialect, "h.test/acme/x"));
+            assert!(!matches(ProviderPatternSpec::parse_namespace("acme").unwrap(), dialect, "h.test/acme/x"));
+        }
+        assert_eq!(ProviderPatternSpec::parse_namespace("a/b/c"), Err(PatternError::Shape));
+    }
+}

@@ -1,0 +1,121 @@
+//! Which files belong to the repository that is looked at. A link in it, or a path in its configuration, may lead anywhere.
+
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
+use crate::system::files::join;
+
+/// The repositories that a run is about: what a path in them leads to elsewhere is not quoted, and may not be read.
+#[derive(Clone, Debug, Default)]
+pub struct Boundary {
+    /// Directories and files that everything must be in, without symlinks; none if there is no limit.
+    inside: Option<Vec<PathBuf>>,
+}
+
+impl Boundary {
+    /// The repositories around absolute paths, given as the user knows them: the nearest directory upwards that holds `.git`.
+    /// By the names in the path, since a link in a repository must not choose another one. There is no limit if one of them
+    /// is in no repository.
+    pub fn around<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
+        Self { inside: paths.into_iter().map(|path| top(&join(path.as_ref(), ""))).collect() }
+    }
+
+    /// With what is inside although it lies elsewhere, since the user has named it.
+    #[must_use]
+    pub fn and<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
+        if let Some(inside) = &mut self.inside {
+            inside.extend(paths.into_iter().filter_map(|path| dunce::canonicalize(path).ok()));
+        }
+        self
+    }
+
+    /// Whether a path leads out. One that leads nowhere does not.
+    pub fn is_outside(&self, path: &Path) -> bool {
+        self.inside.is_some() && dunce::canonicalize(path).is_ok_and(|canonical| self.excludes(&canonical))
+    }
+
+    /// Whether a path without symlinks is outside.
+    pub(crate) fn excludes(&self, canonical: &Path) -> bool {
+        self.inside.as_ref().is_some_and(|inside| !inside.iter().any(|top| canonical.starts_with(top)))
+    }
+
+    /// Whether a file of a directory that is inside leads out.
+    pub(crate) fn is_link_out(&self, path: &Path) -> bool {
+        self.inside.is_some() && path.is_symlink() && self.is_outside(path)
+    }
+}
+
+/// The top of the repository around a path, without symlinks.
+fn top(path: &Path) -> Option<PathBuf> {
+    let is_top = |directory: &Path| directory.join(".git").exists();
+    let ancestors: Vec<_> = path.ancestors().collect();
+    let mut top = None;
+    for directory in ancestors.into_iter().rev() {
+        if top.is_some() && directory.is_symlink() {
+            break;
+        }
+        if is_top(directory) {
+            top = Some(directory);
+        }
+    }
+    match top {
+        Some(top) => dunce::canonicalize(top).ok(),
+        // A link of the user's leads into a repository.
+        None => dunce::canonicalize(path).ok()?.ancestors().find(|directory| is_top(directory)).map(Path::to_owned),
+    }
+}
+
+/// That a file or a directory was not read since it leads out of the repository.
+pub fn refused(shown: &Path) -> Diagnostic {
+    let message = format!("{} leads out of the repository, so it was not read", shown.display());
+    // It is about the file as a whole; its start stands for it.
+    let location = Location::new(&SourceFile::new(shown, ""), 0..0);
+    Diagnostic::error(Code::OutsideRepository, message).at(location, "").help(HELP)
+}
+
+/// What to do about something that leads out of the repository.
+pub(crate) const HELP: &str = "put it into the repository, or let verify read it with --allow-outside";
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn what_a_repository_leads_to_elsewhere_is_outside() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |path: &str| dunce::canonicalize(directory.path()).unwrap().join(path);
+        for path in ["repository/.git", "repository/live/a", "elsewhere/deep"] {
+            fs::create_dir_all(at(path)).unwrap();
+        }
+        fs::write(at("elsewhere/secret"), "").unwrap();
+        for (target, link) in [
+            ("../elsewhere/secret", "repository/secret.tf"),
+            ("live/a", "repository/same"),
+            ("../elsewhere", "repository/root"),
+            ("repository/live", "mine"),
+            ("nowhere", "repository/nowhere"),
+        ] {
+            symlink(target, at(link)).unwrap();
+        }
+        let boundary = Boundary::around([at("repository/live/a")]);
+        for outside in ["repository/secret.tf", "repository/root/deep", "repository/live/../../elsewhere", "elsewhere"]
+        {
+            assert!(boundary.is_outside(&at(outside)), "{outside}");
+        }
+        for inside in ["repository/live", "repository/same", "repository/nowhere", "mine/a"] {
+            assert!(!boundary.is_outside(&at(inside)), "{inside}");
+        }
+        assert!(boundary.is_link_out(&at("repository/secret.tf")) && !boundary.is_link_out(&at("elsewhere/secret")));
+        fs::create_dir(at("elsewhere/.git")).unwrap();
+        assert!(Boundary::around([at("repository/root")]).is_outside(&at("repository/root")), "a link does not choose");
+        fs::remove_dir(at("elsewhere/.git")).unwrap();
+        assert!(Boundary::around([at("mine/a")]).is_outside(&at("elsewhere")), "but one of the user's does");
+        assert!(!boundary.and([at("elsewhere/deep")]).is_outside(&at("elsewhere/deep")));
+        for unlimited in [Boundary::default(), Boundary::around([at("elsewhere"), at("repository")])] {
+            assert!(!unlimited.is_outside(&at("repository/secret.tf")));
+        }
+    }
+}

@@ -1,0 +1,345 @@
+//! Files on disk: reading with a cap, and replacing in one step, which an interrupt has to wait for.
+
+pub(crate) mod name;
+mod turn;
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Read as _, Write as _};
+use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use tempfile::NamedTempFile;
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+pub(crate) use turn::{Turn, replaced_name};
+
+/// Shared by everything that replaces a file, held alone by what is about to end the program.
+static REPLACING: RwLock<()> = RwLock::new(());
+
+/// How many files this process has replaced or made with [`write`], [`write_all`] and [`put_in_place`].
+static REPLACED: AtomicUsize = AtomicUsize::new(0);
+
+/// While the result lives, [`wait_for_writes`] does not return. It is held for a short time, and never twice at once by a
+/// thread.
+pub(crate) fn hold_off_interrupts() -> RwLockReadGuard<'static, ()> {
+    REPLACING.read().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Waits until no file is being replaced, for a program that was told to stop: temporary files would stay otherwise. While
+/// the result lives, no other file is replaced.
+pub fn wait_for_writes() -> RwLockWriteGuard<'static, ()> {
+    REPLACING.write().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many files of users this process has written so far. What is kept in the cache does not count.
+pub fn replaced() -> usize {
+    REPLACED.load(Ordering::Relaxed)
+}
+
+/// Opens a regular file.
+///
+/// # Errors
+/// A pipe would block when it is opened, and a device might never end; both are errors, as are directories.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let metadata = fs::metadata(path)?;
+    if metadata.is_dir() {
+        return Err(io::Error::new(ErrorKind::IsADirectory, "it is a directory"));
+    }
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    File::open(path)
+}
+
+/// Reads a regular file of at most `limit` bytes, a whole number of MiB.
+///
+/// # Errors
+/// Those of [`open`], and when the file is larger.
+pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    // With room for the end of the file, one call reads it all.
+    let length = usize::try_from(file.metadata()?.len().min(limit)).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(length + 1);
+    file.take(limit + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::new(ErrorKind::FileTooLarge, format!("it is larger than {} MiB", limit >> 20)));
+    }
+    Ok(bytes)
+}
+
+/// Whether bytes begin as UTF-16 text does, which PowerShell writes.
+pub(crate) fn is_utf16(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
+}
+
+/// Joins a relative path to a directory and removes `.` and `..` by the text alone, as OpenTofu does with Go's
+/// `filepath.Join`; `.` stays when nothing else is left.
+pub fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
+    let mut joined = PathBuf::new();
+    for component in directory.join(relative).components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => match joined.components().next_back() {
+                Some(Component::Normal(_)) => {
+                    joined.pop();
+                }
+                Some(Component::RootDir | Component::Prefix(_)) => {}
+                _ => joined.push(".."),
+            },
+            other => joined.push(other),
+        }
+    }
+    if joined.as_os_str().is_empty() { PathBuf::from(".") } else { joined }
+}
+
+/// Replaces a file in one step: whoever reads it sees the old bytes or the new ones, whenever this program ends.
+///
+/// A symlink stays, and its target is replaced. The file's mode stays, and its owner and group where the system allows that;
+/// hard links, extended attributes and access control lists do not. Not to be called when there is nothing to change.
+///
+/// # Errors
+/// When the file no longer holds `expected_old` (none: there was no file), or cannot be replaced, as one that is read-only on Windows. Nothing is changed then,
+/// and nothing left behind.
+pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
+    let _uninterrupted = hold_off_interrupts();
+    replace(path, expected_old, new)?;
+    REPLACED.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
+/// [`write`], when no interrupt is to end the program.
+fn replace(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
+    Reserved::wait(path)?.replace(expected_old, new, Access::Kept)
+}
+
+/// A file that no other process of provlock replaces as long as this lives.
+pub(crate) struct Reserved<'a> {
+    path: &'a Path,
+    /// The file that the path leads to over symlinks.
+    target: PathBuf,
+    turn: Turn,
+}
+
+/// Who may read and write a file that was replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Whoever could before; for a new file, whoever can read and write any new file.
+    Kept,
+    /// The user alone.
+    Private,
+}
+
+impl<'a> Reserved<'a> {
+    /// Waits until no other process of provlock replaces a file in the same directory.
+    pub(crate) fn wait(path: &'a Path) -> Result<Self> {
+        let reserve = || {
+            let target = link_target(path)?;
+            let turn = Turn::wait(directory_of(&target))?;
+            Ok(Self { path, target, turn })
+        };
+        Ok(reserve().map_err(|error| not_written(path, &error))?)
+    }
+
+    /// [`write`], when no interrupt is to end the program.
+    pub(crate) fn replace(&self, expected_old: Option<&[u8]>, new: &[u8], access: Access) -> Result<()> {
+        let failed = |error: &io::Error| not_written(self.path, error);
+        let replaces = expected_old.is_some();
+        if cfg!(windows) && access == Access::Kept && is_read_only(&self.target) {
+            let error = Diagnostic::error(Code::Io, format!("cannot write {}: it is read-only", self.path.display()));
+            let help = format!("if it may change, make it writable first: attrib -r {}", self.path.display());
+            return Err(error.help(help).into());
+        }
+        let mut file = self.temporary_file(replaces, access).map_err(|error| failed(&error))?;
+        file.write_all(new).and_then(|()| file.as_file().sync_all()).map_err(|error| failed(&error))?;
+        if !holds(&self.target, expected_old).map_err(|error| Diagnostic::io("read", &self.target, &error))? {
+            return Err(changed(self.path).into());
+        }
+        persist(file, &self.target, replaces).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => changed(self.path),
+            _ => failed(&error),
+        })?;
+        Ok(())
+    }
+
+    /// An empty file beside the target and named after it.
+    fn temporary_file(&self, replaces: bool, access: Access) -> io::Result<NamedTempFile> {
+        let directory = directory_of(&self.target);
+        let name = self.target.file_name().unwrap_or_default().to_string_lossy();
+        self.turn.remove_left_over(directory, |replaced| replaced == turn::without_dots(&name));
+        let file = temporary_file(directory, &name, access)?;
+        if replaces
+            && access == Access::Kept
+            && let Ok(metadata) = fs::metadata(&self.target)
+        {
+            keep_access(file.as_file(), &metadata)?;
+        }
+        Ok(file)
+    }
+}
+
+/// An empty file that [`put_in_place`] is to give a path's name, when it is whole.
+pub(crate) fn incoming(path: &Path) -> io::Result<NamedTempFile> {
+    temporary_file(directory_of(path), &path.file_name().unwrap_or_default().to_string_lossy(), Access::Kept)
+}
+
+/// Gives a file a path's name in one step, in the place of any file or symlink that has it.
+pub(crate) fn put_in_place(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    file.as_file().sync_all()?;
+    let _uninterrupted = hold_off_interrupts();
+    persist(file, path, true)?;
+    REPLACED.fetch_add(1, Ordering::Relaxed);
+    Ok(())
+}
+
+/// An empty file in a directory, named after the file that it is to replace.
+fn temporary_file(directory: &Path, name: &str, access: Access) -> io::Result<NamedTempFile> {
+    let prefix = turn::temporary_prefix(name);
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix);
+    if access == Access::Kept {
+        open_to_all(&mut builder);
+    }
+    builder.tempfile_in(directory)
+}
+
+/// Gives files the mode of any new file, which is subject to the process's umask; without this, they are for the user alone.
+#[cfg(unix)]
+fn open_to_all(builder: &mut tempfile::Builder<'_, '_>) {
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+}
+
+/// The directory's access control list says who may read and write a file.
+#[cfg(not(unix))]
+fn open_to_all(_: &mut tempfile::Builder<'_, '_>) {}
+
+fn directory_of(target: &Path) -> &Path {
+    target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// Gives a file the mode of another, and its owner and group as far as the system allows: only a privileged process may give a
+/// file away, and any other may give it to a group that it is in.
+#[cfg(unix)]
+fn keep_access(file: &File, metadata: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+    let _ =
+        fchown(file, Some(metadata.uid()), Some(metadata.gid())).or_else(|_| fchown(file, None, Some(metadata.gid())));
+    file.set_permissions(metadata.permissions())
+}
+
+/// A file has the access control list that its directory gives to all, and one that is read-only cannot be replaced.
+#[cfg(not(unix))]
+fn keep_access(_: &File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Whether a file holds just these bytes; with none, whether there is no file.
+fn holds(path: &Path, expected: Option<&[u8]>) -> io::Result<bool> {
+    match read(path, expected.map_or(0, <[u8]>::len) as u64) {
+        Ok(bytes) => Ok(expected == Some(bytes.as_slice())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(expected.is_none()),
+        Err(error) if error.kind() == ErrorKind::FileTooLarge => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// A file that is to be replaced.
+#[derive(Clone, Copy, Debug)]
+pub struct Replacement<'a> {
+    /// Where it is.
+    pub path: &'a Path,
+    /// What it holds; none if there is no file.
+    pub old: Option<&'a [u8]>,
+    /// What it is to hold.
+    pub new: &'a [u8],
+}
+
+/// Replaces files one after the other, each as [`write`] does, and all of them before an interrupt. If one cannot be
+/// replaced, those before it get back what they held.
+///
+/// # Errors
+/// Those of [`write`], with a note for each file that could not be restored.
+pub fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
+    let _uninterrupted = hold_off_interrupts();
+    for (index, Replacement { path, old, new }) in replacements.iter().enumerate() {
+        if let Err(error) = replace(path, *old, new) {
+            let unrestored = |done: &&Replacement<'_>| {
+                done.old.is_none_or(|content| replace(done.path, Some(done.new), content).is_err())
+            };
+            let unrestored: Vec<_> = replacements[..index].iter().filter(unrestored).collect();
+            let note =
+                |file: &&Replacement<'_>| format!("{} was written, and could not be restored", file.path.display());
+            return Err(error.map(|error| unrestored.iter().map(note).fold(error, Diagnostic::note)));
+        }
+    }
+    REPLACED.fetch_add(replacements.len(), Ordering::Relaxed);
+    Ok(())
+}
+
+/// Why a file could not be replaced, and what to do about it.
+fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
+    let help = match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "make its directory writable: a new file is made there and then takes the place of the old one"
+        }
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "create its directory; a symbolic link must lead into one",
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => "free disk space for its directory",
+        ErrorKind::ResourceBusy => "end the process that holds the lock, or wait for it",
+        _ => "check its directory, where a new file is made before it takes the place of the old one",
+    };
+    Diagnostic::io("write", path, error).help(help)
+}
+
+/// A warning where a file that is replaced is read-only: its directory decides whether that is possible, and OpenTofu and
+/// Terraform replace it without a word.
+pub(crate) fn read_only(path: &Path) -> Option<Diagnostic> {
+    let message = || format!("{} is read-only, and was replaced all the same; it stays read-only", path.display());
+    let help = "to have it stay as it is, make its directory read-only, too";
+    is_read_only(path).then(|| Diagnostic::warning(Code::Io, message()).help(help))
+}
+
+fn is_read_only(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.permissions().readonly())
+}
+
+fn changed(path: &Path) -> Diagnostic {
+    let message = format!("{} was changed by another program after it was read; nothing was written", path.display());
+    Diagnostic::error(Code::FileChanged, message).help("run the command again")
+}
+
+/// Gives the temporary file its name. Where no file was, none that has come since is replaced.
+fn persist(file: NamedTempFile, target: &Path, replace: bool) -> io::Result<()> {
+    if replace {
+        return rename(file, target);
+    }
+    file.persist_noclobber(target).map(drop).map_err(|error| error.error)
+}
+
+/// Gives a temporary file the name of another, which it replaces. That may be open on Windows, unlike for
+/// [`NamedTempFile::persist`].
+pub(crate) fn rename(file: NamedTempFile, target: &Path) -> io::Result<()> {
+    let temporary = file.into_temp_path().keep()?;
+    fs::rename(&temporary, target).inspect_err(|_| {
+        let _ = fs::remove_file(&temporary);
+    })
+}
+
+/// The file that a path leads to over symlinks, the last of which may point to where no file is yet.
+fn link_target(path: &Path) -> io::Result<PathBuf> {
+    /// As many as Linux follows.
+    const MOST_LINKS: usize = 40;
+    let mut target = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        match fs::symlink_metadata(&target) {
+            Ok(metadata) if metadata.is_symlink() => {
+                let link = fs::read_link(&target)?;
+                target = target.parent().unwrap_or(Path::new("")).join(link);
+            }
+            _ => return Ok(target),
+        }
+    }
+    Err(io::Error::other("too many symlinks"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! The machine below the program: its environment, processes, files and threads, and the secrets that none of them may show.
+
+pub mod boundary;
+pub(crate) mod bounded;
+mod environment;
+pub mod files;
+mod once;
+pub mod parallel;
+pub(crate) mod process;
+mod safe_url;
+mod secrets;
+pub(crate) mod storage;
+mod token;
+
+pub use boundary::Boundary;
+pub use environment::Environment;
+pub(crate) use environment::program_name;
+pub(crate) use once::OnceMap;
+pub use safe_url::SafeUrl;
+pub(crate) use safe_url::percent_decoded;
+pub use secrets::Secrets;
+pub use token::{Token, token_variable};

@@ -1,0 +1,174 @@
+//! The secrets of a run, to be kept out of what it shows.
+
+use std::cmp::Reverse;
+use std::fmt;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use url::Url;
+use url::form_urlencoded::byte_serialize;
+
+use super::safe_url::percent_decoded;
+use super::token::Token;
+use crate::provider::SigningKey;
+
+/// What a private key begins with.
+const PRIVATE_KEY: &str = "ed25519-private:";
+
+/// What stands in a text for a secret.
+const REDACTED: &str = "[redacted]";
+
+/// The secrets that a run has learned so far. Whoever echoes one, a registry in its messages or a helper program in its
+/// complaints, does not get it shown. Clones share one list.
+#[derive(Clone, Default)]
+pub struct Secrets(Arc<RwLock<Vec<String>>>);
+
+impl Secrets {
+    /// A shorter text, in bytes, is part of too many words to be hidden.
+    const SHORTEST: usize = 6;
+
+    /// Learns a token, and the password in it if it is a user name and a password.
+    pub fn learn(&self, token: &Token) {
+        self.add(token.reveal());
+        if let Some(password) = token.password() {
+            self.add(password);
+        }
+    }
+
+    /// Learns a private key, with what it begins with and without.
+    pub fn learn_key(&self, key: &SigningKey) {
+        key.secrets().into_iter().for_each(|secret| self.add(secret));
+    }
+
+    /// Learns the password in a URL; a user name without a password is a token.
+    pub fn learn_url(&self, text: &str) {
+        let Ok(url) = Url::parse(text) else { return };
+        match (url.username(), url.password()) {
+            (_, Some(password)) => self.add_encoded(password),
+            // The name by which everybody logs in to services of git.
+            ("" | "git", None) => {}
+            (user, None) => self.add_encoded(user),
+        }
+    }
+
+    /// A text without the secrets that are known by now.
+    pub fn redact(&self, text: &str) -> String {
+        self.replace(text, |_| REDACTED.to_owned())
+    }
+
+    /// A text of the same length in which the secrets are hidden, so that places in it stay what they are.
+    pub fn mask(&self, text: &str) -> String {
+        self.replace(text, |secret| "*".repeat(secret.len()))
+    }
+
+    fn replace(&self, text: &str, with: impl Fn(&str) -> String) -> String {
+        let secrets = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let found = secrets.iter().filter(|secret| text.contains(secret.as_str()));
+        let text = found.fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), &with(secret)));
+        without_passwords(&without_private_keys(&text, &with), with)
+    }
+
+    /// Adds a secret as it stands in a URL, and as it is.
+    fn add_encoded(&self, secret: &str) {
+        self.add(secret);
+        self.add(&percent_decoded(secret));
+    }
+
+    /// Adds a secret in the forms in which it may be echoed: as it is, in quotes and in a URL.
+    fn add(&self, secret: &str) {
+        let mut secrets = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let forms = [secret.to_owned(), secret.escape_debug().collect(), byte_serialize(secret.as_bytes()).collect()];
+        for form in forms.into_iter().filter(|form| form.len() >= Self::SHORTEST) {
+            if !secrets.contains(&form) {
+                secrets.push(form);
+            }
+        }
+        // One may be part of another.
+        secrets.sort_by_key(|secret| Reverse(secret.len()));
+    }
+}
+
+/// A text in which private keys as `provlock cache keygen` writes them are replaced, whoever has put them where.
+fn without_private_keys(text: &str, with: impl Fn(&str) -> String) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(PRIVATE_KEY).map(|at| at + PRIVATE_KEY.len()) {
+        let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
+        let end = rest[start..].find(|c| !is_base64(c)).map_or(rest.len(), |end| start + end);
+        shown += &rest[..start];
+        if end > start {
+            shown += &with(&rest[start..end]);
+        }
+        rest = &rest[end..];
+    }
+    shown + rest
+}
+
+/// A text in which the passwords of URLs are replaced, whoever has written them.
+fn without_passwords(text: &str, with: impl Fn(&str) -> String) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find("://").map(|at| at + 3) {
+        let end = rest[start..].find(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c));
+        let end = end.map_or(rest.len(), |end| start + end);
+        let login = rest[start..end].rsplit_once('@').and_then(|(login, _)| login.split_once(':'));
+        if let Some((user, password)) = login.filter(|(_, password)| !password.is_empty()) {
+            let after = start + user.len() + 1;
+            shown += &rest[..after];
+            shown += &with(password);
+            rest = &rest[after + password.len()..];
+        } else {
+            shown += &rest[..end];
+            rest = &rest[end..];
+        }
+    }
+    shown + rest
+}
+
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(REDACTED)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_hidden_in_every_form() {
+        let secrets = Secrets::default();
+        let clone = secrets.clone();
+        clone.learn(&Token::new("s3cr3t+/\"x").unwrap());
+        clone.learn(&Token::basic("user", "pass word"));
+        clone.learn_url("https://alice:hunter%402@h.test/");
+        clone.learn_url("https://ghp_token@h.test/");
+        clone.learn_url("ssh://git@h.test/");
+        for (text, redacted) in [
+            ("a s3cr3t+/\"x b", "a [redacted] b"),
+            ("a=s3cr3t%2B%2F%22x", "a=[redacted]"),
+            ("\"s3cr3t+/\\\"x\"", "\"[redacted]\""),
+            ("Basic dXNlcjpwYXNzIHdvcmQ= is pass word", "Basic [redacted] is [redacted]"),
+            ("hunter@2 hunter%402", "[redacted] [redacted]"),
+            ("ghp_token git user alice", "[redacted] git user alice"),
+            ("git::https://me:p@h.test/a://x:1/", "git::https://me:[redacted]@h.test/a://x:1/"),
+            ("[\"ed25519-private:nWGxne/9+A=\"] ed25519:11qY", "[\"ed25519-private:[redacted]\"] ed25519:11qY"),
+            ("ed25519-private: and more", "ed25519-private: and more"),
+            ("a://b:c@d://e:f@g h://i:j", "a://b:[redacted]@d://e:[redacted]@g h://i:j"),
+        ] {
+            assert_eq!(secrets.redact(text), redacted);
+        }
+        assert_eq!(secrets.mask("x ghp_token y"), "x ********* y");
+        assert_eq!(format!("{secrets:?}"), "[redacted]");
+    }
+
+    #[test]
+    fn a_secret_in_another_one_does_not_save_the_rest() {
+        let secrets = Secrets::default();
+        for text in ["abcdef", "abcdefghi"] {
+            secrets.learn(&Token::new(text).unwrap());
+        }
+        assert_eq!(secrets.redact("abcdefghi abcdef"), "[redacted] [redacted]");
+        secrets.learn(&Token::new("me").unwrap());
+        assert_eq!(secrets.redact("some"), "some");
+    }
+}

@@ -1,0 +1,115 @@
+//! Small files in the cache directory: their names, and how they are written.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use crate::system::files;
+use crate::system::files::name::is_device;
+
+/// A text as the name of a file on any system: what is not a lower-case letter, a digit, `.`, `-` or `_` is written as
+/// `%` and two digits for each byte. So is the first byte of what would be a device on Windows, and a dot at the end.
+pub(crate) fn file_name(text: &str) -> String {
+    let is_device = is_device(text);
+    let mut name = String::with_capacity(text.len());
+    for (index, byte) in text.bytes().enumerate() {
+        let is_kept = match byte {
+            b'.' => index + 1 < text.len(),
+            _ => byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'-' | b'_'),
+        };
+        if is_kept && !(is_device && index == 0) {
+            name.push(char::from(byte));
+        } else {
+            let _ = write!(name, "%{byte:02x}");
+        }
+    }
+    name
+}
+
+/// The text of a file of at most `limit` bytes; none if it cannot be read or is not text.
+pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
+    String::from_utf8(files::read(path, limit).ok()?).ok()
+}
+
+/// Writes a file that others see whole or not at all.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let directory = path.parent().unwrap_or(path);
+    create_directory(directory)?;
+    let _uninterrupted = files::hold_off_interrupts();
+    let mut file = tempfile::NamedTempFile::new_in(directory)?;
+    file.write_all(bytes)?;
+    files::rename(file, path)
+}
+
+/// Makes a directory, and those above it, that nobody but the user can write to.
+fn create_directory(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.recursive(true).create(directory)
+}
+
+/// Whether others than the user may write to a directory, and so say what is remembered. Those of the user's own group, whose
+/// number is that of the user on most systems, are not others.
+#[cfg(unix)]
+pub(crate) fn is_writable_by_others(directory: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata(directory).is_ok_and(|metadata| {
+        let is_own_group = metadata.gid() == metadata.uid();
+        let by_group = metadata.mode() & 0o020 != 0 && !is_own_group;
+        let by_others = metadata.mode() & 0o002 != 0;
+        let is_of_another = ![0, rustix::process::geteuid().as_raw()].contains(&metadata.uid());
+        by_group || by_others || is_of_another
+    })
+}
+
+/// Access control lists are not looked at.
+#[cfg(not(unix))]
+pub(crate) fn is_writable_by_others(_: &Path) -> bool {
+    false
+}
+
+/// Bytes in the files below a directory, as far as they can be read.
+pub(crate) fn size_below(directory: &Path) -> u64 {
+    let Ok(children) = fs::read_dir(directory) else { return 0 };
+    let sizes = children.flatten().map(|child| match child.metadata() {
+        Ok(metadata) if metadata.is_dir() => size_below(&child.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}
+
+/// Removes a directory with everything in it, if it is there. Returns how many bytes that frees.
+pub(crate) fn remove(directory: &Path) -> io::Result<u64> {
+    let size = size_below(directory);
+    match fs::remove_dir_all(directory) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(size),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::system::files::name::is_special_on_windows;
+
+    #[test]
+    fn any_text_is_the_name_of_a_file_on_any_system() {
+        for (text, expected) in [
+            ("registry.opentofu.org", "registry.opentofu.org"),
+            ("1.0.0-beta_2", "1.0.0-beta_2"),
+            ("a/B:\\", "a%2f%42%3a%5c"),
+            ("..", ".%2e"),
+            ("example.com.", "example.com%2e"),
+            ("aux", "%61ux"),
+            ("con.example.com", "%63on.example.com"),
+            ("nul.", "%6eul%2e"),
+            ("console.example.com", "console.example.com"),
+        ] {
+            assert_eq!(file_name(text), expected);
+            assert!(!is_special_on_windows(&file_name(text)), "{text}");
+        }
+    }
+}
