@@ -7,7 +7,7 @@ use crate::diagnostic::Result;
 use crate::modules::ModuleFetcher;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::Dialect;
-use crate::system::{Boundary, OnceMap};
+use crate::system::{Boundary, OnceMap, canonicalize};
 
 use crate::packages::connections::Connections;
 
@@ -83,7 +83,7 @@ impl ModuleCache {
 
     /// The module in `directory`, which is shown as given; read on first use only.
     pub fn module(&self, directory: &Path, dialect: Dialect) -> Arc<Module> {
-        let Ok(canonical) = dunce::canonicalize(directory) else {
+        let Ok(canonical) = canonicalize(directory) else {
             return Arc::new(Module::read(directory, directory, dialect, &self.texts, &self.boundary));
         };
         self.canonical_module(&canonical, directory, directory, dialect)

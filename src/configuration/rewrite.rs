@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
 use crate::provider::{Constraint, ConstraintList, Operator, Version};
+use crate::system::files::canonical_or_given;
 
 use super::requirement::{Declaration, Requirement};
 
@@ -74,7 +75,7 @@ pub fn files<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Vec<Fil
     let mut by_file: BTreeMap<PathBuf, Vec<&ConstraintEdit>> = BTreeMap::new();
     for edit in edits {
         let path = edit.location.path();
-        by_file.entry(dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned())).or_default().push(edit);
+        by_file.entry(canonical_or_given(path)).or_default().push(edit);
     }
     by_file.into_values().filter_map(file).collect()
 }

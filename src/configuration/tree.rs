@@ -13,6 +13,8 @@ use crate::modules::local::{self, is_local};
 use crate::modules::{ModuleSource, submodule};
 use crate::provider::{ConstraintList, Dialect, ProviderAddress};
 use crate::system::boundary::refused;
+use crate::system::canonicalize;
+use crate::system::files::canonical_or_given;
 use crate::system::files::join;
 
 use super::caller::Caller;
@@ -185,7 +187,7 @@ impl<'a> Walk<'a> {
     fn root(&mut self) {
         let dialect = self.options.dialect;
         let shown = join(self.root, "");
-        let canonical = match dunce::canonicalize(&shown) {
+        let canonical = match canonicalize(&shown) {
             Ok(canonical) => canonical,
             Err(error) => return self.errors.push(Diagnostic::io("read the directory", self.root, &error)),
         };
@@ -225,10 +227,10 @@ impl<'a> Walk<'a> {
             Place::Package(_) => None,
         };
         for path in [&root.directory].into_iter().chain(own_module).chain(&root.others) {
-            let canonical = dunce::canonicalize(path).unwrap_or_else(|_| path.clone());
+            let canonical = canonical_or_given(path);
             self.modules.push(ModuleDirectory { path: path.clone(), canonical, local: true });
         }
-        self.chain.extend(place.path().ok().and_then(|directory| dunce::canonicalize(directory).ok()));
+        self.chain.extend(place.path().ok().and_then(|directory| canonicalize(directory).ok()));
         let (calls, lost): (Vec<_>, Vec<_>) = module.calls.iter().cloned().partition(|call| {
             root.module.is_some()
                 || call
@@ -238,7 +240,7 @@ impl<'a> Walk<'a> {
         self.is_incomplete |= root.is_partial || !lost.is_empty();
         self.follow_root(&module, &calls, place, root.source.as_ref(), "");
         if self.options.tests {
-            let canonical = |path: &PathBuf| Some((dunce::canonicalize(path).ok()?, path.clone()));
+            let canonical = |path: &PathBuf| Some((canonicalize(path).ok()?, path.clone()));
             let directories = [&root.directory].into_iter().chain(own_module).filter_map(canonical);
             for (canonical, path) in directories.collect::<BTreeMap<_, _>>() {
                 self.tests(&module, &path, &canonical);
@@ -380,7 +382,7 @@ impl<'a> Walk<'a> {
                 return Reach::Same;
             }
         };
-        let canonical = match dunce::canonicalize(&directory) {
+        let canonical = match canonicalize(&directory) {
             Ok(canonical) => canonical,
             Err(error) => {
                 self.unreadable(visit, &error);

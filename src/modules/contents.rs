@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
+use crate::system::canonicalize;
 use crate::system::files::name::is_special_on_windows;
 
 /// Bytes that an archive may hold, unpacked.
@@ -103,8 +104,8 @@ impl PackageWriter {
         for (name, target) in &self.links {
             make_link(target, &self.top.join(name))?;
         }
-        let top = dunce::canonicalize(&self.top)?;
-        let leads_inside = |path: &Path| dunce::canonicalize(path).is_ok_and(|target| target.starts_with(&top));
+        let top = canonicalize(&self.top)?;
+        let leads_inside = |path: &Path| canonicalize(path).is_ok_and(|target| target.starts_with(&top));
         let paths = self.links.keys().map(|name| self.top.join(name));
         let outside: Vec<_> = paths.filter(|path| !leads_inside(path)).collect();
         for path in outside.into_iter().filter(|path| path.is_symlink()) {

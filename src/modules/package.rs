@@ -8,6 +8,7 @@ use globset::GlobBuilder;
 use super::cache::{About, Stored};
 use super::contents::is_configuration;
 use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::system::canonicalize;
 
 /// A fetched package: the configuration files in it, without anything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,14 +81,13 @@ impl Package {
             _ => self.directory.join(directory.trim_start_matches('/')),
         };
         let missing = || failed(format!("has no directory {directory:?}"));
-        let (Ok(top), Ok(canonical)) = (dunce::canonicalize(&self.top), dunce::canonicalize(&found)) else {
+        let (Ok(top), Ok(canonical)) = (canonicalize(&self.top), canonicalize(&found)) else {
             return Err(missing().into());
         };
         if !canonical.starts_with(&top) {
             return Err(failed(format!("does not contain {directory:?}, which leads out of it")).into());
         }
-        let leads_outside =
-            |path: &Path| path.is_symlink() && !dunce::canonicalize(path).is_ok_and(|to| to.starts_with(&top));
+        let leads_outside = |path: &Path| path.is_symlink() && !canonicalize(path).is_ok_and(|to| to.starts_with(&top));
         for entry in fs::read_dir(&canonical).map_err(|_| missing())?.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             if is_configuration(&name) && leads_outside(&entry.path()) {

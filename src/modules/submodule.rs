@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::system::files;
+use crate::system::{canonicalize, files};
 
 /// The file that lists the submodules of a repository.
 const FILE_NAME: &str = ".gitmodules";
@@ -15,7 +15,7 @@ const SIZE_LIMIT: u64 = 1 << 20;
 pub(crate) fn not_checked_out(directory: &Path) -> Option<PathBuf> {
     let nearest = directory.ancestors().find(|directory| directory.is_dir())?;
     let is_empty = fs::read_dir(nearest).is_ok_and(|mut entries| entries.next().is_none());
-    let canonical = dunce::canonicalize(nearest).ok().filter(|_| is_empty)?;
+    let canonical = canonicalize(nearest).ok().filter(|_| is_empty)?;
     let top = canonical.ancestors().skip(1).find(|directory| directory.join(FILE_NAME).is_file())?;
     let bytes = files::read(&top.join(FILE_NAME), SIZE_LIMIT).ok()?;
     let text = String::from_utf8_lossy(&bytes);

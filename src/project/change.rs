@@ -8,7 +8,7 @@ use super::discover::Filter;
 use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::settings::{SettingsFiles, on_disk};
-use crate::system::Environment;
+use crate::system::{Environment, canonicalize};
 
 /// What a commit holds, and which files git has now. All paths are absolute and without symlinks.
 pub struct Change {
@@ -34,7 +34,7 @@ impl Change {
 
     /// The lock file of a root module before the change; empty if there was none.
     pub(super) fn lock_file_before(&self, root: &Path) -> &[u8] {
-        let path = dunce::canonicalize(root).map(|root| root.join(LOCK_FILE_NAME));
+        let path = canonicalize(root).map(|root| root.join(LOCK_FILE_NAME));
         path.ok().and_then(|path| self.lock_files.get(&path)).map_or(&[], Vec::as_slice)
     }
 
@@ -61,7 +61,7 @@ impl Change {
             |path: &&PathBuf| path.starts_with(start) && path.parent().is_some_and(|root| filter.takes(root));
         let gone = self.lock_files.keys().filter(is_meant).filter(|path| is_gone(path));
         let finding = |path: &PathBuf| {
-            let message = format!("{} is gone, and its root module with it", shown(path, environment).display());
+            let message = format!("{} is gone, and its root module with it", environment.shown(path).display());
             Diagnostic::warning(Code::RootRemoved, message)
                 .help("make sure that this is intended; a root module that moved is checked as a new one")
         };
@@ -73,7 +73,7 @@ impl Change {
         let paths: BTreeSet<_> = self.settings.keys().chain(&self.settings_now).collect();
         let judge = |path: &PathBuf| {
             let what = what_changed(self.settings.get(path).map(Vec::as_slice), on_disk(path))?;
-            Some(policy_changed(&shown(path, environment), what))
+            Some(policy_changed(&environment.shown(path), what))
         };
         paths.into_iter().filter_map(|path| Some((path.parent()?, judge(path)?))).collect()
     }
@@ -102,10 +102,4 @@ pub fn policy_changed(path: &Path, what: &str) -> Diagnostic {
 /// The lines of a text, which git may have ended in another way on disk.
 fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).collect()
-}
-
-/// A path as the user knows it: below the current directory, if it is.
-fn shown(path: &Path, environment: &Environment) -> PathBuf {
-    let current = dunce::canonicalize(&environment.current_directory).ok();
-    current.as_deref().and_then(|current| path.strip_prefix(current).ok()).unwrap_or(path).to_owned()
 }

@@ -14,7 +14,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::{RootFilter, is_match};
-use crate::system::{Environment, parallel};
+use crate::system::{Environment, canonicalize, parallel};
 
 /// How many directories' modules are kept for whoever reads them next; others are read again when they are needed.
 const KEPT: usize = 1_000;
@@ -55,7 +55,7 @@ pub(super) struct RootSearch<'a> {
 /// Directories that cannot be read.
 pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Result<Vec<PathBuf>> {
     let start = search.start;
-    let canonical = dunce::canonicalize(start).map_err(|error| Diagnostic::io("open", start, &error))?;
+    let canonical = canonicalize(start).map_err(|error| Diagnostic::io("open", start, &error))?;
     let directories = module_directories(start, &canonical)?;
     let read = |(index, (directory, shown)): (usize, (PathBuf, PathBuf))| {
         let (module, has_lock_file) = read_module(&directory, &shown, search.dialect, modules);
@@ -77,7 +77,7 @@ pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Resu
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let read = parallel::map(directories.into_iter().enumerate().collect(), threads, read);
     let calls: HashSet<_> = read.iter().flat_map(|candidate| &candidate.calls).collect();
-    let called: HashSet<_> = calls.iter().filter_map(|path| dunce::canonicalize(path).ok()).collect();
+    let called: HashSet<_> = calls.iter().filter_map(|path| canonicalize(path).ok()).collect();
     let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
     let roots = read.into_iter().filter(|Candidate { directory, sign, .. }| {
         let is_root = match sign {
@@ -295,7 +295,7 @@ mod tests {
     }
 
     fn found(directory: &Path, filter: &RootFilter) -> Vec<String> {
-        let base = dunce::canonicalize(directory).unwrap();
+        let base = canonicalize(directory).unwrap();
         let filter = Filter::new(&[RootFilter { base, ..filter.clone() }]).unwrap();
         let search =
             RootSearch { start: directory, filter: &filter, dialect: None, environment: &Environment::default() };

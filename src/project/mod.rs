@@ -23,7 +23,6 @@ mod upgrade;
 pub mod verify;
 mod walk;
 
-use std::cell::LazyCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,7 +31,7 @@ use crate::diagnostic::{Diagnostic, Result, Severity};
 use crate::lockfile::{self, LockFile};
 use crate::provider::Dialect;
 use crate::settings::{Settings, SettingsAbove, SettingsFiles};
-use crate::system::Environment;
+use crate::system::{Environment, canonicalize};
 
 pub use crate::system::parallel::Turn;
 pub use batches::Batches;
@@ -141,7 +140,7 @@ impl Workspace {
 /// The absolute path of a directory, without symbolic links.
 fn absolute(directory: &Path, environment: &Environment) -> Result<PathBuf> {
     let absolute = environment.current_directory.join(directory);
-    Ok(dunce::canonicalize(&absolute).map_err(|error| Diagnostic::io("open", directory, &error))?)
+    Ok(canonicalize(&absolute).map_err(|error| Diagnostic::io("open", directory, &error))?)
 }
 
 /// The settings that are found for a directory, which is given as the user knows it and by its absolute path.
@@ -152,12 +151,9 @@ fn settings(
     above: &SettingsAbove,
     environment: &Environment,
 ) -> Result<Settings> {
-    // Most root modules have no settings of their own to be shown.
-    let current = LazyCell::new(|| dunce::canonicalize(&environment.current_directory).ok());
-    let shown = |path: &Path| match (path.strip_prefix(absolute), &*current) {
-        (Ok(below), _) => join(root, below),
-        (Err(_), Some(current)) => path.strip_prefix(current).unwrap_or(path).to_owned(),
-        (Err(_), None) => path.to_owned(),
+    let shown = |path: &Path| match path.strip_prefix(absolute) {
+        Ok(below) => join(root, below),
+        Err(_) => environment.shown(path),
     };
     Settings::find(absolute, files, above, &shown)
 }

@@ -12,7 +12,7 @@ use super::walk;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::SettingsAbove;
-use crate::system::{Environment, OnceMap, files};
+use crate::system::{Environment, OnceMap, files, repository};
 
 /// How many files and directories a repository may have to be looked through.
 const ENTRIES: usize = 200_000;
@@ -52,10 +52,7 @@ struct Files {
 impl Repositories {
     /// The repository around a directory, given without symlinks. Outside of one, what is below the current directory counts as one.
     pub(super) fn around(&self, directory: &Path, environment: &Environment) -> Arc<Repository> {
-        let top = directory.ancestors().find(|ancestor| ancestor.join(".git").exists()).map(Path::to_owned);
-        let current =
-            || dunce::canonicalize(&environment.current_directory).ok().filter(|top| directory.starts_with(top));
-        let top = top.or_else(current).unwrap_or_else(|| directory.to_owned());
+        let top = repository::top_or_current(directory, environment);
         self.repositories.get_or_compute(&top, || {
             Arc::new(Repository {
                 top: top.clone(),

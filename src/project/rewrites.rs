@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::configuration::rewrite::{self, ConstraintEdit, FileRewrite};
 use crate::diagnostic::Result;
-use crate::system::files::{self, Replacement};
+use crate::system::files::{self, Replacement, canonical_or_given};
 
 /// Files with new constraints that are not written yet, each with its path without symlinks.
 pub(super) struct Rewrites(Mutex<Vec<(PathBuf, FileRewrite)>>);
@@ -15,7 +15,7 @@ impl Rewrites {
     /// What all edits of all roots come to. Edits of one constraint must be the same in every root.
     pub(super) fn new<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Self {
         let files = rewrite::files(edits).into_iter();
-        Self(Mutex::new(files.map(|rewrite| (canonical(&rewrite.path), rewrite)).collect()))
+        Self(Mutex::new(files.map(|rewrite| (canonical_or_given(&rewrite.path), rewrite)).collect()))
     }
 
     /// Writes the files of a root module's edits that no other root has written, then its lock file if it changes: all or
@@ -29,7 +29,7 @@ impl Rewrites {
         if paths.is_empty() {
             return files::write_all(lock_file.as_slice());
         }
-        let paths: BTreeSet<PathBuf> = paths.into_iter().map(canonical).collect();
+        let paths: BTreeSet<PathBuf> = paths.into_iter().map(canonical_or_given).collect();
         let mut unwritten = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let files = unwritten.iter().filter(|(canonical, _)| paths.contains(canonical));
         let replacements = files.map(|(_, FileRewrite { path, old, new })| Replacement {
@@ -41,8 +41,4 @@ impl Rewrites {
         unwritten.retain(|(canonical, _)| !paths.contains(canonical));
         Ok(())
     }
-}
-
-fn canonical(path: &Path) -> PathBuf {
-    dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -9,8 +9,8 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::{Settings, SettingsFiles};
-use crate::system::Environment;
 use crate::system::boundary::refused;
+use crate::system::{Environment, canonicalize};
 
 use super::Workspace;
 use super::change::Change;
@@ -241,7 +241,7 @@ impl RootSelection<'_> {
     /// The root modules below the current directory that use one of these modules. One whose configuration cannot be read
     /// counts: that is for the command to report.
     fn callers(&self, modules: &[PathBuf]) -> Result<Vec<PathBuf>> {
-        let canonical: Vec<_> = modules.iter().filter_map(|module| dunce::canonicalize(module).ok()).collect();
+        let canonical: Vec<_> = modules.iter().filter_map(|module| canonicalize(module).ok()).collect();
         let mut roots = self.search(Path::new("."))?;
         roots.retain(|root| {
             let Ok(workspace) = self.open(root) else { return true };

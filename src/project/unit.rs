@@ -9,8 +9,8 @@ use crate::configuration::{self, ModuleCache, ModuleCall, Place, Requirements, R
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, Severity};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::Dialect;
-use crate::system::Environment;
 use crate::system::files::join;
+use crate::system::{Environment, repository};
 
 /// A unit.
 pub(super) struct Unit {
@@ -183,8 +183,5 @@ pub(super) fn module_of_unit(absolute: &Path, environment: &Environment) -> Opti
 
 /// The repository that a directory is in; without one what is below the current directory, or the directory alone.
 fn repository(shown: &Path, absolute: &Path, environment: &Environment) -> Option<Repository> {
-    let current = dunce::canonicalize(&environment.current_directory).unwrap_or_default();
-    let top = absolute.ancestors().find(|directory| directory.join(".git").exists());
-    let top = top.or_else(|| absolute.ancestors().find(|directory| *directory == current));
-    Repository::open_from(top.unwrap_or(absolute), shown).ok()
+    Repository::open_from(&repository::top_or_current(absolute, environment), shown).ok()
 }

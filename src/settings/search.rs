@@ -8,8 +8,7 @@ use std::string::FromUtf8Error;
 use super::{CacheTable, FILE_NAME, Settings};
 use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
 use crate::system::boundary::refused;
-use crate::system::files;
-use crate::system::{Boundary, OnceMap};
+use crate::system::{Boundary, OnceMap, files, repository};
 
 /// The largest settings file that is read, in bytes; nobody writes a larger one.
 const SIZE_LIMIT: u64 = 1 << 20;
@@ -47,7 +46,7 @@ impl SettingsFiles<'_> {
     /// Whether no file above this directory counts.
     fn is_top(&self, directory: &Path) -> bool {
         match self {
-            Self::OnDisk(_) => directory.join(".git").exists(),
+            Self::OnDisk(_) => repository::is_top(directory),
             Self::Committed { top, .. } => directory == *top,
         }
     }

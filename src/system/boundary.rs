@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
 use crate::system::files::join;
+use crate::system::{canonicalize, repository};
 
 /// The repositories that a run is about: what a path in them leads to elsewhere is not quoted, and may not be read.
 #[derive(Clone, Debug, Default)]
@@ -13,25 +14,24 @@ pub struct Boundary {
 }
 
 impl Boundary {
-    /// The repositories around absolute paths, given as the user knows them: the nearest directory upwards that holds `.git`.
-    /// By the names in the path, since a link in a repository must not choose another one. There is no limit if one of them
-    /// is in no repository.
+    /// The repositories around absolute paths, given as the user knows them. There is no limit if one of the paths is not in
+    /// a repository.
     pub fn around<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
-        Self { inside: paths.into_iter().map(|path| top(&join(path.as_ref(), ""))).collect() }
+        Self { inside: paths.into_iter().map(|path| repository::top(&join(path.as_ref(), ""))).collect() }
     }
 
     /// With what is inside although it lies elsewhere, since the user has named it.
     #[must_use]
     pub fn and<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         if let Some(inside) = &mut self.inside {
-            inside.extend(paths.into_iter().filter_map(|path| dunce::canonicalize(path).ok()));
+            inside.extend(paths.into_iter().filter_map(|path| canonicalize(path).ok()));
         }
         self
     }
 
     /// Whether a path leads out. One that leads nowhere does not.
     pub fn is_outside(&self, path: &Path) -> bool {
-        self.inside.is_some() && dunce::canonicalize(path).is_ok_and(|canonical| self.excludes(&canonical))
+        self.inside.is_some() && canonicalize(path).is_ok_and(|canonical| self.excludes(&canonical))
     }
 
     /// Whether a path without symlinks is outside.
@@ -42,26 +42,6 @@ impl Boundary {
     /// Whether a file of a directory that is inside leads out.
     pub(crate) fn is_link_out(&self, path: &Path) -> bool {
         self.inside.is_some() && path.is_symlink() && self.is_outside(path)
-    }
-}
-
-/// The top of the repository around a path, without symlinks.
-fn top(path: &Path) -> Option<PathBuf> {
-    let is_top = |directory: &Path| directory.join(".git").exists();
-    let ancestors: Vec<_> = path.ancestors().collect();
-    let mut top = None;
-    for directory in ancestors.into_iter().rev() {
-        if top.is_some() && directory.is_symlink() {
-            break;
-        }
-        if is_top(directory) {
-            top = Some(directory);
-        }
-    }
-    match top {
-        Some(top) => dunce::canonicalize(top).ok(),
-        // A link of the user's leads into a repository.
-        None => dunce::canonicalize(path).ok()?.ancestors().find(|directory| is_top(directory)).map(Path::to_owned),
     }
 }
 
@@ -86,7 +66,7 @@ mod tests {
     #[test]
     fn what_a_repository_leads_to_elsewhere_is_outside() {
         let directory = tempfile::tempdir().unwrap();
-        let at = |path: &str| dunce::canonicalize(directory.path()).unwrap().join(path);
+        let at = |path: &str| canonicalize(directory.path()).unwrap().join(path);
         for path in ["repository/.git", "repository/live/a", "elsewhere/deep"] {
             fs::create_dir_all(at(path)).unwrap();
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::provider::{Dialect, Platform};
-use crate::system::Secrets;
+use crate::system::{Secrets, canonicalize};
 
 /// How long a helper program may take unless it is set.
 const HELPER_TIME_LIMIT: Duration = Duration::from_secs(30);
@@ -42,6 +42,12 @@ impl Environment {
         directories
             .filter(|directory| !directory.as_os_str().is_empty())
             .any(|directory| self.current_directory.join(directory).join(&file).is_file())
+    }
+
+    /// An absolute path without symlinks as the user knows it: relative to the current directory if it is below that.
+    pub fn shown(&self, path: &Path) -> PathBuf {
+        let current = canonicalize(&self.current_directory).ok();
+        current.as_deref().and_then(|current| path.strip_prefix(current).ok()).unwrap_or(path).to_owned()
     }
 
     fn directory_variable(&self, name: &str) -> Option<PathBuf> {

@@ -37,6 +37,20 @@ pub fn replaced() -> usize {
     REPLACED.load(Ordering::Relaxed)
 }
 
+/// The absolute path without symlinks, `.` and `..`, of something that exists. On Windows without the prefix `\\?\` wherever
+/// the path has a meaning without it, since other programs do not take it.
+///
+/// # Errors
+/// The path leads nowhere, or may not be followed.
+pub fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    dunce::canonicalize(path)
+}
+
+/// [`canonicalize`], or the path as it is if that fails.
+pub fn canonical_or_given(path: &Path) -> PathBuf {
+    canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// Opens a regular file.
 ///
 /// # Errors

@@ -8,6 +8,7 @@ use provlock::diagnostic::{Diagnostic, Result};
 use provlock::provider::Dialect;
 use provlock::settings::{self, Settings};
 use provlock::system::Environment;
+use provlock::system::files::canonical_or_given;
 
 use super::candidates;
 
@@ -40,7 +41,7 @@ impl GlobalArgs {
 /// The settings that a file holds which a flag names.
 pub(crate) fn settings_of(path: &Path, bytes: Vec<u8>, environment: &Environment) -> Result<Settings> {
     let current = &environment.current_directory;
-    Settings::named(path, bytes, &dunce::canonicalize(current).unwrap_or_else(|_| current.clone()))
+    Settings::named(path, bytes, &canonical_or_given(current))
 }
 
 /// How results and messages are shown.

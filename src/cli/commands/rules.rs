@@ -7,7 +7,7 @@ use anyhow::Result;
 use provlock::diagnostic::{self, Code, Diagnostic};
 use provlock::project::{Baseline, Change, policy_changed, split, what_changed};
 use provlock::settings::{self, Settings};
-use provlock::system::Environment;
+use provlock::system::{Environment, canonicalize};
 
 use crate::cli::args::{GlobalArgs, settings_of};
 use crate::cli::git::{Before, Repository};
@@ -103,5 +103,5 @@ fn known(path: &Path, environment: &Environment, base: Option<&mut Base<'_>>) ->
 fn directory(path: &Path, environment: &Environment) -> diagnostic::Result<std::path::PathBuf> {
     let parent = environment.current_directory.join(path);
     let parent = parent.parent().unwrap_or(&parent);
-    dunce::canonicalize(parent).map_err(|error| Diagnostic::io("open", parent, &error).into())
+    canonicalize(parent).map_err(|error| Diagnostic::io("open", parent, &error).into())
 }

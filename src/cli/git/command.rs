@@ -14,6 +14,7 @@ use anyhow::{Context as _, Result};
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::lockfile::SIZE_LIMIT;
 use provlock::lockfile::merge::MarkerStyle;
+use provlock::system::repository;
 
 /// The most that git may print before it is stopped, in bytes.
 const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
@@ -148,11 +149,6 @@ pub(crate) fn merge_file(base: &Path, ours: &Path, theirs: &Path, style: &Marker
         Some(1..=127) => Ok(false),
         _ => Err(failed("merge-file", &output).into()),
     }
-}
-
-/// The nearest directory that holds `.git`, from an absolute path upwards.
-pub(super) fn top(directory: &Path) -> Option<&Path> {
-    directory.ancestors().find(|directory| directory.join(".git").exists())
 }
 
 /// The top directory of the working tree, as git says.
@@ -290,7 +286,7 @@ fn failed(command: &str, output: &Output) -> Diagnostic {
     if let Some(advice) = advice {
         return error.help(format!("if you trust its owner: {advice}"));
     }
-    let is_in_repository = std::env::current_dir().is_ok_and(|directory| top(&directory).is_some());
+    let is_in_repository = std::env::current_dir().is_ok_and(|directory| repository::top(&directory).is_some());
     if is_in_repository { error } else { error.help("run in a git repository") }
 }
 

@@ -13,11 +13,9 @@ use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::project::Change;
 use provlock::project::verify::Tracking;
 use provlock::settings;
-use provlock::system::files;
+use provlock::system::{canonicalize, files, repository};
 
-use super::command::{
-    IgnoreRule, Running, contents, files_in, files_in_working_tree, ignore_rules, listed, resolve, top,
-};
+use super::command::{IgnoreRule, Running, contents, files_in, files_in_working_tree, ignore_rules, listed, resolve};
 
 /// The directory in which the programs keep modules and packages.
 const DATA_DIRECTORY: &str = ".terraform";
@@ -48,8 +46,8 @@ pub(crate) enum Before {
 impl Repository {
     /// The repository around a directory. Asks git at once which lock files it tracks, and does not wait for the answer.
     pub(crate) fn around(directory: &Path) -> Option<Self> {
-        let directory = dunce::canonicalize(directory).ok()?;
-        let top = top(&directory)?.to_owned();
+        let directory = canonicalize(directory).ok()?;
+        let top = repository::top(&directory)?;
         let listing = list(&top, &["--cached"], &[LOCK_FILE_NAME, ".terraform/**"]);
         let listing = Mutex::new(Some(listing));
         Some(Self { directory, top, listing, tracked: OnceLock::new(), others: OnceLock::new() })
@@ -133,7 +131,7 @@ impl Repository {
     /// have made it one.
     pub(crate) fn before(&self, commit: &str, path: &Path) -> Result<Before> {
         let path = files::join(&self.directory, path);
-        let directory = path.parent().and_then(|directory| dunce::canonicalize(directory).ok());
+        let directory = path.parent().and_then(|directory| canonicalize(directory).ok());
         let canonical = directory.zip(path.file_name()).map(|(directory, name)| directory.join(name));
         if path.starts_with(&self.top) && canonical.as_ref() != Some(&path) {
             return Ok(Before::Inside(None));
@@ -174,13 +172,13 @@ impl Repository {
 
     /// The path of a root module's lock file in the repository.
     fn path_of(&self, root: &Path) -> Option<PathBuf> {
-        let root = dunce::canonicalize(root).ok()?;
+        let root = canonicalize(root).ok()?;
         Some(root.strip_prefix(&self.top).ok()?.join(LOCK_FILE_NAME))
     }
 
     /// Whether no other repository, such as a submodule, is between the top and the root module.
     fn holds(&self, root: &Path) -> bool {
-        dunce::canonicalize(root).is_ok_and(|root| top(&root) == Some(&self.top))
+        canonicalize(root).is_ok_and(|root| repository::top(&root).as_ref() == Some(&self.top))
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::diagnostic::SourceFile;
 use crate::hcl::evaluate::allowance::{Allowance, bounded};
 use crate::hcl::evaluate::value::{Outcome, failure, unknown};
-use crate::system::files;
+use crate::system::{canonicalize, files};
 
 /// The largest file that is read.
 const MAX_FILE_SIZE: u64 = 4 << 20;
@@ -39,7 +39,7 @@ impl Repository {
     /// # Errors
     /// A directory does not exist or cannot be reached.
     pub fn open_from(root: &Path, known: &Path) -> io::Result<Self> {
-        Ok(Self { root: dunce::canonicalize(root)?, known: known.to_owned(), canonical: dunce::canonicalize(known)? })
+        Ok(Self { root: canonicalize(root)?, known: known.to_owned(), canonical: canonicalize(known)? })
     }
 
     /// The top directory, absolute and without symbolic links.
@@ -59,7 +59,7 @@ impl Repository {
         if !self.contains(&plain) {
             return unknown("the path leads out of the repository");
         }
-        match dunce::canonicalize(&plain) {
+        match canonicalize(&plain) {
             Ok(path) if self.contains(&path) => Ok(path),
             Ok(_) => unknown("the path leads out of the repository"),
             Err(error) if error.kind() == io::ErrorKind::NotFound => failure("the path leads to nothing"),

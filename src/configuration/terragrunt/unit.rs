@@ -13,6 +13,7 @@ use super::place::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, Place};
 use super::session::{Repository, Session};
 use crate::diagnostic::Location;
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
+use crate::system::canonicalize;
 use crate::system::files::join;
 
 /// A unit: a directory with a `terragrunt.hcl`.
@@ -118,7 +119,7 @@ pub fn read(
 ) -> Result<Unit, Unknown> {
     let session = Session::new(repository, environment);
     let read = || {
-        let Ok(directory) = dunce::canonicalize(directory) else { return failure("the directory does not exist") };
+        let Ok(directory) = canonicalize(directory) else { return failure("the directory does not exist") };
         let directory = repository.resolve(&directory)?;
         if directory.join(JSON_CONFIGURATION).is_file() {
             return unknown(format!("{JSON_CONFIGURATION} is not read"));

@@ -7,6 +7,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::packages::archive::PackageId;
 use crate::packages::packed_name;
 use crate::provider::ProviderAddress;
+use crate::system::canonicalize;
 use crate::system::files::Turn;
 use crate::system::files::name::{is_device, is_special_on_windows};
 
@@ -30,7 +31,7 @@ impl MirrorDirectory {
             let wait = |error| Diagnostic::io("lock", path, &error).help("wait until no other run fills the mirror");
             Some(Turn::wait(path).map_err(wait)?)
         };
-        Ok(Self { path: path.to_owned(), canonical: dunce::canonicalize(path).ok(), turn })
+        Ok(Self { path: path.to_owned(), canonical: canonicalize(path).ok(), turn })
     }
 
     /// The directory of a provider's packages, `HOST/NAMESPACE/TYPE`, which need not exist.
@@ -69,7 +70,7 @@ impl MirrorDirectory {
 
     /// That a path in the mirror, as far as it exists, does not lead out of it over symbolic links.
     fn check_inside(&self, path: &Path) -> Result<()> {
-        let existing = path.ancestors().find_map(|path| dunce::canonicalize(path).ok());
+        let existing = path.ancestors().find_map(|path| canonicalize(path).ok());
         match (&self.canonical, existing) {
             (Some(mirror), Some(existing)) if !existing.starts_with(mirror) => {
                 let message = format!("{} leads out of the mirror {}", path.display(), self.path.display());

@@ -11,6 +11,7 @@ use super::upgrade::UpgradePlan;
 use crate::configuration::rewrite::ConstraintEdit;
 use crate::diagnostic::{Code, Diagnostic, Help, Location};
 use crate::provider::{ConstraintList, ProviderAddress, Version};
+use crate::system::files::canonical_or_given;
 
 /// A constraint that cannot be rewritten for all root modules that share it.
 pub(crate) struct ConstraintConflict {
@@ -156,7 +157,7 @@ impl CanonicalPaths {
     fn place(&mut self, location: &Location) -> Position {
         let path = location.path();
         let canonical = self.0.entry(path.to_owned());
-        let canonical = canonical.or_insert_with(|| dunce::canonicalize(path).unwrap_or_else(|_| path.to_owned()));
+        let canonical = canonical.or_insert_with(|| canonical_or_given(path));
         (canonical.clone(), location.span.start + 1)
     }
 }

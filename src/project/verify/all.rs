@@ -17,7 +17,7 @@ use crate::project::verify::{self, Online, Tracking, Verified, VerifyRequest};
 use crate::project::{Change, RootSelection, SelectedRoot, Workspace};
 use crate::provider::{Dialect, SharedCache, Version};
 use crate::settings::{Levels, PlatformSelection};
-use crate::system::{OnceMap, parallel};
+use crate::system::{OnceMap, canonicalize, parallel};
 
 /// How many root modules are verified at a time when most of the time is spent waiting for a registry.
 const ROOTS_ONLINE: usize = 8;
@@ -111,8 +111,7 @@ pub fn verify_all(selection: &RootSelection<'_>, options: &VerifyOptions<'_>) ->
 fn judge(change: &Change, selection: &RootSelection<'_>, roots: &mut [Result<VerifiedRoot>]) -> Result<()> {
     let mut roots: Vec<_> = roots.iter_mut().filter_map(|root| root.as_mut().ok()).collect();
     for (directory, finding) in change.changed_settings(selection.environment) {
-        let is_below =
-            |root: &VerifiedRoot| dunce::canonicalize(&root.path).is_ok_and(|root| root.starts_with(directory));
+        let is_below = |root: &VerifiedRoot| canonicalize(&root.path).is_ok_and(|root| root.starts_with(directory));
         if let Some(root) = roots.iter_mut().find(|root| is_below(root)) {
             root.findings.push(finding);
         }

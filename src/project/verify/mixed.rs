@@ -9,6 +9,7 @@ use crate::lockfile;
 use crate::project::dialect::DialectReason;
 use crate::project::selection::RootSelection;
 use crate::provider::Dialect;
+use crate::system::canonicalize;
 
 /// How many root modules are named at most.
 const NAMED: usize = 3;
@@ -44,7 +45,7 @@ pub(super) fn mixed(roots: &[Result<VerifiedRoot>], selection: &RootSelection<'_
         if root.dialect == dialect && root.dialect_reason == DialectReason::Settings {
             continue;
         }
-        let Ok(directory) = dunce::canonicalize(&root.path) else { continue };
+        let Ok(directory) = canonicalize(&root.path) else { continue };
         let repository = selection.repositories.around(&directory, selection.environment);
         let locked = Locked { index, root, dialect };
         repositories.entry(repository.top().to_owned()).or_default().push(locked);

@@ -11,7 +11,7 @@ use provlock::packages::PublishedRelease;
 use provlock::provider::oci_repository::Repository;
 use provlock::provider::{Dialect, SharedCache, SigningKey};
 use provlock::settings::{Settings, SettingsAbove, SettingsFiles};
-use provlock::system::Environment;
+use provlock::system::{Environment, canonicalize};
 
 use crate::cli::args::{CacheDirectory, GlobalArgs};
 use crate::cli::commands::messages::Said;
@@ -121,7 +121,7 @@ fn configured(key: &SigningKey, global: &GlobalArgs, environment: &Environment, 
 /// The settings that hold in the current directory.
 fn found(environment: &Environment, ui: &Ui) -> Result<Settings> {
     let directory = &environment.current_directory;
-    let canonical = dunce::canonicalize(directory).map_err(|error| Diagnostic::io("open", directory, &error))?;
+    let canonical = canonicalize(directory).map_err(|error| Diagnostic::io("open", directory, &error))?;
     let shown = |path: &Path| path.strip_prefix(&canonical).unwrap_or(path).to_owned();
     let files = SettingsFiles::OnDisk(ui.invocation.boundary());
     Ok(Settings::find(&canonical, files, &SettingsAbove::default(), &shown)?)

@@ -7,6 +7,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use super::{GeneratedFile, Repository, Unit, WorkingDirectory, read, working_directory};
+use crate::system::canonicalize;
 
 mod expressions;
 mod files;
@@ -47,7 +48,7 @@ impl Tree {
     }
 
     fn root(&self) -> std::path::PathBuf {
-        dunce::canonicalize(self.directory.path()).unwrap().join("repository")
+        canonicalize(self.directory.path()).unwrap().join("repository")
     }
 
     fn repository(&self) -> Repository {

@@ -1,0 +1,114 @@
+//! Where a git repository begins. This is the one rule for everything that looks for the top of a repository.
+
+use std::path::{Path, PathBuf};
+
+use super::{Environment, canonicalize};
+
+/// The top of the work tree around an absolute path, without symlinks: the nearest directory upwards that holds `.git`.
+///
+/// The names in the path decide, so a link in a repository does not lead into another one. If no directory that the path
+/// names is a top, the directories count that its links lead to.
+pub fn top(path: &Path) -> Option<PathBuf> {
+    let ancestors: Vec<_> = path.ancestors().collect();
+    let mut top = None;
+    for directory in ancestors.into_iter().rev() {
+        if top.is_some() && directory.is_symlink() {
+            break;
+        }
+        if is_top(directory) {
+            top = Some(directory);
+        }
+    }
+    match top {
+        Some(top) => canonicalize(top).ok(),
+        None => canonicalize(path).ok()?.ancestors().find(|directory| is_top(directory)).map(Path::to_owned),
+    }
+}
+
+/// [`top`] of a directory without symlinks. Outside of a repository, the current directory stands for one if it is above
+/// the directory; otherwise the directory itself does.
+pub(crate) fn top_or_current(directory: &Path, environment: &Environment) -> PathBuf {
+    let current = || canonicalize(&environment.current_directory).ok().filter(|current| directory.starts_with(current));
+    top(directory).or_else(current).unwrap_or_else(|| directory.to_owned())
+}
+
+/// Whether a directory holds `.git`: a directory, or the file that a worktree or a submodule has in its place. As git
+/// does, this passes over anything else of that name, such as a link that leads nowhere.
+pub(crate) fn is_top(directory: &Path) -> bool {
+    directory.join(".git").metadata().is_ok_and(|metadata| metadata.is_dir() || metadata.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    struct Tree(tempfile::TempDir);
+
+    impl Tree {
+        fn new(directories: &[&str]) -> Self {
+            let tree = Self(tempfile::tempdir().unwrap());
+            for directory in directories {
+                fs::create_dir_all(tree.at(directory)).unwrap();
+            }
+            tree
+        }
+
+        fn at(&self, path: &str) -> PathBuf {
+            canonicalize(self.0.path()).unwrap().join(path)
+        }
+    }
+
+    #[test]
+    fn the_nearest_directory_with_git_is_the_top() {
+        let tree = Tree::new(&["a/.git", "a/live/b", "a/nested/.git", "a/nested/c", "elsewhere/d"]);
+        for (path, expected) in [("a/live/b", "a"), ("a", "a"), ("a/nested/c", "a/nested"), ("a/absent", "a")] {
+            assert_eq!(top(&tree.at(path)), Some(tree.at(expected)), "{path}");
+        }
+        assert_eq!(top(&tree.at("elsewhere/d")), None);
+    }
+
+    #[test]
+    fn worktrees_and_submodules_have_a_file() {
+        let tree = Tree::new(&["a/.git/worktrees/w", "a/.git/modules/s", "a/s/live", "w/live"]);
+        fs::write(tree.at("w/.git"), format!("gitdir: {}\n", tree.at("a/.git/worktrees/w").display())).unwrap();
+        fs::write(tree.at("a/s/.git"), "gitdir: ../.git/modules/s\n").unwrap();
+        for (path, expected) in [("w/live", "w"), ("a/s/live", "a/s"), ("a", "a")] {
+            assert_eq!(top(&tree.at(path)), Some(tree.at(expected)), "{path}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_neither_a_directory_nor_a_file_is_not_a_repository() {
+        let tree = Tree::new(&["a/.git", "a/link/live", "a/socket/live"]);
+        std::os::unix::fs::symlink("nowhere", tree.at("a/link/.git")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(tree.at("a/socket/.git")).unwrap();
+        for path in ["a/link/live", "a/socket/live"] {
+            assert_eq!(top(&tree.at(path)), Some(tree.at("a")), "{path}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_a_repository_does_not_choose_another() {
+        let tree = Tree::new(&["a/.git", "b/.git", "b/live", "c"]);
+        std::os::unix::fs::symlink("../b", tree.at("a/link")).unwrap();
+        std::os::unix::fs::symlink("../b/live", tree.at("c/link")).unwrap();
+        assert_eq!(top(&tree.at("a/link/live")), Some(tree.at("a")));
+        assert_eq!(top(&tree.at("c/link")), Some(tree.at("b")), "outside of a repository it does");
+    }
+
+    #[test]
+    fn outside_of_a_repository_the_current_directory_stands_for_one() {
+        let tree = Tree::new(&["a/.git", "a/b", "c/d"]);
+        let around = |path: &str, current: &str| {
+            let environment = Environment { current_directory: tree.at(current), ..Environment::default() };
+            top_or_current(&tree.at(path), &environment)
+        };
+        assert_eq!(around("a/b", "a/b"), tree.at("a"));
+        assert_eq!(around("c/d", "c"), tree.at("c"));
+        assert_eq!(around("c/d", "a"), tree.at("c/d"));
+    }
+}
