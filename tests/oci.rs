@@ -268,10 +268,10 @@ fn check(registry: &Registry, logins: OciLogins) {
     assert_eq!(h1.len(), 2);
     let wanted = PackageId { address: null, version: versions[0].clone(), platform: "darwin_arm64".parse().unwrap() };
     let error = mirror.package(&wanted, &|_, _| ()).unwrap_err();
-    assert!(matches!(*error, SourceError::PlatformNotAvailable { .. }), "{error}");
+    assert!(matches!(error, SourceError::PlatformMissing(_)), "{error}");
 
     let missing = mirror.versions(&address("acme/missing")).unwrap_err();
-    assert!(matches!(*missing, SourceError::ProviderNotFound { .. }), "{missing}");
+    assert!(matches!(missing, SourceError::ProviderNotFound { .. }), "{missing}");
 }
 
 #[test]
@@ -289,10 +289,9 @@ fn a_registry_with_passwords() {
         (logins(vec![block(&registry.host, "s3cr3t-but-wrong")]), "the login comes from the oci_credentials block"),
     ] {
         let error = mirror(&registry, logins).versions(&address("acme/null")).unwrap_err();
-        let SourceError::Unauthorized { help, .. } = &*error else { panic!("{error:?}") };
         let told = format!("{error:?}");
         assert!(told.contains(expected) && !told.contains("s3cr3t"), "{told}");
-        assert!(help.contains(&format!("docker login {}", registry.host)));
+        assert!(told.contains(&format!("docker login {}", registry.host)));
     }
 }
 

@@ -28,6 +28,9 @@ struct Shared {
     download_queue: DownloadQueue,
 }
 
+/// Why a download ends that is not wanted any more.
+const CANCELLED: &str = "the download was cancelled";
+
 /// An archive that can be downloaded.
 pub(super) struct Archive<'a> {
     /// Where it is, for errors.
@@ -188,7 +191,7 @@ impl Downloader {
         learn_size(archive.size);
         let _permit = download_queue.acquire(archive.host, &package.address);
         if !(archive.is_wanted)() {
-            return Err(SourceError::Cancelled(package.clone()).into());
+            return Err(SourceError::invalid_response(package, CANCELLED));
         }
         let limits = Limits::default();
         let pass = |spooled: bool| {
@@ -214,14 +217,14 @@ impl Downloader {
             Err(PackageError::Refused { zh, .. }) => zh.as_ref(),
             Err(_) => None,
         };
-        let (package, origin) = (package.clone(), format!("downloaded from {}", archive.origin));
+        let origin = format!("downloaded from {}", archive.origin);
         if let (Some(Expected { zh, by, .. }), Some(found)) = (&archive.expected, found)
             && *zh != found
         {
             let problem = format!("the package has the hash {found}, but {by} says {zh}");
-            return Err(SourceError::NotAuthentic { package, problem, origin: Some(origin) }.into());
+            return Err(SourceError::not_authentic(package, problem, Some(origin)));
         }
-        digest.map_err(|error| SourceError::InvalidPackage { package, error: error.into(), origin }.into())
+        digest.map_err(|error| SourceError::invalid_package(package, &error, origin))
     }
 }
 
@@ -232,7 +235,7 @@ fn host(url: &Url) -> &str {
 impl<R: Read> Read for Counted<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         if !(self.is_wanted)() {
-            return Err(std::io::Error::other("it is not package any more"));
+            return Err(std::io::Error::other(CANCELLED));
         }
         let count = self.inner.read(buffer)?;
         (self.progress)(self.package, Progress::Received(count as u64));

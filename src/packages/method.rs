@@ -68,9 +68,8 @@ impl Method {
                 let available = self.versions(address)?;
                 let platforms = available.versions.get(version).map(|version| &version.platforms);
                 let platforms = platforms.filter(|platforms| !platforms.is_empty());
-                platforms.map(|platforms| platforms.iter().collect()).ok_or_else(|| {
-                    SourceError::PlatformsNotListed { address: address.clone(), version: version.clone() }.into()
-                })
+                let platforms = platforms.map(|platforms| platforms.iter().collect());
+                platforms.ok_or_else(|| SourceError::platforms_not_listed(address, version))
             }
         }
     }
@@ -109,8 +108,7 @@ impl Method {
             SourceKind::NetworkMirror(mirror) => mirror.fetch(package, Some(into), progress),
             SourceKind::OciMirror(mirror) => mirror.fetch(package, Some(into), progress),
             SourceKind::Offline(_) => {
-                let PackageId { address, version, platform } = package.clone();
-                Err(SourceError::NotKnownOffline { address, version, platform: Some(platform) }.into())
+                Err(SourceError::not_known_offline(&package.address, &package.version, Some(&package.platform)))
             }
         };
         progress(package, Progress::Finished);

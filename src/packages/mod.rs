@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub(crate) use archive_file::{ArchiveFile, Archived};
 pub use available::{AvailableVersion, AvailableVersions, Platforms, Protocols};
 pub use download::Downloader;
-pub use error::{Result, SearchedPlace, SourceError};
+pub use error::{Result, SourceError};
 pub use fetched::{Fetched, Packages, Published};
 pub use method::{Method, SourceKind};
 pub(crate) use mirrors::packed_name;
@@ -85,18 +85,20 @@ impl Source {
     pub fn versions(&self, address: &ProviderAddress) -> Result<Arc<AvailableVersions>> {
         self.versions.get_or_compute(address, || {
             let mut all: Option<Arc<AvailableVersions>> = None;
-            let mut everywhere = Vec::new();
+            let (mut everywhere, mut in_any_registry) = (Vec::new(), false);
             for method in self.methods_for(address) {
                 match (method.versions(address), &mut all) {
                     (Ok(available), None) => all = Some(available),
                     (Ok(available), Some(all)) => Arc::make_mut(all).merge(&available),
-                    (Err(error), _) => match *error {
-                        SourceError::ProviderNotFound { searched, .. } => everywhere.extend(searched),
-                        error => return Err(error.into()),
-                    },
+                    (Err(SourceError::ProviderNotFound { searched, in_registry, .. }), _) => {
+                        everywhere.extend(searched);
+                        in_any_registry |= in_registry;
+                    }
+                    (Err(error), _) => return Err(error),
                 }
             }
-            all.ok_or_else(|| SourceError::ProviderNotFound { address: address.clone(), searched: everywhere }.into())
+            let (address, searched, in_registry) = (address.clone(), everywhere, in_any_registry);
+            all.ok_or(SourceError::ProviderNotFound { address, searched, in_registry })
         })
     }
 
@@ -132,9 +134,7 @@ impl Source {
 
     /// What the first method answers that has a package.
     fn first<T>(&self, package: &PackageId, ask: impl Fn(&Method) -> Result<T>) -> Result<T> {
-        let missing =
-            SourceError::PlatformNotAvailable { package: package.clone(), available: BTreeSet::new(), asked: None };
-        let mut missing = Box::new(missing);
+        let mut missing = SourceError::platform_not_available(package, [], None);
         for method in self.methods_with(&package.address, &package.version)? {
             match ask(method) {
                 Err(error) if error.is_platform_missing() => missing = error,
@@ -213,8 +213,7 @@ impl Source {
         for method in self.methods_for(address) {
             match method.versions(address) {
                 Ok(available) if available.versions.contains_key(version) => methods.push(method),
-                Ok(_) => {}
-                Err(error) if matches!(*error, SourceError::ProviderNotFound { .. }) => {}
+                Ok(_) | Err(SourceError::ProviderNotFound { .. }) => {}
                 Err(error) => return Err(error),
             }
         }

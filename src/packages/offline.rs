@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::available::AvailableVersions;
-use super::error::{Result, SearchedPlace, SourceError};
+use super::error::{OFFLINE_HELP, Result, SourceError};
 use super::fetched::Fetched;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::authentication::{HashDisposition, HashDispositions};
 use crate::provider::{Authentication, Platform, ProviderAddress, Version};
@@ -36,8 +37,9 @@ impl Offline {
         // Nothing is said of platforms: that one is not in the cache does not mean that there is none.
         let available: AvailableVersions = cached.chain(locked).collect();
         if available.versions.is_empty() {
-            let searched = vec![SearchedPlace::ThisMachine];
-            return Err(SourceError::ProviderNotFound { address: address.clone(), searched }.into());
+            let message = format!("no version of {address} is known offline");
+            let error = Diagnostic::error(Code::ProviderNotFound, message).help(OFFLINE_HELP);
+            return Err(SourceError::provider_not_found(address, error));
         }
         Ok(available)
     }
@@ -47,8 +49,7 @@ impl Offline {
         let packages = packages.iter().filter(|package| package.version == *version);
         let platforms: BTreeSet<_> = packages.map(|package| package.platform.clone()).collect();
         if platforms.is_empty() {
-            let (address, version) = (address.clone(), version.clone());
-            return Err(SourceError::NotKnownOffline { address, version, platform: None }.into());
+            return Err(SourceError::not_known_offline(address, version, None));
         }
         Ok(platforms)
     }
@@ -62,8 +63,8 @@ impl Offline {
 
     pub(super) fn package(&self, package: &PackageId) -> Result<Fetched> {
         let Some(digest) = self.cache.as_ref().and_then(|cache| cache.lookup(package)) else {
-            let PackageId { address, version, platform } = package.clone();
-            return Err(SourceError::NotKnownOffline { address, version, platform: Some(platform) }.into());
+            let PackageId { address, version, platform } = package;
+            return Err(SourceError::not_known_offline(address, version, Some(platform)));
         };
         let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
         hashes.add(HashDisposition::Listed, [digest.zh]);

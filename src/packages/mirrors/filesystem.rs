@@ -5,11 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::diagnostic::{Code, Diagnostic};
 use crate::packages::archive::{Limits, PackageError, PackageId, hash_directory, hash_zip_file};
 use crate::packages::archive_file::{ArchiveFile, Archived};
 use crate::packages::authentication::HashDispositions;
 use crate::packages::available::{AvailableVersion, AvailableVersions};
-use crate::packages::error::{Result, SearchedPlace, SourceError};
+use crate::packages::error::{Result, SourceError};
 use crate::packages::fetched::Fetched;
 use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
 use crate::system::files;
@@ -64,11 +65,11 @@ impl FilesystemMirror {
 
     pub(in crate::packages) fn package(&self, package: &PackageId) -> Result<Fetched> {
         let local = self.local_packages(package)?.swap_remove(0);
-        let invalid = |error| local.invalid(package, error);
+        let invalid = |error| local.invalid(package, &error);
         let name = &package.address.name;
         let (h1, hashes) = if local.packed {
             let mut file =
-                files::open(&local.path).map_err(|error| SourceError::io("open the package", &local.path, error))?;
+                files::open(&local.path).map_err(|error| SourceError::io("open the package", &local.path, &error))?;
             let digest = hash_zip_file(&mut file, name, &Limits::default()).map_err(invalid)?;
             let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
             (digest.h1, hashes)
@@ -87,12 +88,12 @@ impl FilesystemMirror {
             return Err(SourceError::invalid_response(package, problem));
         };
         let archive =
-            files::open(&local.path).map_err(|error| SourceError::io("open the package", &local.path, error))?;
+            files::open(&local.path).map_err(|error| SourceError::io("open the package", &local.path, &error))?;
         let copied = into.copy(archive, &package.address.name);
         if let Some(error) = into.failure() {
             return Err(error);
         }
-        let digest = copied.map_err(|error| local.invalid(package, error))?;
+        let digest = copied.map_err(|error| local.invalid(package, &error))?;
         let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
         Ok(Archived { fetched: fetched(digest.h1.clone(), hashes), digest })
     }
@@ -105,18 +106,21 @@ impl FilesystemMirror {
             packages.retain(|local| local.platform == package.platform);
             return Ok(packages);
         }
-        let available = packages.into_iter().map(|local| local.platform).collect();
-        Err(SourceError::PlatformNotAvailable { package: package.clone(), available, asked: None }.into())
+        let available = packages.into_iter().map(|local| local.platform);
+        Err(SourceError::platform_not_available(package, available, None))
     }
 
-    fn provider_not_found(&self, address: &ProviderAddress) -> Box<SourceError> {
-        let directory = self.directory.clone();
-        let place = if directory.exists() {
-            SearchedPlace::FilesystemMirror { directory, expected: self.provider_directory(address) }
+    fn provider_not_found(&self, address: &ProviderAddress) -> SourceError {
+        let directory = self.directory.display();
+        let error = |message| Diagnostic::error(Code::ProviderNotFound, message);
+        let error = if self.directory.exists() {
+            let expected = self.provider_directory(address);
+            error(format!("the mirror {directory} has no package of {address}"))
+                .help(format!("expected below {}", expected.display()))
         } else {
-            SearchedPlace::MissingDirectory(directory)
+            error(format!("the mirror directory {directory} does not exist, so it has no package of {address}"))
         };
-        SourceError::ProviderNotFound { address: address.clone(), searched: vec![place] }.into()
+        SourceError::provider_not_found(address, error)
     }
 
     fn provider_directory(&self, address: &ProviderAddress) -> PathBuf {
@@ -147,9 +151,8 @@ impl FilesystemMirror {
 }
 
 impl LocalPackage {
-    fn invalid(&self, package: &PackageId, error: PackageError) -> SourceError {
-        let origin = format!("read from {}", self.path.display());
-        SourceError::InvalidPackage { package: package.clone(), error: error.into(), origin }
+    fn invalid(&self, package: &PackageId, error: &PackageError) -> SourceError {
+        SourceError::invalid_package(package, error, format!("read from {}", self.path.display()))
     }
 }
 
@@ -167,7 +170,7 @@ pub(crate) fn packed_name(name: &str, provider_type: &str) -> Option<(Version, P
 
 /// The entries of a directory with their names; none when it does not exist.
 fn entries(directory: &Path) -> Result<Vec<(String, PathBuf)>> {
-    let failed = |error| SourceError::io("read the mirror directory", directory, error);
+    let failed = |error| SourceError::io("read the mirror directory", directory, &error);
     let listing = match std::fs::read_dir(directory) {
         Ok(listing) => listing,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -14,7 +14,7 @@ use crate::packages::archive_file::{ArchiveFile, Archived};
 use crate::packages::authentication::{HashDisposition, HashDispositions};
 use crate::packages::available::{AvailableVersions, LONGEST_VERSION};
 use crate::packages::download::Downloader;
-use crate::packages::error::{Result, SearchedPlace, SourceError};
+use crate::packages::error::{Result, SourceError};
 use crate::packages::fetched::Fetched;
 use crate::packages::progress::ProgressSink;
 use crate::provider::{Authentication, Dialect, Hash, Hostname, Platform, ProviderAddress, Version};
@@ -136,11 +136,10 @@ impl NetworkMirror {
         match self.get_json(&url, MAXIMUM_INDEX_BYTES, weight) {
             Ok((_, Indexed(versions))) => Ok(versions),
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
-                let place = SearchedPlace::NetworkMirror {
-                    base: self.base.to_string(),
-                    asked: SafeUrl::from(&url).to_string(),
-                };
-                Err(SourceError::ProviderNotFound { address: address.clone(), searched: vec![place] }.into())
+                let message = format!("the mirror {} has no package of {address}", self.base);
+                let error = Diagnostic::error(Code::ProviderNotFound, message);
+                let error = error.note(format!("asked for {}", SafeUrl::from(&url)));
+                Err(SourceError::provider_not_found(address, error))
             }
             Err(error) => Err(SourceError::request(address, error)),
         }
@@ -155,22 +154,15 @@ impl NetworkMirror {
     ) -> Result<Archived> {
         let archives = self.archives(&package.address, &package.version)?;
         let Some(archive) = archives.by_platform.get(&package.platform.to_string()) else {
-            return Err(SourceError::PlatformNotAvailable {
-                package: package.clone(),
-                available: archives.platforms(),
-                asked: None,
-            }
-            .into());
+            return Err(SourceError::platform_not_available(package, archives.platforms(), None));
         };
         let url = archives.base.join(&archive.url).map_err(|error| {
             SourceError::invalid_response(package, format!("the mirror sent an invalid URL for the package: {error}"))
         })?;
         let downloaded = self.downloader.package(package, &url, into, progress)?;
         let reported = archive.hashes.as_ref().map_or(&[][..], |hashes| hashes.0.as_slice());
-        let reported = check_reported(reported, &downloaded.digest).map_err(|problem| SourceError::NotAuthentic {
-            package: package.clone(),
-            problem,
-            origin: Some(format!("downloaded from {}", SafeUrl::from(&url))),
+        let reported = check_reported(reported, &downloaded.digest).map_err(|problem| {
+            SourceError::not_authentic(package, problem, Some(format!("downloaded from {}", SafeUrl::from(&url))))
         })?;
         let mut hashes = HashDispositions::computed(downloaded.digest.hashes().map(Clone::clone));
         if self.dialect == Dialect::Tofu {

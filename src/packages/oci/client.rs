@@ -257,7 +257,7 @@ impl RepositoryClient<'_> {
     }
 
     /// Why the source has no answer. `subject` says what was asked for.
-    pub(super) fn source_error(&self, error: RequestError, subject: impl fmt::Display) -> Box<SourceError> {
+    pub(super) fn source_error(&self, error: RequestError, subject: impl fmt::Display) -> SourceError {
         let RequestErrorKind::Unauthorized { status, credentials_sent } = error.kind else {
             return SourceError::request(subject, error);
         };
@@ -271,13 +271,10 @@ impl RepositoryClient<'_> {
                 [none].into_iter().chain(self.registries.logins.searched()).collect()
             }
         };
-        SourceError::Unauthorized {
-            subject: subject.to_string(),
-            problem: format!("{} refused access to {} ({status})", self.repository.registry, error.url),
-            notes,
-            help: login_help(&self.repository),
-        }
-        .into()
+        let (registry, url) = (&self.repository.registry, error.url);
+        let message = format!("cannot get {subject}: {registry} refused access to {url} ({status})");
+        let error = Diagnostic::error(Code::Unauthorized, message).help(login_help(&self.repository));
+        notes.into_iter().fold(error, Diagnostic::note).into()
     }
 
     /// Whether the host is an OCI registry at all: one that answers nothing but "not found" has another problem than a

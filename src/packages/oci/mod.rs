@@ -33,7 +33,7 @@ use self::manifest::{PROVIDER_TARGET, Reference, Targets};
 use super::archive_file::{ArchiveFile, Archived};
 use super::available::AvailableVersions;
 use super::download::{Archive, Downloader, Expected};
-use super::error::{Result, SearchedPlace, SourceError};
+use super::error::{Result, SourceError};
 use super::fetched::Fetched;
 use super::progress::ProgressSink;
 use crate::diagnostic::{Code, Diagnostic};
@@ -72,9 +72,10 @@ impl OciMirror {
         match client.tags() {
             Ok(Some(tags)) => Ok(tags.iter().filter_map(|tag| version_of_tag(tag)).collect()),
             Ok(None) => {
-                let (repository, template) = (client.repository().to_string(), self.template.to_string());
-                let searched = vec![SearchedPlace::OciRepository { repository, template }];
-                Err(SourceError::ProviderNotFound { address: address.clone(), searched }.into())
+                let message = format!("the OCI registry has no repository {} for {address}", client.repository());
+                let error = Diagnostic::error(Code::ProviderNotFound, message);
+                let error = error.note(format!("by the template {}", self.template));
+                Err(SourceError::provider_not_found(address, error))
             }
             Err(error) => Err(client.source_error(error, address)),
         }
@@ -118,12 +119,8 @@ impl OciMirror {
         })?;
         let digest = downloaded.digest;
         if digest.size != layer.size {
-            return Err(SourceError::NotAuthentic {
-                package: package.clone(),
-                problem: format!("the package has {} bytes, but its manifest says {}", digest.size, layer.size),
-                origin: Some(format!("downloaded from {origin}")),
-            }
-            .into());
+            let problem = format!("the package has {} bytes, but its manifest says {}", digest.size, layer.size);
+            return Err(SourceError::not_authentic(package, problem, Some(format!("downloaded from {origin}"))));
         }
         let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
         if self.dialect == Dialect::Tofu {
@@ -146,8 +143,8 @@ impl OciMirror {
         match (fitting.next(), fitting.next()) {
             (Some((_, target)), None) => Ok(target.clone()),
             (None, _) => {
-                let available = targets.iter().map(|(platform, _)| platform.clone()).collect();
-                Err(SourceError::PlatformNotAvailable { package: package.clone(), available, asked: None }.into())
+                let available = targets.iter().map(|(platform, _)| platform.clone());
+                Err(SourceError::platform_not_available(package, available, None))
             }
             (Some(_), Some(_)) => {
                 let problem = "the index in the OCI registry lists several manifests for this platform";
@@ -174,16 +171,16 @@ impl OciMirror {
     }
 
     fn client(&self, address: &ProviderAddress) -> Result<RepositoryClient<'_>> {
-        let repository = self.template.resolve(address).map_err(SourceError::Configuration)?;
+        let repository = self.template.resolve(address)?;
         let owner = self.owners.get_or_compute(&repository, || address.clone());
         if owner != *address {
             let message =
                 format!("the OCI mirror's template gives {owner} and {address} the same repository {repository}");
             let error = Diagnostic::error(Code::InvalidArgument, message);
             let help = format!("use hostname, namespace and type in the template {} where they differ", self.template);
-            return Err(SourceError::Configuration(error.help(help).into()).into());
+            return Err(error.help(help).into());
         }
-        Ok(self.registries.client(repository).map_err(SourceError::Unreachable)?)
+        Ok(self.registries.client(repository)?)
     }
 }
 

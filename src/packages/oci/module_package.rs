@@ -66,7 +66,7 @@ impl OciRegistries {
     /// # Errors
     /// When the registry does not have it, or it is not what its manifest says.
     pub fn download_module(&self, package: &ModulePackage, subject: &str, limit: u64, file: &mut File) -> Result<()> {
-        let client = self.client(package.repository.clone()).map_err(SourceError::Unreachable)?;
+        let client = self.client(package.repository.clone())?;
         let failed = |error| client.source_error(error, subject);
         let manifest = match &package.reference {
             Reference::Tag(tag) => client.manifest_by_tag(tag, MANIFEST),

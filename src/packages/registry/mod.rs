@@ -118,7 +118,7 @@ impl Registry {
         let reports = metadata.reports(self.policy.dialect)?;
         let Downloaded { digest, transferred, is_shared } = downloaded?;
         packages::check(&reports, &package.platform, &metadata.response.shasum, digest.size, &digest.h1)
-            .map_err(|error| SourceError::not_authentic(package, error))?;
+            .map_err(|error| SourceError::not_authentic(package, error, None))?;
         // The cache holds what this machine has seen itself: whose word counts for one project does not for another.
         if !is_shared {
             self.downloader.remember(package, &digest);
@@ -136,8 +136,8 @@ impl Registry {
         progress: ProgressSink<'_>,
     ) -> Result<(Result<Arc<SignedSums>>, Result<Downloaded>)> {
         let Metadata { package, response, .. } = metadata;
-        let zh =
-            Sha256Sums::advertised(&response.shasum).map_err(|error| SourceError::not_authentic(package, error))?;
+        let zh = Sha256Sums::advertised(&response.shasum)
+            .map_err(|error| SourceError::not_authentic(package, error, None))?;
         let is_refused = AtomicBool::new(false);
         let is_wanted = || !is_refused.load(Ordering::Relaxed);
         let report = metadata.reports(self.policy.dialect).unwrap_or_default().remove(&package.platform.to_string());
@@ -187,7 +187,7 @@ impl Registry {
         let reports = metadata.reports(self.policy.dialect)?;
         let h1 =
             packages::authenticated(&reports, &package.platform, &response.shasum, &signed.sums.packages().collect())
-                .map_err(|error| SourceError::not_authentic(package, error))?;
+                .map_err(|error| SourceError::not_authentic(package, error, None))?;
         Ok(h1.map(|h1| {
             let mut hashes = HashDispositions::default();
             hashes.add(HashDisposition::Listed, [zh]);

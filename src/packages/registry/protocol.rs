@@ -12,12 +12,13 @@ use url::{Origin, Url};
 
 use super::discovery::Discovery;
 use super::service::Service;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::net::{Client, Purpose, RequestError, RequestErrorKind};
 use crate::packages::archive::PackageId;
 use crate::packages::authentication::packages::reported;
 use crate::packages::authentication::{PackageReport, SigningKey};
 use crate::packages::available::{AvailableVersion, AvailableVersions, LONGEST_VERSION, Platforms, Protocols};
-use crate::packages::error::{Result, SearchedPlace, SourceError};
+use crate::packages::error::{Result, SourceError};
 use crate::provider::{Dialect, Hash, Hostname, Platform, ProviderAddress, Version};
 use crate::system::bounded::{List, Map};
 use crate::system::{OnceMap, SafeUrl};
@@ -64,7 +65,7 @@ impl Protocol {
 
     /// Where the registry of a host is.
     pub(super) fn origin(&self, host: &Hostname) -> Result<Origin> {
-        let service = self.discovery.service(host, Service::Providers).map_err(SourceError::Unreachable)?;
+        let service = self.discovery.service(host, Service::Providers)?;
         Ok(service.origin())
     }
 
@@ -74,8 +75,10 @@ impl Protocol {
         match self.ask(address, "versions", MAXIMUM_VERSIONS_BYTES, weight)? {
             (_, Ok((_, VersionsResponse(versions)))) => Ok(versions),
             (asked, Err(error)) if matches!(error.kind, RequestErrorKind::NotFound) => {
-                let searched = vec![SearchedPlace::Registry { asked }];
-                Err(SourceError::ProviderNotFound { address: address.clone(), searched }.into())
+                let message = format!("{} has no provider {address}", address.hostname);
+                let error = Diagnostic::error(Code::ProviderNotFound, message).note(format!("asked for {asked}"));
+                let searched = vec![error.help("correct its source in required_providers")];
+                Err(SourceError::ProviderNotFound { address: address.clone(), searched, in_registry: true })
             }
             (_, Err(error)) => Err(SourceError::request(address, error)),
         }
@@ -93,8 +96,7 @@ impl Protocol {
         let (base, response) = match answer {
             Ok(answer) => answer,
             Err(error) if matches!(error.kind, RequestErrorKind::NotFound) => {
-                let (package, available) = (package.clone(), BTreeSet::new());
-                return Err(SourceError::PlatformNotAvailable { package, available, asked: Some(asked) }.into());
+                return Err(SourceError::platform_not_available(package, [], Some(&asked)));
             }
             Err(error) => return Err(SourceError::request(package, error)),
         };
@@ -103,8 +105,7 @@ impl Protocol {
             return Err(SourceError::invalid_response(package, problem));
         }
         if let Protocols::Unsupported(protocols) = &response.protocols {
-            let protocols = protocols.clone();
-            return Err(SourceError::UnsupportedProtocol { address, version, protocols }.into());
+            return Err(SourceError::unsupported_protocol(&address, &version, protocols));
         }
         let service = self.origin(&address.hostname)?;
         Ok(Metadata { package: package.clone(), response, service, base })
@@ -122,7 +123,7 @@ impl Protocol {
         let get = |url: &Url| {
             self.client.get_json(url, self.discovery.credentials_of(host, url), limit, Purpose::Metadata, &weight)
         };
-        let service = self.discovery.service(host, Service::Providers).map_err(SourceError::Unreachable)?;
+        let service = self.discovery.service(host, Service::Providers)?;
         let url = endpoint(&service, address, path)?;
         let answer = get(&url);
         if answer.is_err()
@@ -163,7 +164,7 @@ impl Metadata {
     pub(super) fn reports(&self, dialect: Dialect) -> Result<BTreeMap<String, PackageReport>> {
         let packages = self.response.packages.as_ref().filter(|_| dialect == Dialect::Tofu);
         let reports = packages.map_or_else(|| Ok(BTreeMap::new()), |packages| read_reports(packages));
-        reports.map_err(|problem| SourceError::not_authentic(&self.package, problem))
+        reports.map_err(|problem| SourceError::not_authentic(&self.package, problem, None))
     }
 }
 

@@ -14,7 +14,7 @@ use crate::packages::archive::PackageId;
 use crate::packages::authentication::{AuthenticationPolicy, Expired, Sha256Sums, SigningKey, authenticate_sums};
 use crate::packages::error::{Result, SourceError};
 use crate::provider::{Authentication, Dialect, Hash, ProviderAddress, Version};
-use crate::system::OnceMap;
+use crate::system::{OnceMap, SafeUrl};
 
 /// SHA256SUMS has a line of about 120 bytes per platform; the largest known one is below 10 KiB.
 const MAXIMUM_SUMS_BYTES: u64 = 256 << 10;
@@ -116,12 +116,10 @@ impl SignedReleases {
             enforce_expiration: self.policy.enforce_expiration,
         };
         let (authentication, expired) = authenticate_sums(&sums.bytes, signature, &key.keys, policy, self.policy.now)
-            .map_err(|error| SourceError::Signature {
-            address: address.clone(),
-            version: version.clone(),
-            error,
-            sums: key.sums.clone(),
-            signature: key.signature.clone(),
+            .map_err(|error| {
+            let error = error.diagnostic(&format!("{address} {version}"));
+            let error = error.note(format!("checksums: {}", SafeUrl::from(&key.sums)));
+            SourceError::refused(error.note(format!("signature: {}", SafeUrl::from(&key.signature))))
         })?;
         if let Some(urls) = &self.urls {
             urls.put(&metadata.service, address, version, (&key.sums, &key.signature));
@@ -152,7 +150,7 @@ impl SignedSums {
     /// The `zh:` of a package, which SHA256SUMS and the registry must agree on.
     pub(super) fn confirm(&self, metadata: &Metadata) -> Result<Hash> {
         let sum = self.sums.confirm(&metadata.response.filename, &metadata.response.shasum);
-        sum.map_err(|error| SourceError::not_authentic(&metadata.package, error))
+        sum.map_err(|error| SourceError::not_authentic(&metadata.package, error, None))
     }
 
     /// What has expired, as the user is told.

@@ -61,7 +61,7 @@ impl Release<'_> {
             match fetched {
                 Ok(fetched) => _ = known.entry(platform).or_default().insert(fetched.h1.clone()),
                 Err(error) if error.is_platform_missing() => {}
-                Err(error) => errors.push(*error),
+                Err(error) => errors.push(error),
             }
         }
         errors

@@ -258,8 +258,7 @@ pub(super) fn plan<'a>(
         && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))
     {
         let package = PackageId { address: address.clone(), version, platform: missing.clone() };
-        let available = listed.iter().collect();
-        return Err(SourceError::PlatformNotAvailable { package, available, asked: None }.into());
+        return Err(SourceError::platform_not_available(&package, listed.iter(), None).into());
     }
     let warning = |text: &String| {
         Diagnostic::warning(Code::RequestFailed, format!("{} says about {address}: {text}", address.hostname))

@@ -9,7 +9,7 @@ use super::namesake::{explained, is_implied, namesake, with_source};
 use crate::configuration::Requirement;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
 use crate::lockfile::{LockFile, LockedProvider};
-use crate::packages::{AvailableVersion, AvailableVersions, Protocols, SearchedPlace, Source, SourceError};
+use crate::packages::{AvailableVersion, AvailableVersions, Protocols, Source, SourceError};
 use crate::provider::{Dialect, ProviderAddress, Version};
 
 /// A provider whose version is to be selected.
@@ -41,12 +41,11 @@ impl Candidate<'_> {
     pub(crate) fn available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
         let available = source.versions(self.address);
         available.map_err(|error| {
-            let SourceError::ProviderNotFound { searched, .. } = &*error else {
+            let SourceError::ProviderNotFound { in_registry, .. } = error else {
                 return Diagnostics::from(error).map(|error| self.at_declarations(error));
             };
-            let is_asked = searched.iter().any(|place| matches!(place, SearchedPlace::Registry { .. }));
             let meant = provider_meant(self.address, self.lock_file, self.required, self.dialect);
-            let meant = meant.filter(|_| is_asked);
+            let meant = meant.filter(|_| in_registry);
             Diagnostics::from(error).map(|error| self.not_found(error, meant.as_deref()))
         })
     }
@@ -218,11 +217,7 @@ impl Candidate<'_> {
     }
 
     fn unsupported(&self, version: &Version, protocols: &str, available: &AvailableVersions) -> Diagnostics {
-        let error = SourceError::UnsupportedProtocol {
-            address: self.address.clone(),
-            version: version.clone(),
-            protocols: protocols.into(),
-        };
+        let error = SourceError::unsupported_protocol(self.address, version, protocols);
         let supported = |(_, release): &(&Version, &AvailableVersion)| release.protocols == Protocols::Supported;
         let older = available.versions.range(..version.clone()).rev().find(supported);
         let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));

@@ -55,7 +55,7 @@ impl<'a> Question<'a> {
         let (address, version) = (&self.entry.address, &self.entry.provider.version);
         let available = match self.online.source.versions(address) {
             Ok(available) => available,
-            Err(error) if matches!(*error, SourceError::ProviderNotFound { .. }) => AvailableVersions::default().into(),
+            Err(SourceError::ProviderNotFound { .. }) => AvailableVersions::default().into(),
             Err(error) => return Err(error),
         };
         if available.versions.contains_key(version) {
@@ -184,7 +184,7 @@ impl<'a> Question<'a> {
     fn all_succeeded(&mut self, errors: Vec<SourceError>) -> bool {
         let all = errors.is_empty();
         for error in errors {
-            self.failed(error.into());
+            self.failed(error);
         }
         all
     }
@@ -195,8 +195,8 @@ impl<'a> Question<'a> {
     }
 
     /// What is wrong with the release is a finding, any other failure an error.
-    fn failed(&mut self, error: Box<SourceError>) {
-        let is_finding = error.condemns_release();
+    fn failed(&mut self, error: SourceError) {
+        let is_finding = error.refuses_release();
         for error in Diagnostics::from(error) {
             let mut error = self.about_entry(error);
             error.help.get_or_insert_with(|| "do not install this release; ask its publisher what happened".into());
