@@ -18,8 +18,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{Client, RequestObserver};
 use crate::packages::archive::HashCache;
 use crate::packages::shared_facts::ReleaseFacts;
-use crate::provider::oci_repository::Repository;
-use crate::provider::{Dialect, ProviderAddress, ProviderSelection, SharedCache, SigningKey, Version};
+use crate::provider::{Dialect, OciRepository, ProviderAddress, ProviderSelection, SharedCache, SigningKey, Version};
 use crate::system::{Environment, OnceMap, storage};
 
 /// Where packages come from.
@@ -69,7 +68,7 @@ struct Shared {
     tofu: OnceLock<Result<Connection>>,
     terraform: OnceLock<Result<Connection>>,
     /// What is shared, by its place.
-    facts: OnceMap<(Dialect, Repository), SharedFacts>,
+    facts: OnceMap<(Dialect, OciRepository), SharedFacts>,
 }
 
 struct Connection {
@@ -172,7 +171,7 @@ impl Connections {
     pub fn publish_facts(
         &self,
         dialect: Dialect,
-        repository: &Repository,
+        repository: &OciRepository,
         key: &SigningKey,
     ) -> Result<Vec<PublishedRelease>> {
         let releases = self.cache().map(|cache| cache.releases()).unwrap_or_default().into_iter();

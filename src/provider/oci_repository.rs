@@ -10,7 +10,7 @@ const LONGEST_NAME: usize = 255;
 
 /// A repository of an OCI registry.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Repository {
+pub struct OciRepository {
     /// The registry's host, with its port if one is written.
     pub registry: String,
     /// The name within the registry (`<name>` of the OCI distribution specification 1.1).
@@ -19,7 +19,7 @@ pub struct Repository {
 
 /// Why a text is not the address of a repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum RepositoryError {
+pub enum OciRepositoryError {
     /// There is no name, or no registry.
     #[error("a repository is written REGISTRY/NAME")]
     Shape,
@@ -34,7 +34,7 @@ pub enum RepositoryError {
     Name,
 }
 
-impl Repository {
+impl OciRepository {
     /// Reads `oci://REGISTRY/NAME`.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Repository {
     pub fn parse_url(text: &str) -> Result<Self, String> {
         let invalid = |why: &dyn fmt::Display| format!("{text:?} is not a place in an OCI registry: {why}");
         let address = text.strip_prefix("oci://").ok_or_else(|| invalid(&"write it as oci://HOST/PATH"))?;
-        address.parse().map_err(|error: RepositoryError| invalid(&error))
+        address.parse().map_err(|error: OciRepositoryError| invalid(&error))
     }
 
     /// The repository below this one that is a provider's: the parts of the address with `_` between them, in one level of the
@@ -51,11 +51,11 @@ impl Repository {
     ///
     /// # Errors
     /// The name would be longer than registries take.
-    pub(crate) fn of_provider(&self, address: &ProviderAddress) -> Result<Self, RepositoryError> {
+    pub(crate) fn of_provider(&self, address: &ProviderAddress) -> Result<Self, OciRepositoryError> {
         let parts = [address.hostname.as_ascii(), &address.namespace, &address.name].map(path_component);
         let name = format!("{}/{}", self.name, parts.join("_"));
         if name.len() > LONGEST_NAME {
-            return Err(RepositoryError::Name);
+            return Err(OciRepositoryError::Name);
         }
         Ok(Self { registry: self.registry.clone(), name })
     }
@@ -73,22 +73,22 @@ fn path_component(text: &str) -> String {
     })
 }
 
-impl std::str::FromStr for Repository {
-    type Err = RepositoryError;
+impl std::str::FromStr for OciRepository {
+    type Err = OciRepositoryError;
 
-    fn from_str(text: &str) -> std::result::Result<Self, RepositoryError> {
-        let (registry, name) = text.split_once('/').ok_or(RepositoryError::Shape)?;
+    fn from_str(text: &str) -> std::result::Result<Self, OciRepositoryError> {
+        let (registry, name) = text.split_once('/').ok_or(OciRepositoryError::Shape)?;
         if !is_registry(registry) {
-            return Err(RepositoryError::Registry);
+            return Err(OciRepositoryError::Registry);
         }
         if !is_repository_name(name) {
-            return Err(RepositoryError::Name);
+            return Err(OciRepositoryError::Name);
         }
         Ok(Self { registry: registry.to_owned(), name: name.to_owned() })
     }
 }
 
-impl fmt::Display for Repository {
+impl fmt::Display for OciRepository {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.registry, self.name)
     }
@@ -156,18 +156,18 @@ mod tests {
 
     #[test]
     fn a_url_is_a_repository_with_its_scheme() {
-        assert_eq!(Repository::parse_url("oci://h.test:5000/a/b").unwrap().to_string(), "h.test:5000/a/b");
+        assert_eq!(OciRepository::parse_url("oci://h.test:5000/a/b").unwrap().to_string(), "h.test:5000/a/b");
         for text in
             ["h.test/a", "https://h.test/a", "oci://h.test", "oci://me:pw@h.test/a", "oci://h.test/A", "oci:///a"]
         {
-            let error = Repository::parse_url(text).unwrap_err();
+            let error = OciRepository::parse_url(text).unwrap_err();
             assert!(error.contains("is not a place in an OCI registry"), "{error}");
         }
     }
 
     #[test]
     fn every_provider_has_a_repository_with_a_legal_name() {
-        let place: Repository = "h.test/facts".parse().unwrap();
+        let place: OciRepository = "h.test/facts".parse().unwrap();
         let name = |text: &str| {
             let repository = place.of_provider(&ProviderAddress::parse(text, Dialect::Terraform).unwrap()).unwrap();
             assert_eq!(repository.to_string().parse(), Ok(repository.clone()));
@@ -176,8 +176,8 @@ mod tests {
         assert_eq!(name("acme/gamma"), "facts/registry.terraform.io_acme_gamma");
         assert_eq!(name("h.test:8443/acme/gamma"), "facts/h.test_8443_acme_gamma");
         assert_eq!(name("bücher.test/größe/gamma"), "facts/xn--bcher-kva.test_hex.6772c3b6c39f65_gamma");
-        let long = Repository { name: "a".repeat(250), ..place.clone() };
+        let long = OciRepository { name: "a".repeat(250), ..place.clone() };
         let address = ProviderAddress::parse("acme/gamma", Dialect::Tofu).unwrap();
-        assert_eq!(long.of_provider(&address), Err(RepositoryError::Name));
+        assert_eq!(long.of_provider(&address), Err(OciRepositoryError::Name));
     }
 }

@@ -1,13 +1,13 @@
 //! Where facts about packages are shared.
 
+use super::OciRepository;
 use super::PublicKey;
-use super::oci_repository::Repository;
 
 /// Where facts are shared, and whose count.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SharedCache {
     /// Each provider has a repository below this one.
-    pub repository: Repository,
+    pub repository: OciRepository,
     /// The keys that facts must be signed with, one of them; sorted.
     pub trusted_keys: Vec<PublicKey>,
 }

@@ -15,9 +15,8 @@ use super::{
     TrustRule, parse_duration, parse_glob,
 };
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, SourceFile};
-use crate::provider::oci_repository::Repository;
 use crate::provider::{
-    AddressError, Hostname, PatternError, ProviderPatternSpec, ProviderSpec, PublicKey, SharedCache,
+    AddressError, Hostname, OciRepository, PatternError, ProviderPatternSpec, ProviderSpec, PublicKey, SharedCache,
 };
 
 const PLATFORMS: &str = "\"all\" or a list of platforms, for example [\"linux_amd64\", \"darwin_arm64\"]";
@@ -200,7 +199,7 @@ impl Reader<'_> {
         }
         keys.sort();
         keys.dedup();
-        let repository = self.one(shared, Repository::parse_url)?;
+        let repository = self.one(shared, OciRepository::parse_url)?;
         let location = Location::new(self.source, shared.span());
         Some(CacheTable { shared: SharedCache { repository, trusted_keys: keys }, location })
     }

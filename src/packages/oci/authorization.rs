@@ -12,7 +12,7 @@ use super::login::{Login, login_help};
 use super::refusal::Refusal;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::net::{Client, Failure, RequestErrorKind, is_loopback, read_whole};
-use crate::provider::oci_repository::Repository;
+use crate::provider::OciRepository;
 use crate::system::{SafeUrl, Token};
 
 /// Tokens are a few kilobytes.
@@ -41,7 +41,7 @@ pub(super) enum AuthorizationKind {
 /// Who asks for what.
 pub(super) struct Applicant<'a> {
     pub(super) client: &'a Client,
-    pub(super) repository: &'a Repository,
+    pub(super) repository: &'a OciRepository,
     /// The registry's base URL, which sent the challenge.
     pub(super) registry: &'a Url,
     pub(super) login: Option<&'a Found>,

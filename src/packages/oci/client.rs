@@ -26,7 +26,7 @@ use crate::net::{
     Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, is_loopback, read_whole,
 };
 use crate::packages::error::SourceError;
-use crate::provider::oci_repository::Repository;
+use crate::provider::OciRepository;
 use crate::system::bounded::List;
 use crate::system::{OnceMap, SafeUrl};
 
@@ -46,7 +46,7 @@ pub struct OciRegistries {
     client: Client,
     logins: OciLogins,
     bases: OnceMap<String, Result<Url>>,
-    sessions: OnceMap<(Repository, Access), Result<Arc<Session>>>,
+    sessions: OnceMap<(OciRepository, Access), Result<Arc<Session>>>,
 }
 
 /// What is known of one repository in this run.
@@ -60,7 +60,7 @@ struct Session {
 /// A repository with the means to ask for its content.
 pub(super) struct RepositoryClient<'a> {
     registries: &'a OciRegistries,
-    repository: Repository,
+    repository: OciRepository,
     access: Access,
     session: Arc<Session>,
 }
@@ -83,12 +83,12 @@ impl OciRegistries {
     ///
     /// # Errors
     /// When the registry's name cannot be part of a URL.
-    pub(super) fn client(&self, repository: Repository) -> Result<RepositoryClient<'_>> {
+    pub(super) fn client(&self, repository: OciRepository) -> Result<RepositoryClient<'_>> {
         self.client_for(Access::Pull, repository)
     }
 
     /// [`OciRegistries::client`] for other access.
-    pub(super) fn client_for(&self, access: Access, repository: Repository) -> Result<RepositoryClient<'_>> {
+    pub(super) fn client_for(&self, access: Access, repository: OciRepository) -> Result<RepositoryClient<'_>> {
         let session = self.sessions.get_or_compute(&(repository.clone(), access), || {
             let registry = &repository.registry;
             let base = self.bases.get_or_compute(registry, || self.find_base(registry))?;
@@ -129,7 +129,7 @@ impl OciRegistries {
 }
 
 impl RepositoryClient<'_> {
-    pub(super) fn repository(&self) -> &Repository {
+    pub(super) fn repository(&self) -> &OciRepository {
         &self.repository
     }
 

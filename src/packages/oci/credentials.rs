@@ -9,7 +9,7 @@ use super::docker_config::{DockerConfig, usual_places};
 use super::login::{DOCKER_HUB, Login};
 use crate::cli_config::{OciCredentials, OciDefaultCredentials, OciLogin};
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::provider::oci_repository::Repository;
+use crate::provider::OciRepository;
 use crate::system::{Environment, OnceMap, Token};
 
 /// A login and where it was found.
@@ -72,7 +72,7 @@ impl OciLogins {
     }
 
     /// The login for a repository: of those that fit it the most specific, and of equals the first.
-    pub(super) fn find(&self, repository: &Repository) -> Result<Option<Found>> {
+    pub(super) fn find(&self, repository: &OciRepository) -> Result<Option<Found>> {
         let files = self.files.get_or_init(|| self.read_files()).as_ref().map_err(Clone::clone)?;
         let mut best: Option<(Specificity, Candidate)> = None;
         for (specificity, candidate) in self.candidates(files, repository) {
@@ -107,7 +107,7 @@ impl OciLogins {
     }
 
     /// Every rule that fits, in the order of precedence.
-    fn candidates(&self, files: &Files, repository: &Repository) -> Vec<(Specificity, Candidate)> {
+    fn candidates(&self, files: &Files, repository: &OciRepository) -> Vec<(Specificity, Candidate)> {
         let mut candidates = Vec::new();
         for block in &self.blocks {
             let Some(specificity) = specificity(&block.repository_prefix, repository) else { continue };
@@ -218,7 +218,7 @@ fn server_names(registry: &str) -> Vec<String> {
 }
 
 /// How closely a prefix, a registry with maybe the first segments of a name, fits a repository, if it does.
-fn specificity(prefix: &str, repository: &Repository) -> Option<Specificity> {
+fn specificity(prefix: &str, repository: &OciRepository) -> Option<Specificity> {
     let (registry, path) = prefix.split_once('/').unwrap_or((prefix, ""));
     if !registry.eq_ignore_ascii_case(&repository.registry) {
         return None;

@@ -15,8 +15,7 @@ use super::tag_of_version;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{RequestError, RequestErrorKind};
 use crate::packages::shared_facts::Envelope;
-use crate::provider::oci_repository::Repository;
-use crate::provider::{ProviderAddress, Version};
+use crate::provider::{OciRepository, ProviderAddress, Version};
 use crate::system::bounded::List;
 
 const ARTIFACT: &str = "application/vnd.provlock.release-facts.v1";
@@ -78,7 +77,7 @@ pub(in crate::packages) enum FactsError {
 
 /// Which release, in which repository.
 pub(in crate::packages) struct Place<'a> {
-    pub(in crate::packages) repository: &'a Repository,
+    pub(in crate::packages) repository: &'a OciRepository,
     pub(in crate::packages) address: &'a ProviderAddress,
     pub(in crate::packages) version: &'a Version,
 }
@@ -127,7 +126,7 @@ impl OciRegistries {
 
 impl Place<'_> {
     /// The provider's repository and the version's tag.
-    fn resolve(&self) -> Result<(Repository, String)> {
+    fn resolve(&self) -> Result<(OciRepository, String)> {
         let repository = self.repository.of_provider(self.address);
         let repository = repository.map_err(|_| self.impossible("the name of the repository would be too long"))?;
         let tag = tag_of_version(self.version);

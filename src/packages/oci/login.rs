@@ -1,6 +1,6 @@
 //! Logins to OCI registries.
 
-use crate::provider::oci_repository::Repository;
+use crate::provider::OciRepository;
 use crate::system::Token;
 
 /// The registry that its users call so, although it is at another host.
@@ -26,7 +26,7 @@ pub(super) enum Login {
 }
 
 /// What a user can do who is not let in.
-pub(super) fn login_help(repository: &Repository) -> String {
+pub(super) fn login_help(repository: &OciRepository) -> String {
     let registry = &repository.registry;
     format!(
         "log in with docker login {registry} or podman login {registry}, or add an oci_credentials block to the CLI configuration"

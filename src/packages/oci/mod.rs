@@ -39,8 +39,7 @@ use super::progress::ProgressSink;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::packages::archive::{Limits, PackageId};
 use crate::packages::authentication::{HashDisposition, HashDispositions};
-use crate::provider::oci_repository::Repository;
-use crate::provider::{Authentication, Dialect, Platform, ProviderAddress, Version};
+use crate::provider::{Authentication, Dialect, OciRepository, Platform, ProviderAddress, Version};
 use crate::system::OnceMap;
 
 /// Repositories of OCI registries that hold the packages of providers of any registry.
@@ -50,7 +49,7 @@ pub struct OciMirror {
     template: RepositoryTemplate,
     dialect: Dialect,
     /// Which provider a repository is for: it cannot be for two.
-    owners: OnceMap<Repository, ProviderAddress>,
+    owners: OnceMap<OciRepository, ProviderAddress>,
     targets: OnceMap<(ProviderAddress, Version), Result<Arc<Targets>>>,
 }
 

@@ -1,7 +1,7 @@
 //! Packages of modules in OCI registries
 //! (<https://opentofu.org/docs/cli/oci_registries/module-package/>; OpenTofu's `internal/getmodules/oci_getter.go`).
 
-use crate::provider::oci_repository::Repository;
+use crate::provider::OciRepository;
 use std::fs::File;
 use std::io::{self, Read, Seek as _, Write as _};
 
@@ -18,7 +18,7 @@ const DEFAULT_TAG: &str = "latest";
 /// A package in a repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModulePackage {
-    repository: Repository,
+    repository: OciRepository,
     reference: Reference,
 }
 

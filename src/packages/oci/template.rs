@@ -6,7 +6,7 @@ use std::fmt;
 use hcl::eval::{Context, Evaluate};
 
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
-use crate::provider::oci_repository::{Repository, RepositoryError};
+use crate::provider::{OciRepository, OciRepositoryError};
 use crate::provider::{ProviderAddress, ProviderPattern};
 
 /// A rule that gives each provider its repository.
@@ -107,11 +107,12 @@ impl RepositoryTemplate {
     }
 
     /// The repository of a provider.
-    pub fn resolve(&self, address: &ProviderAddress) -> Result<Repository> {
+    pub fn resolve(&self, address: &ProviderAddress) -> Result<OciRepository> {
         self.expand(|variable| variable.of(address))
             .and_then(|text| {
-                text.parse()
-                    .map_err(|error: RepositoryError| format!("{text:?} is not the address of a repository: {error}"))
+                text.parse().map_err(|error: OciRepositoryError| {
+                    format!("{text:?} is not the address of a repository: {error}")
+                })
             })
             .map_err(|problem| {
                 let message =
@@ -127,7 +128,7 @@ impl RepositoryTemplate {
             Variable::Namespace => "namespace",
             Variable::Type => "type",
         })?;
-        text.parse::<Repository>().map(drop).map_err(|error| error.to_string())
+        text.parse::<OciRepository>().map(drop).map_err(|error| error.to_string())
     }
 
     fn expand<'a>(&self, value: impl Fn(Variable) -> &'a str) -> std::result::Result<String, String> {

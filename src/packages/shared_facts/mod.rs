@@ -20,8 +20,7 @@ use super::oci::OciRegistries;
 use super::oci::facts::{FactsError, Place};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::packages::archive::{PackageDigest, PackageId};
-use crate::provider::oci_repository::Repository;
-use crate::provider::{Hash, ProviderAddress, PublicKey, SharedCache, Version};
+use crate::provider::{Hash, OciRepository, ProviderAddress, PublicKey, SharedCache, Version};
 use patience::Patience;
 
 /// How long a run waits for a registry that answers nothing. Requests go out ahead of need, so that most have an answer by then.
@@ -47,7 +46,7 @@ pub struct TrustedFacts {
 
 struct Shared {
     registries: Arc<OciRegistries>,
-    repository: Repository,
+    repository: OciRepository,
     state: Mutex<State>,
     answered: Condvar,
 }
@@ -77,7 +76,7 @@ enum Answer {
 
 impl SharedFacts {
     /// What is published below `repository`.
-    pub(super) fn new(registries: Arc<OciRegistries>, repository: Repository) -> Self {
+    pub(super) fn new(registries: Arc<OciRegistries>, repository: OciRepository) -> Self {
         let state = State {
             releases: HashMap::new(),
             queue: VecDeque::new(),
@@ -98,7 +97,7 @@ impl SharedFacts {
     }
 
     /// Where it is.
-    pub fn repository(&self) -> &Repository {
+    pub fn repository(&self) -> &OciRepository {
         &self.0.repository
     }
 
@@ -212,7 +211,7 @@ impl State {
     /// What there is to use of an answer.
     fn judge(
         &mut self,
-        repository: &Repository,
+        repository: &OciRepository,
         answer: Result<Option<Envelope>, FactsError>,
         address: &ProviderAddress,
         version: &Version,
@@ -238,13 +237,13 @@ impl State {
         None
     }
 
-    fn give_up(&mut self, repository: &Repository, why: String) {
+    fn give_up(&mut self, repository: &OciRepository, why: String) {
         self.is_over = true;
         self.complain(repository, Diagnostic::warning(Code::SharedFactsNotUsed, why));
     }
 
     /// Takes note of why something was not used, unless there is a reason already.
-    fn complain(&mut self, repository: &Repository, why: Diagnostic) {
+    fn complain(&mut self, repository: &OciRepository, why: Diagnostic) {
         self.problem.get_or_insert_with(|| {
             let message = format!("not all packages could be looked up in oci://{repository}: {}", why.message);
             let warning = Diagnostic { code: Code::SharedFactsNotUsed, severity: Severity::Warning, message, ..why };

@@ -8,8 +8,7 @@ use super::super::oci::facts::Place;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::packages::archive::PackageDigest;
 use crate::packages::shared_facts::{Envelope, ReleaseFacts};
-use crate::provider::oci_repository::Repository;
-use crate::provider::{Platform, ProviderAddress, SigningKey, Version};
+use crate::provider::{OciRepository, Platform, ProviderAddress, SigningKey, Version};
 use crate::system::parallel;
 
 /// Releases that are published at the same time.
@@ -31,7 +30,7 @@ pub struct PublishedRelease {
 /// release is begun.
 pub fn publish(
     registries: &OciRegistries,
-    repository: &Repository,
+    repository: &OciRepository,
     key: &SigningKey,
     releases: Vec<ReleaseFacts>,
 ) -> Vec<PublishedRelease> {

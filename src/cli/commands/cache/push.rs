@@ -8,8 +8,7 @@ use anyhow::{Context as _, Result};
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 use provlock::packages::PublishedRelease;
-use provlock::provider::oci_repository::Repository;
-use provlock::provider::{Dialect, SharedCache, SigningKey};
+use provlock::provider::{Dialect, OciRepository, SharedCache, SigningKey};
 use provlock::settings::{Settings, SettingsAbove, SettingsFiles};
 use provlock::system::{Environment, canonicalize};
 
@@ -36,8 +35,8 @@ const LONGEST_KEY: u64 = 4096;
 #[command(before_help = "Example: provlock cache push --signing-key key")]
 pub(crate) struct PushArgs {
     /// Where, as `oci://HOST/PATH` [default: shared in the [cache] of provlock.toml]
-    #[arg(long, value_name = "URL", value_parser = Repository::parse_url)]
-    to: Option<Repository>,
+    #[arg(long, value_name = "URL", value_parser = OciRepository::parse_url)]
+    to: Option<OciRepository>,
     /// The file with the private key of `provlock cache keygen`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     signing_key: Option<PathBuf>,
@@ -74,7 +73,7 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, global: &Glo
     Ok(if errors.is_empty() { Outcome::Done } else { Outcome::Failed })
 }
 
-fn summary(published: &[PublishedRelease], repository: &Repository) -> String {
+fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String {
     let of = |outcome: fn(&PublishedRelease) -> bool| published.iter().filter(|release| outcome(release)).count();
     let changed = of(|release| matches!(release.outcome, Some(Ok(true))));
     let unchanged = of(|release| matches!(release.outcome, Some(Ok(false))));
@@ -94,7 +93,7 @@ fn summary(published: &[PublishedRelease], repository: &Repository) -> String {
 }
 
 /// The place that the settings name. Its readers must trust the key, or nobody would use what is published.
-fn configured(key: &SigningKey, global: &GlobalArgs, environment: &Environment, ui: &Ui) -> Result<Repository> {
+fn configured(key: &SigningKey, global: &GlobalArgs, environment: &Environment, ui: &Ui) -> Result<OciRepository> {
     let settings = match global.settings(environment)? {
         Some(settings) => settings,
         None => found(environment, ui)?,

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use provlock::packages;
-use provlock::provider::PublicKey;
-use provlock::provider::oci_repository::Repository;
+use provlock::provider::{OciRepository, PublicKey};
 use serde::Serialize;
 
 use super::path::shown;
@@ -43,7 +42,7 @@ pub(crate) struct SigningKeyFile {
 }
 
 impl PublishedFacts {
-    pub(crate) fn new(repository: &Repository, key: PublicKey, releases: &[packages::PublishedRelease]) -> Self {
+    pub(crate) fn new(repository: &OciRepository, key: PublicKey, releases: &[packages::PublishedRelease]) -> Self {
         let releases = releases.iter().filter_map(|release| {
             let changed = *release.outcome.as_ref()?.as_ref().ok()?;
             let (address, version) = (release.address.to_string(), release.version.to_string());

@@ -3,14 +3,13 @@
 use super::*;
 use crate::packages::oci::facts::Place;
 use crate::packages::shared_facts::{Envelope, ReleaseFacts};
-use crate::provider::SigningKey;
-use crate::provider::oci_repository::Repository;
+use crate::provider::{OciRepository, SigningKey};
 
 /// Publishes facts about a release without packages.
 fn push(registry: &Server) -> diagnostic::Result<bool> {
     let address = ProviderAddress::parse("acme/null", Dialect::Tofu).unwrap();
     let facts = ReleaseFacts { address, version: "1.0.0+x".parse().unwrap(), packages: BTreeMap::default() };
-    let repository: Repository = format!("{}/facts", registry.host()).parse().unwrap();
+    let repository: OciRepository = format!("{}/facts", registry.host()).parse().unwrap();
     let place = Place { repository: &repository, address: &facts.address, version: &facts.version };
     let registries = OciRegistries::new(network(), OciLogins::anonymous());
     let key = SigningKey::generate().unwrap();
