@@ -17,7 +17,6 @@
             version = manifest.version;
             src = self;
             cargoLock.lockFile = ./Cargo.lock;
-            env.AWS_LC_SYS_NO_JITTER_ENTROPY = "1";
             env.PROVLOCK_COMMIT = self.rev or "";
             nativeBuildInputs = [ pkgs.installShellFiles ];
             # They run git, gpg and servers on loopback addresses; CI runs them.

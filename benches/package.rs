@@ -4,18 +4,17 @@
 //! inflated, then SHA-256 over the archive and over its file, each by itself. The goal for `pipeline` is 85 % of it. A table
 //! of the best of alternating runs, in time on the processor, comes first, because it stands noise; then criterion's.
 //!
-//! The file is this benchmark's own executable, repeated to 32 MiB, or the one that `PROVLOCK_BENCH_FILE` names. What
-//! aws-lc does without SHA instructions is seen with `OPENSSL_ia32cap=:~0x20000000`.
+//! The file is this benchmark's own executable, repeated to 32 MiB, or the one that `PROVLOCK_BENCH_FILE` names.
 
 use std::hint::black_box;
 use std::io::{Cursor, Write};
 use std::time::Instant;
 use std::{env, fs};
 
-use aws_lc_rs::digest;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use flate2::{Decompress, FlushDecompress, Status};
 use provlock::packages::archive::{Limits, hash_zip, hash_zip_file};
+use ring::digest;
 use sha2::Digest as _;
 
 const INPUT: usize = 64 * 1024;
@@ -36,8 +35,8 @@ fn parts<'a>(file: &'a [u8], archive: &'a [u8]) -> Vec<Part<'a>> {
     let limits = Limits::default();
     let alone = move || {
         inflate(archive, 128);
-        sha256_aws_lc(archive);
-        sha256_aws_lc(file);
+        sha256_ring(archive);
+        sha256_ring(file);
     };
     let streamed = move || drop(hash_zip(archive, "x", &limits).expect("it is valid"));
     let by_directory = move || {
@@ -45,7 +44,7 @@ fn parts<'a>(file: &'a [u8], archive: &'a [u8]) -> Vec<Part<'a>> {
     };
     vec![
         Part::new("sha256 by sha2", || sha256_sha2(file)),
-        Part::new("sha256 by aws-lc", || sha256_aws_lc(file)),
+        Part::new("sha256 by ring", || sha256_ring(file)),
         Part::new("crc32", || _ = black_box(crc32fast::hash(file))),
         Part::new("inflate to 32 KiB", || inflate(archive, 32)),
         Part::new("inflate to 64 KiB", || inflate(archive, 64)),
@@ -103,7 +102,7 @@ fn sha256_sha2(bytes: &[u8]) {
     black_box(sha256.finalize());
 }
 
-fn sha256_aws_lc(bytes: &[u8]) {
+fn sha256_ring(bytes: &[u8]) {
     let mut sha256 = digest::Context::new(&digest::SHA256);
     bytes.chunks(INPUT).for_each(|chunk| sha256.update(chunk));
     black_box(sha256.finish());

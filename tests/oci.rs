@@ -66,6 +66,7 @@ impl Registry {
             let host = format!("127.0.0.1:{port}");
             let mut child = serve(directory.path(), &host);
             if is_ready(&mut child, &host) {
+                let _ = rustls::crypto::ring::default_provider().install_default();
                 let trusted = [reqwest::Certificate::from_der(&certificate).unwrap()];
                 let http = Client::builder().no_proxy().tls_certs_only(trusted).build().unwrap();
                 return Some(Self { child, host, http, mode, certificate, _directory: directory });

@@ -11,6 +11,7 @@ use reqwest::blocking::{RequestBuilder, Response};
 use reqwest::header::{HeaderMap, HeaderValue, LAST_MODIFIED};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Method};
+use rustls::crypto::ring;
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use url::Url;
@@ -391,6 +392,8 @@ fn what_is_wrong(error: &serde_json::Error) -> String {
 fn build(settings: &NetSettings) -> std::result::Result<reqwest::blocking::Client, String> {
     let certificates = settings.extra_root_certificates.iter().map(|der| Certificate::from_der(der));
     let mut certificates = certificates.collect::<reqwest::Result<Vec<_>>>().map_err(causes)?;
+    // An error means that the process already has a provider of cryptography for TLS, which then is used.
+    let _ = ring::default_provider().install_default();
     let builder = reqwest::blocking::Client::builder()
         .user_agent(concat!("provlock/", env!("CARGO_PKG_VERSION")))
         .timeout(SILENCE_TIMEOUT)

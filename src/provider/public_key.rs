@@ -3,10 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use aws_lc_rs::rand;
-use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use ring::rand::{SecureRandom as _, SystemRandom};
+use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
 /// What a public key begins with.
 const PUBLIC: &str = "ed25519:";
@@ -60,7 +60,7 @@ impl SigningKey {
     /// The system gives no random numbers.
     pub fn generate() -> Result<Self, KeyError> {
         let mut seed = [0; LENGTH];
-        rand::fill(&mut seed).map_err(|_| KeyError::NoRandomness)?;
+        SystemRandom::new().fill(&mut seed).map_err(|_| KeyError::NoRandomness)?;
         Self::of_seed(&seed).ok_or(KeyError::NoRandomness)
     }
 

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::io::{Cursor, Seek, Write};
 
-use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use ring::digest::{SHA256, digest};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
 use rustls::ServerConfig;
-use rustls::crypto::aws_lc_rs;
+use rustls::crypto::ring;
 use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
@@ -19,8 +19,9 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// An authority with a key of its own.
+    /// An authority with a key of its own. Clients of the same process can use TLS from then on.
     pub fn new() -> Self {
+        let _ = ring::default_provider().install_default();
         let mut parameters = CertificateParams::default();
         parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
@@ -41,7 +42,7 @@ impl Authority {
 
     /// The configuration of a server that offers the application protocol `alpn`, such as `http/1.1` or `h2`.
     pub(crate) fn server(&self, alpn: &str) -> Arc<ServerConfig> {
-        let mut config = ServerConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
@@ -69,7 +70,7 @@ impl Certificates {
             _ => parameters.signed_by(&key, &self.issuer).unwrap(),
         };
         let key = PrivatePkcs8KeyDer::from(key.serialize_der());
-        CertifiedKey::from_der(vec![certificate.der().clone()], key.into(), &aws_lc_rs::default_provider()).unwrap()
+        CertifiedKey::from_der(vec![certificate.der().clone()], key.into(), &ring::default_provider()).unwrap()
     }
 }
 

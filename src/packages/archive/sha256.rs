@@ -1,6 +1,6 @@
 //! SHA-256, by the fastest implementation that `benches/package.rs` found.
 
-use aws_lc_rs::digest::{Context, SHA256};
+use ring::digest::{Context, SHA256};
 
 /// A SHA-256 computation.
 pub(super) struct Sha256(Context);
