@@ -10,12 +10,16 @@ const SECRET: [&str; 6] = ["TOKEN", "PASSWORD", "SECRET", "ACCESS_KEY", "API_KEY
 
 /// Reads the process environment once. The run learns more secrets in `secrets`.
 pub(crate) fn environment(secrets: &Secrets) -> Environment {
-    Environment {
-        variables: variables().collect(),
+    let mut environment = Environment {
         home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
         current_directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")),
         secrets: secrets.clone(),
-    }
+        ..Environment::default()
+    };
+    // What has a name that is not UTF-8 is nothing that is read.
+    let named = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
+    named.for_each(|(name, value)| environment.set(&name, value));
+    environment
 }
 
 /// The secrets in the process environment.
@@ -51,18 +55,18 @@ pub(crate) fn shown_url(text: &str) -> String {
 }
 
 fn variables() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into())))
 }
 
 /// Where programs of this system keep what they can make again, with a folder for this one.
 pub(crate) fn cache_directory(environment: &Environment) -> Option<PathBuf> {
     let home = |path: &str| environment.home.as_ref().map(|home| home.join(path));
     let base = if cfg!(windows) {
-        environment.variable("LOCALAPPDATA").map(PathBuf::from)
+        environment.path_variable("LOCALAPPDATA")
     } else if cfg!(target_os = "macos") {
         home("Library/Caches")
     } else {
-        let set = environment.variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
+        let set = environment.path_variable("XDG_CACHE_HOME").filter(|path| path.is_absolute());
         set.or_else(|| home(".cache"))
     };
     base.map(|base| base.join("provlock"))

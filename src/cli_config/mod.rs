@@ -4,9 +4,9 @@
 //! [`load`] reads the files that the two programs would read; [`Credentials`] answers which token a host gets.
 
 mod credentials;
+pub(crate) mod directories;
 mod document;
 mod installation;
-mod net_settings;
 mod netrc;
 mod network;
 mod oci;
@@ -16,6 +16,7 @@ mod syntax;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,8 +24,8 @@ use std::time::Duration;
 
 pub use credentials::{Credentials, CredentialsOrigin, Forgotten};
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
-pub use net_settings::NetSettings;
 pub(crate) use netrc::Netrc;
+pub use network::NetSettings;
 pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin};
 
 use self::document::{Body, ConfigFile, Located, invalid};
@@ -101,7 +102,7 @@ pub fn load(environment: &Environment, dialect: Dialect) -> Result<CliConfig> {
             Err(more) => errors.extend(more),
         }
     }
-    if let Some(directory) = environment.variable("TF_PLUGIN_CACHE_DIR") {
+    if let Some(directory) = environment.os_variable("TF_PLUGIN_CACHE_DIR") {
         loader.config.plugin_cache_dir = Some(environment.current_directory.join(directory));
     }
     loader.find_helper();
@@ -119,7 +120,7 @@ struct Loader<'a> {
 impl Loader<'_> {
     /// The files to read, least important first.
     fn files(&mut self, errors: &mut Diagnostics) -> Vec<PathBuf> {
-        if let Some((variable, path)) = self.environment.configuration_override() {
+        if let Some((variable, path)) = directories::only_file(self.environment) {
             if path.exists() {
                 return vec![path];
             }
@@ -127,9 +128,9 @@ impl Loader<'_> {
             self.config.warnings.push(Diagnostic::warning(Code::InvalidCliConfiguration, message));
             return Vec::new();
         }
-        let main = self.environment.configuration_files(self.dialect);
+        let main = directories::main_files(self.environment, self.dialect);
         let mut files: Vec<_> = main.into_iter().find(|path| path.is_file()).into_iter().collect();
-        if let Some(directory) = self.environment.configuration_directory(self.dialect) {
+        if let Some(directory) = directories::directory(self.environment, self.dialect) {
             match configuration_files_in(&directory) {
                 Ok(more) => files.extend(more),
                 Err(error) => errors.push(Diagnostic::io("read", &directory, &error)),
@@ -268,7 +269,7 @@ impl Loader<'_> {
     fn find_helper(&mut self) {
         let Some(helper) = &mut self.config.credentials_helper else { return };
         let program = crate::system::program_name(&format!("terraform-credentials-{}", helper.name));
-        let directories = self.environment.plugin_directories(self.dialect);
+        let directories = directories::plugin_directories(self.environment, self.dialect);
         helper.program = directories.iter().map(|directory| directory.join(&program)).find(|path| path.is_file());
         if helper.program.is_none() {
             let looked: Vec<_> = directories.iter().map(|directory| directory.display().to_string()).collect();
@@ -319,17 +320,18 @@ fn hostname(label: &str, location: &Location) -> Result<Hostname> {
 }
 
 /// Replaces `$NAME` and `${NAME}` by environment variables, as both programs do for `plugin_cache_dir`.
-fn expand(text: &str, environment: &Environment) -> String {
-    let mut result = String::new();
+fn expand(text: &str, environment: &Environment) -> OsString {
+    let mut result = OsString::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once('$') {
-        result.push_str(before);
+        result.push(before);
         let (name, after) = match after.strip_prefix('{').and_then(|braced| braced.split_once('}')) {
             Some(found) => found,
             None => after.split_at(after.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(after.len())),
         };
-        result.push_str(environment.variable(name).unwrap_or_default());
+        result.push(environment.os_variable(name).unwrap_or_default());
         rest = after;
     }
-    result + rest
+    result.push(rest);
+    result
 }

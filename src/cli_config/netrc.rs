@@ -1,8 +1,6 @@
 //! Logins for hosts in `.netrc` (<https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html>), as go-getter uses
 //! them for archives (`netrc.go`).
 
-use std::path::PathBuf;
-
 use crate::system::Environment;
 use crate::system::files;
 
@@ -27,7 +25,7 @@ struct Machine {
 impl Netrc {
     /// Reads the file that `NETRC` names, or the one in the home directory. One that cannot be read has no logins.
     pub(crate) fn read(environment: &Environment) -> Self {
-        let named = environment.variable("NETRC").map(PathBuf::from);
+        let named = environment.path_variable("NETRC");
         let path = named.or_else(|| environment.home.as_ref().map(|home| home.join(FILE_NAME)));
         let bytes = path.and_then(|path| files::read(&environment.current_directory.join(path), SIZE_LIMIT).ok());
         bytes.map_or_else(Self::default, |bytes| Self::parse(&String::from_utf8_lossy(&bytes)))

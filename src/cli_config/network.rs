@@ -1,17 +1,63 @@
-//! What the environment and the CLI configuration say of how hosts are asked.
+//! How hosts are asked, as the environment and the CLI configuration set it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use url::Url;
 
 use super::CliConfig;
-use crate::cli_config::NetSettings;
-use crate::system::Environment;
+use crate::system::{Environment, Secrets};
 
 /// Whether the system itself checks certificates, without a look at `SSL_CERT_FILE`. Elsewhere the HTTP client reads what that
 /// variable and `SSL_CERT_DIR` name.
 const SYSTEM_CHECKS_CERTIFICATES: bool = cfg!(any(windows, target_vendor = "apple"));
+
+/// How the client behaves.
+#[derive(Clone, Debug)]
+pub struct NetSettings {
+    /// How often a failed request for a document is repeated.
+    pub retries: u32,
+    /// How often a failed download is repeated.
+    pub download_retries: u32,
+    /// How long a request for a document may take, its body included.
+    pub timeout: Duration,
+    /// How long a download may take, repetitions and work on its bytes included.
+    pub download_timeout: Duration,
+    /// How many bytes of a download must arrive per second, on average over half a minute.
+    pub minimum_rate: u64,
+    /// The pause before the first repetition; it doubles with each.
+    pub back_off: Duration,
+    /// Whether `HTTPS_PROXY`, `NO_PROXY` and the system's proxy settings count.
+    pub use_proxies: bool,
+    /// A file of certificates, as PEM, that count as authorities in place of those of the system.
+    pub certificate_file: Option<PathBuf>,
+    /// Certificates, as DER, that count as authorities beside those.
+    pub extra_root_certificates: Vec<Vec<u8>>,
+    /// The hosts, without a port, that may be asked over plain HTTP.
+    pub plain_http_hosts: BTreeSet<String>,
+    /// Where the client says which secrets it sends.
+    pub secrets: Secrets,
+}
+
+impl Default for NetSettings {
+    /// Three tries within ten seconds each, and no plain HTTP. The time limit is OpenTofu's, which has none for downloads.
+    fn default() -> Self {
+        Self {
+            retries: 2,
+            download_retries: 2,
+            timeout: Duration::from_secs(10),
+            download_timeout: Duration::from_hours(1),
+            minimum_rate: 16 << 10,
+            back_off: Duration::from_millis(500),
+            use_proxies: true,
+            certificate_file: None,
+            extra_root_certificates: Vec::new(),
+            plain_http_hosts: BTreeSet::new(),
+            secrets: Secrets::default(),
+        }
+    }
+}
 
 impl CliConfig {
     /// The settings that `TF_REGISTRY_DISCOVERY_RETRY`, `TF_PROVIDER_DOWNLOAD_RETRY` and `TF_REGISTRY_CLIENT_TIMEOUT` (in
@@ -26,7 +72,7 @@ impl CliConfig {
         let urls = self.hosts.values().flat_map(BTreeMap::values).filter_map(|url| Url::parse(url).ok());
         let plain = urls.filter(|url| url.scheme() == "http").filter_map(|url| Some(url.host_str()?.to_owned()));
         let certificate_file =
-            environment.variable("SSL_CERT_FILE").map(|path| environment.current_directory.join(path));
+            environment.os_variable("SSL_CERT_FILE").map(|path| environment.current_directory.join(path));
         NetSettings {
             retries: number("TF_REGISTRY_DISCOVERY_RETRY").or(self.registry_retries).unwrap_or(default.retries),
             download_retries: number("TF_PROVIDER_DOWNLOAD_RETRY").unwrap_or(default.download_retries),

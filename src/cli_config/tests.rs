@@ -160,7 +160,7 @@ mod search {
         let mut home = Home::new();
         home.set("XDG_DATA_HOME", "/data");
         home.set("XDG_DATA_DIRS", "/one:/two");
-        let directories = home.environment.implied_mirror_directories(Dialect::Tofu);
+        let directories = directories::implied_mirrors(&home.environment, Dialect::Tofu);
         assert_eq!(directories[0], home.path("work/terraform.d/plugins"));
         assert_eq!(directories[1], PathBuf::from("/data/opentofu/plugins"));
         if cfg!(target_os = "linux") {

@@ -13,7 +13,7 @@ use super::{
     PublicationDates, PublishedRelease, Registry, RegistryPolicy, ReleaseUrls, SharedFacts, Source, SourceKind,
     TrustedFacts,
 };
-use crate::cli_config::{self, CliConfig, Credentials, InstallationMethod, MethodKind};
+use crate::cli_config::{self, CliConfig, Credentials, InstallationMethod, MethodKind, directories};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{Client, RequestObserver};
 use crate::packages::archive::HashCache;
@@ -342,7 +342,7 @@ impl Factory<'_> {
 
     /// Registries are not asked for a provider that one of the directories has, whatever its version.
     fn implied_methods(&self) -> Vec<Method> {
-        let directories = self.environment.implied_mirror_directories(self.dialect).into_iter();
+        let directories = directories::implied_mirrors(self.environment, self.dialect).into_iter();
         let mirrors: Vec<_> = directories.filter(|path| path.is_dir()).map(FilesystemMirror::new).collect();
         let found = mirrors.iter().flat_map(|mirror| mirror.providers(self.dialect));
         let direct = ProviderSelection { include: Vec::new(), exclude: found.map(Into::into).collect() };

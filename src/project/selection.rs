@@ -114,7 +114,7 @@ impl RootSelection<'_> {
             let Self { environment, modules, repositories, .. } = *self;
             Surroundings { canonical: &canonical, shown: root, environment, repositories, modules }.dialect()
         };
-        let data_directory = self.environment.variable("TF_DATA_DIR").unwrap_or(".terraform").into();
+        let data_directory = self.environment.path_variable("TF_DATA_DIR").unwrap_or_else(|| ".terraform".into());
         let unit = Unit::open(root, &canonical, self.environment);
         Ok(Workspace {
             root: root.to_owned(),

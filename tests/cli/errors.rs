@@ -243,3 +243,22 @@ fn a_read_only_lock_file_is_not_replaced_silently() {
     assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o444);
     environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0).assert_lacks(warning);
 }
+
+#[cfg(unix)]
+#[test]
+fn a_variable_that_is_read_as_text_and_is_not_utf_8_is_named() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut environment = TestEnvironment::new();
+    let invalid = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    for variable in ["TF_VAR_region", "TF_DATA_DIR", "OTHER"] {
+        environment.set(variable, invalid);
+    }
+    environment.write("main.tf", "");
+    environment.provlock(["tree"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[invalid-argument]: the environment variable TF_VAR_region is not UTF-8 text
+ |
+ = what is not UTF-8 in it was replaced by U+FFFD
+"#]]);
+}

@@ -32,7 +32,7 @@ use outcome::diagnostics;
 use provlock::diagnostic::Diagnostic;
 
 use super::args::{self, GlobalArgs, OutputFormat};
-use super::environment::secrets;
+use super::environment::{environment, secrets};
 use super::interrupt;
 use super::render::help::Invocation;
 use super::render::json::{self, CommandName};
@@ -157,6 +157,7 @@ fn carry_out(cli: Cli) -> Outcome {
         Some(directory) => diagnostics(error).map(|error| about_directory(error, directory)).into(),
         None => error,
     };
+    ui.warn(&environment(&ui.invocation.secrets).warnings());
     let outcome = enter(&global).and_then(|()| command.run(&global, &ui).map_err(in_directory));
     let outcome = outcome.unwrap_or_else(|error| {
         let errors = diagnostics(error);

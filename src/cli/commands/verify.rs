@@ -207,7 +207,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     report.show();
     report.write(&arguments.report)?;
     if ui.format == OutputFormat::Github {
-        report.append_summary(environment.variable("GITHUB_STEP_SUMMARY"))?;
+        report.append_summary(environment.path_variable("GITHUB_STEP_SUMMARY"))?;
     }
     arguments.write_baseline(&roots, &failures, ui)?;
     let found = roots.iter().flat_map(|root| &root.findings).any(|finding| finding.severity == Severity::Error);
@@ -316,16 +316,16 @@ impl Report<'_> {
     }
 
     /// Adds the findings by cause to the summary of a job, if the runner has a file for it.
-    fn append_summary(&self, path: Option<&str>) -> anyhow::Result<()> {
-        let Some(path) = path.filter(|path| !path.is_empty()) else { return Ok(()) };
+    fn append_summary(&self, path: Option<PathBuf>) -> anyhow::Result<()> {
+        let Some(path) = path else { return Ok(()) };
         let causes = text::causes(self.roots, Severity::Warning, self.many, false);
         let failures = self.failures.iter().map(|failure| (failure.root.as_deref(), failure));
         let failures = by_cause(failures, self.many, false);
         let summary = markdown::findings(failures.iter().chain(&causes), &self.paths, &self.ui.invocation);
         let summary = self.ui.safe(&summary, OutputFormat::Markdown);
-        let file = std::fs::OpenOptions::new().append(true).create(true).open(path);
+        let file = std::fs::OpenOptions::new().append(true).create(true).open(&path);
         let written = file.and_then(|mut file| file.write_all(summary.as_bytes()));
-        written.with_context(|| format!("cannot write the job summary {path}"))
+        written.with_context(|| format!("cannot write the job summary {}", path.display()))
     }
 
     fn write(&self, files: &[ReportFile]) -> anyhow::Result<()> {

@@ -12,11 +12,10 @@ use std::time::Duration;
 use serde_json::Value;
 
 use self::helper::{Helper, Properties};
-use super::{BlockCredentials, CliConfig, HelperConfig};
+use super::{BlockCredentials, CliConfig, HelperConfig, directories};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::{Dialect, Hostname};
-use crate::system::Environment;
-use crate::system::{Secrets, Token};
+use crate::system::{Environment, Secrets, Token};
 
 /// The credentials of a run, to be shared by its threads. A helper is asked at most once per host.
 ///
@@ -57,7 +56,7 @@ pub struct Forgotten {
 impl Credentials {
     /// The credentials that the environment and the CLI configuration give.
     pub fn new(environment: &Environment, config: &CliConfig, dialect: Dialect) -> Self {
-        let directory = environment.configuration_directory(dialect);
+        let directory = directories::directory(environment, dialect);
         let variables = token_variables(environment);
         for (_, token) in variables.values() {
             environment.secrets.learn(token);
@@ -68,7 +67,7 @@ impl Credentials {
             helper_config: config.credentials_helper.clone(),
             helper_time_limit: environment.helper_time_limit(),
             file: directory.map(|directory| directory.join("credentials.tfrc.json")),
-            overridden_by: environment.configuration_override().map(|(variable, _)| variable),
+            overridden_by: directories::only_file(environment).map(|(variable, _)| variable),
             answers: Mutex::default(),
             secrets: environment.secrets.clone(),
         }

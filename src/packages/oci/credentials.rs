@@ -162,7 +162,7 @@ impl OciLogins {
     }
 
     fn ask(&self, name: &str, origin: &str, registry: &str) -> Result<Option<Found>> {
-        let path = ["PATH", "Path"].iter().find_map(|name| self.environment.variable(name)).unwrap_or_default();
+        let path = self.environment.os_variable("PATH").unwrap_or_default();
         let failed = |program: &str, why: &str, server: &str| {
             let message =
                 format!("cannot get the credentials for {registry}: the Docker credential helper {program} {why}");

@@ -110,7 +110,7 @@ fn normalized(key: &str) -> &str {
 
 /// Where container tools keep such files, the most important first, as OpenTofu looks for them.
 pub(super) fn usual_places(environment: &Environment) -> Vec<PathBuf> {
-    let variable = |name| environment.variable(name).map(PathBuf::from);
+    let variable = |name| environment.path_variable(name);
     let home = environment.home.as_deref();
     let own = home.map(|home| home.join(".config"));
     let first = if cfg!(target_os = "linux") {

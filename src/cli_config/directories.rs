@@ -1,0 +1,95 @@
+//! Where OpenTofu and Terraform look for CLI configuration files, helper programs and providers.
+
+use std::path::{Path, PathBuf};
+
+use crate::provider::{Dialect, Platform};
+use crate::system::Environment;
+
+/// The directory of both programs in the home directory.
+const DATA_DIRECTORY: &str = if cfg!(windows) { "terraform.d" } else { ".terraform.d" };
+
+/// The file that a variable names in place of all others (`TF_CLI_CONFIG_FILE`, formerly `TERRAFORM_CONFIG`), with the
+/// name of the variable.
+pub(super) fn only_file(environment: &Environment) -> Option<(&'static str, PathBuf)> {
+    let path = |variable| Some((variable, environment.current_directory.join(environment.os_variable(variable)?)));
+    ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"].into_iter().find_map(path)
+}
+
+/// The main configuration files in the order they are looked for; the first that exists counts.
+pub(super) fn main_files(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
+    let names: &[&str] = match (dialect, cfg!(windows)) {
+        (Dialect::Tofu, false) => &[".tofurc", ".terraformrc"],
+        (Dialect::Terraform, false) => &[".terraformrc"],
+        (Dialect::Tofu, true) => &["tofu.rc", "terraform.rc"],
+        (Dialect::Terraform, true) => &["terraform.rc"],
+    };
+    let base = base(environment);
+    let mut files: Vec<_> = names.iter().filter_map(|name| Some(base.as_ref()?.join(name))).collect();
+    if dialect == Dialect::Tofu && !cfg!(windows) {
+        files.extend(environment.path_variable("XDG_CONFIG_HOME").map(|xdg| xdg.join("opentofu/tofurc")));
+    }
+    files
+}
+
+/// The directory of `*.tfrc` files and of `credentials.tfrc.json`.
+pub(super) fn directory(environment: &Environment, dialect: Dialect) -> Option<PathBuf> {
+    directory_in(environment, dialect, "XDG_CONFIG_HOME")
+}
+
+/// The directories of helper programs, the default plugin search of both programs.
+pub(super) fn plugin_directories(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
+    let platform = Platform::current().to_string();
+    let own = base(environment).map(|base| base.join(DATA_DIRECTORY));
+    let xdg = environment.path_variable("XDG_DATA_HOME").map(|xdg| xdg.join("opentofu"));
+    let xdg = xdg.filter(|_| dialect == Dialect::Tofu && !cfg!(windows));
+    [own, xdg]
+        .into_iter()
+        .flatten()
+        .flat_map(|directory| {
+            let plugins = directory.join("plugins");
+            [plugins.clone(), plugins.join(&platform)]
+        })
+        .collect()
+}
+
+/// The directories that serve as filesystem mirrors without being configured, whether or not they exist.
+///
+/// Both programs put them before the registry when there is no `provider_installation` block.
+pub(crate) fn implied_mirrors(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
+    let mut directories = vec![environment.current_directory.join("terraform.d/plugins")];
+    directories.extend(directory_in(environment, dialect, "XDG_DATA_HOME").map(|data| data.join("plugins")));
+    directories.extend(system_data_directories(environment).into_iter().map(|directory| directory.join("plugins")));
+    directories
+}
+
+/// The platform's own folders for an application's data: user first, then the machine's.
+fn system_data_directories(environment: &Environment) -> Vec<PathBuf> {
+    if cfg!(windows) {
+        let roots = ["APPDATA", "PROGRAMDATA"].map(|name| environment.path_variable(name));
+        return roots.into_iter().flatten().map(|root| root.join("HashiCorp").join("Terraform")).collect();
+    }
+    if cfg!(target_os = "macos") {
+        let home = environment.home.as_ref().map(|home| home.join("Library"));
+        let roots = home.into_iter().chain([PathBuf::from("/Library")]);
+        return roots.map(|library| library.join("Application Support/io.terraform")).collect();
+    }
+    let own = || environment.home.as_ref().map(|home| home.join(".local/share"));
+    let user = environment.path_variable("XDG_DATA_HOME").or_else(own);
+    let machine = environment.os_variable("XDG_DATA_DIRS").unwrap_or("/usr/local/share:/usr/share".as_ref());
+    let machine = std::env::split_paths(machine).filter(|path| !path.as_os_str().is_empty());
+    user.into_iter().chain(machine).map(|root| root.join("terraform")).collect()
+}
+
+/// `~/.terraform.d`, unless it does not exist and the XDG variable says where OpenTofu shall keep its files.
+fn directory_in(environment: &Environment, dialect: Dialect, xdg_variable: &str) -> Option<PathBuf> {
+    let own = base(environment).map(|base| base.join(DATA_DIRECTORY));
+    if dialect == Dialect::Terraform || cfg!(windows) || own.as_deref().is_some_and(Path::exists) {
+        return own;
+    }
+    environment.path_variable(xdg_variable).map(|xdg| xdg.join("opentofu")).or(own)
+}
+
+/// Where per-user files of both programs begin.
+fn base(environment: &Environment) -> Option<PathBuf> {
+    if cfg!(windows) { environment.path_variable("APPDATA") } else { environment.home.clone() }
+}
