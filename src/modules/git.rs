@@ -6,6 +6,7 @@
 //! no user wrote, and never prompts.
 
 use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::Path;
@@ -24,6 +25,8 @@ use crate::system::storage;
 const MOST_OUTPUT: u64 = 256 << 20;
 /// Larger files are fetched only when they are configuration.
 const FILTER: &str = "--filter=blob:limit=64k";
+/// The file in a repository that holds the private key of the address.
+const SSH_KEY: &str = "ssh-key";
 /// Where the wanted commit is kept.
 const MODULE: &str = "refs/provlock/module";
 /// Variables that tell git of another repository, as they are set in hooks (`git rev-parse --local-env-vars`).
@@ -72,7 +75,7 @@ pub(super) struct Git<'a> {
     /// How long it may take for a package.
     pub(super) time_limit: Duration,
     /// `GIT_SSH_COMMAND`, if it is set.
-    pub(super) ssh_command: Option<&'a str>,
+    pub(super) ssh_command: Option<&'a OsStr>,
 }
 
 /// Why there is no package. The text goes on after the package's name.
@@ -179,7 +182,7 @@ struct Repository<'a> {
     directory: &'a Path,
     deadline: Instant,
     /// `GIT_SSH_COMMAND` for this repository, unless git knows by itself.
-    ssh_command: Option<String>,
+    ssh_command: Option<OsString>,
 }
 
 /// What is wanted of a tree.
@@ -210,24 +213,22 @@ impl Repository<'_> {
     }
 
     /// What keeps ssh from asking for anything, and has it use the key of the address.
-    fn find_ssh_command(&self) -> Result<Option<String>> {
-        let key = self.directory.join("ssh-key");
-        let key_option = match &self.address.ssh_key {
-            Some(content) => {
-                write_key(&key, content)?;
-                format!(" -i '{}'", key.display())
-            }
-            None => String::new(),
-        };
+    fn find_ssh_command(&self) -> Result<Option<OsString>> {
+        if let Some(content) = &self.address.ssh_key {
+            write_key(&self.directory.join(SSH_KEY), content)?;
+        }
+        // Relative to the directory that git runs in, so that the shell has nothing to misread.
+        let key_option = self.address.ssh_key.as_ref().map(|_| format!(" -i {SSH_KEY}"));
         let mut command = self.command("config");
         command.args(["--get", "core.sshCommand"]);
-        let configured = one_line(&self.run(command, None)?.stdout);
-        let own = self.git.ssh_command.or(Some(configured.as_str()).filter(|command| !command.is_empty()));
-        Ok(match own {
-            Some(own) if !key_option.is_empty() => Some(format!("{own}{key_option}")),
-            Some(_) => None,
-            None => Some(format!("ssh -oBatchMode=yes{key_option}")),
-        })
+        let configured = OsString::from(one_line(&self.run(command, None)?.stdout));
+        let own = self.git.ssh_command.or(Some(configured.as_os_str()).filter(|command| !command.is_empty()));
+        if own.is_some() && key_option.is_none() {
+            return Ok(None);
+        }
+        let mut command = own.unwrap_or("ssh -oBatchMode=yes".as_ref()).to_owned();
+        command.push(key_option.unwrap_or_default());
+        Ok(Some(command))
     }
 
     /// Fetches as little as the server allows. Returns a name for the commit; none if the repository is empty.

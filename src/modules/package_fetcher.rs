@@ -160,7 +160,7 @@ impl PackageFetcher {
         let git = Git {
             program: Path::new("git"),
             time_limit: seconds.filter(|seconds| *seconds > 0).map_or(GIT_TIME_LIMIT, Duration::from_secs),
-            ssh_command: self.environment.variable("GIT_SSH_COMMAND"),
+            ssh_command: self.environment.os_variable("GIT_SSH_COMMAND"),
         };
         let workshop = self.workshop()?;
         let (repository, package) = (workshop.new_directory("repository")?, workshop.new_directory("package")?);

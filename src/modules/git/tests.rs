@@ -228,6 +228,25 @@ fn nothing_is_run_that_an_address_or_a_ref_smuggles_in() {
 }
 
 #[test]
+fn a_key_is_found_wherever_the_cache_is() {
+    let fixture = Fixture::new();
+    let at = |name: &str| fixture.directory.path().join(name);
+    fs::create_dir(at("bin")).unwrap();
+    // Shows the key that it gets, and does at once what it should do on the other machine.
+    let script = "#!/bin/sh\nfor last; do :; done\nwhile [ \"$1\" != -i ]; do shift; done\ncat \"$2\" > \"$0.key\" && eval \"git ${last#git-}\"\n";
+    fs::write(at("bin/ssh"), script).unwrap();
+    fs::set_permissions(at("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
+    let key = BASE64_STANDARD.encode("a private key");
+    let address = GitAddress::parse(&format!("ssh://git@h.test{}?sshkey={key}", fixture.origin().display()));
+    let (program, ssh, place) = (fixture.program(), at("bin/ssh"), at("it's a $cache"));
+    let git = Git { program: &program, time_limit: Duration::from_mins(1), ssh_command: Some(ssh.as_os_str()) };
+    fs::create_dir_all(place.join("repository")).and_then(|()| fs::create_dir(place.join("package"))).unwrap();
+    let fetched = address.and_then(|address| git.fetch(&address, &place.join("repository"), &place.join("package")));
+    assert_eq!(fetched.map_err(|error| error.said).unwrap(), Some(fixture.git(&["rev-parse", "main"])));
+    assert_eq!(fs::read_to_string(at("bin/ssh.key")).unwrap(), "a private key");
+}
+
+#[test]
 fn links_and_submodules_of_a_repository_lead_nowhere_outside() {
     let fixture = Fixture::new();
     for (target, name) in [("modules/a", "alias"), ("/etc", "etc"), ("/etc/passwd", "passwd.tf"), ("../..", "up")] {
