@@ -15,8 +15,8 @@ use super::missing::Reason;
 use super::place::Place;
 use super::requirement::ModuleCall;
 use super::scope::Scope;
+use super::syntax::DeferredValue;
 use super::tree::Walk;
-use super::written::Written;
 
 impl Walk<'_> {
     /// The source of a call; none if it is not known, which is reported.
@@ -205,7 +205,7 @@ impl Walk<'_> {
 }
 
 /// The text of an argument; none if it is null.
-fn text(scope: &Scope<'_>, written: &Written) -> Result<Option<String>, Unknown> {
+fn text(scope: &Scope<'_>, written: &DeferredValue) -> Result<Option<String>, Unknown> {
     let value = scope.evaluate(written);
     if value == Value::Null {
         return Ok(None);

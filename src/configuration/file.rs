@@ -4,7 +4,7 @@
 use crate::diagnostic::{Diagnostic, Location};
 use crate::provider::{ConstraintList, ProviderAddress};
 
-use super::written::Written;
+use super::syntax::DeferredValue;
 
 /// What one file holds that matters.
 #[derive(Debug, Default)]
@@ -101,11 +101,11 @@ pub(super) struct Call {
     pub name: String,
     pub source: CallSource,
     /// The versions that it accepts of a registry's module.
-    pub version: Option<Written>,
+    pub version: Option<DeferredValue>,
     /// The value of `source`, else the block's label.
     pub location: Location,
     /// The arguments by name, among them the variables that the call sets. Of two, the last counts.
-    pub arguments: Vec<(String, Written)>,
+    pub arguments: Vec<(String, DeferredValue)>,
 }
 
 /// Where a called module is.
@@ -114,7 +114,7 @@ pub(super) enum CallSource {
     /// A module address.
     Constant(String),
     /// Something that depends on variables.
-    Expression(Written),
+    Expression(DeferredValue),
     /// Nothing, as an override file may have it.
     Missing,
 }

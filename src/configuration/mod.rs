@@ -11,7 +11,6 @@
 
 mod called;
 mod caller;
-mod constant;
 mod decode;
 mod file;
 mod files;
@@ -32,7 +31,6 @@ pub mod terragrunt;
 mod tests;
 mod tree;
 mod variables;
-mod written;
 
 pub(crate) use file::Backend;
 pub use module::Module;

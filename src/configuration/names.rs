@@ -4,21 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::diagnostic::{Location, SourceFile};
+use crate::hcl::evaluate::value::Value;
 
-use super::syntax::{self, Block, Items};
-use super::written::Written;
+use super::syntax::{self, Block, DeferredValue, Items};
 
 /// What a module declares that its expressions can refer to.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     pub variables: BTreeMap<String, Variable>,
-    pub locals: BTreeMap<String, Written>,
+    pub locals: BTreeMap<String, DeferredValue>,
 }
 
 /// A `variable` block.
 #[derive(Clone, Debug)]
 pub(super) struct Variable {
-    pub default: Option<Written>,
+    pub default: Option<DeferredValue>,
     /// Whether its value is known before a plan, as Terraform 1.15 wants it (`const = true`).
     pub is_const: bool,
     /// Whether a value that is given as text is the text itself, and no expression.
@@ -67,7 +67,7 @@ fn variable(file: &Arc<SourceFile>, block: &Block<'_>) -> Option<(String, Variab
         default: items.argument("default").map(|value| value.deferred(file)),
         is_const: items
             .argument("const")
-            .is_some_and(|value| value.constant().is_ok_and(|value| value == hcl::Value::Bool(true))),
+            .is_some_and(|value| value.constant().is_ok_and(|value| value == Value::Bool(true))),
         is_text: matches!(kind.as_deref(), None | Some("string" | "number" | "bool" | "any")),
         location: Location::new(file, label.span.clone()),
     };

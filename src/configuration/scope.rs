@@ -10,15 +10,15 @@ use hcl_edit::expr::Expression;
 
 use crate::diagnostic::{Diagnostics, Location, SourceFile};
 use crate::hcl::evaluate::allowance::Allowance;
-use crate::hcl::evaluate::expression::Evaluator;
-use crate::hcl::evaluate::value::{Outcome, Piece, Unknown, Value, failure};
+use crate::hcl::evaluate::expression::{Evaluator, undecided};
+use crate::hcl::evaluate::value::{Outcome, Unknown, Value, failure};
 use crate::provider::Dialect;
 
 use super::file::Call;
 use super::module::Module;
 use super::names::Variable;
+use super::syntax::{DeferredValue, ParsedValue};
 use super::variables::{Given, InputVariables};
-use super::written::{Parsed, Written};
 
 /// What the expressions of a module see.
 pub(super) struct Scope<'a> {
@@ -67,13 +67,13 @@ impl<'a> Scope<'a> {
     }
 
     /// The value of an argument in the module; [`Value::Unknown`] says why it is not known.
-    pub(super) fn evaluate(&self, written: &Written) -> Value {
+    pub(super) fn evaluate(&self, written: &DeferredValue) -> Value {
         let location = || Some(written.location.clone());
         let outcome = self.allowance.nested(|| written.parse().and_then(|parsed| self.parsed(&parsed, written)));
         outcome.unwrap_or_else(|stop| Value::Unknown(stop.at(location)))
     }
 
-    fn parsed(&self, parsed: &Parsed, written: &Written) -> Outcome {
+    fn parsed(&self, parsed: &ParsedValue, written: &DeferredValue) -> Outcome {
         let mut variables: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
         let mut others = BTreeMap::new();
         for (root, name) in parsed.references().names {
@@ -93,22 +93,9 @@ impl<'a> Scope<'a> {
             roots.insert(root, Value::object(members)?);
         }
         let evaluate = |expression: &Expression| {
-            let place = |span: std::ops::Range<usize>| match written {
-                Written { location, is_json: true } => location.clone(),
-                Written { location, .. } => {
-                    let start = location.span.start;
-                    Location::new(&location.file, start + span.start..start + span.end)
-                }
-            };
-            let either = |_, _: &[Piece], unknown: &Arc<Unknown>| vec![Piece::Hole(Arc::clone(unknown))];
-            let evaluator = Evaluator {
-                allowance: self.allowance,
-                place: &place,
-                variables: &roots,
-                functions: &|_, _| None,
-                either,
-            };
-            evaluator.evaluate(expression)
+            let place = |span| Some(written.place_of(span));
+            let (allowance, functions) = (self.allowance, &|_: &str, _: &[Value]| None);
+            Evaluator { allowance, place: &place, variables: &roots, functions, either: undecided }.evaluate(expression)
         };
         parsed.value(&evaluate)
     }
@@ -166,12 +153,12 @@ impl<'a> Scope<'a> {
                 let file = SourceFile::new("value", text.as_str());
                 let location = Location::new(&file, 0..text.len());
                 // The place is nowhere: of what is wrong with the value, the variable's place is shown.
-                match self.evaluate(&Written { location, is_json: false }) {
+                match self.evaluate(&DeferredValue { location, is_json: false }) {
                     Value::Unknown(unknown) => not_known(unknown.reason.clone(), Some(&variable.location)),
                     value => value,
                 }
             }
-            Given::Written(written) => self.evaluate(written),
+            Given::InFile(written) => self.evaluate(written),
         }
     }
 

@@ -12,8 +12,7 @@ use crate::system::boundary;
 use crate::system::files::join;
 
 use super::files::Texts;
-use super::syntax;
-use super::written::Written;
+use super::syntax::{self, DeferredValue};
 
 /// What begins the name of an environment variable that gives a value.
 const ENVIRONMENT: &str = "TF_VAR_";
@@ -37,7 +36,7 @@ pub(super) enum Given {
     /// A text: the value itself or, for a variable of another type than a string, an expression.
     Text(String),
     /// A value in a file.
-    Written(Written),
+    InFile(DeferredValue),
 }
 
 impl InputVariables {
@@ -95,6 +94,6 @@ fn values(path: &Path, texts: &Texts) -> Result<Vec<(String, Given)>> {
     let file: Arc<SourceFile> = texts.read(path, path)?;
     syntax::read(&file, |items| {
         let arguments = items.arguments().into_iter();
-        arguments.map(|(name, value)| (name.text, Given::Written(value.deferred(&file)))).collect()
+        arguments.map(|(name, value)| (name.text, Given::InFile(value.deferred(&file)))).collect()
     })
 }

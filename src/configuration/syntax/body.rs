@@ -192,7 +192,7 @@ fn native_block<'a>(text: &'a str, item: &Item, wanted: &[&str]) -> Result<Block
     let label = |span: &Range<usize>| {
         let written = &text[span.clone()];
         let name = if written.starts_with('"') {
-            expect_string(evaluate_native(written, span)?, span)?
+            expect_string(&evaluate_native(written, span)?, span)?
         } else {
             written.to_owned()
         };

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use hcl_edit::Span;
 use hcl_edit::expr::{Expression as EditExpression, ObjectKey};
-use hcl_edit::template::StringTemplate;
 
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::Fault;
+use crate::hcl::evaluate::expression::constant;
+use crate::hcl::evaluate::value::Value;
 use crate::hcl::json::{self, Kind};
 use crate::hcl::scan::skip_nested;
 
-use crate::configuration::constant;
-use crate::configuration::written::Written;
+use super::deferred::{DeferredValue, json_value, parse, parse_template};
 
 /// A name with its place, including quotes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,51 +40,23 @@ fn is_template(string: &str) -> bool {
     string.contains("${") || string.contains("%{")
 }
 
-pub(super) fn expect_string(value: hcl::Value, span: &Range<usize>) -> Result<String, Fault> {
+pub(super) fn expect_string(value: &Value, span: &Range<usize>) -> Result<String, Fault> {
     match value {
-        hcl::Value::String(string) => Ok(string),
-        other => Err(Fault::new(span.clone(), format!("a string is expected here, not {}", describe(&other)))),
+        Value::String(string) => Ok(string.to_string()),
+        other => Err(Fault::new(span.clone(), format!("a string is expected here, not {}", other.kind()))),
     }
 }
 
 /// The value of a native expression without variables and functions.
-pub(super) fn evaluate_native(written: &str, span: &Range<usize>) -> Result<hcl::Value, Fault> {
+pub(super) fn evaluate_native(written: &str, span: &Range<usize>) -> Result<Value, Fault> {
     match plain_string(written) {
-        Some(string) => Ok(hcl::Value::String(string.to_owned())),
-        None => evaluate(parse(written, span)?, span),
+        Some(string) => Ok(Value::string(string)),
+        None => evaluate(&parse(written, span)?, span),
     }
 }
 
-fn evaluate(expression: EditExpression, span: &Range<usize>) -> Result<hcl::Value, Fault> {
-    constant::evaluate(expression).map_err(|why| Fault::new(span.clone(), why))
-}
-
-/// Parses a value with hcl-edit, whose error is moved to its place in the file.
-fn parse(written: &str, span: &Range<usize>) -> Result<EditExpression, Fault> {
-    hcl_edit::parser::parse_expr(written).map_err(|error| {
-        let at = span.start + written.floor_char_boundary(error.location().offset());
-        Fault::new(at..at, format!("this value cannot be read: {}", error.message()))
-    })
-}
-
-/// [`parse`] for the template that a JSON string is.
-fn parse_template(string: &str, span: &Range<usize>) -> Result<EditExpression, Fault> {
-    let unreadable = |error: hcl_edit::parser::Error| format!("this template cannot be read: {}", error.message());
-    let template = hcl_edit::parser::parse_template(string);
-    template
-        .map(|template| StringTemplate::from(template).into())
-        .map_err(|error| Fault::new(span.clone(), unreadable(error)))
-}
-
-fn describe(value: &hcl::Value) -> &'static str {
-    match value {
-        hcl::Value::Null => "null",
-        hcl::Value::Bool(_) => "a bool",
-        hcl::Value::Number(_) => "a number",
-        hcl::Value::String(_) => "a string",
-        hcl::Value::Array(_) => "a list",
-        hcl::Value::Object(_) => "an object",
-    }
+fn evaluate(expression: &EditExpression, span: &Range<usize>) -> Result<Value, Fault> {
+    constant(expression).map_err(|why| Fault::new(span.clone(), format!("only a constant may stand here: {why}")))
 }
 
 impl<'a> Expression<'a> {
@@ -106,23 +78,24 @@ impl<'a> Expression<'a> {
     }
 
     /// The value of an expression without variables and functions. JSON strings stand for themselves, without templates.
-    pub(in crate::configuration) fn constant(&self) -> Result<hcl::Value, Fault> {
+    pub(in crate::configuration) fn constant(&self) -> Result<Value, Fault> {
         match self {
             Self::Native { span, .. } => evaluate_native(self.written(), span),
-            Self::Json(value) => Ok(json_value(value)),
+            Self::Json(value) => json_value(value, &|text| Ok(Value::string(text)))
+                .map_err(|stop| Fault::new(value.span.clone(), stop.at(|| None).to_string())),
         }
     }
 
     /// [`Expression::constant`], which must be a string.
     pub(in crate::configuration) fn constant_string(&self) -> Result<String, Fault> {
-        expect_string(self.constant()?, &self.span())
+        expect_string(&self.constant()?, &self.span())
     }
 
     /// [`Expression::constant_string`], where a number stands for its digits.
     pub(in crate::configuration) fn constant_text(&self) -> Result<String, Fault> {
         match self.constant()? {
-            hcl::Value::Number(number) => Ok(number.to_string()),
-            other => expect_string(other, &self.span()),
+            Value::Number(number) => Ok(number.to_string()),
+            other => expect_string(&other, &self.span()),
         }
     }
 
@@ -130,15 +103,15 @@ impl<'a> Expression<'a> {
     pub(in crate::configuration) fn constant_template(&self) -> Result<String, Fault> {
         match self {
             Self::Json(json::Value { kind: Kind::String(string), span }) if is_template(string) => {
-                evaluate(parse_template(string, span)?, span).and_then(|value| expect_string(value, span))
+                expect_string(&evaluate(&parse_template(string, span)?, span)?, span)
             }
             _ => self.constant_string(),
         }
     }
 
-    /// The value as it is written, to be evaluated later.
-    pub(in crate::configuration) fn deferred(&self, file: &Arc<SourceFile>) -> Written {
-        Written { location: Location::new(file, self.span()), is_json: matches!(self, Self::Json(_)) }
+    /// The text of the value, to be evaluated later.
+    pub(in crate::configuration) fn deferred(&self, file: &Arc<SourceFile>) -> DeferredValue {
+        DeferredValue { location: Location::new(file, self.span()), is_json: matches!(self, Self::Json(_)) }
     }
 
     /// The entries of an object, or `None` if the value is none. Names may be constant expressions.
@@ -235,28 +208,12 @@ fn native_entries<'a>(text: &'a str, span: &Range<usize>) -> Result<Vec<(Name, E
             ObjectKey::Ident(ident) => Name { text: ident.to_string(), span: shifted(ident.span()) },
             ObjectKey::Expression(other) => {
                 let span = shifted(other.span());
-                let name = evaluate(other.clone(), &span)?;
-                Name { text: expect_string(name, &span)?, span }
+                Name { text: expect_string(&evaluate(other, &span)?, &span)?, span }
             }
         };
         entries.push((name, Expression::Native { text, span: shifted(value.expr().span()) }));
     }
     Ok(entries)
-}
-
-fn json_value(value: &json::Value) -> hcl::Value {
-    match &value.kind {
-        Kind::Null => hcl::Value::Null,
-        Kind::Bool(bool) => hcl::Value::Bool(*bool),
-        Kind::Number(number) => {
-            number.parse::<f64>().ok().and_then(hcl::Number::from_f64).map_or(hcl::Value::Null, hcl::Value::Number)
-        }
-        Kind::String(string) => hcl::Value::String(string.clone()),
-        Kind::Array(values) => values.iter().map(json_value).collect(),
-        Kind::Object(members) => {
-            hcl::Value::Object(members.iter().map(|m| (m.name.clone(), json_value(&m.value))).collect())
-        }
-    }
 }
 
 #[cfg(test)]

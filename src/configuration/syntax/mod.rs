@@ -5,6 +5,7 @@
 //! an array of blocks repeats it, and labels are the names of nested objects.
 
 mod body;
+mod deferred;
 mod expression;
 pub(super) mod native;
 
@@ -14,6 +15,7 @@ use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
 use crate::hcl::{Fault, json};
 
 pub(super) use body::{Block, Body, Items};
+pub(super) use deferred::{DeferredValue, ParsedValue};
 pub(super) use expression::{Expression, Name};
 
 /// Splits a file of either syntax into its top-level arguments and blocks, and hands them to `decode`.

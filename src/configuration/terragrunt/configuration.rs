@@ -125,7 +125,7 @@ fn with_evaluator<T>(
         "templatefile" => Some(templatefile(session, place, arguments)),
         _ => place.call(session, name, arguments),
     };
-    let place = &|span| Location::new(file, span);
+    let place = &|span| Some(Location::new(file, span));
     step(&Evaluator { allowance: &session.allowance, place, variables, functions, either })
 }
 
@@ -159,7 +159,7 @@ fn templatefile(session: &Session, place: &Place, arguments: &[Value]) -> Outcom
         "templatefile" => Some(failure("a template cannot call it")),
         _ => place.call(session, name, arguments),
     };
-    let place = &|span| Location::new(&file, span);
+    let place = &|span| Some(Location::new(&file, span));
     Evaluator { allowance: &session.allowance, place, variables: variables.as_object()?, functions, either }
         .render(&template)
 }

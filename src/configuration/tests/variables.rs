@@ -69,7 +69,7 @@ fn a_value_given_as_text_is_an_expression_unless_the_type_is_simple() {
     };
     assert_eq!(short(&read_with("{ path = \"./a\" }").unwrap()), [("hashicorp/a".to_owned(), String::new())]);
     let found = texts(&read_with("{ path = ").unwrap_err());
-    assert!(found[0].contains("the value cannot be read") && found[0].contains("main.tf:1:10"), "{found:?}");
+    assert!(found[0].contains("this value cannot be read") && found[0].contains("main.tf:1:10"), "{found:?}");
 }
 
 #[test]

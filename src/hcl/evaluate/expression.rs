@@ -1,6 +1,6 @@
 //! Evaluates expressions and templates of HCL, where values may be unknown.
 //!
-//! The evaluator of hcl-rs knows no unknown values, no functions that depend on where they are called, and no bounds.
+//! Text is parsed by hcl-edit. `allowance` bounds the time and the memory that hostile text can take.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,7 +16,7 @@ use super::operators;
 use super::value::{Outcome, Piece, Stop, Unknown, Value, exact, failure, unknown};
 use crate::diagnostic::Location;
 
-/// The functions that depend on where they are called; none for a name that is not one of them.
+/// Functions that a file has besides those of [`functions`], or in their place; none for any other name.
 pub(crate) type Functions<'a> = dyn Fn(&str, &[Value]) -> Option<Outcome> + 'a;
 
 /// What stands in a text for the two branches of an `if` of which it is not known which is taken.
@@ -26,8 +26,8 @@ pub(crate) type Either = fn(Vec<Piece>, &[Piece], &Arc<Unknown>) -> Vec<Piece>;
 #[derive(Clone, Copy)]
 pub(crate) struct Evaluator<'a> {
     pub allowance: &'a Allowance,
-    /// The place in its file of a part of the text that was parsed.
-    pub place: &'a dyn Fn(Range<usize>) -> Location,
+    /// The place in its file of a part of the text that was parsed, if there is a file.
+    pub place: &'a dyn Fn(Range<usize>) -> Option<Location>,
     pub variables: &'a BTreeMap<String, Value>,
     pub functions: &'a Functions<'a>,
     pub either: Either,
@@ -43,6 +43,26 @@ struct Scope<'a> {
 
 type Around<'a> = Option<&'a Scope<'a>>;
 
+/// Leaves open which of two branches is taken.
+pub(crate) fn undecided(_: Vec<Piece>, _: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
+    vec![Piece::Hole(Arc::clone(unknown))]
+}
+
+/// The value of an expression that refers to nothing and calls no function, or why it has none.
+pub(crate) fn constant(expression: &Expression) -> Result<Value, String> {
+    let (allowance, variables) = (Allowance::default(), BTreeMap::new());
+    let value = Evaluator::without_functions(&allowance, &variables).evaluate(expression);
+    value.known().cloned().map_err(|stop| stop.at(|| None).to_string())
+}
+
+impl<'a> Evaluator<'a> {
+    /// The evaluator of a text in which no function can be called.
+    pub(crate) fn without_functions(allowance: &'a Allowance, variables: &'a BTreeMap<String, Value>) -> Self {
+        let functions = &|_: &str, _: &[Value]| Some(failure("no function can be called here"));
+        Self { allowance, place: &|_| None, variables, functions, either: undecided }
+    }
+}
+
 impl Evaluator<'_> {
     /// The value of an expression.
     pub(crate) fn evaluate(&self, expression: &Expression) -> Value {
@@ -57,7 +77,7 @@ impl Evaluator<'_> {
     }
 
     fn value(&self, expression: &Expression, scope: Around) -> Value {
-        let place = || expression.span().map(self.place);
+        let place = || expression.span().and_then(self.place);
         let value = self.allowance.nested(|| self.outcome(expression, scope));
         value.unwrap_or_else(|stop| Value::Unknown(stop.at(place)))
     }

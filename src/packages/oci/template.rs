@@ -1,11 +1,14 @@
 //! The templates that give each provider its repository.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use hcl::eval::{Context, Evaluate};
+use hcl_edit::template::Template;
 
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::hcl::evaluate::allowance::Allowance;
+use crate::hcl::evaluate::expression::Evaluator;
+use crate::hcl::evaluate::value::Value;
 use crate::provider::{OciRepository, OciRepositoryError};
 use crate::provider::{ProviderAddress, ProviderPattern};
 
@@ -21,7 +24,7 @@ enum Form {
     /// A URI template of level 1 (RFC 6570), as `--oci-mirror` takes it.
     Uri(Vec<Part>),
     /// A template of the configuration language, as an `oci_mirror` block has it.
-    Hcl(hcl::Template),
+    Hcl(Template),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +95,7 @@ impl RepositoryTemplate {
             let help = "write it as in repository_template = \"registry.example.com/mirror/${namespace}/${type}\"";
             error.at(location.clone(), text).help(help)
         };
-        let parsed: hcl::Template = text.parse().map_err(|error: hcl::Error| invalid(one_line(&error)))?;
+        let parsed = hcl_edit::parser::parse_template(text).map_err(|error| invalid(one_line(&error)))?;
         for variable in Variable::ALL {
             let name = variable.name();
             if !variable.is_fixed_by(include) && !uses(&parsed, variable) {
@@ -141,7 +144,7 @@ impl RepositoryTemplate {
                     Part::Variable(variable) => value(*variable),
                 })
                 .collect()),
-            Form::Hcl(template) => template.evaluate(&context(&Variable::ALL, value)).map_err(|error| one_line(&error)),
+            Form::Hcl(template) => render(template, &Variable::ALL, value),
         }
     }
 }
@@ -153,18 +156,25 @@ impl fmt::Display for RepositoryTemplate {
     }
 }
 
-fn context<'a>(variables: &[Variable], value: impl Fn(Variable) -> &'a str) -> Context<'static> {
-    let mut context = Context::new();
-    for variable in variables {
-        context.declare_var(variable.name(), value(*variable));
+/// The text of a template in which these variables have values, or why it has none.
+fn render<'a>(
+    template: &Template,
+    variables: &[Variable],
+    value: impl Fn(Variable) -> &'a str,
+) -> std::result::Result<String, String> {
+    let variables = variables.iter().map(|variable| (variable.name().to_owned(), Value::string(value(*variable))));
+    let (allowance, variables) = (Allowance::default(), variables.collect::<BTreeMap<_, _>>());
+    let text = Evaluator::without_functions(&allowance, &variables).render(template);
+    match text.and_then(|text| text.as_string()) {
+        Ok(text) => Ok(text.to_string()),
+        Err(stop) => Err(stop.at(|| None).to_string()),
     }
-    context
 }
 
 /// Whether a template refers to a variable: without it, it has no value.
-fn uses(template: &hcl::Template, variable: Variable) -> bool {
+fn uses(template: &Template, variable: Variable) -> bool {
     let others: Vec<_> = Variable::ALL.into_iter().filter(|other| *other != variable).collect();
-    template.evaluate(&context(&others, |_| "example")).is_err()
+    render(template, &others, |_| "example").is_err()
 }
 
 fn parse_uri_template(text: &str) -> std::result::Result<Vec<Part>, String> {
@@ -265,6 +275,7 @@ mod tests {
             ("h.test/${hostname}/${namespace}/${type", &[], "invalid repository_template"),
             ("${hostname}${namespace}${type}", &[], "REGISTRY/NAME"),
             ("h.test/${upper(hostname)}/${namespace}/${type}", &[], "upper"),
+            ("h.test/${hostname}/${namespace}/${type}/${1 % 0}", &[], "division by zero"),
         ] {
             let error = configured(text, include).unwrap_err();
             assert_eq!((error[0].code, error[0].labels.len()), (Code::InvalidCliConfiguration, 1));
