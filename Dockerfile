@@ -12,8 +12,8 @@ RUN apk add --no-cache build-base git
 WORKDIR /source
 COPY . .
 ARG TARGETARCH
-RUN cargo build --locked --release && \
-    mkdir -p "/linux/$TARGETARCH" && cp target/release/provlock "/linux/$TARGETARCH"
+RUN cargo build --locked --profile dist && \
+    mkdir -p "/linux/$TARGETARCH" && cp target/dist/provlock "/linux/$TARGETARCH"
 
 # The home directory holds the cache.
 FROM docker.io/library/alpine:3.22 AS system

@@ -2,7 +2,7 @@
 //! (<https://opentofu.org/docs/language/providers/requirements/>).
 //!
 //! Text → arguments and blocks in either syntax (`syntax`) → what one file declares (`file`, read by `decode`) → the files
-//! of a directory, or of a [`RootModule`] from several places, merged (`merge`) → one [`Module`] with its local names resolved → [`Requirements`] over the tree of
+//! of a directory, or of a `RootModule` from several places, merged (`merge`) → one [`Module`] with its local names resolved → [`Requirements`] over the tree of
 //! modules (`tree`).
 //!
 //! In native syntax a light scanner (`hcl::scan`) finds blocks and arguments; only the few values that matter are parsed,

@@ -66,7 +66,7 @@ pub struct Entry {
     pub(super) layout: BlockLayout,
 }
 
-/// What [`parse`] found: every problem at once, and the lock file when none of them is an error.
+/// What [`parse`](super::parse()) found: every problem at once, and the lock file when none of them is an error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parsed {
     /// The lock file, unless there is an error.

@@ -268,11 +268,11 @@ pub struct Replacement<'a> {
     pub new: &'a [u8],
 }
 
-/// Replaces files one after the other, each as [`write`] does, and all of them before an interrupt. If one cannot be
+/// Replaces files one after the other, each as [`write()`] does, and all of them before an interrupt. If one cannot be
 /// replaced, those before it get back what they held.
 ///
 /// # Errors
-/// Those of [`write`], with a note for each file that could not be restored.
+/// Those of [`write()`], with a note for each file that could not be restored.
 pub fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
     let _uninterrupted = hold_off_interrupts();
     for (index, Replacement { path, old, new }) in replacements.iter().enumerate() {

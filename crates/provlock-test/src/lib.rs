@@ -2,9 +2,9 @@
 //!
 //! - [`registry`]: publish providers, order faults, read the request log. Its parts: [`publish`] makes releases,
 //!   [`archive`] their packages, [`keys`] their signatures, [`routes`] answers requests, [`oci`] those to an OCI registry,
-//!   [`faults`] spoils the answers.
+//!   [`faults`] spoils the answers, [`state`] is what all of them read and write.
 //! - [`server`]: the one web server, for the registry and for tests that make their answers up. Its parts: [`message`] is
-//!   what comes in and goes out, [`http2`] and [`tls`] carry it.
+//!   what comes in and goes out, [`http2`] and [`tls`] carry it, [`shared`] answers and counts.
 //! - [`environment`]: a temporary home and project, and the `provlock` program run in it.
 //! - [`threats`]: how many cases of an attack a test has tried, for the table in SECURITY.md.
 //!
@@ -22,6 +22,8 @@ pub mod registry;
 mod routes;
 pub mod screen;
 pub mod server;
+mod shared;
+mod state;
 #[cfg(test)]
 mod tests;
 pub mod threats;

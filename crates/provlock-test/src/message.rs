@@ -160,3 +160,8 @@ impl Response {
         if matches!(self.delivery, Delivery::Reset | Delivery::Silent) { 0 } else { self.status }
     }
 }
+
+/// A host with its port, unless it is that of HTTPS.
+pub(crate) fn without_default_port(host: &str) -> &str {
+    host.strip_suffix(":443").unwrap_or(host)
+}

@@ -7,7 +7,6 @@ use serde_json::{Value, json};
 
 use crate::archive::sha256;
 use crate::message::{Request, Response};
-use crate::registry::Registry;
 
 /// What was pushed. A repository is named with its host.
 #[derive(Default)]
@@ -15,32 +14,9 @@ pub(crate) struct Oci {
     pub(crate) hosts: BTreeSet<String>,
     blobs: BTreeSet<(String, String)>,
     /// By repository and tag.
-    manifests: BTreeMap<(String, String), String>,
+    pub(crate) manifests: BTreeMap<(String, String), String>,
     /// The user and the password, with a colon between them, that the token server wants.
-    login: Option<String>,
-}
-
-impl Registry {
-    /// Makes a host reachable that is an OCI registry.
-    pub fn add_oci_host(&self, host: &str) {
-        self.add_host(host);
-        self.state().oci.hosts.insert(host.to_owned());
-    }
-
-    /// The manifest of a tag, if there is one. A repository is named with its host.
-    pub fn manifest(&self, repository: &str, tag: &str) -> Option<String> {
-        self.state().oci.manifests.get(&(repository.to_owned(), tag.to_owned())).cloned()
-    }
-
-    /// Puts a manifest under a tag, whatever it is.
-    pub fn put_manifest(&self, repository: &str, tag: &str, manifest: &str) {
-        self.state().oci.manifests.insert((repository.to_owned(), tag.to_owned()), manifest.to_owned());
-    }
-
-    /// From now on all repositories want a token, which the token server gives for this login, and only for what was asked for.
-    pub fn require_oci_login(&self, user: &str, password: &str) {
-        self.state().oci.login = Some(format!("{user}:{password}"));
-    }
+    pub(crate) login: Option<String>,
 }
 
 /// Answers a request for what is below `/v2/`.

@@ -2,43 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
 use crate::archive::{self, File, Packing};
 use crate::keys::{self, Form, Key};
-use crate::registry::Registry;
+use crate::state::{Address, Release, State};
 
-/// Which provider, with its host.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Address {
-    host: String,
-    namespace: String,
-    name: String,
-}
-
-/// A release as the registry keeps it.
-pub(crate) struct Release {
-    pub(crate) version: String,
-    pub(crate) protocols: Vec<String>,
-    pub(crate) listed: bool,
-    /// By platform.
-    pub(crate) packages: BTreeMap<String, Package>,
-    /// Platforms that are listed and do not exist.
-    pub(crate) claimed: Vec<String>,
-}
-
-/// A package and what is known of it.
-#[derive(Clone, Debug)]
-pub struct Package {
-    pub filename: String,
-    pub h1: String,
-    pub zh: String,
-    pub h1_with_directories: String,
-    pub archive: Arc<Vec<u8>>,
-    pub(crate) metadata: Value,
-}
+pub use crate::state::Package;
 
 /// What was published: the hashes to expect.
 #[derive(Clone, Debug)]
@@ -109,7 +81,7 @@ pub enum PackagesMap {
 /// A release in the making; [`Publish::done`] publishes it.
 #[must_use = "nothing is published before `done`"]
 pub struct Publish<'a> {
-    registry: &'a Registry,
+    state: &'a Mutex<State>,
     address: Address,
     version: String,
     platforms: Vec<String>,
@@ -124,29 +96,10 @@ pub struct Publish<'a> {
     patch: Value,
 }
 
-impl Address {
-    pub(crate) fn new(host: &str, namespace: &str, name: &str) -> Self {
-        Self { host: host.to_lowercase(), namespace: namespace.to_lowercase(), name: name.to_lowercase() }
-    }
-
-    /// `[HOST/]NAMESPACE/TYPE`.
-    pub(crate) fn parse(text: &str) -> Self {
-        match text.split('/').collect::<Vec<_>>()[..] {
-            [host, namespace, name] => Self::new(host, namespace, name),
-            [namespace, name] => Self::new("registry.opentofu.org", namespace, name),
-            _ => panic!("{text} is not [HOST/]NAMESPACE/TYPE"),
-        }
-    }
-
-    fn path(&self) -> String {
-        format!("{}/{}/{}", self.host, self.namespace, self.name)
-    }
-}
-
 impl<'a> Publish<'a> {
-    pub(crate) fn new(registry: &'a Registry, provider: &str, version: &str) -> Self {
+    pub(crate) fn new(state: &'a Mutex<State>, provider: &str, version: &str) -> Self {
         Self {
-            registry,
+            state,
             address: Address::parse(provider),
             version: version.to_owned(),
             platforms: Vec::new(),
@@ -364,7 +317,7 @@ impl<'a> Publish<'a> {
         let signature = self.signature(shasums);
         let path = |filename: &str| format!("{}{filename}", self.directory());
         let sums = path(&self.filename("SHA256SUMS"));
-        let mut state = self.registry.state();
+        let mut state = self.state.lock().unwrap();
         state.files.retain(|file, _| !file.starts_with(&path("")));
         if let Some(signature) = signature {
             state.files.insert(format!("{sums}.sig"), Arc::new(signature));

@@ -9,23 +9,24 @@
 //! assert_eq!(registry.requests_to(url::VERSIONS), 1);
 //! ```
 
-use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 
-use globset::GlobMatcher;
-use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::faults::{self, Fault, Rule, Times};
 use crate::message::{Request, Response};
-use crate::oci::{self, Oci};
-use crate::publish::{Address, Publish, Release};
+use crate::oci;
+use crate::publish::Publish;
 use crate::routes;
-use crate::server::{Server, Statistics, without_default_port};
+use crate::server::Server;
+use crate::shared::Statistics;
+use crate::state::{Address, Host, MountedMirror, State};
 use crate::tls::Authority;
+
+pub use crate::state::{Discovery, Mirror, MirrorHashes};
 
 /// Hosts that answer without anything being published on them. Every host that is named later is added; all others are
 /// unreachable: the proxy answers 502.
@@ -43,72 +44,6 @@ pub struct Registry {
     state: Arc<Mutex<State>>,
     certificate: PathBuf,
     _directory: TempDir,
-}
-
-/// The service discovery document of a host.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Discovery {
-    /// Names the providers service of this host.
-    Standard,
-    /// Names services, but not that of providers.
-    WithoutProviders,
-    /// This document. A providers service anywhere is `https://HOST/via/REGISTRY/v1/providers/`: what REGISTRY would
-    /// answer, from HOST.
-    Document(Value),
-}
-
-/// A network mirror of everything that is published.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MountedMirror {
-    pub(crate) host: String,
-    /// Starts and ends with a slash.
-    pub(crate) prefix: String,
-    pub(crate) options: Mirror,
-}
-
-/// What a network mirror reports.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Mirror {
-    pub hashes: MirrorHashes,
-}
-
-/// The hashes in a mirror's `VERSION.json`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum MirrorHashes {
-    #[default]
-    Both,
-    H1,
-    Zh,
-    None,
-    /// `h1:` over the directory entries too, as `providers mirror` writes it.
-    H1WithDirectories,
-    /// These texts for every package.
-    Fixed(Vec<&'static str>),
-}
-
-#[derive(Default)]
-pub(crate) struct Host {
-    pub(crate) discovery: Option<Discovery>,
-    pub(crate) token: Option<String>,
-}
-
-#[derive(Default)]
-pub(crate) struct Provider {
-    pub(crate) releases: Vec<Release>,
-    pub(crate) warnings: Vec<String>,
-}
-
-#[derive(Default)]
-pub(crate) struct State {
-    pub(crate) hosts: BTreeMap<String, Host>,
-    pub(crate) providers: BTreeMap<Address, Provider>,
-    /// Path to content; every host serves all of them.
-    pub(crate) files: HashMap<String, Arc<Vec<u8>>>,
-    pub(crate) mirrors: Vec<MountedMirror>,
-    pub(crate) oci: Oci,
-    /// `Last-Modified` of what the patterns match.
-    last_modified: Vec<(GlobMatcher, String)>,
-    rules: Vec<Rule>,
 }
 
 impl Registry {
@@ -160,7 +95,7 @@ impl Registry {
     /// Begins a release of `[HOST/]NAMESPACE/TYPE`, on the default host of OpenTofu unless told otherwise. A release
     /// that is published again under the same version replaces the first.
     pub fn publish(&self, provider: &str, version: &str) -> Publish<'_> {
-        Publish::new(self, provider, version)
+        Publish::new(&self.state, provider, version)
     }
 
     /// Removes a version: no longer listed, no metadata. Its files stay.
@@ -228,6 +163,27 @@ impl Registry {
         self.state().rules.clear();
     }
 
+    /// Makes a host reachable that is an OCI registry.
+    pub fn add_oci_host(&self, host: &str) {
+        self.add_host(host);
+        self.state().oci.hosts.insert(host.to_owned());
+    }
+
+    /// The manifest of a tag, if there is one. A repository is named with its host.
+    pub fn manifest(&self, repository: &str, tag: &str) -> Option<String> {
+        self.state().oci.manifests.get(&(repository.to_owned(), tag.to_owned())).cloned()
+    }
+
+    /// Puts a manifest under a tag, whatever it is.
+    pub fn put_manifest(&self, repository: &str, tag: &str, manifest: &str) {
+        self.state().oci.manifests.insert((repository.to_owned(), tag.to_owned()), manifest.to_owned());
+    }
+
+    /// From now on all repositories want a token, which the token server gives for this login, and only for what was asked for.
+    pub fn require_oci_login(&self, user: &str, password: &str) {
+        self.state().oci.login = Some(format!("{user}:{password}"));
+    }
+
     /// All requests so far, in the order in which they were answered.
     pub fn requests(&self) -> Vec<Request> {
         self.server.requests()
@@ -252,12 +208,6 @@ impl Registry {
     /// Forgets requests and counts.
     pub fn reset_statistics(&self) {
         self.server.reset_statistics();
-    }
-}
-
-impl State {
-    pub(crate) fn host(&mut self, host: &str) -> &mut Host {
-        self.hosts.entry(without_default_port(host).to_lowercase()).or_default()
     }
 }
 

@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use crate::faults::{Effects, Fault};
 use crate::message::{Delivery, Request, Response};
-use crate::publish::{Address, Package, Release};
-use crate::registry::{Discovery, Host, Mirror, MirrorHashes, Provider, State};
+use crate::state::{Address, Discovery, Host, Mirror, MirrorHashes, Package, Provider, Release, State};
 
 /// Bytes of a body that comes slowly that come at once.
 const SLOW_PIECE: usize = 16 * 1024;

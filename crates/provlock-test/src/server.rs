@@ -2,8 +2,8 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use url::Url;
 
 use crate::http2;
-use crate::message::{Delivery, Request, Response};
+use crate::message::{Delivery, Request, Response, without_default_port};
+use crate::shared::{Shared, Statistics};
 use crate::tls::Authority;
 
 const IDLE_LIMIT: Duration = Duration::from_mins(2);
@@ -25,32 +26,6 @@ pub struct Server {
     address: SocketAddr,
     shared: Arc<Shared>,
     acceptor: Option<JoinHandle<()>>,
-}
-
-/// Sums over all requests since the start or the last [`Server::reset_statistics`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct Statistics {
-    pub requests: usize,
-    pub connections: usize,
-    /// The most requests that were being answered at the same time.
-    pub peak_concurrency: usize,
-    /// Bytes of response bodies.
-    pub bytes_sent: u64,
-}
-
-/// What the connections share with the owner of the server.
-pub(crate) struct Shared {
-    answer: Box<dyn Fn(&Request) -> Response + Send + Sync>,
-    /// Whether a tunnel to this host, and port unless it is 443, is granted.
-    reaches: Box<dyn Fn(&str) -> bool + Send + Sync>,
-    tls: Option<Arc<ServerConfig>>,
-    log: Mutex<Vec<Request>>,
-    closed: AtomicBool,
-    arrived: AtomicUsize,
-    connections: AtomicUsize,
-    active: AtomicUsize,
-    peak: AtomicUsize,
-    bytes_sent: AtomicU64,
 }
 
 impl Server {
@@ -71,18 +46,7 @@ impl Server {
     ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
-        let shared = Arc::new(Shared {
-            answer: Box::new(answer),
-            reaches: Box::new(reaches),
-            tls,
-            log: Mutex::default(),
-            closed: AtomicBool::default(),
-            arrived: AtomicUsize::default(),
-            connections: AtomicUsize::default(),
-            active: AtomicUsize::default(),
-            peak: AtomicUsize::default(),
-            bytes_sent: AtomicU64::default(),
-        });
+        let shared = Arc::new(Shared::new(tls, reaches, answer));
         let acceptor = thread::spawn({
             let shared = Arc::clone(&shared);
             move || accept(&listener, &shared)
@@ -117,20 +81,12 @@ impl Server {
 
     /// Requests, connections, concurrency, bytes.
     pub fn statistics(&self) -> Statistics {
-        Statistics {
-            requests: self.shared.log.lock().unwrap().len(),
-            connections: self.shared.connections.load(Ordering::SeqCst),
-            peak_concurrency: self.shared.peak.load(Ordering::SeqCst),
-            bytes_sent: self.shared.bytes_sent.load(Ordering::SeqCst),
-        }
+        self.shared.statistics()
     }
 
     /// Forgets requests and counts.
     pub fn reset_statistics(&self) {
-        self.shared.log.lock().unwrap().clear();
-        self.shared.connections.store(0, Ordering::SeqCst);
-        self.shared.peak.store(0, Ordering::SeqCst);
-        self.shared.bytes_sent.store(0, Ordering::SeqCst);
+        self.shared.reset_statistics();
     }
 }
 
@@ -142,36 +98,6 @@ impl Drop for Server {
         if let Some(acceptor) = self.acceptor.take() {
             drop(acceptor.join());
         }
-    }
-}
-
-/// Counts a request as being answered while it lives.
-pub(crate) struct Active<'a>(&'a Shared);
-
-impl Drop for Active<'_> {
-    fn drop(&mut self) {
-        self.0.active.fetch_sub(1, Ordering::SeqCst);
-    }
-}
-
-impl Shared {
-    pub(crate) fn enter(&self) -> Active<'_> {
-        let active = self.active.fetch_add(1, Ordering::SeqCst) + 1;
-        self.peak.fetch_max(active, Ordering::SeqCst);
-        Active(self)
-    }
-
-    /// Answers a request and logs it.
-    pub(crate) fn answer(&self, mut request: Request) -> Response {
-        request.number = self.arrived.fetch_add(1, Ordering::SeqCst);
-        let response = (self.answer)(&request);
-        request.status = response.logged_status();
-        self.log.lock().unwrap().push(request);
-        response
-    }
-
-    pub(crate) fn count_sent(&self, bytes: usize) {
-        self.bytes_sent.fetch_add(bytes as u64, Ordering::SeqCst);
     }
 }
 
@@ -343,8 +269,4 @@ fn write_response(
         return Ok(false);
     }
     Ok(true)
-}
-
-pub(crate) fn without_default_port(host: &str) -> &str {
-    host.strip_suffix(":443").unwrap_or(host)
 }

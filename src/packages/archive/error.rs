@@ -14,7 +14,7 @@ pub enum PackageError {
     #[error("a temporary file for the package could not be used: {0}")]
     TemporaryFile(#[source] io::Error),
     /// The zip archive is laid out so that its central directory is needed before its entries can be read, and its
-    /// first bytes are gone. It has to be read once more from its start, by [`super::hash_zip_spooled`].
+    /// first bytes are gone. It has to be read once more from its start, by `hash_zip_spooled`.
     #[error("the zip archive cannot be hashed while it arrives: {0}")]
     NotStreamable(&'static str),
     /// The zip archive has more bytes than [`super::Limits`] allow. It was not read to its end.

@@ -6,7 +6,7 @@
 //! is compared with the central directory at the end. An archive for which that cannot be done is read a second time
 //! through its central directory, which alone decides. Its first 128 KiB are kept in memory, so an archive that shows
 //! early that it is odd, or is small, goes into an unnamed temporary file without being fetched again; else the caller is
-//! told ([`PackageError::NotStreamable`]) and fetches it again ([`hash_zip_spooled`]). A refusal is the same either way.
+//! told ([`PackageError::NotStreamable`]) and fetches it again (`hash_zip_spooled`). A refusal is the same either way.
 //!
 //! Which archives are accepted follows OpenTofu: Go's `archive/zip` reads them, and they are hashed as extracted.
 
@@ -44,7 +44,7 @@ use source::Source;
 /// bytes are still known, by way of an unnamed temporary file.
 ///
 /// # Errors
-/// [`PackageError::NotStreamable`] if the archive has to be read once more, by [`hash_zip_spooled`].
+/// [`PackageError::NotStreamable`] if the archive has to be read once more, by `hash_zip_spooled`.
 pub fn hash_zip(reader: impl Read, provider_type: &str, limits: &Limits) -> Result<PackageDigest, PackageError> {
     let mut source = Source::new(reader, limits);
     match streaming::hash(&mut source, provider_type, limits) {

@@ -3,10 +3,10 @@
 //!
 //! Nothing here touches the network or the clock: bytes, a policy and the time come in, a verdict comes out.
 //!
-//! - [`sha256sums`]: the list of sums of a version, and whether it says what the registry says.
-//! - [`signature`]: whether one of the registry's keys signed that list.
-//! - [`packages`]: the hashes that the OpenTofu registry reports for all platforms.
-//! - [`dispositions`]: what is known of each hash, whether it may be recorded, and whether it confirms an entry.
+//! - `sha256sums`: the list of sums of a version, and whether it says what the registry says.
+//! - `signature`: whether one of the registry's keys signed that list.
+//! - `packages`: the hashes that the OpenTofu registry reports for all platforms.
+//! - `dispositions`: what is known of each hash, whether it may be recorded, and whether it confirms an entry.
 
 mod dispositions;
 pub(crate) mod packages;
