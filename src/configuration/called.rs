@@ -1,6 +1,6 @@
 //! Where a called module is: its source and version evaluated, then a directory, an installed module or a fetched package.
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use crate::hcl::evaluate::value::{Unknown, Value};
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::installed::{Installed, Manifest};
@@ -180,7 +180,8 @@ impl Walk<'_> {
             Some(location) if *location != call.location => error.at(location.clone(), "because of this"),
             _ => error,
         };
-        self.unread(error.help("give variables values with --var NAME=VALUE, TF_VAR_NAME or terraform.tfvars"));
+        let help = Help::text("give variables values with ").and(Remedy::SetVariable);
+        self.unread(error.help(help.and_text(", TF_VAR_NAME or terraform.tfvars")));
     }
 
     fn not_fetched(&mut self, caller: &Caller<'_>, call: &Call, key: &str, errors: Diagnostics) {

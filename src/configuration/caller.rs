@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::diagnostic::{Code, Diagnostic, Location};
-use crate::system::boundary::HELP as OUTSIDE_HELP;
+use crate::system::boundary;
 
 use super::file::Call;
 use super::place::Place;
@@ -44,7 +44,7 @@ impl Caller<'_> {
     pub(super) fn outside(&self, call: &Call, key: &str, place: &Path) -> Diagnostic {
         let place = place.display();
         let message = format!("module \"{key}\" is in {place}, out of the repository, so it was not read");
-        self.error(Code::OutsideRepository, message, call).help(OUTSIDE_HELP)
+        self.error(Code::OutsideRepository, message, call).help(boundary::help())
     }
 
     pub(super) fn located(&self, diagnostic: Diagnostic, call: &Call) -> Diagnostic {

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result, SourceFile};
 use crate::provider::Dialect;
 use crate::system::files::{self, join};
 
@@ -190,7 +190,7 @@ pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic
         Code::NoConfiguration,
         format!("{} has no configuration ({extensions} file)", directory.display()),
     )
-    .help("name the root module's directory, or find all root modules below with --recursive")
+    .help(Help::text("name the root module's directory, or find all root modules below with ").and(Remedy::Recursive))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::diagnostic::{Code, Diagnostic, Location};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::provider::Dialect;
 
 use super::file::Call;
@@ -66,7 +66,7 @@ fn diagnostic(missing: &[&Missing], what: &str, help: &str, allowed: bool) -> Di
     let diagnostic = if allowed {
         Diagnostic::warning(Code::ModuleNotInstalled, message).help(help)
     } else {
-        let help = format!("{help}, or skip {pronoun} with --allow-missing-modules");
+        let help = Help::text(format!("{help}, or skip {pronoun} with ")).and(Remedy::AllowMissingModules);
         Diagnostic::error(Code::ModuleNotInstalled, message).help(help)
     };
     let label = |one: &Missing| if is_one { "called here".to_owned() } else { format!("module \"{}\"", one.key) };

@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Remedy, Result};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::installed::Manifest;
@@ -198,8 +198,7 @@ impl<'a> Walk<'a> {
         if module.is_foreign() {
             let message =
                 format!("the files in {} are for OpenTofu; Terraform reads none of them", self.root.display());
-            let warning =
-                Diagnostic::warning(Code::NoConfiguration, message).help(Help::command(["--dialect", "tofu"]));
+            let warning = Diagnostic::warning(Code::NoConfiguration, message).help(Remedy::Dialect(Dialect::Tofu));
             self.warnings.push(warning);
         }
         self.chain.push(canonical.clone());

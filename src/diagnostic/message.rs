@@ -1,10 +1,10 @@
 //! One diagnostic.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::code::Code;
-use super::help::Help;
+use super::remedy::Help;
 use super::source_file::Location;
 use crate::provider::{Dialect, ProviderAddress};
 
@@ -26,6 +26,25 @@ pub enum Severity {
     Error,
 }
 
+/// The root modules that a diagnostic is about.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum RootModules {
+    /// A root module.
+    One {
+        /// Its directory, as the user knows it.
+        directory: PathBuf,
+        /// Whether a note names it, since it is one of many.
+        is_noted: bool,
+    },
+    /// Root modules that were selected together.
+    Selected {
+        /// The paths that the user has named.
+        paths: Vec<PathBuf>,
+        /// Whether these stand for all root modules below.
+        recursive: bool,
+    },
+}
+
 /// An error, a warning or a finding, independent of how it will be shown.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Diagnostic {
@@ -41,8 +60,10 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// What to do next, if possible the command to run.
     pub help: Option<Help>,
-    /// The root module that it is about, as the user knows it, if there are many.
-    pub root: Option<Box<Path>>,
+    /// The root modules that it is about, if it is about any: the remedies in its help are for them.
+    pub root_modules: Option<Box<RootModules>>,
+    /// The dialect that remedies must name, since another machine might not detect it.
+    pub dialect: Option<Dialect>,
     /// The providers that it is about; empty when it is about none in particular.
     pub providers: Vec<ProviderAddress>,
 }
@@ -57,7 +78,8 @@ impl Diagnostic {
             labels: Vec::new(),
             notes: Vec::new(),
             help: None,
-            root: None,
+            root_modules: None,
+            dialect: None,
             providers: Vec::new(),
         }
     }
@@ -95,37 +117,48 @@ impl Diagnostic {
         self
     }
 
-    /// Says which of many root modules it is about.
+    /// Says which of many root modules it is about, which is a note, too.
     #[must_use]
-    pub fn in_root(mut self, root: &Path) -> Self {
-        self.root = Some(root.into());
-        self
+    pub fn in_root(self, root: &Path) -> Self {
+        self.in_root_modules(RootModules::One { directory: root.to_owned(), is_noted: true })
+    }
+
+    /// Says which root module it is about.
+    #[must_use]
+    pub fn in_directory(self, directory: &Path) -> Self {
+        self.in_root_modules(RootModules::One { directory: directory.to_owned(), is_noted: false })
+    }
+
+    /// Says which root modules it is about.
+    #[must_use]
+    pub fn in_root_modules(self, root_modules: RootModules) -> Self {
+        Self { root_modules: Some(Box::new(root_modules)), ..self }
+    }
+
+    /// Says which dialect remedies must name, since another machine might not detect it.
+    #[must_use]
+    pub fn in_dialect(self, dialect: Dialect) -> Self {
+        Self { dialect: Some(dialect), ..self }
+    }
+
+    /// Which of many root modules it is about, as the user knows it.
+    pub fn root(&self) -> Option<&Path> {
+        match self.root_modules.as_deref()? {
+            RootModules::One { directory, is_noted: true } => Some(directory),
+            _ => None,
+        }
     }
 
     /// What is known, one line each, and which of many root modules it is about.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
-        let root = self.root.as_ref().map(|root| format!("root module: {}", root.display()));
+        let root = self.root().map(|root| format!("root module: {}", root.display()));
         self.notes.iter().cloned().chain(root)
-    }
-
-    /// Lets the commands in its help run in `directory`, which their own directories are relative to.
-    #[must_use]
-    pub fn in_directory(mut self, directory: &Path) -> Self {
-        self.help = self.help.map(|help| help.in_directory(directory));
-        self
-    }
-
-    /// Lets the commands in its help name a dialect, which another machine might not detect.
-    #[must_use]
-    pub fn in_dialect(mut self, dialect: Dialect) -> Self {
-        self.help = self.help.map(|help| help.in_dialect(dialect));
-        self
     }
 
     /// Whether another diagnostic differs at most in its places and providers.
     pub(crate) fn says_the_same(&self, other: &Self) -> bool {
-        let words = |d: &Self| (d.severity, d.code, d.message.clone(), d.notes.clone(), d.help.clone(), d.root.clone());
-        words(self) == words(other)
+        let without_places = |d: &Self| Self { labels: Vec::new(), providers: Vec::new(), ..d.clone() };
+        without_places(self) == without_places(other)
     }
 
     /// An error of the operating system about a file: what was tried, on which path, and why it failed.

@@ -2,12 +2,12 @@
 
 mod code;
 mod diagnostics;
-mod help;
 mod message;
+mod remedy;
 mod source_file;
 
 pub use code::Code;
 pub use diagnostics::{Diagnostics, Result};
-pub use help::{CommandArgument, CommandLine, Help, HelpPart};
-pub use message::{Diagnostic, Label, Severity};
+pub use message::{Diagnostic, Label, RootModules, Severity};
+pub use remedy::{Help, HelpPart, LockRemedy, Remedy, UpgradeRemedy};
 pub use source_file::{Location, SourceFile};

@@ -15,7 +15,7 @@ use hcl_edit::structure;
 use hcl_edit::structure::{Block, Body, Structure};
 use hcl_edit::template::{Element, StringTemplate};
 
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Severity, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity, SourceFile};
 use crate::provider::{AddressError, ConstraintList, Dialect, Hash, ProviderAddress, Version, VersionError};
 use crate::system::files;
 
@@ -103,7 +103,7 @@ impl Reader {
     }
 
     fn syntax_error(&mut self, span: Range<usize>, message: impl Into<String>) {
-        let help = Help::text("correct the file, or remove it and run: ").and_command(["lock"]);
+        let help = Help::text("correct the file, or remove it and run: ").and(Remedy::lock());
         self.error(Code::LockFileSyntax, span, message, help);
     }
 
@@ -119,9 +119,8 @@ impl Reader {
         }
         let Some((_, first)) = markers.first() else { return false };
         let count = markers.iter().filter(|(kind, _)| *kind == "<<<<<<<").count();
-        let help = Help::command(["merge", LOCK_FILE_NAME])
-            .and_text("; to lock again what is in conflict: ")
-            .and_command(["merge", "--resolve", LOCK_FILE_NAME]);
+        let merge = |resolve| Remedy::Merge { file: LOCK_FILE_NAME.into(), resolve };
+        let help = Help::from(merge(false)).and_text("; to lock again what is in conflict: ").and(merge(true));
         let diagnostic = Diagnostic::error(Code::ConflictMarkers, "the lock file contains git conflict markers")
             .at(self.location(first.clone()), "the first of them")
             .note(format!("conflicts in the file: {}", count.max(1)))
@@ -344,7 +343,7 @@ impl Reader {
         match text.value.parse() {
             Ok(hash) => Some((hash, self.location(text.span))),
             Err(error) => {
-                let help = Help::text("remove the hash, then run: ").and_command(["lock"]);
+                let help = Help::text("remove the hash, then run: ").and(Remedy::lock());
                 self.error(Code::MalformedHash, text.span, error.to_string(), help);
                 None
             }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::StatusCode;
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy};
 use crate::provider::Hostname;
 use crate::system::{SafeUrl, token_variable};
 
@@ -108,12 +108,13 @@ impl RequestError {
         match &self.kind {
             RequestErrorKind::Unauthorized { credentials_sent: true, .. } => {
                 let host = self.credentials_of.as_ref()?;
-                let command = ["login".to_owned(), "--check".to_owned(), host.to_string()];
-                Some(Help::text("check where the token comes from: ").and_command(command))
+                Some(
+                    Help::text("check where the token comes from: ").and(Remedy::CheckLogin { host: host.to_string() }),
+                )
             }
             RequestErrorKind::Unauthorized { .. } => Some(match &self.credentials_of {
                 Some(host) => {
-                    let help = Help::text("add credentials: ").and_command(["login".to_owned(), host.to_string()]);
+                    let help = Help::text("add credentials: ").and(Remedy::Login { host: host.to_string() });
                     match token_variable(host) {
                         Some(variable) => help.and_text(format!(", or set {variable}")),
                         None => help,

@@ -12,7 +12,7 @@ use provlock_test::{Authority, Response, Server};
 use url::Url;
 
 use super::*;
-use crate::diagnostic::{Code, Help, HelpPart};
+use crate::diagnostic::{Code, Help, HelpPart, Remedy};
 use crate::provider::Hostname;
 
 const TOKEN: &str = "s3cr3t";
@@ -402,10 +402,8 @@ fn the_user_learns_how_to_add_credentials() {
         "cannot get the versions of my-h.test/a/b: https://h.test/v1/ was refused (401); no credentials were sent";
     assert_eq!(diagnostic[0].message, message);
     let help = diagnostic[0].help.clone().unwrap();
-    assert_eq!(
-        help,
-        Help::text("add credentials: ").and_command(["login", "my-h.test"]).and_text(", or set TF_TOKEN_my__h_test")
-    );
+    let login = |host: &str| Remedy::Login { host: host.to_owned() };
+    assert_eq!(help, Help::text("add credentials: ").and(login("my-h.test")).and_text(", or set TF_TOKEN_my__h_test"));
     let diagnostic = error(true, Some("h.test:8443")).into_diagnostic("x");
     assert!(diagnostic[0].message.ends_with("was refused (401) with the credentials that were sent"));
     assert!(
@@ -414,10 +412,10 @@ fn the_user_learns_how_to_add_credentials() {
             .as_ref()
             .unwrap()
             .parts()
-            .contains(&HelpPart::Command(["login", "--check", "h.test:8443"].into()))
+            .contains(&HelpPart::Remedy(Remedy::CheckLogin { host: "h.test:8443".to_owned() }))
     );
     assert_eq!(
         error(false, Some("h.test:8443")).into_diagnostic("x")[0].help.clone().unwrap(),
-        Help::text("add credentials: ").and_command(["login", "h.test:8443"])
+        Help::text("add credentials: ").and(login("h.test:8443"))
     );
 }

@@ -14,7 +14,7 @@ use super::{
     TrustedFacts,
 };
 use crate::cli_config::{self, CliConfig, Credentials, InstallationMethod, MethodKind, directories};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::net::{Client, RequestObserver};
 use crate::packages::archive::HashCache;
 use crate::packages::shared_facts::ReleaseFacts;
@@ -87,7 +87,10 @@ impl Connections {
             && storage::is_writable_by_others(directory)
         {
             let message = format!("others can write to the cache directory {}", directory.display());
-            let help = "remove that permission with chmod go-w, use another directory with --cache-dir DIR, or no cache with --no-cache";
+            let help = Help::text("remove that permission with chmod go-w, use another directory with ")
+                .and(Remedy::CacheDirectory)
+                .and_text(", or no cache with ")
+                .and(Remedy::NoCache);
             return Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into());
         }
         let environment = environment.clone();

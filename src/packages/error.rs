@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy};
 use crate::net::RequestError;
 use crate::packages::archive::{PackageError, PackageId};
 use crate::provider::{Platform, ProviderAddress, Version};
@@ -62,7 +62,9 @@ impl SourceError {
     pub(crate) fn platforms_not_listed(address: &ProviderAddress, version: &Version) -> Self {
         let message = format!("{} does not list the platforms of {address} {version}", address.hostname);
         let error = Diagnostic::error(Code::PlatformNotAvailable, message);
-        Self::PlatformMissing(error.help("name the platforms, for example: --platform linux_amd64").into())
+        Self::PlatformMissing(
+            error.help(Help::text("name the platforms, for example: ").and(Remedy::NamePlatforms)).into(),
+        )
     }
 
     /// No host may be asked, and the cache has no package of the version, or none for the platform.
@@ -71,7 +73,7 @@ impl SourceError {
             Some(platform) => format!("{address} {version} for {platform}: the package is not in the cache of hashes"),
             None => format!("no package of {address} {version} is in the cache of hashes"),
         };
-        Diagnostic::error(Code::PlatformNotKnown, message).help(OFFLINE_HELP).into()
+        Diagnostic::error(Code::PlatformNotKnown, message).help(Help::run_online()).into()
     }
 
     /// The version uses none of the plugin protocols that OpenTofu and Terraform support; `protocols` lists those that it
@@ -123,9 +125,6 @@ impl SourceError {
         matches!(self, Self::ReleaseRefused(_))
     }
 }
-
-/// What to do where no host may be asked.
-pub(crate) const OFFLINE_HELP: &str = "run the command once without --offline and with the same cache";
 
 impl From<Diagnostic> for SourceError {
     fn from(error: Diagnostic) -> Self {

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::available::AvailableVersions;
-use super::error::{OFFLINE_HELP, Result, SourceError};
+use super::error::{Result, SourceError};
 use super::fetched::Fetched;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Help};
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::authentication::{HashDisposition, HashDispositions};
 use crate::provider::{Authentication, Platform, ProviderAddress, Version};
@@ -38,7 +38,7 @@ impl Offline {
         let available: AvailableVersions = cached.chain(locked).collect();
         if available.versions.is_empty() {
             let message = format!("no version of {address} is known offline");
-            let error = Diagnostic::error(Code::ProviderNotFound, message).help(OFFLINE_HELP);
+            let error = Diagnostic::error(Code::ProviderNotFound, message).help(Help::run_online());
             return Err(SourceError::provider_not_found(address, error));
         }
         Ok(available)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::options::LockOptions;
 use super::{RootSelection, SelectedRoot, Workspace};
 use crate::configuration::{ModuleCache, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use crate::lockfile::LockFile;
 use crate::packages::PublicationDates;
 use crate::project::plan::{LockRequest, MinimumAge};
@@ -225,8 +225,9 @@ impl Member {
         if choosing(&request).iter().all(is_exempt) {
             return Ok(request);
         }
-        let message = "min-age is set, and with --offline nothing tells when versions were published";
-        let help = "to ignore the age pass --min-age 0d, or omit --offline";
+        let message = "min-age is set, but offline it is not known when versions were published";
+        let help =
+            Help::text("to ignore the age pass ").and(Remedy::AnyAge).and_text(", or omit ").and(Remedy::Offline);
         Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into())
     }
 

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::configuration::ModuleCache;
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::{Settings, SettingsFiles};
@@ -225,7 +225,8 @@ impl RootSelection<'_> {
             number => format!("there are {number} root modules below"),
         };
         let message = format!("{} holds no configuration, but {number}", workspace.root.display());
-        let help = format!("take all of them with --recursive (-r), or name one, such as {}", example.display());
+        let help = Help::text("take all of them with ").and(Remedy::Recursive);
+        let help = help.and_text(format!(", or name one, such as {}", example.display()));
         Some(Diagnostic::error(Code::NoConfiguration, message).help(help))
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::configuration::terragrunt::{self, ModuleSource, RemoteModule, Repository, Unknown, WorkingDirectory};
 use crate::configuration::{self, ModuleCache, ModuleCall, Place, Requirements, RootFiles, RootModule};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, Severity};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::Dialect;
 use crate::system::files::join;
@@ -135,9 +135,9 @@ impl Unit {
     fn missing_module(&self, allowed: bool) -> Diagnostic {
         let message = format!("the module of the unit in {} is remote, and not here", self.root.display());
         let help = if allowed {
-            "what it requires was not checked; terragrunt init -lockfile=readonly does that"
+            "what it requires was not checked; terragrunt init -lockfile=readonly does that".into()
         } else {
-            "skip it with --allow-missing-modules"
+            Help::text("skip it with ").and(Remedy::AllowMissingModules)
         };
         let error = Diagnostic::error(Code::ModuleNotInstalled, message).help(help);
         self.read.source_location.iter().fold(error, |error, place| error.at(place.clone(), "its source"))

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, SourceFile};
 use crate::system::files::join;
 use crate::system::{canonicalize, repository};
 
@@ -50,11 +50,13 @@ pub fn refused(shown: &Path) -> Diagnostic {
     let message = format!("{} leads out of the repository, so it was not read", shown.display());
     // It is about the file as a whole; its start stands for it.
     let location = Location::new(&SourceFile::new(shown, ""), 0..0);
-    Diagnostic::error(Code::OutsideRepository, message).at(location, "").help(HELP)
+    Diagnostic::error(Code::OutsideRepository, message).at(location, "").help(help())
 }
 
 /// What to do about something that leads out of the repository.
-pub(crate) const HELP: &str = "put it into the repository, or let verify read it with --allow-outside";
+pub(crate) fn help() -> Help {
+    Help::text("put it into the repository, or let verify read it with ").and(Remedy::AllowOutside)
+}
 
 #[cfg(all(test, unix))]
 mod tests {

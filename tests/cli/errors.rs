@@ -158,7 +158,7 @@ exit code: 2
 error[no-configuration]: . has no configuration (.tf, .tofu, .tf.json or .tofu.json file)
  |
  = in live/empty
-help: name the root module's directory, or find all root modules below with --recursive
+help: name the root module's directory, or find all root modules below with --recursive (-r)
 "#]]);
     environment.provlock(["-C", "live/none", "lock"]).matches(str![[r#"
 exit code: 2

@@ -177,12 +177,12 @@ fn an_age_cannot_be_demanded() {
     lock_elsewhere(&environment, "3.1.0", "linux_amd64,darwin_arm64");
     registry.reset_statistics();
     let before = environment.snapshot();
-    let reason = "min-age is set, and with --offline nothing tells when versions were published";
+    let reason = "min-age is set, but offline it is not known when versions were published";
 
     environment.provlock(upgrade(&["--min-age", "7d"])).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: min-age is set, and with --offline nothing tells when versions were published
+error[invalid-argument]: min-age is set, but offline it is not known when versions were published
 help: to ignore the age pass --min-age 0d, or omit --offline
 "#]]);
     let many = environment.provlock(upgrade(&["--min-age", "7d", "--check", "-r"]));
@@ -193,7 +193,7 @@ help: to ignore the age pass --min-age 0d, or omit --offline
     demanded.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: min-age is set, and with --offline nothing tells when versions were published
+error[invalid-argument]: min-age is set, but offline it is not known when versions were published
 help: to ignore the age pass --min-age 0d, or omit --offline
 "#]]);
     environment.provlock(upgrade(&["--min-age", "0d", "--check"])).assert_code(1);

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
+use provlock::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use provlock::provider::ProviderSpec;
 
 /// Providers, and paths of root modules.
@@ -41,7 +41,7 @@ impl Targets {
             let named = format!("{provider}@{}", provider.version()?);
             let error =
                 Diagnostic::error(Code::InvalidArgument, format!("lock keeps locked versions, but {named} names one"));
-            Some(error.help(Help::text("to move it to that version: ").and_command(["upgrade", &named])))
+            Some(error.help(Help::text("to move it to that version: ").and(Remedy::upgrade(named))))
         };
         targets.providers.iter().filter_map(error).collect::<Diagnostics>().into_result(targets)
     }

@@ -105,7 +105,7 @@ impl<'a> Collected<'a> {
     fn add_failure(&mut self, path: &Path, errors: &Diagnostics) {
         self.is_empty = false;
         self.tally.failed += 1;
-        errors.iter().for_each(|error| self.failures.add(error.root.as_deref(), error));
+        errors.iter().for_each(|error| self.failures.add(error.root(), error));
         if let Some(json) = &mut self.json {
             json.add_failed(path, errors, &self.ui.invocation);
         }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueHint};
-use provlock::diagnostic::{self, Code, CommandLine, Diagnostic, Diagnostics, Help, Severity};
+use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use provlock::lockfile::{self, LOCK_FILE_NAME, LockFile, Locks};
 use provlock::provider::Dialect;
 
@@ -183,8 +183,8 @@ fn only_below(first: &Path, number: usize, revision: Option<&str>) -> Diagnostic
     let below = if number == 1 { "1 below".to_owned() } else { format!("{number} below") };
     let message = format!("there is no lock file here, but {below}, such as {}", first.display());
     let revision = revision.into_iter().flat_map(|revision| ["--git", revision]);
-    let command: CommandLine = ["diff", "-r"].into_iter().chain(revision).collect();
-    Diagnostic::error(Code::LockFileMissing, message).help(command)
+    let arguments = ["diff", "-r"].into_iter().chain(revision).map(str::to_owned).collect();
+    Diagnostic::error(Code::LockFileMissing, message).help(Remedy::Run(arguments))
 }
 
 fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
@@ -217,9 +217,13 @@ fn read(path: &Path, ui: &Ui) -> diagnostic::Result<Option<Vec<u8>>> {
     lockfile::read(path)
 }
 
+fn diff(arguments: [&str; 2]) -> Remedy {
+    Remedy::Run(["diff"].into_iter().chain(arguments).map(str::to_owned).collect())
+}
+
 /// Without git there is another way.
 fn or_name_two_files(error: anyhow::Error) -> anyhow::Error {
-    let instead = |help: Help| help.and_text(", or name two files: ").and_command(["diff", "OLD", "NEW"]);
+    let instead = |help: Help| help.and_text(", or name two files: ").and(diff(["OLD", "NEW"]));
     match error.downcast::<Diagnostic>() {
         Ok(error) => Diagnostic { help: error.help.clone().map(instead), ..error }.into(),
         Err(error) => error,
@@ -245,7 +249,7 @@ impl Revision {
         let object =
             if name.starts_with('-') { None } else { git::resolve(Path::new("."), name).map_err(or_name_two_files)? };
         let unknown = || {
-            let help = Help::text("name a commit, branch or tag, as in: ").and_command(["diff", "--git", "main"]);
+            let help = Help::text("name a commit, branch or tag, as in: ").and(diff(["--git", "main"]));
             Diagnostic::error(Code::InvalidArgument, format!("unknown git revision {name:?}")).help(help)
         };
         Ok(Self { name: name.to_owned(), object: object.ok_or_else(unknown)? })

@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Read as _};
 use anyhow::{Context as _, Result};
 use clap::Args;
 use provlock::cli_config::{self, Credentials, CredentialsOrigin, Forgotten};
-use provlock::diagnostic::{Code, Diagnostic, Help};
+use provlock::diagnostic::{Code, Diagnostic, Help, Remedy};
 use provlock::provider::{Dialect, Hostname};
 use provlock::system::{Token, token_variable};
 
@@ -126,7 +126,7 @@ fn read_token(host: &Hostname) -> Result<Token> {
     let line = text.strip_suffix('\n').map_or(text.as_str(), |line| line.strip_suffix('\r').unwrap_or(line));
     Token::new(line).ok_or_else(|| {
         let error = Diagnostic::error(Code::InvalidArgument, format!("there is no token for {host} on stdin"));
-        let command = ["login", &host.to_string()];
-        error.help(Help::text("pipe it: printf %s \"$TOKEN\" | ").and_command(command)).into()
+        let login = Remedy::Login { host: host.to_string() };
+        error.help(Help::text("pipe it: printf %s \"$TOKEN\" | ").and(login)).into()
     })
 }

@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     let (mirrored, roots) = mirrored?;
     let many = (*recursive || roots != 1).then_some(Many { paths, recursive: *recursive });
     let causes = |diagnostics: &[Diagnostic]| {
-        by_cause(diagnostics.iter().map(|one| (one.root.as_deref(), one)), many, ui.stderr_style.verbose)
+        by_cause(diagnostics.iter().map(|one| (one.root(), one)), many, ui.stderr_style.verbose)
     };
     ui.warn(&causes(&mirrored.warnings));
     ui.status_lines(&text::lines(&mirrored, ui.stderr_style));

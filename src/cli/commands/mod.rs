@@ -150,14 +150,17 @@ fn carry_out(cli: Cli) -> Outcome {
     let Cli { global, command } = cli;
     let of_flag = if global.output.json { OutputFormat::Json } else { OutputFormat::Text };
     let (name, format) = (command.name(), command.format().unwrap_or(of_flag));
-    let invocation = Invocation::new(global.chdir.as_deref()).about(command.paths()).hiding(secrets());
+    let environment = environment(&secrets());
+    let data_directory = environment.path_variable("TF_DATA_DIR");
+    let invocation = Invocation::new(global.chdir.as_deref()).about(command.paths(), data_directory);
+    let invocation = invocation.hiding(environment.secrets.clone());
     let mut ui = Ui::new(global.output.verbosity(), global.output.color, format, invocation);
     interrupt::arrange(ui.on_interrupt());
     let in_directory = |error| match &global.chdir {
         Some(directory) => diagnostics(error).map(|error| about_directory(error, directory)).into(),
         None => error,
     };
-    ui.warn(&environment(&ui.invocation.secrets).warnings());
+    ui.warn(&environment.warnings());
     let outcome = enter(&global).and_then(|()| command.run(&global, &ui).map_err(in_directory));
     let outcome = outcome.unwrap_or_else(|error| {
         let errors = diagnostics(error);

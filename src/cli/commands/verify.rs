@@ -295,7 +295,7 @@ impl Report<'_> {
         for root in *roots {
             ui.verbose(&text::checked(root));
         }
-        let failures = failures.iter().map(|failure| (failure.root.as_deref(), failure));
+        let failures = failures.iter().map(|failure| (failure.root(), failure));
         let failures = by_cause(failures, *many, ui.stderr_style.verbose);
         ui.error(&failures);
         let has_findings = roots.iter().any(|root| !root.findings.is_empty());
@@ -319,7 +319,7 @@ impl Report<'_> {
     fn append_summary(&self, path: Option<PathBuf>) -> anyhow::Result<()> {
         let Some(path) = path else { return Ok(()) };
         let causes = text::causes(self.roots, Severity::Warning, self.many, false);
-        let failures = self.failures.iter().map(|failure| (failure.root.as_deref(), failure));
+        let failures = self.failures.iter().map(|failure| (failure.root(), failure));
         let failures = by_cause(failures, self.many, false);
         let summary = markdown::findings(failures.iter().chain(&causes), &self.paths, &self.ui.invocation);
         let summary = self.ui.safe(&summary, OutputFormat::Markdown);

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use provlock::diagnostic::{Code, CommandArgument, Diagnostic, Severity};
+use provlock::diagnostic::{Code, Diagnostic, RootModules, Severity};
 
 use super::style::enumerate;
 
@@ -99,12 +99,10 @@ impl Cause {
         let (Some(many), Some(root), false) = (many, self.root.as_deref(), others.is_empty()) else {
             return different.list.clone();
         };
-        let arguments = many.recursive.then(|| CommandArgument::Word("-r".to_owned()));
-        let arguments = arguments.into_iter().chain(many.paths.iter().cloned().map(CommandArgument::Path));
-        let arguments: Vec<_> = arguments.collect();
-        let help = first.help.clone().map(|help| help.for_many(root, &arguments));
+        let selected = RootModules::Selected { paths: many.paths.to_vec(), recursive: many.recursive };
         let message = format!("{}, in {} root modules", common_message(first, root), others.len() + 1);
-        vec![Diagnostic { message, help, root: None, ..first.clone() }.note(places(first, root, others, all))]
+        let shown = Diagnostic { message, ..first.clone() }.in_root_modules(selected);
+        vec![shown.note(places(first, root, others, all))]
     }
 }
 
@@ -149,14 +147,14 @@ fn places(first: &Diagnostic, first_root: &Path, others: &BTreeSet<PathBuf>, all
 
 #[cfg(test)]
 mod tests {
-    use provlock::diagnostic::{CommandLine, Help, HelpPart};
+    use provlock::diagnostic::Remedy;
 
     use super::*;
 
     fn found(root: &str, provider: &str) -> Diagnostic {
         let message = format!("no hash is recorded for {provider} 3.2.4");
-        let command = CommandLine::from(["lock", "-p", "all"]).in_directory(Path::new(root));
-        Diagnostic::error(Code::NoHashes, message).note(format!("seen in {root}")).help(command)
+        let error = Diagnostic::error(Code::NoHashes, message).note(format!("seen in {root}"));
+        error.help(Remedy::lock()).in_directory(Path::new(root))
     }
 
     fn messages(found: &[(&str, Diagnostic)], all: bool) -> Vec<Diagnostic> {
@@ -175,9 +173,9 @@ mod tests {
             ["no hash is recorded for acme/a 3.2.4, in 5 root modules", "no hash is recorded for acme/b 3.2.4"];
         assert_eq!(texts, expected);
         assert_eq!(shown[0].notes, ["seen in live/1", "in live/1, live/2 and 3 more: -v lists them"]);
-        let command = HelpPart::Command(["lock", "-r", "-p", "all"].into());
-        assert_eq!(shown[0].help.as_ref().map(Help::parts), Some(&[command][..]));
-        assert_eq!(shown[1].help, all[1].1.help, "one root module");
+        let selected = RootModules::Selected { paths: Vec::new(), recursive: true };
+        assert_eq!(shown[0].root_modules.as_deref(), Some(&selected));
+        assert_eq!(shown[1].root_modules, all[1].1.root_modules, "one root module");
         assert_eq!(messages(&all, true)[0].notes[1], "in live/1, live/2, live/3, live/4 and live/5");
     }
 

@@ -59,7 +59,7 @@ fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) ->
     let paths: Vec<String> = paths.collect();
     let texts: Vec<String> = diagnostic.labels.iter().map(|label| printable(&label.text)).collect();
     let notes: Vec<String> = diagnostic.all_notes().map(|note| printable(&note)).collect();
-    let help = diagnostic.help.as_ref().map(|help| printable(&invocation.help(help)));
+    let help = invocation.help(diagnostic).map(|help| printable(&help));
 
     let title = level.primary_title(title.as_str()).id(diagnostic.code.as_str());
     let page = pages::url(diagnostic.code).filter(|_| style.hyperlinks);

@@ -101,7 +101,7 @@ fn annotation(
     properties.push(("title", finding.code.to_string()));
     let properties: Vec<_> =
         properties.iter().map(|(key, value)| format!("{key}={}", property(&printable(value)))).collect();
-    let help = finding.help.iter().map(|help| format!("help: {}", invocation.help(help)));
+    let help = invocation.help(finding).map(|help| format!("help: {help}"));
     let lines = std::iter::once(finding.message.clone()).chain(finding.all_notes()).chain(help);
     let lines: Vec<_> = lines.map(|line| printable(&line)).collect();
     format!("::{kind} {}::{}\n", properties.join(","), data(&lines.join("\n")))

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use provlock::diagnostic::{CommandArgument, CommandLine, Help, HelpPart};
+use provlock::diagnostic::{Diagnostic, HelpPart, Remedy};
 use provlock::system::{Boundary, Secrets};
+
+use super::remedy;
 
 /// How the program was started. Commands in help repeat it, so that they mean the same where a user pastes them.
 pub(crate) struct Invocation {
@@ -14,6 +16,8 @@ pub(crate) struct Invocation {
     start: PathBuf,
     /// The paths that the command is about, relative to that directory; the directory itself if there are none.
     paths: Vec<PathBuf>,
+    /// The directory in which the user has both programs keep modules, if that is not the usual one.
+    data_directory: Option<PathBuf>,
     boundary: OnceLock<Boundary>,
     /// The directory of `-C`, which the directories of commands are relative to; `.` without.
     directory: PathBuf,
@@ -38,12 +42,13 @@ impl Invocation {
         let directory = chdir.unwrap_or(Path::new(".")).to_owned();
         let start = std::env::current_dir().unwrap_or_default().join(&directory);
         let (secrets, paths, boundary) = (Secrets::default(), Vec::new(), OnceLock::new());
-        Self { secrets, start, paths, boundary, directory, shell: Shell::CURRENT }
+        Self { secrets, start, paths, data_directory: None, boundary, directory, shell: Shell::CURRENT }
     }
 
-    /// The same for a command that is about these paths, relative to the directory of `-C`.
-    pub(crate) fn about(self, paths: Vec<PathBuf>) -> Self {
-        Self { paths, ..self }
+    /// The same for a command that is about these paths, relative to the directory of `-C`, and for a data directory that is
+    /// not the usual one.
+    pub(crate) fn about(self, paths: Vec<PathBuf>, data_directory: Option<PathBuf>) -> Self {
+        Self { paths, data_directory, ..self }
     }
 
     /// The same for a run that knows secrets.
@@ -51,14 +56,12 @@ impl Invocation {
         Self { secrets, ..self }
     }
 
-    /// What may be quoted: the repositories that the command is about, and the directory in which the user has both programs
-    /// keep modules.
+    /// What may be quoted: the repositories that the command is about, and the data directory.
     pub(crate) fn boundary(&self) -> &Boundary {
         self.boundary.get_or_init(|| {
             let paths = if self.paths.is_empty() { &[PathBuf::new()][..] } else { &self.paths };
-            let data_directory = std::env::var_os("TF_DATA_DIR").filter(|path| !path.is_empty());
-            Boundary::around(paths.iter().map(|path| self.start.join(path)))
-                .and(data_directory.map(|path| self.start.join(path)))
+            let data_directory = self.data_directory.as_ref().map(|path| self.start.join(path));
+            Boundary::around(paths.iter().map(|path| self.start.join(path))).and(data_directory)
         })
     }
 
@@ -67,32 +70,25 @@ impl Invocation {
         if self.directory == Path::new(".") { path.to_owned() } else { self.directory.join(path) }
     }
 
-    /// Help as it is shown. Commands start with the program's name and change to their directory.
-    pub(crate) fn help(&self, help: &Help) -> String {
+    /// The help of a diagnostic as it is shown. Commands start with the program's name and change to their directory.
+    pub(crate) fn help(&self, diagnostic: &Diagnostic) -> Option<String> {
         let part = |part: &HelpPart| match part {
             HelpPart::Text(text) => text.clone(),
-            HelpPart::Command(command) => command_line(&command.clone().in_directory(&self.directory), self.shell),
+            HelpPart::Remedy(remedy) => remedy::flag(remedy).unwrap_or_else(|| self.command(remedy, diagnostic)),
         };
-        help.parts().iter().map(part).collect()
+        diagnostic.help.as_ref().map(|help| help.parts().iter().map(part).collect())
     }
-}
 
-fn command_line(command: &CommandLine, shell: Shell) -> String {
-    let mut words = vec!["provlock".to_owned()];
-    if !command.directory.as_os_str().is_empty() {
-        words.extend(["-C".to_owned(), quoted(&path(&command.directory), shell)]);
+    fn command(&self, remedy: &Remedy, diagnostic: &Diagnostic) -> String {
+        let (directory, arguments) = remedy::command(remedy, diagnostic);
+        let directory = match directory {
+            Some(directory) => Some(self.shown(directory)),
+            None => Some(self.directory.clone()).filter(|directory| directory != Path::new(".")),
+        };
+        let directory = directory.into_iter().flat_map(|path| ["-C".to_owned(), remedy::path_argument(&path)]);
+        let words = std::iter::once("provlock".to_owned()).chain(directory).chain(arguments);
+        words.map(|word| quoted(&word, self.shell)).collect::<Vec<_>>().join(" ")
     }
-    words.extend(command.arguments.iter().map(|argument| match argument {
-        CommandArgument::Word(word) => quoted(word, shell),
-        CommandArgument::Path(argument) => quoted(&path(argument), shell),
-    }));
-    words.join(" ")
-}
-
-/// A path that is not taken for a flag.
-fn path(path: &Path) -> String {
-    let text = path.display().to_string();
-    if text.starts_with('-') { format!("./{text}") } else { text }
 }
 
 /// A word as a shell reads it. In PowerShell typographic quotes end a quoted text, too, and are doubled as the plain one is
@@ -118,24 +114,58 @@ fn quoted(word: &str, shell: Shell) -> String {
 
 #[cfg(test)]
 mod tests {
+    use provlock::diagnostic::{Code, Help, LockRemedy, RootModules};
+    use provlock::provider::Dialect;
+
     use super::*;
 
     fn posix(directory: &str) -> Invocation {
         Invocation { directory: PathBuf::from(directory), shell: Shell::Posix, ..Invocation::new(None) }
     }
 
+    fn shown(invocation: &Invocation, help: impl Into<Help>) -> String {
+        invocation.help(&Diagnostic::error(Code::Io, "no").help(help)).unwrap()
+    }
+
     #[test]
     fn commands_stand_among_words() {
-        let help = Help::text("wait: ").and_command(["lock"]).and_text(", or ").and_command(["diff", "--git", "a b"]);
-        assert_eq!(posix(".").help(&help), "wait: provlock lock, or provlock diff --git 'a b'");
+        let diff = Remedy::Run(["diff", "--git", "a b"].map(str::to_owned).into());
+        let help = Help::text("wait: ").and(Remedy::lock()).and_text(", or ").and(diff);
+        assert_eq!(shown(&posix("."), help), "wait: provlock lock, or provlock diff --git 'a b'");
     }
 
     #[test]
     fn a_command_changes_to_its_directory() {
-        let help = Help::command(CommandLine::from(["lock"]).in_directory(Path::new("a")));
+        let error = Diagnostic::error(Code::Io, "no").help(Remedy::lock()).in_directory(Path::new("a"));
         let joined = Path::new("live").join("a").display().to_string();
-        assert_eq!(posix("live").help(&help), format!("provlock -C {} lock", quoted(&joined, Shell::Posix)));
-        assert_eq!(posix("live").help(&Help::command(["lock"])), "provlock -C live lock");
+        let expected = format!("provlock -C {} lock", quoted(&joined, Shell::Posix));
+        assert_eq!(posix("live").help(&error).unwrap(), expected);
+        assert_eq!(shown(&posix("live"), Remedy::lock()), "provlock -C live lock");
+    }
+
+    #[test]
+    fn a_command_fits_what_the_diagnostic_is_about() {
+        let error = |remedy| Diagnostic::error(Code::Io, "no").help(remedy).in_dialect(Dialect::Terraform);
+        let shown = |error: Diagnostic| posix(".").help(&error).unwrap();
+        let prune = Remedy::Lock(LockRemedy { prune: true, ..LockRemedy::default() });
+        let login = Remedy::Login { host: "h.test".to_owned() };
+        let selected =
+            |recursive| RootModules::Selected { paths: vec![PathBuf::from("a"), PathBuf::from("-b")], recursive };
+        assert_eq!(shown(error(prune.clone())), "provlock lock --prune --dialect terraform");
+        assert_eq!(
+            shown(error(prune.clone()).in_directory(Path::new("."))),
+            "provlock lock --prune --dialect terraform"
+        );
+        let many = error(prune.clone()).in_root_modules(selected(true));
+        assert_eq!(shown(many), "provlock lock -r a ./-b --prune --dialect terraform");
+        let many = error(prune).in_root_modules(selected(false));
+        assert_eq!(shown(many), "provlock lock a ./-b --prune --dialect terraform");
+        let merge = Remedy::Merge { file: PathBuf::from("x"), resolve: true };
+        assert_eq!(
+            shown(error(merge).in_root_modules(selected(true))),
+            "provlock merge --resolve x --dialect terraform"
+        );
+        assert_eq!(shown(error(login).in_directory(Path::new("a"))), "provlock login h.test");
     }
 
     #[test]
@@ -153,10 +183,10 @@ mod tests {
         ] {
             for (shell, expected) in [(Shell::Posix, posix), (Shell::PowerShell, power_shell)] {
                 let invocation = Invocation { directory: PathBuf::from(directory), shell, ..Invocation::new(None) };
-                assert_eq!(invocation.help(&Help::command(["lock"])), format!("provlock -C {expected} lock"));
+                assert_eq!(shown(&invocation, Remedy::lock()), format!("provlock -C {expected} lock"));
             }
         }
-        let help = Help::command(CommandLine::from(["merge"]).path("-x"));
-        assert_eq!(posix(".").help(&help), "provlock merge ./-x");
+        let merge = Remedy::Merge { file: PathBuf::from("-x"), resolve: false };
+        assert_eq!(shown(&posix("."), merge), "provlock merge ./-x");
     }
 }

@@ -29,8 +29,7 @@ pub(crate) fn log(
         .collect();
     let notification = |error: &Diagnostic| {
         let error = shown(error, invocation);
-        let lock_file =
-            error.root.as_ref().map(|root| json!({ "artifactLocation": file(&root.join(LOCK_FILE_NAME), paths) }));
+        let lock_file = error.root().map(|root| json!({ "artifactLocation": file(&root.join(LOCK_FILE_NAME), paths) }));
         let location = error.labels.first().map(|label| place(&label.location, paths)).or(lock_file);
         json!({
             "level": "error",
@@ -113,7 +112,7 @@ fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, i
         Severity::Error => "error",
         Severity::Warning => "warning",
     };
-    let help = finding.help.iter().map(|help| format!("help: {}", invocation.help(help)));
+    let help = invocation.help(finding).map(|help| format!("help: {help}"));
     let lines: Vec<_> = std::iter::once(finding.message.clone()).chain(finding.all_notes()).chain(help).collect();
     let (first, others) = match &finding.labels[..] {
         [] => (json!({ "artifactLocation": file(lock_path, paths) }), &[][..]),

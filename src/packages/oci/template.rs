@@ -5,7 +5,7 @@ use std::fmt;
 
 use hcl_edit::template::Template;
 
-use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::expression::Evaluator;
 use crate::hcl::evaluate::value::Value;
@@ -71,12 +71,13 @@ impl Variable {
 }
 
 impl RepositoryTemplate {
-    /// Reads the template of the flag `--oci-mirror`: `{hostname}`, `{namespace}` and `{type}` stand for the parts of a
+    /// Reads a template that the user names: `{hostname}`, `{namespace}` and `{type}` stand for the parts of a
     /// provider's address.
     pub fn parse_flag(text: &str) -> Result<Self> {
         let invalid = |problem: String| {
             let message = format!("{text:?} is not the template of an OCI mirror: {problem}");
-            let help = "write it as in --oci-mirror \"registry.example.com/mirror/{namespace}/{type}\"";
+            let example = "registry.example.com/mirror/{namespace}/{type}".to_owned();
+            let help = Help::text("write it as in ").and(Remedy::OciMirror(example));
             Diagnostic::error(Code::InvalidArgument, message).help(help)
         };
         let template = Self { text: text.to_owned(), form: Form::Uri(parse_uri_template(text).map_err(invalid)?) };

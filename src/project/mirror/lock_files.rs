@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result, Severity};
 use crate::lockfile::{Entry, LockFile};
 use crate::packages::connections::Connections;
 use crate::packages::{ProgressSink, Source};
@@ -123,7 +123,7 @@ fn read(
     let (lock_file, mut warnings) = workspace.lock_file()?;
     if workspace.lock_bytes.is_none() {
         let message = "there is no lock file, so the mirror gets nothing for this root module";
-        let missing = Diagnostic::warning(Code::LockFileMissing, message).help(Help::command(["lock"]));
+        let missing = Diagnostic::warning(Code::LockFileMissing, message).help(Remedy::lock());
         let missing = workspace.in_dialect(missing);
         if *is_named {
             let elsewhere = selection.roots_elsewhere(&workspace);

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::diagnostic::{Code, Diagnostic, Help, Location};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy};
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
 use crate::settings::{PlatformSelection, Policy};
@@ -150,7 +150,7 @@ impl Record {
         let name = address.short(self.dialect);
         let message = format!("the lock file has no hashes of {name} {version}, so no package of it can be checked");
         let error = Diagnostic::error(Code::NoHashes, message);
-        self.error(error.help(Help::command(["lock", &name])), "")
+        self.error(error.help(LockRemedy { providers: vec![name], ..LockRemedy::default() }), "")
     }
 
     fn not_recorded(&self, package: &PackageId, digest: &PackageDigest) -> Diagnostic {
@@ -162,15 +162,12 @@ impl Record {
             number => format!("none of its {number} hashes is the package's"),
         };
         let [h1, zh] = digest.hashes();
+        let platforms = Some(vec![platform.clone()]);
+        let lock = LockRemedy { providers: vec![name], platforms, ..LockRemedy::default() };
         let error = Diagnostic::error(Code::PlatformMissing, message)
             .note(format!("the package has {h1} and {zh}"))
             .note("it was locked without this platform, or the release was replaced after it was locked")
-            .help(Help::text("to record the platform, or see what was replaced: ").and_command([
-                "lock",
-                "-p",
-                &platform.to_string(),
-                &name,
-            ]));
+            .help(Help::text("to record the platform, or see what was replaced: ").and(lock));
         self.error(error, label)
     }
 }

@@ -4,14 +4,12 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Severity};
 use crate::packages::{PublicationDates, Source};
 use crate::provider::{Dialect, ProviderAddress, Version};
 
 /// How many versions of a provider are skipped for their age, newest first; older ones are then not asked about.
 const MOST_ASKED_ABOUT: usize = 30;
-
-const INCOMPLETE_HELP: &str = "run the command once without --offline and with the same cache";
 
 /// How old a version must be to be chosen.
 #[derive(Clone, Copy)]
@@ -70,7 +68,7 @@ pub(super) fn warning(provider: &ProviderAddress, dialect: Dialect, skipped: &[R
             warning.help(format!("only the newest {MOST_ASKED_ABOUT} versions were asked about"))
         }
         Reason::TooYoung => warning,
-        Reason::Incomplete => warning.help(INCOMPLETE_HELP),
+        Reason::Incomplete => warning.help(Help::run_online()),
     };
     Some(others.iter().map(ToString::to_string).fold(warning, Diagnostic::note))
 }
@@ -78,8 +76,8 @@ pub(super) fn warning(provider: &ProviderAddress, dialect: Dialect, skipped: &[R
 /// The error when nothing else can be chosen than what was skipped.
 pub(super) fn error(provider: &ProviderAddress, dialect: Dialect, skipped: &[RejectedVersion]) -> Option<Diagnostic> {
     let help = match skipped.first()?.reason {
-        Reason::TooYoung => "to use it anyway, pass --min-age 0d",
-        Reason::Incomplete => INCOMPLETE_HELP,
+        Reason::TooYoung => Help::text("to use it anyway, pass ").and(Remedy::AnyAge),
+        Reason::Incomplete => Help::run_online(),
     };
     let error = Diagnostic { severity: Severity::Error, ..warning(provider, dialect, skipped)? };
     Some(error.help(help))

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::explained::{Known, Release, unexplained};
 use super::select::Candidate;
-use crate::diagnostic::{Code, Diagnostic, Help};
+use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemedy};
 use crate::lockfile::LockedProvider;
 use crate::packages::archive::{HashCache, PackageDigest};
 use crate::provider::{Hash, Platform};
@@ -81,11 +81,15 @@ impl KeptPlatforms {
             error = error.note(format!("{} is not published for {}", new.version, gone.join(", ")));
         }
         let error = self.failure.iter().fold(error, |error, failure| error.note(failure.clone()));
-        let named: Vec<_> = platforms.iter().map(ToString::to_string).collect();
-        let named = if named.len() > 1 { named.join(",") } else { "linux_amd64,darwin_arm64".to_owned() };
-        let command = if candidate.chosen.is_some() { "upgrade" } else { "lock" };
+        let example = || ["linux_amd64", "darwin_arm64"].iter().flat_map(|name| name.parse()).collect();
+        let platforms = Some(if platforms.len() > 1 { platforms.to_vec() } else { example() });
+        let remedy = if candidate.chosen.is_some() {
+            Remedy::Upgrade(UpgradeRemedy { platforms, ..UpgradeRemedy::default() })
+        } else {
+            Remedy::Lock(LockRemedy { platforms, ..LockRemedy::default() })
+        };
         let help = Help::text("name all platforms that your team uses, as in: ");
-        Some(error.help(help.and_command([command, "-p", &named]).and_text("; or in provlock.toml")))
+        Some(error.help(help.and(remedy).and_text("; or in provlock.toml")))
     }
 }
 

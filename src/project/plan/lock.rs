@@ -11,7 +11,7 @@ use super::kept_platforms::KeptPlatforms;
 use super::record::{Recorded, record};
 use super::select::{Candidate, Selected};
 use crate::configuration::Requirements;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use crate::lockfile::{self, LockFile, LockedProvider, Locks, ProviderDiff};
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::{Packages, ProgressSink, Source, SourceError};
@@ -160,7 +160,7 @@ fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> V
             let message = format!("{name} is not locked: dev_overrides takes it from {}", directory.display());
             Diagnostic::warning(Code::DevOverride, message)
                 .note("its entry in the lock file, if any, is unchanged")
-                .help("to lock it, run without --use-cli-config")
+                .help(Help::text("to lock it, run without ").and(Remedy::UseCliConfiguration))
         }));
         directory.is_none()
     });
@@ -252,7 +252,7 @@ pub(super) fn plan<'a>(
         // Without packages there would be no hashes, and any package would be accepted.
         let message = format!("no platform to lock {address} {version} for");
         let error = candidate.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
-        return Err(error.help("name the platforms, for example: --platform linux_amd64").into());
+        return Err(error.help(Help::text("name the platforms, for example: ").and(Remedy::NamePlatforms)).into());
     }
     if let Some(listed) = listed
         && let Some(missing) = platforms.iter().find(|platform| !listed.contains(platform))

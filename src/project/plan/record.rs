@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::select::Candidate;
-use crate::diagnostic::{Code, CommandLine, Diagnostic, Help, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, Result};
 use crate::lockfile::LockedProvider;
 use crate::packages::{Fetched, Packages};
 use crate::provider::{Authentication, Hash, Version};
@@ -96,11 +96,7 @@ fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>
     };
     error
         .note("the release was replaced after it was locked, or the lock file was changed by hand or by an attacker")
-        .help(Help::text("compare with the provider's release page; if the new release is right: ").and_command([
-            "lock",
-            "--accept-changed-hashes",
-            &name,
-        ]))
+        .help(Help::text("compare with the provider's release page; if the new release is right: ").and(accept(name)))
 }
 
 /// A warning about hashes that belong to no published package.
@@ -118,8 +114,12 @@ fn not_published(candidate: &Candidate<'_>, version: &Version, unknown: &BTreeSe
         Some((_, location)) => warning.at(location.clone(), "not published"),
         None => warning,
     };
-    let accept = CommandLine::from(["lock", "--accept-changed-hashes", &name]);
-    Some(warning.help(Help::text("find out who added it; to remove it: ").and_command(accept)))
+    Some(warning.help(Help::text("find out who added it; to remove it: ").and(accept(name))))
+}
+
+/// To lock a provider again with the hashes that are published.
+fn accept(name: String) -> LockRemedy {
+    LockRemedy { providers: vec![name], accept_changed_hashes: true, ..LockRemedy::default() }
 }
 
 fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Hash>) -> Diagnostic {
@@ -127,7 +127,7 @@ fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Has
     let message = format!("none of the {} recorded hashes of {name} {version} could be confirmed", kept.len());
     let warning = Diagnostic::warning(Code::HashesChanged, message)
         .note("they may belong to platforms that were not requested, or to another package")
-        .help(Help::text("lock all platforms that your team uses, then review: ").and_command(["verify", "--online"]));
+        .help(Help::text("lock all platforms that your team uses, then review: ").and(Remedy::verify_online()));
     match candidate.lock_file.entry(candidate.address) {
         Some(entry) => warning.at(entry.block.clone(), ""),
         None => warning,

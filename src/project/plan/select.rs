@@ -7,7 +7,7 @@ use super::age::{self, MinimumAge};
 use super::did_you_mean::provider_meant;
 use super::namesake::{explained, is_implied, namesake, with_source};
 use crate::configuration::Requirement;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
 use crate::lockfile::{LockFile, LockedProvider};
 use crate::packages::{AvailableVersion, AvailableVersions, Protocols, Source, SourceError};
 use crate::provider::{Dialect, ProviderAddress, Version};
@@ -135,8 +135,9 @@ impl Candidate<'_> {
         let name = self.name();
         let message = format!("{name} cannot be {chosen}, because {}", self.requirement_text());
         let error = self.at_constraints(Diagnostic::error(Code::VersionOutsideConstraints, message), chosen);
-        let command = ["upgrade", "--constraints", &format!("{name}@{chosen}")];
-        error.help(Help::text("change the constraints: ").and_command(command))
+        let providers = vec![format!("{name}@{chosen}")];
+        let upgrade = UpgradeRemedy { providers, constraints: true, ..UpgradeRemedy::default() };
+        error.help(Help::text("change the constraints: ").and(upgrade))
     }
 
     fn keep(&self, locked: &LockedProvider, available: &AvailableVersions) -> Result<Version> {
@@ -147,7 +148,7 @@ impl Candidate<'_> {
         if !available.versions.contains_key(version) {
             let message = format!("{} {version} is locked, but no longer listed by its source", self.name());
             let error = Diagnostic::error(Code::VersionWithdrawn, message);
-            return Err(self.at_locked_version(error).help(Help::command(["upgrade", &self.name()])).into());
+            return Err(self.at_locked_version(error).help(Remedy::upgrade(self.name())).into());
         }
         Ok(version.clone())
     }
@@ -155,7 +156,7 @@ impl Candidate<'_> {
     fn violated(&self, version: &Version) -> Diagnostic {
         let message = format!("{} is locked at {version}, but {}", self.name(), self.requirement_text());
         let error = self.at_locked_version(Diagnostic::error(Code::VersionOutsideConstraints, message));
-        self.at_constraints(error, version).help(Help::command(["upgrade", &self.name()]))
+        self.at_constraints(error, version).help(Remedy::upgrade(self.name()))
     }
 
     /// What the configuration asks for, where a version does not meet it.

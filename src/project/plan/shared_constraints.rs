@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::upgrade::UpgradePlan;
 use crate::configuration::rewrite::ConstraintEdit;
-use crate::diagnostic::{Code, Diagnostic, Help, Location};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, UpgradeRemedy};
 use crate::provider::{ConstraintList, ProviderAddress, Version};
 use crate::system::files::canonical_or_given;
 
@@ -142,12 +142,9 @@ fn conflict(
     let error = excluded.iter().fold(error, note);
     let common = excluded.iter().map(|(_, version)| *version).min().unwrap_or(version);
     let name = address.short(plans[*root].1.dialect);
-    let help = Help::text("change what holds it back there, or keep all of them at an older version: ").and_command([
-        "upgrade",
-        "--recursive",
-        "--constraints",
-        &format!("{name}@{common}"),
-    ]);
+    let providers = vec![format!("{name}@{common}")];
+    let upgrade = UpgradeRemedy { providers, recursive: true, constraints: true, ..UpgradeRemedy::default() };
+    let help = Help::text("change what holds it back there, or keep all of them at an older version: ").and(upgrade);
     let roots: BTreeSet<usize> = readings.iter().map(|reading| reading.root).collect();
     ConstraintConflict { roots: roots.into_iter().collect(), error: error.help(help) }
 }

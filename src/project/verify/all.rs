@@ -186,12 +186,12 @@ impl Workspace {
             // A change must not get rid of a lock file by ignoring it.
             findings.splice(0..0, unshared.take());
         }
-        let in_dialect =
-            |diagnostics: Vec<Diagnostic>| diagnostics.into_iter().map(|one| self.in_dialect(one)).collect();
-        let (findings, errors) = (in_dialect(findings), in_dialect(errors));
+        let in_root = |one: Diagnostic| self.in_dialect(one.in_directory(&self.root));
+        let findings = findings.into_iter().map(in_root).collect();
+        let errors = errors.into_iter().map(in_root).collect();
         let levels = (options.levels, &self.settings.verify[..]);
         let mut tuning = Tuning::new(&self.canonical, levels, options.baseline, looked_for, ignored);
-        let unshared = unshared.map(|unshared| self.in_dialect(unshared)).and_then(|finding| tuning.tune(finding));
+        let unshared = unshared.map(in_root).and_then(|finding| tuning.tune(finding));
         let Self { root: path, lock_path, dialect, dialect_reason, .. } = self;
         let root = VerifiedRoot {
             path,

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::system::files;
 
 /// The version of the format.
@@ -63,7 +63,8 @@ impl Baseline {
     pub fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<KnownFinding>> {
         let wrong = |why: String| {
             let message = format!("the baseline {} cannot be used: {why}", path.display());
-            Diagnostic::error(Code::InvalidArgument, message).help("write it anew with --write-baseline")
+            Diagnostic::error(Code::InvalidArgument, message)
+                .help(Help::text("write it anew with ").and(Remedy::WriteBaseline))
         };
         let File { schema, mut findings } = serde_json::from_slice(bytes).map_err(|error| wrong(error.to_string()))?;
         if schema != SCHEMA {

@@ -1,7 +1,7 @@
 //! Findings about what a change did to the lock file.
 
 use super::subject::{Subject, finding};
-use crate::diagnostic::{Code, Diagnostic, Location, Severity};
+use crate::diagnostic::{Code, Diagnostic, Location, Remedy, Severity};
 use crate::lockfile::{self, Change, Direction, Entry, Locks, ProviderDiff};
 use crate::provider::{Hash, ProviderAddress};
 
@@ -37,7 +37,7 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
         let is_it = |hash: &Hash| new.contains(hash) && (change.hashes_replaced() || hash.is_of_archive());
         let location = first_of(entry, is_it);
         let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
-        findings.push(error.help(subject.request.command(["verify", "--online"])));
+        findings.push(error.help(Remedy::verify_online()));
     }
     if let Some(number) = change.zh_added() {
         let (hashes, verb) = if number == 1 { ("hash", "was") } else { ("hashes", "were") };
@@ -46,7 +46,7 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
             format!("{number} zh {hashes} of {name} {version} {verb} added although the version did not change");
         let location = first_of(entry, |hash| hash.is_of_archive() && change.hashes_added().contains(hash));
         let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
-        findings.push(error.help(subject.request.command(["verify", "--online"])));
+        findings.push(error.help(Remedy::verify_online()));
     }
     if findings.is_empty() {
         findings.extend(not_checked(subject, entry, change));
@@ -55,7 +55,7 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
     if let Some(old) = change.old.as_ref().filter(|_| downgrade) {
         let message = format!("{name} was downgraded from {} to {}", old.version, entry.provider.version);
         let warning = finding(Severity::Warning, Code::Downgrade, message, &entry.version, "");
-        findings.push(warning.help(subject.request.command(["upgrade", &name])));
+        findings.push(warning.help(Remedy::upgrade(name)));
     }
     if change.change == Change::Added
         && let Some(previous) = base.keys().find(|previous| moved(subject, previous, &change.address))
@@ -84,7 +84,7 @@ fn not_checked(subject: &Subject<'_>, entry: &Entry, change: &ProviderDiff) -> O
     };
     let location = first_of(entry, |hash| added.contains(hash));
     let warning = finding(Severity::Warning, Code::HashNotChecked, message, location, "");
-    Some(warning.help(subject.request.command(["verify", "--online"])))
+    Some(warning.help(Remedy::verify_online()))
 }
 
 /// Where the first such hash of an entry is.

@@ -2,7 +2,7 @@
 
 use super::subject::{Subject, finding};
 use crate::configuration::Requirement;
-use crate::diagnostic::{Code, Diagnostic, Help, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, Severity};
 use crate::lockfile::Entry;
 use crate::project::plan::namesake::{explained, namesake, with_source};
 use crate::provider::ProviderAddress;
@@ -21,7 +21,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
             let message =
                 format!("no hash is recorded for {}, so any package would be accepted", subject.release(entry));
             let error = finding(Severity::Error, Code::NoHashes, message, &entry.block, "");
-            findings.push(error.help(subject.request.lock_command()));
+            findings.push(error.help(subject.request.lock_remedy()));
         }
     }
     let locked = subject.lock_file.locks();
@@ -48,7 +48,7 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
             .iter()
             .filter(violated)
             .fold(error, |error, declaration| error.at(declaration.location.clone(), "asked for here"));
-        return Some(error.help(subject.request.command(["upgrade", &name])));
+        return Some(error.help(Remedy::upgrade(name)));
     }
     // Modules that are not there may add terms.
     if recorded == required || subject.request.requirements.is_incomplete {
@@ -61,22 +61,22 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
     let location = entry.constraints.as_ref().unwrap_or(&entry.block);
     let warning = finding(Severity::Warning, Code::ConstraintsDiffer, message, location, "");
     let warning = warning.note(format!("the locked version {version} meets the constraints of the configuration"));
-    Some(warning.help(subject.request.command(["lock"])))
+    Some(warning.help(Remedy::lock()))
 }
 
 fn not_required(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
     let name = subject.name(&entry.address);
     let message = format!("{name} is locked, but the configuration does not require it");
     let warning = finding(Severity::Warning, Code::ProviderNotRequired, message, &entry.block, "");
-    let prune = subject.request.command(["lock", "--prune"]);
-    let help = Help::command(prune).and_text(", unless the state still has resources of it");
+    let prune = LockRemedy { prune: true, ..LockRemedy::default() };
+    let help = Help::from(prune).and_text(", unless the state still has resources of it");
     (!subject.request.requirements.is_incomplete).then(|| warning.help(help))
 }
 
 fn not_locked(subject: &Subject<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {
     let message = format!("{} is required, but not locked", subject.name(address));
     let error = Diagnostic::error(Code::ProviderNotLocked, message).about(address);
-    let error = error.help(subject.request.command(["lock"]));
+    let error = error.help(Remedy::lock());
     let declarations = requirement.declarations.iter();
     let error = declarations.fold(error, |error, declaration| error.at(declaration.location.clone(), "required here"));
     match namesake(address, requirement, subject.lock_file).filter(|entry| !is_required(subject, entry)) {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::subject::{Subject, Tracking, VerifyRequest, finding};
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Severity, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity, SourceFile};
 use crate::lockfile::Entry;
 
 /// There is no lock file although the configuration requires providers.
@@ -12,7 +12,7 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let what = if count == 1 { "a provider".to_owned() } else { format!("{count} providers") };
     let message = format!("{} is missing, and the configuration requires {what}", request.lock_path.display());
     let declarations = request.requirements.providers.values().flat_map(|requirement| &requirement.declarations);
-    let finding = Diagnostic::error(Code::LockFileMissing, message).help(request.lock_command());
+    let finding = Diagnostic::error(Code::LockFileMissing, message).help(request.lock_remedy());
     (request.expects_lock_file && count > 0).then(|| {
         match declarations.min_by_key(|declaration| declaration.location.path().to_owned()) {
             Some(declaration) => finding.at(declaration.location.clone(), "required here"),
@@ -56,10 +56,7 @@ pub(super) fn hashes(subject: &Subject<'_>) -> Vec<Diagnostic> {
                 let form = hash.scheme().form();
                 let message = format!("the hash {hash} cannot match any package: it is not {form}");
                 let error = finding(Severity::Error, Code::MalformedHash, message, location, "");
-                findings
-                    .push(error.help(
-                        Help::text("remove the hash, then run: ").and_command(subject.request.command(["lock"])),
-                    ));
+                findings.push(error.help(Help::text("remove the hash, then run: ").and(Remedy::lock())));
             }
         }
         findings.extend(order(subject, entry));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::baseline::{Baseline, KnownFinding};
 use super::verified::{Suppressed, VerifiedRoot};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, SourceFile};
 use crate::settings::{FileLevels, Levels, RootLevels};
 
 /// How many findings of a baseline that are gone are named.
@@ -97,6 +97,7 @@ impl<'a> Tuning<'a> {
         // The finding is about the file as a whole; its start stands for it.
         let location = Location::new(&SourceFile::new(path, ""), 0..0);
         let warning = Diagnostic::warning(Code::StaleBaseline, message).at(location, "");
-        Some(warning.help(format!("remove {them} from the baseline, or write it anew with --write-baseline")))
+        let help = Help::text(format!("remove {them} from the baseline, or write it anew with "));
+        Some(warning.help(help.and(Remedy::WriteBaseline)))
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
         }
         Some(bytes) => {
             let parsed = lockfile::parse(request.lock_path, bytes, request.dialect);
-            findings.extend(parsed.diagnostics.into_iter().map(|diagnostic| diagnostic.in_directory(request.root)));
+            findings.extend(parsed.diagnostics);
             findings.extend(file::untracked(request));
             verified.unshared = file::ignored(request);
             match parsed.lock_file {

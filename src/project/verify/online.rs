@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::platforms::{missing, single};
 use super::policy;
 use super::subject::{Online, Subject, Verified, finding};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Severity};
 use crate::lockfile::Entry;
 use crate::packages::archive::PackageId;
 use crate::packages::{self, AvailableVersions, Published, SourceError};
@@ -63,14 +63,13 @@ impl<'a> Question<'a> {
         }
         let message = format!("{} is locked, but its source does not list it", self.subject.release(self.entry));
         let error = finding(Severity::Error, Code::VersionWithdrawn, message, &self.entry.version, "");
-        let upgrade = self.subject.request.command(["upgrade", &self.subject.name(address)]);
-        self.verified.findings.push(error.help(upgrade));
+        self.verified.findings.push(error.help(Remedy::upgrade(self.subject.name(address))));
         Ok(None)
     }
 
     fn ask_about(&mut self, platforms: &BTreeSet<Platform>) {
         if self.subject.request.platforms.is_none() && platforms.len() > 1 {
-            self.verified.findings.extend(single(self.subject, self.entry));
+            self.verified.findings.extend(single(self.entry));
         }
         let required = self.asked_for(platforms);
         let published = match self.published(&required, platforms) {

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::subject::{Subject, finding};
-use crate::diagnostic::{Code, Diagnostic, Help, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, Severity};
 use crate::lockfile::Entry;
 use crate::packages::archive::{self, PackageId};
 use crate::provider::{Hash, Platform};
@@ -30,9 +30,7 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     let recorded = entry.provider.hashes.iter().filter(|hash| hash.is_of_files()).count();
     let hashes = if recorded == 1 { "1 h1 is recorded".to_owned() } else { format!("{recorded} h1 are recorded") };
     let release = subject.release(entry);
-    let wanted: Vec<_> = subject.named_platforms().iter().map(ToString::to_string).collect();
-    let wanted = if wanted.is_empty() { "all".to_owned() } else { wanted.join(",") };
-    let online = subject.request.command(["verify", "--online", "-p", &wanted]);
+    let online = Remedy::Verify { online: true, platforms: Some(subject.named_platforms().to_vec()) };
     let unknown = |platforms: &str, wanted: &str| {
         let message =
             format!("cannot tell offline whether {release} is covered for {platforms}: {hashes}, {wanted} required");
@@ -42,7 +40,7 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
         return vec![unknown("all platforms", "all are")];
     }
     if subject.request.platforms.is_none() {
-        return single(subject, entry).into_iter().collect();
+        return single(entry).into_iter().collect();
     }
     let platforms = subject.named_platforms();
     let coverage = |platform| coverage(subject, entry, platform, recorded);
@@ -62,11 +60,11 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
 
 /// The finding for an entry that can cover one platform only, where nobody says which are needed. It names no provider, so that
 /// it is one finding for all entries of a file.
-pub(super) fn single(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
+pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
     let is_single = entry.provider.hashes.iter().filter(|hash| hash.is_of_files()).count() == 1;
     let message = "only one h1 is recorded, so on any other platform init changes the lock file, or fails".to_owned();
     let warning = finding(Severity::Warning, Code::SinglePlatform, message, &entry.block, "");
-    let help = Help::command(subject.request.command(["lock", "-p", "all"]));
+    let help = Help::from(LockRemedy { platforms: Some(Vec::new()), ..LockRemedy::default() });
     is_single.then(|| warning.help(help.and_text(", or set platforms in provlock.toml")).about(&entry.address))
 }
 
@@ -74,7 +72,7 @@ pub(super) fn single(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic>
 pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform) -> Diagnostic {
     let message = format!("no h1 of {} for {platform} is recorded", subject.release(entry));
     let error = finding(Severity::Error, Code::PlatformMissing, message, &entry.block, "");
-    error.help(subject.request.lock_command())
+    error.help(subject.request.lock_remedy())
 }
 
 /// An installed package only tells that it is covered: one with another hash may be the wrong package.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::configuration::Requirements;
-use crate::diagnostic::{Code, CommandLine, Diagnostic, Location, Severity};
+use crate::diagnostic::{Code, Diagnostic, Location, LockRemedy, Severity};
 use crate::lockfile::{Entry, LockFile};
 use crate::packages::archive::HashCache;
 use crate::packages::{ProgressSink, Source};
@@ -167,16 +167,9 @@ impl VerifyRequest<'_> {
         }
     }
 
-    /// The command that records the hashes for the platforms that are asked for, else for all.
-    pub(super) fn lock_command(&self) -> CommandLine {
-        let platforms: Vec<_> = self.named_platforms().iter().map(ToString::to_string).collect();
-        let platforms = if platforms.is_empty() { "all".to_owned() } else { platforms.join(",") };
-        self.command(["lock", "-p", &platforms])
-    }
-
-    /// A command that fixes something in this root module.
-    pub(super) fn command<const N: usize>(&self, arguments: [&str; N]) -> CommandLine {
-        CommandLine::from(arguments).in_directory(self.root)
+    /// To record the hashes for the platforms that are asked for, else for all.
+    pub(super) fn lock_remedy(&self) -> LockRemedy {
+        LockRemedy { platforms: Some(self.named_platforms().to_vec()), ..LockRemedy::default() }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::verified::VerifiedRoot;
-use crate::diagnostic::{Code, CommandLine, Diagnostic, Help, Location, Result};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy, Result};
 use crate::lockfile::LOCK_FILE_NAME;
 use crate::settings::PlatformSelection;
 
@@ -50,30 +50,24 @@ pub(super) fn add_unshared(
 /// A line of an ignore file keeps the lock files of root modules from everybody else.
 fn ignored(rule: Location, roots: &[&VerifiedRoot]) -> Diagnostic {
     let platforms = match &roots[0].platforms {
-        Some(PlatformSelection::These(platforms)) => {
-            platforms.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
-        }
-        Some(PlatformSelection::All) | None => "all".to_owned(),
+        Some(PlatformSelection::These(platforms)) => platforms.clone(),
+        Some(PlatformSelection::All) | None => Vec::new(),
     };
     let names_it = rule.file.text.get(rule.span.clone()).is_some_and(|pattern| pattern.contains(LOCK_FILE_NAME));
     let undo = if names_it { "remove this line".to_owned() } else { format!("add !{LOCK_FILE_NAME} below this line") };
-    let (message, command, files) = match roots {
-        [root] => (
-            format!("git ignores {}, so nobody else gets it", root.lock_path.display()),
-            CommandLine::from(["lock", "-p", &platforms]).in_directory(&root.path),
-            "file",
-        ),
-        _ => (
-            format!("git ignores the lock files of {} root modules, so nobody else gets them", roots.len()),
-            CommandLine::from(["lock", "-r", "-p", &platforms]),
-            "files",
-        ),
+    let (message, files) = match roots {
+        [root] => (format!("git ignores {}, so nobody else gets it", root.lock_path.display()), "file"),
+        _ => (format!("git ignores the lock files of {} root modules, so nobody else gets them", roots.len()), "files"),
     };
-    let help = Help::text(format!("{undo}, run ")).and_command(command);
+    let lock = LockRemedy { platforms: Some(platforms), recursive: roots.len() != 1, ..LockRemedy::default() };
+    let help = Help::text(format!("{undo}, run ")).and(lock);
     let finding = Diagnostic::warning(Code::UntrackedLockFile, message)
         .at(rule, "")
         .help(help.and_text(format!(", and add the lock {files} to git")));
-    if roots.len() == 1 { finding } else { finding.note(format!("root modules: {}", named(roots))) }
+    match roots {
+        [root] => finding.in_directory(&root.path),
+        _ => finding.note(format!("root modules: {}", named(roots))),
+    }
 }
 
 /// `a, b, c and 9 more`

@@ -98,7 +98,7 @@ fn a_directory_without_a_configuration_is_not_the_one() {
 exit code: 2
 ----- stderr -----
 error[no-configuration]: . has no configuration (.tf, .tofu, .tf.json or .tofu.json file)
-help: name the root module's directory, or find all root modules below with --recursive
+help: name the root module's directory, or find all root modules below with --recursive (-r)
 "#]]);
 }
 

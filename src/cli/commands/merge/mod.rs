@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use clap::{Args, ValueHint};
 use provlock::configuration::ModuleCache;
-use provlock::diagnostic::{self, Code, CommandLine, Diagnostic, Diagnostics, Help, Severity};
+use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Severity};
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, LockFile, Locks};
 use provlock::project::plan::LockOutcome;
@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> Result
             Code::InvalidArgument,
             "two files cannot be merged: their common ancestor is missing",
         )
-        .help(Help::command(["merge", "BASE", "OURS", "THEIRS"]))
+        .help(Remedy::Run(["merge", "BASE", "OURS", "THEIRS"].map(str::to_owned).into()))
         .into()),
     }
 }
@@ -130,7 +130,7 @@ fn mixed_releases(ours: &Locks, theirs: &Locks, dialect: Dialect) -> Vec<Diagnos
         let name = format!("{} {version}", provider.address.short(dialect));
         Diagnostic::warning(Code::HashesReplaced, format!("the two sides have different zh hashes of {name}"))
             .note("both were kept, but a release has one list of zh hashes: some may belong to another version")
-            .help(Help::command(["verify"]))
+            .help(Remedy::Verify { online: false, platforms: None })
     };
     mixed.map(warning).collect()
 }
@@ -184,10 +184,11 @@ fn one_sided(base: &Locks, ours: &LockFile, theirs: &LockFile, dialect: Dialect)
     let one_sided = difference.providers.iter().filter(is_one_sided).filter(|p| !base.contains_key(&p.address));
     let warning = |provider: &lockfile::ProviderDiff| {
         let side = if provider.new.is_none() { "ours" } else { "theirs" };
+        let prune = LockRemedy { prune: true, ..LockRemedy::default() };
         let name = provider.address.short(dialect);
         Diagnostic::warning(Code::MergeConflict, format!("only {side} has {name}; it was kept"))
             .note("the conflict does not show whether one side added it or the other removed it")
-            .help(Help::text("if the configuration no longer requires it: ").and_command(["lock", "--prune"]))
+            .help(Help::text("if the configuration no longer requires it: ").and(prune))
     };
     one_sided.map(warning).collect()
 }
@@ -213,7 +214,7 @@ impl Merge<'_> {
         }
         let path = self.shown.display();
         let help = Help::text(format!("choose a side of each conflict in {path}, or run: "))
-            .and_command(CommandLine::from(["merge", "--resolve"]).path(self.shown));
+            .and(Remedy::Merge { file: self.shown.to_owned(), resolve: true });
         let mut conflicts: Vec<_> = merged.conflicts.iter().map(|conflict| conflict.diagnostic(self.dialect)).collect();
         if let Some(last) = conflicts.last_mut() {
             last.help = Some(help);

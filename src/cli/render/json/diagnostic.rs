@@ -53,7 +53,7 @@ impl Notice {
             code: diagnostic.code.as_str(),
             message: diagnostic.message.clone(),
             notes: diagnostic.all_notes().collect(),
-            help: diagnostic.help.as_ref().map(|help| invocation.help(help)),
+            help: invocation.help(diagnostic),
             file: place.map(|place| path::shown(place.path())),
             line,
             column,

@@ -143,7 +143,7 @@ pub(crate) fn verify(roots: &[project::VerifiedRoot], errors: &[Diagnostic], inv
     let verified: BTreeSet<&Path> = roots.iter().map(|root| root.path.as_path()).collect();
     let mut failed: BTreeMap<&Path, Diagnostics> = BTreeMap::new();
     for error in errors {
-        if let Some(root) = error.root.as_deref().filter(|root| !verified.contains(root)) {
+        if let Some(root) = error.root().filter(|root| !verified.contains(root)) {
             failed.entry(root).or_default().push(error.clone());
         }
     }

@@ -2,7 +2,7 @@ use std::fs;
 
 use super::*;
 use crate::configuration::{self, InputVariables, Options, rewrite};
-use crate::diagnostic::HelpPart;
+use crate::diagnostic::{HelpPart, UpgradeRemedy};
 use crate::provider::Dialect;
 
 const GAMMA: &str = "acme/gamma";
@@ -127,10 +127,9 @@ fn an_edit_that_excludes_the_version_of_another_root_stops_all_that_share_the_co
     ];
     assert_eq!(error.notes, notes);
     let help = error.help.unwrap();
-    assert!(
-        help.parts()
-            .contains(&HelpPart::Command(["upgrade", "--recursive", "--constraints", "acme/gamma@1.2.0"].into()))
-    );
+    let providers = vec!["acme/gamma@1.2.0".to_owned()];
+    let upgrade = UpgradeRemedy { providers, recursive: true, constraints: true, ..UpgradeRemedy::default() };
+    assert!(help.parts().contains(&HelpPart::Remedy(upgrade.into())));
     assert_eq!(outcome(&plans[3]), ("~> 2.0".to_owned(), vec!["~> 2.0".to_owned()]));
 }
 

@@ -1,0 +1,95 @@
+//! How remedies are spelled: the only place that knows the commands and flags of this program by name.
+
+use std::path::Path;
+
+use provlock::diagnostic::{Diagnostic, LockRemedy, Remedy, RootModules, UpgradeRemedy};
+use provlock::provider::Platform;
+
+/// The flag that stands for a remedy, with a value if it needs one; `None` for commands.
+pub(super) fn flag(remedy: &Remedy) -> Option<String> {
+    let flag = match remedy {
+        Remedy::AnyAge => "--min-age 0d",
+        Remedy::Offline => "--offline",
+        Remedy::NamePlatforms => "--platform linux_amd64",
+        Remedy::Recursive => "--recursive (-r)",
+        Remedy::AllowMissingModules => "--allow-missing-modules",
+        Remedy::AllowOutside => "--allow-outside",
+        Remedy::SetVariable => "--var NAME=VALUE",
+        Remedy::UseCliConfiguration => "--use-cli-config",
+        Remedy::OciMirror(template) => return Some(format!("--oci-mirror \"{template}\"")),
+        Remedy::CacheDirectory => "--cache-dir DIR",
+        Remedy::NoCache => "--no-cache",
+        Remedy::WriteBaseline => "--write-baseline",
+        _ => return None,
+    };
+    Some(flag.to_owned())
+}
+
+/// The arguments of a command that applies a remedy where a diagnostic needs it, and the directory to run it in.
+pub(super) fn command<'a>(remedy: &Remedy, diagnostic: &'a Diagnostic) -> (Option<&'a Path>, Vec<String>) {
+    let mut arguments = arguments(remedy);
+    if matches!(remedy, Remedy::Login { .. } | Remedy::CheckLogin { .. }) {
+        return (None, arguments);
+    }
+    let takes_root_modules = matches!(remedy, Remedy::Lock(_) | Remedy::Upgrade(_) | Remedy::Verify { .. });
+    let directory = match diagnostic.root_modules.as_deref() {
+        Some(RootModules::One { directory, .. }) => Some(&**directory).filter(|directory| *directory != Path::new(".")),
+        Some(RootModules::Selected { paths, recursive }) if takes_root_modules => {
+            let recursive = recursive.then(|| "-r".to_owned());
+            arguments.splice(1..1, recursive.into_iter().chain(paths.iter().map(|path| path_argument(path))));
+            None
+        }
+        _ => None,
+    };
+    if let Some(dialect) = diagnostic.dialect {
+        arguments.extend(["--dialect", dialect.name()].map(str::to_owned));
+    }
+    (directory, arguments)
+}
+
+fn arguments(remedy: &Remedy) -> Vec<String> {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    match remedy {
+        Remedy::Lock(LockRemedy { providers, platforms, recursive, prune, accept_changed_hashes }) => {
+            let flags = [("-r", *recursive), ("--prune", *prune), ("--accept-changed-hashes", *accept_changed_hashes)];
+            with_flags("lock", &flags, platforms.as_deref(), providers)
+        }
+        Remedy::Upgrade(UpgradeRemedy { providers, platforms, recursive, constraints }) => {
+            let flags = [("--recursive", *recursive), ("--constraints", *constraints)];
+            with_flags("upgrade", &flags, platforms.as_deref(), providers)
+        }
+        Remedy::Verify { online, platforms } => {
+            with_flags("verify", &[("--online", *online)], platforms.as_deref(), &[])
+        }
+        Remedy::Merge { file, resolve } => {
+            with_flags("merge", &[("--resolve", *resolve)], None, &[path_argument(file)])
+        }
+        Remedy::Login { host } => words(&["login", host]),
+        Remedy::CheckLogin { host } => words(&["login", "--check", host]),
+        Remedy::Dialect(dialect) => words(&["--dialect", dialect.name()]),
+        Remedy::ListCodes => words(&["explain"]),
+        Remedy::Run(arguments) => arguments.clone(),
+        _ => Vec::new(),
+    }
+}
+
+fn with_flags(
+    command: &str,
+    flags: &[(&str, bool)],
+    platforms: Option<&[Platform]>,
+    operands: &[String],
+) -> Vec<String> {
+    let flags = flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (*flag).to_owned());
+    let platforms = platforms.map(|platforms| match platforms {
+        [] => "all".to_owned(),
+        _ => platforms.iter().map(ToString::to_string).collect::<Vec<_>>().join(","),
+    });
+    let platforms = platforms.into_iter().flat_map(|platforms| ["-p".to_owned(), platforms]);
+    std::iter::once(command.to_owned()).chain(flags).chain(platforms).chain(operands.iter().cloned()).collect()
+}
+
+/// A path that is not taken for a flag.
+pub(super) fn path_argument(path: &Path) -> String {
+    let text = path.display().to_string();
+    if text.starts_with('-') { format!("./{text}") } else { text }
+}

@@ -1,0 +1,196 @@
+//! What to do next, as data: a renderer decides how a remedy is spelled and where a command runs.
+
+use std::path::PathBuf;
+
+use crate::provider::{Dialect, Platform};
+
+/// What to do next: words, and remedies among them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Help {
+    parts: Vec<HelpPart>,
+}
+
+/// A piece of [`Help`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum HelpPart {
+    /// Words, shown as they are.
+    Text(String),
+    /// Something that the user can ask for.
+    Remedy(Remedy),
+}
+
+/// Something that a user can ask for: an action, or an option that a run has.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Remedy {
+    /// Lock the root module.
+    Lock(LockRemedy),
+    /// Upgrade providers of the root module.
+    Upgrade(UpgradeRemedy),
+    /// Verify the root module.
+    Verify {
+        /// Whether the registries are asked.
+        online: bool,
+        /// The platforms that must be covered, as in [`LockRemedy::platforms`].
+        platforms: Option<Vec<Platform>>,
+    },
+    /// Merge the two sides of each conflict in a lock file.
+    Merge {
+        /// The lock file.
+        file: PathBuf,
+        /// Whether conflicting entries are locked again.
+        resolve: bool,
+    },
+    /// Store a token for a host.
+    Login {
+        /// The host.
+        host: String,
+    },
+    /// Show where the token for a host comes from, and whether the host accepts it.
+    CheckLogin {
+        /// The host.
+        host: String,
+    },
+    /// Read the root module by the rules of this dialect.
+    Dialect(Dialect),
+    /// List all codes.
+    ListCodes,
+    /// Run the program with these arguments. The library has no such remedy.
+    Run(Vec<String>),
+    /// The option to choose versions of any age.
+    AnyAge,
+    /// The option to make no network requests.
+    Offline,
+    /// The option that names the platforms, with an example.
+    NamePlatforms,
+    /// The option to take all root modules below a directory.
+    Recursive,
+    /// The option to leave out modules that are not installed.
+    AllowMissingModules,
+    /// The option to read what is outside of the repository.
+    AllowOutside,
+    /// The option to give a variable of the configuration a value.
+    SetVariable,
+    /// The option to install as the CLI configuration says.
+    UseCliConfiguration,
+    /// The option to take packages from the OCI repositories of a template.
+    OciMirror(String),
+    /// The option to use another cache directory.
+    CacheDirectory,
+    /// The option to use no cache.
+    NoCache,
+    /// The option to write the baseline anew.
+    WriteBaseline,
+}
+
+/// How to lock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct LockRemedy {
+    /// The providers, as the user would name them; empty for all.
+    pub providers: Vec<String>,
+    /// The platforms, empty for all that are published; `None` for those of the settings.
+    pub platforms: Option<Vec<Platform>>,
+    /// Whether all root modules below the current directory are meant.
+    pub recursive: bool,
+    /// Whether entries that nothing requires are removed.
+    pub prune: bool,
+    /// Whether hashes that do not match the published release are replaced.
+    pub accept_changed_hashes: bool,
+}
+
+/// How to upgrade.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct UpgradeRemedy {
+    /// The providers, as the user would name them, with a version or without; empty for all.
+    pub providers: Vec<String>,
+    /// The platforms, as in [`LockRemedy::platforms`].
+    pub platforms: Option<Vec<Platform>>,
+    /// Whether all root modules below the current directory are meant.
+    pub recursive: bool,
+    /// Whether constraints are rewritten.
+    pub constraints: bool,
+}
+
+impl Help {
+    /// Help that begins with words.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::default().and_text(text)
+    }
+
+    /// Adds words.
+    #[must_use]
+    pub fn and_text(mut self, text: impl Into<String>) -> Self {
+        self.parts.push(HelpPart::Text(text.into()));
+        self
+    }
+
+    /// Adds a remedy.
+    #[must_use]
+    pub fn and(mut self, remedy: impl Into<Remedy>) -> Self {
+        self.parts.push(HelpPart::Remedy(remedy.into()));
+        self
+    }
+
+    /// What to do where the cache does not know enough for a run without the network.
+    pub(crate) fn run_online() -> Self {
+        Self::text("run the command once without ").and(Remedy::Offline).and_text(" and with the same cache")
+    }
+
+    /// The pieces in their order; nothing is to be put between them.
+    pub fn parts(&self) -> &[HelpPart] {
+        &self.parts
+    }
+}
+
+impl Remedy {
+    /// Lock as it was locked before.
+    pub fn lock() -> Self {
+        Self::Lock(LockRemedy::default())
+    }
+
+    /// Compare the lock file with what the registries publish.
+    pub fn verify_online() -> Self {
+        Self::Verify { online: true, platforms: None }
+    }
+
+    /// Upgrade one provider, given as the user would name it.
+    pub fn upgrade(provider: impl Into<String>) -> Self {
+        Self::Upgrade(UpgradeRemedy { providers: vec![provider.into()], ..UpgradeRemedy::default() })
+    }
+}
+
+impl From<LockRemedy> for Remedy {
+    fn from(remedy: LockRemedy) -> Self {
+        Self::Lock(remedy)
+    }
+}
+
+impl From<UpgradeRemedy> for Remedy {
+    fn from(remedy: UpgradeRemedy) -> Self {
+        Self::Upgrade(remedy)
+    }
+}
+
+impl From<Remedy> for Help {
+    fn from(remedy: Remedy) -> Self {
+        Self::default().and(remedy)
+    }
+}
+
+impl From<LockRemedy> for Help {
+    fn from(remedy: LockRemedy) -> Self {
+        Self::default().and(remedy)
+    }
+}
+
+impl From<&str> for Help {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Help {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
