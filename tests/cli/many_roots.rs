@@ -342,6 +342,15 @@ fn what_three_hundred_root_modules_have_in_common_is_said_once() {
         let text = format!("{PROVIDER}{}", requires("hashicorp/null", version));
         environment.write(format!("live/{number:03}/main.tf"), text);
     }
+    lock_says_once(&environment);
+    verify_says_once(&environment);
+    environment.write("live/010/main.tf", environment.read("live/011/main.tf"));
+    registry.publish("hashicorp/null", "3.3.0").platforms(["linux_amd64"]).done();
+    registry.publish("hashicorp/null", "4.0.0").platforms(["linux_amd64"]).done();
+    upgrade_says_once(&environment);
+}
+
+fn lock_says_once(environment: &TestEnvironment) {
     environment.provlock(LOCK_ALL).matches(str![[r#"
 exit code: 2
 ----- stderr -----
@@ -357,6 +366,9 @@ error[no-matching-version]: no version of hashicorp/null meets all constraints: 
 help: relax one of the constraints
 Locked 298 of 300 root modules: 298 changed, 0 up to date; 2 failed; [SIZE] downloaded
 "#]]);
+}
+
+fn verify_says_once(environment: &TestEnvironment) {
     for number in [7, 8, 9] {
         let lock_file = environment.read(format!("live/{number:03}/.terraform.lock.hcl"));
         let text = lock_file.replace("  hashes = [\n", "  hashes = [\n    \"zh:0\",\n");
@@ -395,9 +407,9 @@ error[invalid-configuration]: the "{" after locals is never closed
 
 300 root modules: 3 with errors, 296 in order; 1 could not be checked
 "#]]);
-    registry.publish("hashicorp/null", "3.3.0").platforms(["linux_amd64"]).done();
-    registry.publish("hashicorp/null", "4.0.0").platforms(["linux_amd64"]).done();
-    environment.write("live/010/main.tf", environment.read("live/011/main.tf"));
+}
+
+fn upgrade_says_once(environment: &TestEnvironment) {
     environment.provlock(["upgrade", "-r", "--dry-run"]).matches(str![[r#"
 exit code: 2
 ----- stdout -----

@@ -222,11 +222,8 @@ fn the_secrets_in_the_url_of_a_mirror_are_not_shown() {
         output.assert_code(2).assert_stderr_has(says).assert_lacks("hunter2");
         output
     };
-    run(
-        "http://user:hunter2@mirror.example.com/",
-        "http://redacted@mirror.example.com/ is not the URL of a network mirror",
-    )
-    .matches(str![[r#"
+    let shown = "http://redacted@mirror.example.com/ is not the URL of a network mirror";
+    run("http://user:hunter2@mirror.example.com/", shown).matches(str![[r#"
 exit code: 2
 ----- stderr -----
 error[invalid-argument]: http://redacted@mirror.example.com/ is not the URL of a network mirror: it does not start with https
@@ -239,7 +236,6 @@ error[invalid-argument]: the text that was given is not the URL of a network mir
 help: write it as https://HOST/PATH/
 "#]]);
     run("user:hunter2@mirror.example.com", "user:[redacted] is not the URL of a network mirror");
-
     let with_password = MIRROR.replace("https://", "https://user:hunter2@");
     let nowhere = with_password.replace("/providers/", "/nowhere/");
     run(&nowhere, "the mirror https://redacted@mirror.example.com/nowhere/ has no package of").matches(str![[r#"

@@ -72,8 +72,8 @@ error[lock-file-syntax]: the lock file cannot be parsed: invalid block body; exp
 "#]]);
 }
 
-#[test]
-fn recursive_compares_every_lock_file_below() {
+/// A repository with lock files of which some were changed since the only commit.
+fn changed_below() -> Repository {
     let repository = Repository::new();
     let lock = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
     let write =
@@ -92,6 +92,12 @@ fn recursive_compares_every_lock_file_below() {
     write("infra/ignored", "1.0.0");
     write("other", "2.0.0");
     std::fs::remove_dir_all(repository.environment.project().join("infra/gone")).unwrap();
+    repository
+}
+
+#[test]
+fn recursive_compares_every_lock_file_below() {
+    let repository = changed_below();
     let expected = "\
 a/.terraform.lock.hcl
   ~ hashicorp/null   1.0.0 → 1.1.0   minor
@@ -111,6 +117,13 @@ new/.terraform.lock.hcl
     repository.git(["commit", "--quiet", "--message=change"]);
     let output = repository.provlock(["-C", "infra", "diff", "-r", "--git", "HEAD~1..HEAD"]);
     assert_eq!(output.assert_code(0).stdout.replace('\\', "/"), expected);
+}
+
+#[test]
+fn markdown_has_a_table_for_every_lock_file_below() {
+    let repository = changed_below();
+    repository.git(["add", "--all"]);
+    repository.git(["commit", "--quiet", "--message=change"]);
     let output = repository.provlock(["diff", "-r", "--git=HEAD~1..", "--format=markdown"]);
     output.matches(str![[r#"
 exit code: 0

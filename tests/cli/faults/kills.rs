@@ -2,45 +2,71 @@
 
 use std::fs;
 use std::thread;
-use std::time::Instant;
 
 use super::Project;
 use crate::lock::LOCK_BOTH;
 use provlock_test::survived;
 
 /// How many runs are killed.
-const KILLS: u32 = 100;
+const KILLS: usize = 100;
+
+/// When a run is killed, unless it is over before.
+#[derive(Clone, Copy, Debug)]
+enum Moment {
+    /// So many requests were answered.
+    Answered(usize),
+    /// A file appears in the project, or the lock file is the new one.
+    Writing,
+}
+
+impl Project {
+    fn files(&self) -> usize {
+        fs::read_dir(self.environment.project()).unwrap().count()
+    }
+
+    /// Starts a run, and kills it at that moment.
+    fn kill(&self, moment: Moment) {
+        self.registry.reset_statistics();
+        let files = self.files();
+        let mut child = self.environment.command(LOCK_BOTH).spawn();
+        let is_there = || match moment {
+            Moment::Answered(requests) => self.registry.statistics().requests >= requests,
+            Moment::Writing => self.files() != files || self.environment.lock_file() == self.new,
+        };
+        while !is_there() && child.try_wait().unwrap().is_none() {
+            thread::yield_now();
+        }
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+}
 
 #[test]
 fn killed_at_any_moment_leaves_the_old_file_or_the_new_one_and_the_next_run_completes() {
     let project = Project::new();
-    let Project { environment, old, new, .. } = &project;
+    let Project { registry, environment, old, new } = &project;
     let cache = environment.root().join("cache");
-    let started = Instant::now();
     environment.provlock(LOCK_BOTH).assert_code(0);
-    let whole = started.elapsed();
+    let mut moments: Vec<_> = (0..=registry.statistics().requests).map(Moment::Answered).collect();
+    moments.push(Moment::Writing);
     let mut seen = [0, 0];
-    for attempt in 0..KILLS {
+    for (attempt, moment) in moments.into_iter().cycle().take(KILLS).enumerate() {
         environment.write_lock_file(old);
         // Half of the runs begin with what the killed run before them has left in the cache.
         if attempt % 2 == 0 {
             let _ = fs::remove_dir_all(&cache);
         }
-        let mut child = environment.command(LOCK_BOTH).spawn();
-        thread::sleep(whole * attempt / 90);
-        let _ = child.kill();
-        child.wait().unwrap();
+        project.kill(moment);
         let found = environment.lock_file();
-        assert!(found == *old || found == *new, "attempt {attempt}: {found}");
+        assert!(found == *old || found == *new, "attempt {attempt}, {moment:?}: {found}");
         seen[usize::from(found == *new)] += 1;
         if attempt % 5 == 4 {
             environment.write_lock_file(old);
             environment.provlock(LOCK_BOTH).assert_code(0);
             assert_eq!(environment.lock_file(), *new, "attempt {attempt}");
-            let names = fs::read_dir(environment.project()).unwrap().map(|file| file.unwrap().file_name());
-            assert_eq!(names.count(), 2, "attempt {attempt}");
+            assert_eq!(project.files(), 2, "attempt {attempt}");
         }
     }
     assert!(seen[0] > 0, "every run was over before it was killed");
-    survived("a run that is killed", KILLS as usize);
+    survived("a run that is killed", KILLS);
 }

@@ -28,11 +28,16 @@ fn a_module_block_is_a_warning() {
     assert_eq!(found(&environment, &[]), ["warning lock-file-syntax"]);
 }
 
+/// A lock file with a conflict.
+fn conflict() -> String {
+    let entries = entry(NULL, "3.2.4", "~> 3.0", &[H1]);
+    format!("<<<<<<< HEAD\n{entries}=======\n{entries}>>>>>>> topic\n")
+}
+
 #[test]
 fn conflict_markers() {
     let environment = good();
-    let entries = entry(NULL, "3.2.4", "~> 3.0", &[H1]);
-    environment.write_lock_file(format!("<<<<<<< HEAD\n{entries}=======\n{entries}>>>>>>> topic\n"));
+    environment.write_lock_file(conflict());
     assert_eq!(found(&environment, &[]), ["error conflict-markers"]);
     environment.provlock(["verify"]).matches(str![[r#"
 exit code: 1
@@ -61,8 +66,13 @@ error[conflict-markers]: the lock file contains git conflict markers
   = conflicts in the file: 1
 help: provlock merge .terraform.lock.hcl; to lock again what is in conflict: provlock merge --resolve .terraform.lock.hcl
 "#]]);
+}
+
+#[test]
+fn conflict_markers_below() {
+    let environment = good();
     environment.write("live/a/main.tf", "");
-    environment.write("live/a/.terraform.lock.hcl", environment.lock_file());
+    environment.write("live/a/.terraform.lock.hcl", conflict());
     environment.provlock(["verify", "live/a"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----

@@ -58,6 +58,24 @@ impl Gate {
         self.root(directory, EVIL, &[H1, ZH]);
     }
 
+    /// Locks what the policy forbids, and writes a file that might hide it.
+    fn evil_and(&self, path: &str, text: impl AsRef<[u8]>) {
+        self.evil("live");
+        self.write(path, text);
+    }
+
+    /// Locks what the policy forbids, and removes a file.
+    fn evil_without(&self, path: &str) {
+        self.evil("live");
+        self.remove(path);
+    }
+
+    /// Renames a root module, and locks there what the policy forbids.
+    fn evil_after_rename(&self, to: &str) {
+        self.rename("live", to);
+        self.evil(to);
+    }
+
     pub(super) fn rename(&self, from: &str, to: &str) {
         let project = self.0.environment.project();
         fs::create_dir_all(project.join(to).parent().unwrap()).unwrap();
@@ -122,20 +140,10 @@ fn an_entry_that_the_policy_forbids_is_found_wherever_it_is() {
             ("among modules", |gate| gate.evil("modules/b"), FORBIDDEN),
             ("below .terraform", |gate| gate.evil("live/.terraform/modules/a"), FORBIDDEN),
             ("below .terragrunt-cache", |gate| gate.evil(".terragrunt-cache/a"), FORBIDDEN),
-            (
-                "without a configuration",
-                |gate| {
-                    gate.evil("live");
-                    gate.remove("live/main.tf");
-                },
-                FORBIDDEN,
-            ),
+            ("without a configuration", |gate| gate.evil_without("live/main.tf"), FORBIDDEN),
             (
                 "beside a configuration that is broken",
-                |gate| {
-                    gate.evil("live");
-                    gate.write("live/main.tf", "terraform {");
-                },
+                |gate| gate.evil_and("live/main.tf", "terraform {"),
                 "invalid-configuration",
             ),
             (
@@ -148,10 +156,7 @@ fn an_entry_that_the_policy_forbids_is_found_wherever_it_is() {
             ),
             (
                 "beside a terragrunt.hcl",
-                |gate| {
-                    gate.evil("live");
-                    gate.write("live/terragrunt.hcl", "terraform {\n  source = \"../other\"\n}\n");
-                },
+                |gate| gate.evil_and("live/terragrunt.hcl", "terraform {\n  source = \"../other\"\n}\n"),
                 FORBIDDEN,
             ),
             (
@@ -163,22 +168,8 @@ fn an_entry_that_the_policy_forbids_is_found_wherever_it_is() {
                 },
                 FORBIDDEN,
             ),
-            (
-                "after a rename",
-                |gate| {
-                    gate.rename("live", "Live");
-                    gate.evil("Live");
-                },
-                FORBIDDEN,
-            ),
-            (
-                "after a rename to a name that looks the same",
-                |gate| {
-                    gate.rename("live", "l\u{456}ve");
-                    gate.evil("l\u{456}ve");
-                },
-                FORBIDDEN,
-            ),
+            ("after a rename", |gate| gate.evil_after_rename("Live"), FORBIDDEN),
+            ("after a rename to a name that looks the same", |gate| gate.evil_after_rename("l\u{456}ve"), FORBIDDEN),
             (
                 "in another repository in this one",
                 |gate| {
@@ -200,50 +191,20 @@ fn a_change_cannot_hide_a_root_module() {
         &[
             (
                 "a new module calls it",
-                |gate| {
-                    gate.evil("live");
-                    gate.write("caller/main.tf", "module \"m\" {\n  source = \"../live\"\n}\n");
-                },
+                |gate| gate.evil_and("caller/main.tf", "module \"m\" {\n  source = \"../live\"\n}\n"),
                 FORBIDDEN,
             ),
             (
                 "a module in it calls it",
-                |gate| {
-                    gate.evil("live");
-                    gate.write("live/caller/main.tf", "module \"m\" {\n  source = \"../\"\n}\n");
-                },
+                |gate| gate.evil_and("live/caller/main.tf", "module \"m\" {\n  source = \"../\"\n}\n"),
                 FORBIDDEN,
             ),
-            (
-                ".gitignore names it",
-                |gate| {
-                    gate.evil("live");
-                    gate.write(".gitignore", "live/\n");
-                },
-                FORBIDDEN,
-            ),
-            (
-                ".gitignore in it names everything",
-                |gate| {
-                    gate.evil("live");
-                    gate.write("live/.gitignore", "*\n");
-                },
-                FORBIDDEN,
-            ),
-            (
-                ".ignore names it",
-                |gate| {
-                    gate.evil("live");
-                    gate.write(".ignore", "live\n");
-                },
-                FORBIDDEN,
-            ),
+            (".gitignore names it", |gate| gate.evil_and(".gitignore", "live/\n"), FORBIDDEN),
+            (".gitignore in it names everything", |gate| gate.evil_and("live/.gitignore", "*\n"), FORBIDDEN),
+            (".ignore names it", |gate| gate.evil_and(".ignore", "live\n"), FORBIDDEN),
             (
                 ".gitattributes says that the file is not to be looked at",
-                |gate| {
-                    gate.evil("live");
-                    gate.write(".gitattributes", "*.hcl binary export-ignore -diff\n");
-                },
+                |gate| gate.evil_and(".gitattributes", "*.hcl binary export-ignore -diff\n"),
                 FORBIDDEN,
             ),
             (
@@ -272,9 +233,7 @@ fn a_change_cannot_hide_a_root_module() {
             ),
             (
                 "git has what init takes for installed",
-                |gate| {
-                    gate.write("live/.terraform/modules/modules.json", "{\"Modules\":[]}");
-                },
+                |gate| gate.write("live/.terraform/modules/modules.json", "{\"Modules\":[]}"),
                 "tracked-data-directory",
             ),
         ],
@@ -286,70 +245,34 @@ fn a_change_cannot_change_the_policy_that_it_is_judged_by() {
     all_are_caught(
         "a pull request changes the policy that it is judged by",
         &[
-            (
-                "an empty file that is nearer",
-                |gate| {
-                    gate.evil("live");
-                    gate.write("live/provlock.toml", "");
-                },
-                FORBIDDEN,
-            ),
+            ("an empty file that is nearer", |gate| gate.evil_and("live/provlock.toml", ""), FORBIDDEN),
             (
                 "a nearer file that allows it",
-                |gate| {
-                    gate.evil("live");
-                    gate.write("live/provlock.toml", "[policy]\nallowed-namespaces = [\"evil\"]\n");
-                },
+                |gate| gate.evil_and("live/provlock.toml", "[policy]\nallowed-namespaces = [\"evil\"]\n"),
                 FORBIDDEN,
             ),
-            (
-                "a nearer file that cannot be read",
-                |gate| {
-                    gate.evil("live");
-                    gate.write("live/provlock.toml", "[");
-                },
-                FORBIDDEN,
-            ),
+            ("a nearer file that cannot be read", |gate| gate.evil_and("live/provlock.toml", "["), FORBIDDEN),
             (
                 "an edit that allows it",
-                |gate| {
-                    gate.evil("live");
-                    gate.write("provlock.toml", SETTINGS.replace("\"hashicorp\"", "\"hashicorp\", \"evil\""));
-                },
+                |gate| gate.evil_and("provlock.toml", SETTINGS.replace("\"hashicorp\"", "\"hashicorp\", \"evil\"")),
                 FORBIDDEN,
             ),
             (
                 "an edit for another dialect",
-                |gate| {
-                    gate.evil("live");
-                    gate.write("provlock.toml", "dialect = \"terraform\"\n");
-                },
+                |gate| gate.evil_and("provlock.toml", "dialect = \"terraform\"\n"),
                 FORBIDDEN,
             ),
             (
                 "an edit that excludes it",
-                |gate| {
-                    gate.evil("live");
-                    gate.write("provlock.toml", "[roots]\nexclude = [\"live\"]\n");
-                },
+                |gate| gate.evil_and("provlock.toml", "[roots]\nexclude = [\"live\"]\n"),
                 FORBIDDEN,
             ),
             (
                 "an edit that includes others",
-                |gate| {
-                    gate.evil("live");
-                    gate.write("provlock.toml", "[roots]\ninclude = [\"other\"]\n");
-                },
+                |gate| gate.evil_and("provlock.toml", "[roots]\ninclude = [\"other\"]\n"),
                 FORBIDDEN,
             ),
-            (
-                "no policy any more",
-                |gate| {
-                    gate.evil("live");
-                    gate.remove("provlock.toml");
-                },
-                FORBIDDEN,
-            ),
+            ("no policy any more", |gate| gate.evil_without("provlock.toml"), FORBIDDEN),
             ("an edit is seen", |gate| gate.write("provlock.toml", "[roots]\n"), "policy-changed"),
             ("a new file is seen", |gate| gate.write("live/provlock.toml", ""), "policy-changed"),
             ("that it is gone is seen", |gate| gate.remove("provlock.toml"), "policy-changed"),

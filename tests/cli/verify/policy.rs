@@ -27,10 +27,14 @@ fn namespace_not_allowed() {
 
 const PINNED: &str = "[policy]\npin-modules = true\n";
 
+/// A block that calls a module.
+fn call(name: &str, arguments: &str) -> String {
+    format!("module \"{name}\" {{\n  source = {arguments}\n}}\n")
+}
+
 #[test]
 fn module_ref_floating() {
     let environment = good();
-    let call = |name: &str, arguments: &str| format!("module \"{name}\" {{\n  source = {arguments}\n}}\n");
     let floating = [
         call("default", "\"git::https://example.com/a.git\""),
         call("branch", "\"github.com/acme/b//part?ref=main\""),
@@ -85,7 +89,10 @@ help: use a full commit ID, or a tag: refs/tags/NAME unless it looks like a vers
     assert_eq!(only("--allow"), NOTHING);
     std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
     assert!(messages(&environment, &[]).contains("module \"newest\" has no version"), "no lock file is needed");
+}
 
+#[test]
+fn module_ref_pinned() {
     let environment = good();
     environment.write("provlock.toml", PINNED);
     let pinned = [

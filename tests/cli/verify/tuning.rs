@@ -271,6 +271,12 @@ Suppressed: 8 findings by the baseline
 
 "#]]
     );
+}
+
+#[test]
+fn a_baseline_hides_nothing_new_and_is_stale_where_findings_are_gone() {
+    let environment = two();
+    environment.provlock(["verify", "--write-baseline"].iter().chain(&WITH_BASELINE)).assert_code(0);
     environment.write("live/a/.terraform.lock.hcl", lock_file(&[entry(NULL, "3.2.4", "~> 3.0", &[])]));
     let flags = [&WITH_BASELINE[..], &["--warn", "single-platform"]].concat();
     assert_eq!(found(&environment, &flags), ["error no-hashes", "warning stale-baseline"]);

