@@ -19,26 +19,22 @@
 //!
 //! Whatever a user must be told is a [`diagnostic::Diagnostic`]; other error types exist only where a caller branches.
 //!
-//! Locking a directory from a mirror:
+//! Locking every root module below a directory, from the registries of their providers:
 //!
-//! ```
+//! ```no_run
+//! use provlock::project::{Event, LockOptions, Selection, Session, SessionOptions};
 //! use provlock::system::Environment;
-//! use provlock::packages::{FilesystemMirror, Source, SourceKind};
-//! use provlock::project::{LockOptions, Workspace};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let testdata = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("testdata");
-//! # let directory = tempfile::tempdir()?;
-//! # let (root, mirror) = (directory.path(), testdata.join("mirror"));
-//! # std::fs::copy(testdata.join("demo/main.tf"), root.join("main.tf"))?;
-//! let source = Source::new(SourceKind::FilesystemMirror(FilesystemMirror::new(mirror)));
-//! let options = LockOptions { platforms: Some("linux_amd64".parse()?), ..LockOptions::default() };
-//! let outcome = Workspace::open(root, &Environment::default())?.lock(source, &options)?;
-//! for provider in &outcome.providers {
-//!     println!("{} is locked", provider.difference.address);
-//! }
-//! # assert_eq!(outcome.locks.len(), 2);
-//! # assert!(root.join(".terraform.lock.hcl").exists());
+//! let environment = Environment { current_directory: std::env::current_dir()?, ..Environment::default() };
+//! let session = Session::new(environment, SessionOptions::default())?.observed_by(|event| {
+//!     if let Event::Locked(locked, _) = event {
+//!         println!("{}: {} providers", locked.prepared.root.path.display(), locked.outcome.locks.len());
+//!     }
+//! });
+//! let roots = session.roots(&Selection::recursive("infra"))?;
+//! let report = session.lock(&roots, &LockOptions::default())?;
+//! # assert_eq!(report.roots.len(), roots.len());
 //! # Ok(())
 //! # }
 //! ```

@@ -54,6 +54,16 @@ pub struct SourceOptions {
     pub observer: RequestObserver,
 }
 
+impl Default for SourceOptions {
+    /// The registries, without a cache. Enough packages at a time to keep every core busy while others wait for bytes, and few
+    /// enough for their memory of about a megabyte each.
+    fn default() -> Self {
+        let jobs = std::thread::available_parallelism().map_or(0, |cores| 2 * usize::from(cores)).max(24);
+        let (origin, observer) = (Origin::default(), RequestObserver::default());
+        Self { origin, jobs, trust_registry: false, cache_directory: None, date_services: None, observer }
+    }
+}
+
 /// How hosts are reached: for each dialect the CLI configuration, read once when it is needed, and one client for everything.
 /// Cheap to clone; clones share both.
 #[derive(Clone)]

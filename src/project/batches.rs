@@ -1,12 +1,19 @@
 //! Root modules as a stream: however many there are, only some are in memory.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::PathBuf;
+use std::sync::Arc;
 
-use super::many::{ReadRoot, Workspaces};
+use super::event::Event;
 use super::options::LockOptions;
-use super::selection::{RootSelection, SelectedRoot};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use super::prepared::Prepared;
+use super::roots::{RootPath, Roots};
+use super::session::Session;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::lockfile::LOCK_FILE_NAME;
+use crate::packages::Source;
 use crate::provider::{Dialect, ProviderAddress, ProviderSpec, Version};
+use crate::system::canonicalize;
 use crate::system::parallel::{self, Turn};
 
 /// How many root modules the first batch has at most, so that hosts are asked soon.
@@ -25,17 +32,30 @@ const AT_ONCE: usize = 3;
 const READ_AHEAD: usize = 64;
 
 /// Root modules in the order of their paths, some at a time. While those of some batches are locked, others are read.
-pub struct Batches<'a> {
-    selection: &'a RootSelection<'a>,
+pub(super) struct Batches<'a, 'b> {
+    session: &'a Session<'b>,
     options: &'a LockOptions,
-    first: Workspaces,
-    rest: Vec<SelectedRoot>,
+    first: Batch,
+    rest: Vec<RootPath>,
+    /// Those whose lock file is that of one before, through a symbolic link. They come last, one by one.
+    linked: Vec<RootPath>,
     are_many: bool,
     locked: KnownVersions,
 }
 
+/// Some root modules, each as it was read, or what is wrong with it.
+pub(super) struct Batch {
+    roots: Vec<(RootPath, Result<Prepared>)>,
+    are_many: bool,
+    /// The versions that lock files name, where no host is asked, so that these are all there are.
+    locked: KnownVersions,
+}
+
+/// Root modules with what they are locked from.
+pub(super) type Group<'a> = (Arc<Source>, Vec<(usize, &'a Prepared)>);
+
 /// Versions of providers.
-pub(super) type KnownVersions = BTreeMap<ProviderAddress, BTreeSet<Version>>;
+type KnownVersions = Arc<BTreeMap<ProviderAddress, BTreeSet<Version>>>;
 
 /// What is to be known of all root modules before the first is locked.
 #[derive(Default)]
@@ -43,110 +63,112 @@ struct Survey {
     /// The providers that are named and that a root module requires.
     required: BTreeSet<ProviderAddress>,
     has_failures: bool,
-    locked: KnownVersions,
+    locked: BTreeMap<ProviderAddress, BTreeSet<Version>>,
 }
 
-impl<'a> Batches<'a> {
-    /// The root modules that paths mean. Of several, those that require none of the providers that the options name are left out.
+impl<'a, 'b> Batches<'a, 'b> {
+    /// Reads the first root modules, or all if they are wanted in one batch, so that what they share can be changed for all of
+    /// them. Of several, those that require none of the providers that the options name are left out.
     ///
     /// # Errors
-    /// There is no root module, or none requires one of the providers. What is wrong with a single root module is an error
-    /// only when it is to be locked.
-    pub fn open(selection: &'a RootSelection<'a>, options: &'a LockOptions) -> Result<Self> {
-        Self::of_size(selection, options, Some(FIRST_ROOTS))
-    }
-
-    /// [`Batches::open`], with all root modules in one batch, so that what they share can be changed for all of them.
-    ///
-    /// # Errors
-    /// Those of [`Batches::open`].
-    pub fn whole(selection: &'a RootSelection<'a>, options: &'a LockOptions) -> Result<Self> {
-        Self::of_size(selection, options, None)
-    }
-
-    fn of_size(selection: &'a RootSelection<'a>, options: &'a LockOptions, size: Option<usize>) -> Result<Self> {
-        let mut rest = selection.roots()?;
-        let are_many = selection.recursive || rest.len() != 1;
-        let after_first = rest.split_off(size.unwrap_or(usize::MAX).min(rest.len()));
-        let first = Workspaces::read(selection, options, &rest, are_many);
-        let mut batches = Self { selection, options, first, rest: after_first, are_many, locked: KnownVersions::new() };
-        batches.survey()?;
+    /// None requires one of the providers. What is wrong with a single root module is an error only when it is to be locked.
+    pub(super) fn open(session: &'a Session<'b>, roots: &Roots, options: &'a LockOptions, whole: bool) -> Result<Self> {
+        session.notify(Event::Selected(roots));
+        session.notify(Event::Reading);
+        let are_many = roots.are_many();
+        let (mut list, linked) = distinct_lock_files(&roots.list);
+        let rest = list.split_off(if whole { list.len() } else { FIRST_ROOTS.min(list.len()) });
+        let threads = session.modules.threads();
+        let first = parallel::map(list, threads, |root| read(session, options, root, are_many));
+        let locked = KnownVersions::default();
+        let first = Batch { roots: first, are_many, locked: Arc::clone(&locked) };
+        let mut batches = Self { session, options, first, rest, linked, are_many, locked };
+        let surveyed = batches.survey();
+        session.announce();
+        surveyed?;
+        let hosts = batches.first.prepared().flat_map(|(_, prepared)| prepared.providers());
+        session.notify(Event::Asking(&hosts.map(|address| &address.hostname).collect()));
         Ok(batches)
-    }
-
-    /// Whether there may be several root modules, so that it must be said which one something is about.
-    pub fn are_many(&self) -> bool {
-        self.are_many
-    }
-
-    /// The versions that lock files name, where no host is asked, so that these are all there are.
-    pub(super) fn locked_versions(&self) -> &KnownVersions {
-        &self.locked
-    }
-
-    /// The providers that the root modules of the first batch lock.
-    pub fn first_providers(&self) -> impl Iterator<Item = &ProviderAddress> {
-        self.first.members().flat_map(|(_, member)| member.providers())
     }
 
     /// Reads all root modules if something must be known of all of them first.
     fn survey(&mut self) -> Result<()> {
-        let names_providers = self.names_providers();
-        if !names_providers && !self.options.offline {
+        let (names_providers, offline) = (self.names_providers(), self.session.offline);
+        if !names_providers && !offline {
             return Ok(());
         }
         let mut survey = Survey::default();
-        survey.add(&self.first, self.options.offline);
+        survey.add(&self.first, offline);
         self.read_rest(|rest| {
             for batch in rest {
-                survey.add(&batch, self.options.offline);
-                batch.forget(self.selection.modules);
+                survey.add(&batch, offline);
+                batch.forget(self.session);
             }
         });
         if names_providers {
             survey.check(&self.options.providers)?;
             self.first.leave_out_others();
         }
-        self.locked = survey.locked;
+        self.locked = Arc::new(survey.locked);
+        self.first.locked = Arc::clone(&self.locked);
         Ok(())
     }
 
     /// Reads the batches after the first.
-    fn read_rest(&self, consume: impl FnOnce(&mut (dyn Iterator<Item = Workspaces> + Send))) {
+    fn read_rest(&self, consume: impl FnOnce(&mut (dyn Iterator<Item = Batch> + Send))) {
         if self.rest.is_empty() {
             return consume(&mut std::iter::empty());
         }
-        let Self { selection, options, .. } = *self;
-        let read = |root: &SelectedRoot| Workspaces::read_one(selection, options, root, true);
-        let threads = selection.modules.threads().min(self.rest.len());
+        let read = |root: &RootPath| read(self.session, self.options, root.clone(), true);
+        let threads = self.session.modules.threads().min(self.rest.len());
         parallel::in_order(self.rest.iter(), (threads, READ_AHEAD), read, |read| {
-            consume(&mut std::iter::from_fn(|| next_batch(read)));
+            consume(&mut std::iter::from_fn(|| self.next_batch(read)));
         });
     }
 
-    /// Gives each batch, in their order, to `prepare`, and then with the result to `work`, which does several side by side. What
-    /// must be done in their order waits for the batch's turn.
-    pub fn for_each<P: Send>(
-        mut self,
-        mut prepare: impl FnMut(&Workspaces) -> P + Send,
-        work: impl Fn(&Workspaces, P, &Turn<'_>) + Sync,
-    ) {
-        let (first, names_providers) = (std::mem::take(&mut self.first), self.names_providers());
-        let (modules, at_once) = (self.selection.modules, AT_ONCE.min(1 + self.rest.len()));
+    /// Takes root modules that were read until they are a batch; none when there are no more.
+    fn next_batch(&self, read: &mut dyn Iterator<Item = (RootPath, Result<Prepared>)>) -> Option<Batch> {
+        let (mut roots, mut required) = (Vec::new(), 0);
+        while roots.len() < MOST_ROOTS && required < PROVIDERS {
+            let Some((path, prepared)) = read.next() else { break };
+            required += prepared.as_ref().map_or(0, |prepared| prepared.requirements.providers.len());
+            roots.push((path, prepared));
+        }
+        (!roots.is_empty()).then(|| Batch { roots, are_many: self.are_many, locked: Arc::clone(&self.locked) })
+    }
+
+    /// Gives the batches to `work`, which does several side by side. What must be done in the order of the root modules waits for
+    /// the batch's turn.
+    pub(super) fn for_each(mut self, work: impl Fn(&Batch, &Turn<'_>) + Sync) {
+        let empty = Batch { roots: Vec::new(), are_many: self.are_many, locked: Arc::clone(&self.locked) };
+        let first = std::mem::replace(&mut self.first, empty);
+        let names_providers = self.names_providers();
+        let work = |batch: Batch, turn: Turn<'_>| {
+            work(&batch, &turn);
+            drop(turn);
+            batch.forget(self.session);
+        };
         self.read_rest(|rest| {
-            let rest = rest.map(|mut batch| {
+            let prepared = std::iter::once(first).chain(rest).map(|mut batch| {
                 if names_providers {
                     batch.leave_out_others();
                 }
+                batch.prepare(self.session, self.options);
                 batch
             });
-            let prepared = std::iter::once(first).chain(rest).map(|batch| (prepare(&batch), batch));
-            parallel::in_turn(prepared, at_once, |(prepared, batch), turn| {
-                work(&batch, prepared, &turn);
-                drop(turn);
-                batch.forget(modules);
-            });
+            parallel::in_turn(prepared, AT_ONCE.min(1 + self.rest.len()), work);
         });
+        // Each is read after the one before was written.
+        let linked = self.linked.iter().filter_map(|root| {
+            let root = read(self.session, self.options, root.clone(), self.are_many);
+            let mut batch = self.next_batch(&mut std::iter::once(root))?;
+            if names_providers {
+                batch.leave_out_others();
+            }
+            batch.prepare(self.session, self.options);
+            Some(batch)
+        });
+        parallel::in_turn(linked, 1, work);
     }
 
     /// Whether only some providers of many root modules are meant.
@@ -155,24 +177,129 @@ impl<'a> Batches<'a> {
     }
 }
 
-/// Takes root modules that were read until they are a batch; none when there are no more.
-fn next_batch(read: &mut dyn Iterator<Item = ReadRoot>) -> Option<Workspaces> {
-    let (mut members, mut required) = (Vec::new(), 0);
-    while members.len() < MOST_ROOTS && required < PROVIDERS {
-        let Some((path, member)) = read.next() else { break };
-        required += member.as_ref().map_or(0, |member| member.requirements.providers.len());
-        members.push((path, member));
+/// Reads a root module.
+fn read(session: &Session<'_>, options: &LockOptions, root: RootPath, are_many: bool) -> (RootPath, Result<Prepared>) {
+    let prepared = session.open_root(&root).and_then(|opened| {
+        match if root.is_named { session.roots_elsewhere(&opened) } else { None } {
+            Some(elsewhere) => Err(elsewhere.into()),
+            None => session.prepare(opened, options),
+        }
+    });
+    let prepared = prepared.map_err(|errors| root.name(are_many, errors));
+    (root, prepared)
+}
+
+/// Root modules with a lock file of their own, and those whose lock file is a link to that of another one.
+fn distinct_lock_files(roots: &[RootPath]) -> (Vec<RootPath>, Vec<RootPath>) {
+    let target = |root: &RootPath| -> Option<PathBuf> {
+        let path = root.canonical.as_ref()?.join(LOCK_FILE_NAME);
+        let is_link = path.symlink_metadata().is_ok_and(|metadata| metadata.is_symlink());
+        Some(if is_link { canonicalize(&path).unwrap_or(path) } else { path })
+    };
+    let mut seen = HashSet::new();
+    roots.iter().cloned().partition(|root| target(root).is_none_or(|target| seen.insert(target)))
+}
+
+impl Batch {
+    /// The root modules that could be read, each with its index among all.
+    pub(super) fn prepared(&self) -> impl Iterator<Item = (usize, &Prepared)> {
+        self.roots.iter().enumerate().filter_map(|(index, (_, prepared))| Some((index, prepared.as_ref().ok()?)))
     }
-    (!members.is_empty()).then(|| Workspaces::some_of_many(members))
+
+    /// The path of a root module.
+    pub(super) fn path(&self, index: usize) -> &std::path::Path {
+        &self.roots[index].0.path
+    }
+
+    /// Tells of the root modules, and makes what they are locked from.
+    fn prepare(&self, session: &Session<'_>, options: &LockOptions) {
+        for (_, prepared) in self.prepared() {
+            session.notify(Event::Prepared(prepared));
+            let (dialect, shared) = prepared.source_key();
+            if !session.offline {
+                // What goes wrong is met again when it is used.
+                let _ = session.source(dialect, shared);
+                let _ = prepared.minimum_age(options).map(|_| session.publication_dates(dialect).is_ok());
+            }
+        }
+        session.announce();
+    }
+
+    /// Leaves out the root modules that require none of the providers that are named.
+    fn leave_out_others(&mut self) {
+        self.roots.retain_mut(|(_, prepared)| {
+            let Ok(prepared) = prepared else { return true };
+            let required = &prepared.requirements.providers;
+            prepared.only.retain(|address| required.contains_key(address));
+            !prepared.only.is_empty()
+        });
+    }
+
+    /// Forgets what has been read of the root modules' own directories.
+    fn forget(&self, session: &Session<'_>) {
+        self.prepared().for_each(|(_, prepared)| session.modules.forget(&prepared.root.canonical));
+    }
+
+    /// The root modules by what they are locked from, and why some cannot be locked.
+    pub(super) fn by_source<'a>(&'a self, session: &Session<'_>) -> (Vec<Group<'a>>, Vec<(usize, Diagnostics)>) {
+        let (mut groups, mut refused) = (BTreeMap::<_, Vec<_>>::new(), Vec::new());
+        for (index, prepared) in self.prepared() {
+            let (dialect, shared) = prepared.source_key();
+            groups.entry((dialect, shared)).or_default().push((index, prepared));
+        }
+        let mut sources = Vec::new();
+        for ((dialect, shared), roots) in groups {
+            let source = if session.offline {
+                let locked = self.locked.iter();
+                let locked = locked.flat_map(|(address, versions)| versions.iter().map(move |one| (address, one)));
+                Ok(Arc::new(session.connections.offline(locked)))
+            } else {
+                session.source(dialect, shared)
+            };
+            match source {
+                Ok(source) => sources.push((source, roots)),
+                Err(errors) => refused.extend(roots.into_iter().map(|(index, _)| (index, errors.clone()))),
+            }
+        }
+        (sources, refused)
+    }
+
+    /// One result for each root module, made from those of the ones that could be read. `refused` are errors that have one
+    /// reason for all, so they do not say which root module they are about.
+    pub(super) fn results<T>(
+        &self,
+        results: Vec<(usize, Result<T>)>,
+        refused: Vec<(usize, Diagnostics)>,
+    ) -> Vec<Result<T>> {
+        let name = |(index, result): (usize, Result<T>)| {
+            let named = result.map_err(|errors| {
+                let (path, prepared) = &self.roots[index];
+                let errors = match prepared {
+                    Ok(prepared) => errors.map(|error| prepared.root.in_dialect(error)),
+                    Err(_) => errors,
+                };
+                path.name(self.are_many, errors)
+            });
+            (index, named)
+        };
+        let refused = refused.into_iter().map(|(index, errors)| (index, Err(errors)));
+        let mut results: BTreeMap<usize, Result<T>> = results.into_iter().map(name).chain(refused).collect();
+        let roots = self.roots.iter().enumerate();
+        let result = |(index, (_, prepared)): (usize, &(RootPath, Result<Prepared>))| match prepared {
+            Err(errors) => Err(errors.clone()),
+            Ok(_) => results.remove(&index).unwrap_or_else(|| Err(Diagnostics::default())),
+        };
+        roots.map(result).collect()
+    }
 }
 
 impl Survey {
-    fn add(&mut self, batch: &Workspaces, offline: bool) {
-        self.has_failures |= batch.has_failures();
-        for (_, member) in batch.members() {
-            self.required.extend(member.named_and_required().cloned());
+    fn add(&mut self, batch: &Batch, offline: bool) {
+        self.has_failures |= batch.roots.iter().any(|(_, prepared)| prepared.is_err());
+        for (_, prepared) in batch.prepared() {
+            self.required.extend(prepared.named_and_required().cloned());
             if offline {
-                for (address, provider) in member.lock_file.locks() {
+                for (address, provider) in prepared.lock_file.locks() {
                     self.locked.entry(address.clone()).or_default().insert(provider.version.clone());
                 }
             }

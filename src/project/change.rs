@@ -4,11 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::discover::Filter;
+use super::filter::Filter;
 use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::settings::{SettingsFiles, on_disk};
-use crate::system::{Environment, canonicalize};
+use crate::system::Environment;
 
 /// What a commit holds, and which files git has now. All paths are absolute and without symlinks.
 pub struct Change {
@@ -32,10 +32,9 @@ impl Change {
         SettingsFiles::Committed { top: &self.top, files: &self.settings }
     }
 
-    /// The lock file of a root module before the change; empty if there was none.
+    /// The lock file before the change of the root module in a directory, given without symlinks; empty if there was none.
     pub(super) fn lock_file_before(&self, root: &Path) -> &[u8] {
-        let path = canonicalize(root).map(|root| root.join(LOCK_FILE_NAME));
-        path.ok().and_then(|path| self.lock_files.get(&path)).map_or(&[], Vec::as_slice)
+        self.lock_files.get(&root.join(LOCK_FILE_NAME)).map_or(&[], Vec::as_slice)
     }
 
     /// The directories of lock files below `start` that nothing in the change can hide: all that git has, of those that the
@@ -61,8 +60,11 @@ impl Change {
             |path: &&PathBuf| path.starts_with(start) && path.parent().is_some_and(|root| filter.takes(root));
         let gone = self.lock_files.keys().filter(is_meant).filter(|path| is_gone(path));
         let finding = |path: &PathBuf| {
-            let message = format!("{} is gone, and its root module with it", environment.shown(path).display());
+            let path = environment.shown(path);
+            let message = format!("{} is gone, and its root module with it", path.display());
+            // The finding is about the file as a whole; its start stands for it.
             Diagnostic::warning(Code::RootRemoved, message)
+                .at(Location::new(&SourceFile::new(&path, ""), 0..0), "")
                 .help("make sure that this is intended; a root module that moved is checked as a new one")
         };
         gone.map(finding).collect()

@@ -2,74 +2,28 @@
 
 use std::path::Path;
 
-use super::repository::Repositories;
-use crate::configuration::{Backend, Module, ModuleCache};
+use super::root_module::DialectReason;
+use super::session::Session;
+use crate::configuration::{Backend, Module};
 use crate::provider::{Dialect, Version};
 use crate::system::Environment;
 
-/// What a dialect was decided by, in the order in which it is looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DialectReason {
-    /// The caller named it.
-    Named,
-    /// The settings name it.
-    Settings,
-    /// The lock file names providers of its registry.
-    LockFile,
-    /// There are files that only OpenTofu reads.
-    TofuFiles,
-    /// The nearest other lock files of the repository.
-    OtherLockFiles,
-    /// `.opentofu-version`, `.terraform-version`, `.tool-versions` or a file of mise, up to the top of the repository.
-    VersionFile,
-    /// Only this program is in `PATH`.
-    Program,
-    /// CI, make, Task and just call only this program.
-    Automation,
-    /// The configuration says what only one of them accepts.
-    Configuration,
-    /// Nothing; it is the default.
-    Default,
-}
-
-impl DialectReason {
-    /// Whether it was decided by what is around the root module, which another machine or a later day may have otherwise.
-    pub fn is_circumstantial(self) -> bool {
-        matches!(
-            self,
-            Self::OtherLockFiles | Self::VersionFile | Self::Program | Self::Automation | Self::Configuration
-        )
-    }
-}
-
-/// What is around a root module.
-pub(super) struct Surroundings<'a> {
-    /// Its directory without symlinks, and as it is shown.
-    pub(super) canonical: &'a Path,
-    pub(super) shown: &'a Path,
-    pub(super) environment: &'a Environment,
-    pub(super) repositories: &'a Repositories,
-    pub(super) modules: &'a ModuleCache,
-}
-
-impl Surroundings<'_> {
-    /// The dialect by the first signal that there is.
+impl Session<'_> {
+    /// The dialect of the root module in a directory, given without symlinks and as it is shown, by the first signal that there is.
     ///
     /// The signals and their order were measured on 1,186 root modules of public repositories whose lock file was hidden. The
     /// first two tell for 96 % of them, each signal but the other lock files (99 %) without an error. Not among them are `.tofu`
     /// files elsewhere and lower bounds of `required_version`, since they mislead.
-    pub(super) fn dialect(&self) -> (Dialect, DialectReason) {
-        let repository = &self.repositories.around(self.canonical, self.environment);
+    pub(super) fn detect_dialect(&self, canonical: &Path, shown: &Path) -> (Dialect, DialectReason) {
+        let repository = &self.repositories.around(canonical, &self.environment);
+        let module = || self.modules.canonical_module(canonical, shown, shown, Dialect::default());
         let signals: [(DialectReason, &dyn Fn() -> Option<Dialect>); 6] = [
-            (DialectReason::TofuFiles, &|| has_tofu_files(self.canonical).then_some(Dialect::Tofu)),
-            (DialectReason::OtherLockFiles, &|| repository.nearest_lock_files(self.canonical)),
-            (DialectReason::VersionFile, &|| repository.version_files(self.canonical)),
-            (DialectReason::Program, &|| only_program(self.environment)),
+            (DialectReason::TofuFiles, &|| has_tofu_files(canonical).then_some(Dialect::Tofu)),
+            (DialectReason::OtherLockFiles, &|| repository.nearest_lock_files(canonical)),
+            (DialectReason::VersionFile, &|| repository.version_files(canonical)),
+            (DialectReason::Program, &|| only_program(&self.environment)),
             (DialectReason::Automation, &|| repository.automation()),
-            (DialectReason::Configuration, &|| {
-                let Self { canonical, shown, modules, .. } = *self;
-                demanded(&modules.canonical_module(canonical, shown, shown, Dialect::default()))
-            }),
+            (DialectReason::Configuration, &|| demanded(&module())),
         ];
         let found = signals.into_iter().find_map(|(reason, signal)| Some((signal()?, reason)));
         found.unwrap_or((Dialect::default(), DialectReason::Default))

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use globset::{Glob, GlobSet, GlobSetBuilder};
 use ignore::{DirEntry, WalkState};
 
+use super::filter::Filter;
+use super::roots::RootPath;
 use super::unit::module_of_unit;
 use super::walk;
 use crate::configuration::{Module, ModuleCache, terragrunt};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
-use crate::settings::{RootFilter, is_match};
 use crate::system::{Environment, canonicalize, parallel};
 
 /// How many directories' modules are kept for whoever reads them next; others are read again when they are needed.
@@ -53,7 +53,7 @@ pub(super) struct RootSearch<'a> {
 ///
 /// # Errors
 /// Directories that cannot be read.
-pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Result<Vec<PathBuf>> {
+pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Result<Vec<RootPath>> {
     let start = search.start;
     let canonical = canonicalize(start).map_err(|error| Diagnostic::io("open", start, &error))?;
     let directories = module_directories(start, &canonical)?;
@@ -88,8 +88,10 @@ pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Resu
         };
         is_root && search.filter.takes(directory)
     });
-    let mut roots: Vec<_> = roots.map(|candidate| candidate.shown).collect();
-    roots.sort();
+    let path =
+        |Candidate { directory, shown, .. }| RootPath { path: shown, canonical: Some(directory), is_named: false };
+    let mut roots: Vec<_> = roots.map(path).collect();
+    roots.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(roots)
 }
 
@@ -221,64 +223,12 @@ pub(super) fn joined(start: &Path, below: &Path) -> PathBuf {
     }
 }
 
-/// The compiled globs of `[roots]` in all settings files.
-pub(super) struct Filter(Vec<FileFilter>);
-
-/// The globs of one settings file.
-struct FileFilter {
-    base: PathBuf,
-    include: Option<GlobSet>,
-    exclude: GlobSet,
-    /// The directories that are named in `include` as they are.
-    named: HashSet<PathBuf>,
-}
-
-impl Filter {
-    pub(super) fn new(filters: &[RootFilter]) -> Result<Self> {
-        let compile = |filter: &RootFilter| {
-            let include = (!filter.include.is_empty()).then(|| globs(&filter.include)).transpose()?;
-            let literal =
-                filter.include.iter().map(Glob::glob).filter(|text| !text.contains(['*', '?', '[', '{', '\\']));
-            // Without a needless `.` or `/` at either end, as paths are when they are compared.
-            let named = literal.map(|name| filter.base.join(name).components().collect()).collect();
-            Ok(FileFilter { base: filter.base.clone(), include, exclude: globs(&filter.exclude)?, named })
-        };
-        filters.iter().map(compile).collect::<Result<_>>().map(Self)
-    }
-
-    /// Whether the settings name a directory; its path is absolute and without symlinks.
-    pub(super) fn names(&self, directory: &Path) -> bool {
-        self.0.iter().any(|filter| filter.named.contains(directory))
-    }
-
-    /// Whether a directory counts; its path is absolute and without symlinks.
-    pub(super) fn takes(&self, directory: &Path) -> bool {
-        self.0.iter().all(|filter| filter.takes(directory))
-    }
-}
-
-impl FileFilter {
-    fn takes(&self, directory: &Path) -> bool {
-        let matched = |globs: &GlobSet| is_match(&self.base, directory, |path| globs.is_match(path));
-        self.include.as_ref().is_none_or(matched) && !matched(&self.exclude)
-    }
-}
-
-fn globs(globs: &[Glob]) -> Result<GlobSet> {
-    let mut set = GlobSetBuilder::new();
-    for glob in globs {
-        set.add(glob.clone());
-    }
-    let invalid = |error: globset::Error| Diagnostic::error(Code::InvalidArgument, error.to_string()).into();
-    set.build().map_err(invalid)
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
 
     use super::*;
-    use crate::settings::parse_glob;
+    use crate::settings::{RootFilter, parse_glob};
 
     /// A root module, unless something speaks against it.
     const ROOT: &str = "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n";
@@ -300,7 +250,7 @@ mod tests {
         let search =
             RootSearch { start: directory, filter: &filter, dialect: None, environment: &Environment::default() };
         let roots = find_roots(&search, &ModuleCache::default()).unwrap();
-        let below = |root: &PathBuf| root.strip_prefix(directory).unwrap().to_str().unwrap().replace('\\', "/");
+        let below = |root: &RootPath| root.path.strip_prefix(directory).unwrap().to_str().unwrap().replace('\\', "/");
         roots.iter().map(below).collect()
     }
 

@@ -1,52 +1,96 @@
 //! Resolving the conflicts of a merge: the providers that both sides changed are locked again.
 
-use super::Workspace;
-use super::many::Member;
-use super::options::LockOptions;
-use crate::configuration::ModuleCache;
-use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::lockfile::LockFile;
-use crate::lockfile::merge::Conflict;
-use crate::packages::{ProgressSink, Source};
-use crate::project::plan::{self, LockOutcome};
+use std::sync::Arc;
 
-impl Workspace {
-    /// Locks the providers in conflict as the configuration requires, at versions of any age; `lock_file` has no entries for
-    /// them, and all others. A provider that the configuration does not require gets no entry. Nothing is written.
+use super::event::Event;
+use super::options::LockOptions;
+use super::plan::{self, LockOutcome, LockRequest};
+use super::prepared::Prepared;
+use super::root_module::RootModule;
+use super::session::Session;
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::lockfile::merge::Conflict;
+use crate::lockfile::{LockFile, LockedProvider};
+
+/// What became of conflicts.
+#[non_exhaustive]
+pub struct Resolved {
+    /// What the lock file is to hold, and how that came about.
+    pub outcome: LockOutcome,
+    /// The conflicts that somebody has to resolve, since it is not known whether the configuration requires their providers.
+    pub left: Vec<Conflict>,
+}
+
+impl Session<'_> {
+    /// Locks the providers in conflict as [`Session::lock`] does, for the platforms that either side covers if nobody names any;
+    /// `lock_file` has no entries for them, and all others. A provider that the configuration surely does not require gets no
+    /// entry. Nothing is written.
     ///
     /// # Errors
     /// The configuration cannot be read, or a provider cannot be locked.
     pub fn resolve_conflicts(
-        self,
+        &self,
+        root: RootModule,
         lock_file: LockFile,
-        conflicts: &[Conflict],
-        source: &Source,
+        conflicts: Vec<Conflict>,
         options: &LockOptions,
-        progress: ProgressSink<'_>,
-    ) -> Result<LockOutcome> {
-        let mut member = Member::new(self, lock_file, options, &ModuleCache::default())?;
-        let required = &member.requirements.providers;
-        let (only, left_out): (Vec<_>, Vec<_>) = conflicts
-            .iter()
-            .map(|conflict| conflict.address.clone())
-            .partition(|address| required.contains_key(address));
-        let warnings = left_out.iter().map(|address| {
-            let name = address.short(member.workspace.dialect);
-            let message = format!("the configuration does not require {name}; it has no entry");
-            Diagnostic::warning(Code::ProviderNotRequired, message)
-        });
-        let mut warnings: Vec<_> = warnings.collect();
-        if only.is_empty() {
-            return Ok(LockOutcome {
-                locks: member.lock_file.locks().clone(),
-                providers: Vec::new(),
-                warnings,
-                unpublished_hashes: 0,
-            });
+    ) -> Result<Resolved> {
+        self.notify(Event::Reading);
+        let prepared = self.prepare_with(root, lock_file, options);
+        self.announce();
+        let mut prepared = prepared?;
+        let (mut warnings, mut left) = (Vec::new(), Vec::new());
+        for conflict in conflicts {
+            let address = &conflict.address;
+            if prepared.requirements.providers.contains_key(address) {
+                prepared.only.push(address.clone());
+                let sides: Vec<_> = conflict.ours.into_iter().chain(conflict.theirs).collect();
+                prepared.replaced.insert(conflict.address, sides);
+            } else if prepared.requirements.is_incomplete {
+                left.push(conflict);
+            } else {
+                let message = format!(
+                    "the configuration does not require {}; it has no entry",
+                    address.short(prepared.root.dialect)
+                );
+                warnings.push(Diagnostic::warning(Code::ProviderNotRequired, message));
+            }
         }
-        member.only = only;
-        let outcome = plan::lock(&member.request_of_any_age(options), source, progress)?;
-        warnings.extend(outcome.warnings);
-        Ok(LockOutcome { warnings, ..outcome })
+        let outcome = if prepared.only.is_empty() {
+            warnings.extend(prepared.requirements.warnings.iter().cloned());
+            let locks = prepared.lock_file.locks().clone();
+            LockOutcome { locks, providers: Vec::new(), warnings, unpublished_hashes: 0 }
+        } else {
+            let locked = self.resolve(&prepared, &left, options);
+            let outcome = locked.map_err(|errors| errors.map(|error| prepared.root.in_dialect(error)))?;
+            warnings.extend(outcome.warnings);
+            LockOutcome { warnings, ..outcome }
+        };
+        self.finish();
+        Ok(Resolved { outcome, left })
+    }
+
+    fn resolve(&self, prepared: &Prepared, left: &[Conflict], options: &LockOptions) -> Result<LockOutcome> {
+        let (dialect, shared) = prepared.source_key();
+        let source = if self.offline {
+            let sides = prepared.replaced.iter();
+            let sides = sides.flat_map(|(address, sides)| sides.iter().map(move |side| (address, side)));
+            let left = left.iter().flat_map(|conflict| {
+                conflict.ours.iter().chain(&conflict.theirs).map(|side| (&conflict.address, side))
+            });
+            let known = prepared.lock_file.locks().iter().chain(sides).chain(left);
+            let version = |(address, entry)| {
+                let entry: &Arc<LockedProvider> = entry;
+                (address, &entry.version)
+            };
+            Arc::new(self.connections.offline(known.map(version)))
+        } else {
+            self.source(dialect, shared)?
+        };
+        self.announce();
+        let hosts = prepared.only.iter().map(|address| &address.hostname).collect();
+        self.notify(Event::Asking(&hosts));
+        let request = self.lock_request(prepared, options, LockRequest::new_providers)?;
+        plan::lock(&request, &source, &|package, progress| self.note_progress(package, progress))
     }
 }

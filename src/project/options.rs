@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::packages::archive::HashCache;
 use crate::provider::ProviderSpec;
 use crate::settings::PlatformSelection;
 
 /// What is locked, and how.
 #[derive(Clone)]
+#[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub struct LockOptions {
     /// Only these providers; all that are required when empty.
@@ -28,10 +28,6 @@ pub struct LockOptions {
     pub min_age: Option<Duration>,
     /// The time at which ages are measured.
     pub now: Timestamp,
-    /// Whether no host is asked.
-    pub offline: bool,
-    /// What is known of packages, to tell which platforms an entry covers.
-    pub cache: Option<HashCache>,
     /// Whether nothing is written.
     pub dry_run: bool,
 }
@@ -47,8 +43,6 @@ impl Default for LockOptions {
             accept_changed_hashes: false,
             min_age: None,
             now: Timestamp::now(),
-            offline: false,
-            cache: None,
             dry_run: false,
         }
     }

@@ -4,7 +4,7 @@ use super::OciRepository;
 use super::PublicKey;
 
 /// Where facts are shared, and whose count.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SharedCache {
     /// Each provider has a repository below this one.
     pub repository: OciRepository,

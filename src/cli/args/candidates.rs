@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap_complete::CompletionCandidate;
-use provlock::configuration::ModuleCache;
 use provlock::diagnostic::Code;
-use provlock::project::Workspace;
+use provlock::project::{ModuleFetching, Session, SessionOptions};
 use provlock::provider::Dialect;
 use provlock::system::Secrets;
 
@@ -47,17 +46,20 @@ pub(crate) fn codes(codes: &[Code]) -> Vec<CompletionCandidate> {
 
 /// The providers that the root module requires or has locked, without any request.
 pub(crate) fn providers() -> Vec<CompletionCandidate> {
-    let Ok(workspace) = Workspace::open(&directory(), &environment(&Secrets::default())) else { return Vec::new() };
+    let mut options = SessionOptions::default();
+    options.modules = ModuleFetching::Never;
+    let Ok(session) = Session::new(environment(&Secrets::default()), options) else { return Vec::new() };
+    let Ok(root) = session.open(&directory()) else { return Vec::new() };
     let mut providers = BTreeMap::new();
-    if let Ok(requirements) = workspace.requirements(false, true, &ModuleCache::default()) {
+    if let Ok(requirements) = session.requirements(&root, false) {
         providers.extend(requirements.providers.into_keys().map(|address| (address, None)));
     }
-    if let Ok((lock_file, _)) = workspace.lock_file() {
+    if let Ok((lock_file, _)) = root.lock_file() {
         let locks = lock_file.locks().iter();
         providers.extend(locks.map(|(address, locked)| (address.clone(), Some(locked.version.to_string().into()))));
     }
     let candidate = |(address, help): (provlock::provider::ProviderAddress, _)| {
-        CompletionCandidate::new(address.short(workspace.dialect)).help(help)
+        CompletionCandidate::new(address.short(root.dialect)).help(help)
     };
     providers.into_iter().map(candidate).collect()
 }

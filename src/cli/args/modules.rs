@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use provlock::configuration::{InputVariables, ModuleCache};
-use provlock::packages::connections::Connections;
+use provlock::configuration::InputVariables;
+use provlock::project::{ModuleFetching, SessionOptions};
 use provlock::system::Environment;
 
 /// How called modules are found.
@@ -23,16 +23,15 @@ pub(crate) struct ModuleArgs {
 }
 
 impl ModuleArgs {
-    /// Modules that are fetched when they are missing, if that is wanted. `is_offline`: only from what earlier runs fetched.
-    pub(crate) fn modules(
-        &self,
-        connections: &Connections,
-        environment: &Environment,
-        is_offline: bool,
-    ) -> ModuleCache {
-        let variables = InputVariables::new(&environment.variables, self.var_file.clone(), self.variables.clone());
-        let modules = ModuleCache::default().with_variables(variables);
-        if self.no_fetch_modules { modules } else { modules.fetching(connections, is_offline) }
+    /// Adds where modules that are not installed come from, and the values of variables. `is_offline`: only from what earlier runs
+    /// fetched.
+    pub(crate) fn add_to(&self, options: &mut SessionOptions, environment: &Environment, is_offline: bool) {
+        options.variables = InputVariables::new(&environment.variables, self.var_file.clone(), self.variables.clone());
+        options.modules = match is_offline {
+            _ if self.no_fetch_modules => ModuleFetching::Never,
+            true => ModuleFetching::FromCache,
+            false => ModuleFetching::Fetch,
+        };
     }
 }
 

@@ -1,13 +1,13 @@
 //! The arguments that say what is to be locked, of `lock` and `upgrade`.
 
+use std::time::Duration;
+
 use clap::Args;
 use provlock::project::LockOptions;
 use provlock::provider::ProviderSpec;
-use provlock::system::Environment;
 
 use super::modules::ModuleArgs;
 use super::platforms::PlatformArgs;
-use super::source::SourceArgs;
 
 /// What is to be locked.
 #[derive(Args)]
@@ -37,22 +37,15 @@ pub(crate) struct SelectionArgs {
 
 impl SelectionArgs {
     /// What the library is asked for.
-    pub(crate) fn lock_options(
-        &self,
-        providers: &[ProviderSpec],
-        source: &SourceArgs,
-        environment: &Environment,
-    ) -> LockOptions {
-        LockOptions {
-            providers: providers.to_vec(),
-            platforms: self.platforms.named(),
-            ignore_tests: self.no_tests,
-            allow_missing_modules: self.allow_missing_modules,
-            prune: self.prune,
-            accept_changed_hashes: self.accept_changed_hashes,
-            offline: source.offline,
-            cache: source.cache(environment),
-            ..LockOptions::default()
-        }
+    pub(crate) fn lock_options(&self, providers: Vec<ProviderSpec>, min_age: Option<Duration>) -> LockOptions {
+        let mut options = LockOptions::default();
+        options.providers = providers;
+        options.platforms = self.platforms.named();
+        options.ignore_tests = self.no_tests;
+        options.allow_missing_modules = self.allow_missing_modules;
+        options.prune = self.prune;
+        options.accept_changed_hashes = self.accept_changed_hashes;
+        options.min_age = min_age;
+        options
     }
 }

@@ -5,12 +5,9 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use provlock::diagnostic::Result;
-use provlock::net::RequestObserver;
-use provlock::packages::DateServices;
-use provlock::packages::archive::HashCache;
-use provlock::packages::connections::{Connections, Origin, SourceOptions};
-use provlock::provider::ProviderAddress;
+use provlock::packages::connections::{Origin, SourceOptions};
+use provlock::project::SessionOptions;
+use provlock::provider::Hostname;
 use provlock::system::Environment;
 
 use crate::cli::environment::{cache_directory, shown_url};
@@ -74,34 +71,9 @@ pub(crate) struct CacheDirectory {
 
 impl CacheArgs {
     /// Where everything that is remembered across runs is, if it may be used and there is a place for it.
-    fn used(&self, environment: &Environment) -> Option<PathBuf> {
+    pub(crate) fn used(&self, environment: &Environment) -> Option<PathBuf> {
         self.directory.get(environment).filter(|_| !self.no_cache)
     }
-
-    /// How hosts are reached when no packages of providers are fetched.
-    ///
-    /// # Errors
-    /// When others can write to the cache.
-    pub(crate) fn connections(&self, environment: &Environment, observer: RequestObserver) -> Result<Connections> {
-        connections(self.used(environment), environment, observer)
-    }
-}
-
-/// How hosts are reached when no packages of providers are fetched.
-fn connections(
-    cache_directory: Option<PathBuf>,
-    environment: &Environment,
-    observer: RequestObserver,
-) -> Result<Connections> {
-    let options = SourceOptions {
-        origin: Origin::default(),
-        jobs: default_jobs(),
-        trust_registry: false,
-        cache_directory,
-        date_services: None,
-        observer,
-    };
-    Connections::new(options, environment)
 }
 
 impl CacheDirectory {
@@ -109,27 +81,13 @@ impl CacheDirectory {
     pub(crate) fn get(&self, environment: &Environment) -> Option<PathBuf> {
         self.cache_dir.clone().or_else(|| cache_directory(environment))
     }
-
-    /// See [`CacheArgs::connections`].
-    pub(crate) fn connections(&self, environment: &Environment, observer: RequestObserver) -> Result<Connections> {
-        connections(self.get(environment), environment, observer)
-    }
 }
 
 impl SourceArgs {
-    /// See [`OnlineArgs::cache`].
-    pub(crate) fn cache(&self, environment: &Environment) -> Option<HashCache> {
-        self.online.cache(environment)
-    }
-
-    /// See [`OnlineArgs::connections`].
-    pub(crate) fn connections(
-        &self,
-        environment: &Environment,
-        date_services: Option<DateServices>,
-        observer: RequestObserver,
-    ) -> Result<Connections> {
-        self.online.connections(environment, date_services, observer)
+    /// See [`OnlineArgs::sources`].
+    pub(crate) fn sources(&self, environment: &Environment, options: &mut SessionOptions) {
+        options.offline = self.offline;
+        self.online.sources(environment, &mut options.sources);
     }
 
     /// Where packages come from, in words.
@@ -138,7 +96,7 @@ impl SourceArgs {
     }
 
     /// What is waited for while it is found out which versions there are; nothing where no host is asked.
-    pub(crate) fn asked<'a>(&self, providers: impl Iterator<Item = &'a ProviderAddress>) -> Option<String> {
+    pub(crate) fn asked(&self, hosts: &BTreeSet<&Hostname>) -> Option<String> {
         let OnlineArgs { fs_mirror, net_mirror, oci_mirror, use_cli_config, .. } = &self.online;
         if self.offline || fs_mirror.is_some() {
             return None;
@@ -146,7 +104,6 @@ impl SourceArgs {
         if net_mirror.is_some() || oci_mirror.is_some() || *use_cli_config {
             return Some("asking for versions".to_owned());
         }
-        let hosts: BTreeSet<_> = providers.map(|provider| &provider.hostname).collect();
         match hosts.len() {
             0 => None,
             1 => hosts.first().map(|host| format!("asking {host}")),
@@ -167,16 +124,8 @@ impl OnlineArgs {
         }
     }
 
-    /// How hosts are reached.
-    ///
-    /// # Errors
-    /// When others can write to the cache.
-    pub(crate) fn connections(
-        &self,
-        environment: &Environment,
-        date_services: Option<DateServices>,
-        observer: RequestObserver,
-    ) -> Result<Connections> {
+    /// Adds where packages come from, and how they are fetched.
+    pub(crate) fn sources(&self, environment: &Environment, options: &mut SourceOptions) {
         let origin = if let Some(directory) = &self.fs_mirror {
             Origin::FilesystemMirror(directory.clone())
         } else if let Some(url) = &self.net_mirror {
@@ -188,20 +137,10 @@ impl OnlineArgs {
         } else {
             Origin::Registries
         };
-        let options = SourceOptions {
-            origin,
-            jobs: self.jobs.map_or_else(default_jobs, usize::from),
-            trust_registry: self.trust_registry,
-            cache_directory: self.cache.used(environment),
-            date_services,
-            observer,
-        };
-        Connections::new(options, environment)
-    }
-
-    /// The cache of package hashes, if it may be used and there is a place for it.
-    pub(crate) fn cache(&self, environment: &Environment) -> Option<HashCache> {
-        self.cache.used(environment).map(|directory| HashCache::open(&directory))
+        options.origin = origin;
+        options.jobs = self.jobs.map_or(options.jobs, usize::from);
+        options.trust_registry = self.trust_registry;
+        options.cache_directory = self.cache.used(environment);
     }
 }
 
@@ -209,10 +148,4 @@ impl OnlineArgs {
 fn jobs(text: &str) -> std::result::Result<NonZeroUsize, String> {
     let number: usize = text.parse().map_err(|_| "must be a number".to_owned())?;
     NonZeroUsize::new(number).ok_or_else(|| "must be at least 1".to_owned())
-}
-
-/// How many packages are downloaded and hashed at a time: enough to keep every core busy while others wait for bytes, and
-/// few enough for their memory of about a megabyte each.
-fn default_jobs() -> usize {
-    std::thread::available_parallelism().map_or(0, |cores| 2 * usize::from(cores)).max(24)
 }

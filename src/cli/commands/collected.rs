@@ -1,10 +1,10 @@
-//! What became of root modules that were locked, collected batch by batch; of each no more than what is to be shown.
+//! What became of root modules that were locked, collected one by one; of each no more than what is to be shown.
 
 use std::path::Path;
 
-use provlock::diagnostic::{Diagnostic, Diagnostics, Result};
+use provlock::diagnostic::{Diagnostics, Result};
 use provlock::project::plan::UpgradePlan;
-use provlock::project::{DialectReason, Locked, Member, Workspace, Workspaces};
+use provlock::project::{DialectReason, Event, Locked, Prepared, RootModule, Selection};
 use provlock::provider::Dialect;
 
 use super::messages::no_root_module;
@@ -17,7 +17,10 @@ use crate::cli::ui::Ui;
 /// What became of root modules.
 pub(super) struct Collected<'a> {
     ui: &'a Ui,
-    many: Option<Many<'a>>,
+    /// What was named.
+    selection: &'a Selection,
+    /// How the root modules were selected, if there may be several.
+    pub(super) many: Option<Many<'a>>,
     warnings: Causes<'a>,
     failures: Causes<'a>,
     /// Of one root module.
@@ -34,11 +37,12 @@ pub(super) struct Collected<'a> {
 }
 
 impl<'a> Collected<'a> {
-    pub(super) fn new(many: Option<Many<'a>>, ui: &'a Ui) -> Self {
-        let causes = || Causes::new(many, ui.stderr_style.verbose);
+    pub(super) fn new(selection: &'a Selection, ui: &'a Ui) -> Self {
+        let causes = || Causes::new(None, ui.stderr_style.verbose);
         Self {
             ui,
-            many,
+            selection,
+            many: None,
             warnings: causes(),
             failures: causes(),
             lines: Vec::new(),
@@ -52,14 +56,36 @@ impl<'a> Collected<'a> {
         }
     }
 
+    /// Adds what became of a root module.
+    pub(super) fn add(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Selected(roots) if roots.are_many() => self.are_many(),
+            Event::Locked(locked, plan) => self.add_locked(locked, *plan),
+            Event::Planned(prepared, plan) => self.add_planned(prepared, plan),
+            Event::Failed(path, errors) => self.add_failed(path, errors),
+            Event::SharedFacts(facts) => {
+                let warning = facts.warning();
+                self.json.iter_mut().zip(warning).for_each(|(json, warning)| json.add_warning(&warning));
+            }
+            _ => {}
+        }
+    }
+
+    /// There may be several root modules, so that it must be said which one something is about.
+    fn are_many(&mut self) {
+        self.many = Some(Many { paths: &self.selection.paths, recursive: self.selection.recursive });
+        self.warnings = Causes::new(self.many, self.ui.stderr_style.verbose);
+        self.failures = Causes::new(self.many, self.ui.stderr_style.verbose);
+    }
+
     /// Adds a root module that was locked, as `upgrade` had planned it if it was upgraded. Shows it if it is one of many, and all of
     /// them are to be shown.
-    pub(super) fn add(&mut self, locked: &Locked<'_>, plan: Option<&UpgradePlan>) {
+    fn add_locked(&mut self, locked: &Locked<'_>, plan: Option<&UpgradePlan>) {
         self.is_empty = false;
-        let Locked { member, outcome, .. } = locked;
-        let root = Some(member.workspace.root.as_path());
+        let Locked { prepared, outcome, .. } = locked;
+        let root = Some(prepared.root.path.as_path());
         let planned = plan.into_iter().flat_map(|plan| &plan.warnings);
-        for warning in member.warnings.iter().chain(planned).chain(&outcome.warnings) {
+        for warning in prepared.warnings.iter().chain(planned).chain(&outcome.warnings) {
             self.warnings.add(root, warning);
             self.json.iter_mut().for_each(|json| json.add_warning(warning));
         }
@@ -71,9 +97,9 @@ impl<'a> Collected<'a> {
         }
         self.tally.add(locked);
         if locked.changed && locked.written {
-            self.stale_caches.extend(member.workspace.stale_cache().map(|cache| cache.display().to_string()));
+            self.stale_caches.extend(prepared.root.stale_cache().map(|cache| cache.display().to_string()));
         }
-        let Workspace { dialect_reason, lock_bytes, .. } = &member.workspace;
+        let RootModule { dialect_reason, lock_bytes, .. } = &prepared.root;
         self.is_dialect_guessed |= locked.written && lock_bytes.is_none() && *dialect_reason == DialectReason::Default;
         match (&mut self.json, plan) {
             (Some(json), Some(plan)) => json.add_upgraded(locked, plan),
@@ -83,26 +109,20 @@ impl<'a> Collected<'a> {
     }
 
     /// Adds a root module for which nothing is to be written.
-    pub(super) fn add_planned(&mut self, member: &Member, plan: &UpgradePlan) {
+    fn add_planned(&mut self, prepared: &Prepared, plan: &UpgradePlan) {
         self.is_empty = false;
-        let root = Some(member.workspace.root.as_path());
-        for warning in member.warnings.iter().chain(&plan.warnings).chain(&member.requirements.warnings) {
+        let root = Some(prepared.root.path.as_path());
+        for warning in prepared.warnings.iter().chain(&plan.warnings).chain(&prepared.requirements.warnings) {
             self.warnings.add(root, warning);
             self.json.iter_mut().for_each(|json| json.add_warning(warning));
         }
         if let Some(json) = &mut self.json {
-            json.add_planned(&member.workspace, plan);
+            json.add_planned(&prepared.root, plan);
         }
     }
 
-    /// Adds the root modules of a batch that failed.
-    pub(super) fn add_failures<T>(&mut self, batch: &Workspaces, results: &[Result<T>]) {
-        for (path, errors) in batch.failures(results) {
-            self.add_failure(path, errors);
-        }
-    }
-
-    fn add_failure(&mut self, path: &Path, errors: &Diagnostics) {
+    /// Adds a root module that failed.
+    fn add_failed(&mut self, path: &Path, errors: &Diagnostics) {
         self.is_empty = false;
         self.tally.failed += 1;
         errors.iter().for_each(|error| self.failures.add(error.root(), error));
@@ -111,13 +131,6 @@ impl<'a> Collected<'a> {
         }
         if self.many.is_none() {
             self.failure = Some(errors.clone());
-        }
-    }
-
-    /// Adds warnings that have been shown already, but for JSON.
-    pub(super) fn add_shown(&mut self, warnings: &[Diagnostic]) {
-        for warning in warnings {
-            self.json.iter_mut().for_each(|json| json.add_warning(warning));
         }
     }
 

@@ -2,18 +2,15 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
-use provlock::project::{Batches, LockOptions, Locked, Repositories, RootSelection, Supplies, Workspaces};
+use provlock::project::{Event, Locked, Selection};
 
 use super::collected::Collected;
-use super::messages::{Said, show_decisions, show_origin, show_shared_facts};
 use super::outcome::Outcome;
+use super::watch::{Watch, start_locking};
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, Targets, candidates};
-use crate::cli::environment::environment;
-use crate::cli::render::causes::Many;
 use crate::cli::render::json::CommandName;
 use crate::cli::render::lock::{self as text, Report};
 use crate::cli::ui::Ui;
@@ -67,60 +64,33 @@ impl LockArgs {
 
 pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let LockArgs { selection, age, source, .. } = arguments;
-    let environment = environment(&ui.invocation.secrets);
     let Targets { providers, paths } = Targets::without_versions(&arguments.targets)?;
-    let options = LockOptions {
-        min_age: age.min_age,
-        dry_run: arguments.check || arguments.dry_run,
-        ..selection.lock_options(&providers, source, &environment)
-    };
-    let connections = source.connections(&environment, Some(age.services()), ui.request_observer())?;
-    show_origin(&source.origin(), &environment, ui);
-    let modules = selection.modules.modules(&connections, &environment, source.offline);
-    let (settings, repositories) = (global.settings(&environment)?, Repositories::default());
-    let roots = RootSelection {
-        recursive: selection.recursive,
-        dialect: global.dialect,
-        settings: settings.as_ref(),
-        ..RootSelection::new(&paths, &environment, &modules, &repositories)
-    };
-    let waiting = ui.progress(Some("fetching modules"));
-    let batches = Batches::open(&roots, &options);
-    drop(waiting);
-    let mut said = Said::default();
-    said.show_modules(&modules, ui);
-    let batches = batches?;
-    let many = batches.are_many().then_some(Many { paths: &paths, recursive: selection.recursive });
-    let results = Mutex::new((Collected::new(many, ui), Hints::default()));
-    let mut supplies = Supplies::new(&batches);
-    let downloads = ui.progress(source.asked(batches.first_providers()).as_deref());
-    let prepare = |batch: &Workspaces| {
-        show_decisions(batch, ui);
-        let supplies = supplies.provide(batch, &connections, &options);
-        said.show_configurations(&connections, ui);
-        supplies
-    };
-    batches.for_each(prepare, |batch, supplies, turn| {
-        let all_locked = batch.lock(&supplies, &options, &|package, progress| downloads.note(package, progress));
-        turn.wait();
-        let (collected, hints) = &mut *results.lock().unwrap_or_else(PoisonError::into_inner);
-        for locked in all_locked.iter().flatten() {
+    let named = Selection { paths, recursive: selection.recursive };
+    let mut options = selection.lock_options(providers, age.min_age);
+    options.dry_run = arguments.check || arguments.dry_run;
+    let (mut collected, mut hints) = (Collected::new(&named, ui), Hints::default());
+    let mut watch = Watch::new(ui, Some(source));
+    let session = start_locking((&selection.modules, age, source), global, ui)?;
+    let roots = session.roots(&named)?;
+    let session = session.observed_by(|event| {
+        watch.show(&event);
+        collected.add(&event);
+        if let Event::Locked(locked, _) = event {
             hints.add(locked);
-            collected.add(locked, None);
             if arguments.dry_run && locked.changed && !ui.is_json() {
-                let workspace = &locked.member.workspace;
-                ui.print_change(&workspace.lock_path, workspace.lock_bytes.as_deref(), &locked.bytes);
+                let root = &locked.prepared.root;
+                ui.print_change(&root.lock_path, root.lock_bytes.as_deref(), &locked.bytes);
             }
         }
-        collected.add_failures(batch, &all_locked);
     });
-    let (mut collected, hints) = results.into_inner().unwrap_or_else(PoisonError::into_inner);
-    drop(downloads);
-    said.show_modules(&modules, ui);
-    collected.add_shown(&show_shared_facts(&connections, ui));
+    let locked = session.lock(&roots, &options);
+    drop(session);
+    drop(watch);
+    locked?;
     let has_failures = collected.failed() > 0;
     collected.show_warnings()?;
-    collected.show(&[], |tally| many.map(|_| tally.summary(["Locked", "Would lock"])).into_iter().collect());
+    let are_many = collected.many.is_some();
+    collected.show(&[], |tally| are_many.then(|| tally.summary(["Locked", "Would lock"])).into_iter().collect());
     hints.show(arguments.check, ui);
     collected.finish(CommandName::Lock);
     Ok(match has_failures {
@@ -145,7 +115,7 @@ struct Hints {
 
 impl Hints {
     fn add(&mut self, locked: &Locked<'_>) {
-        let is_default = locked.member.has_default_platform;
+        let is_default = !locked.prepared.platforms_are_named;
         self.is_wrong |= locked.changed || locked.outcome.unpublished_hashes > 0;
         self.is_for_one_platform |= is_default && Report(locked).has_written_for_one_platform();
         let not_looked_at = if is_default { &mut self.looked_at_one } else { &mut self.not_looked_at };

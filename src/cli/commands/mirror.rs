@@ -3,14 +3,13 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use provlock::configuration::ModuleCache;
 use provlock::diagnostic::Diagnostic;
-use provlock::project::{MirrorOptions, Repositories, RootSelection, mirror};
+use provlock::project::{MirrorOptions, ModuleFetching, Selection};
 
-use super::messages::{Said, no_root_module, show_origin};
+use super::messages::no_root_module;
 use super::outcome::Outcome;
+use super::watch::{Watch, show_origin, start};
 use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, PlatformArgs};
-use crate::cli::environment::environment;
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::{json, mirror as text};
 use crate::cli::ui::Ui;
@@ -65,41 +64,36 @@ impl MirrorArgs {
 
 pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let MirrorArgs { directory, paths, recursive, platforms, prune, source, dry_run, .. } = arguments;
-    let environment = environment(&ui.invocation.secrets);
-    let connections = source.connections(&environment, None, ui.request_observer())?;
-    show_origin(&source.origin(), &environment, ui);
-    let settings = global.settings(&environment)?;
-    let (modules, repositories) = (ModuleCache::default(), Repositories::default());
-    let selection = RootSelection {
-        recursive: *recursive,
-        dialect: global.dialect,
-        settings: settings.as_ref(),
-        ..RootSelection::new(paths, &environment, &modules, &repositories)
-    };
-    let downloads = ui.progress(None);
-    let options = MirrorOptions {
-        directory,
-        platforms: platforms.named(),
-        prune: *prune,
-        dry_run: *dry_run,
-        connections: &connections,
-        progress: &|package, progress| downloads.note(package, progress),
-    };
-    let mirrored = mirror(&selection, &options);
-    drop(downloads);
-    Said::default().show_configurations(&connections, ui);
-    let (mirrored, roots) = mirrored?;
-    let many = (*recursive || roots != 1).then_some(Many { paths, recursive: *recursive });
+    let selection = Selection { paths: paths.clone(), recursive: *recursive };
+    let mut watch = Watch::new(ui, None);
+    let session = start(global, ui, |environment, options| {
+        source.sources(environment, &mut options.sources);
+        options.modules = ModuleFetching::Never;
+        show_origin(&source.origin(), environment, ui);
+        Ok(())
+    })?;
+    let session = session.observed_by(|event| watch.show(&event));
+    let roots = session.roots(&selection)?;
+    let mut options = MirrorOptions::default();
+    options.directory.clone_from(directory);
+    options.platforms = platforms.named();
+    options.prune = *prune;
+    options.dry_run = *dry_run;
+    let mirrored = session.mirror(&roots, &options);
+    drop(session);
+    drop(watch);
+    let mirrored = mirrored?;
+    let many = roots.are_many().then_some(Many { paths, recursive: *recursive });
     let causes = |diagnostics: &[Diagnostic]| {
         by_cause(diagnostics.iter().map(|one| (one.root(), one)), many, ui.stderr_style.verbose)
     };
     ui.warn(&causes(&mirrored.warnings));
     ui.status_lines(&text::lines(&mirrored, ui.stderr_style));
     ui.error(&causes(&mirrored.errors));
-    if roots == 0 {
+    if roots.is_empty() {
         ui.status(&no_root_module(paths));
     }
-    let summary = text::summary(&mirrored, directory, *dry_run).filter(|_| roots > 0);
+    let summary = text::summary(&mirrored, directory, *dry_run).filter(|_| !roots.is_empty());
     ui.status_lines(summary.as_slice());
     if ui.is_json() {
         let warnings = without_repetition(mirrored.warnings.iter());

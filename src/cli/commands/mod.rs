@@ -17,6 +17,7 @@ mod tree;
 mod upgrade;
 mod usage;
 mod verify;
+mod watch;
 
 #[cfg(test)]
 mod tests;

@@ -5,13 +5,11 @@ use std::path::Path;
 use clap::Args;
 use clap_complete::ArgValueCandidates;
 use provlock::diagnostic::{Code, Diagnostic};
-use provlock::project::Workspace;
 use provlock::provider::{ProviderAddress, ProviderSpec, ProviderSpecError};
 
-use super::messages::Said;
 use super::outcome::Outcome;
+use super::watch::{Watch, start};
 use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs, candidates};
-use crate::cli::environment::environment;
 use crate::cli::render::json;
 use crate::cli::render::tree::{ProviderTree, text};
 use crate::cli::ui::Ui;
@@ -54,25 +52,26 @@ fn provider(text: &str) -> std::result::Result<ProviderSpec, String> {
 }
 
 pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let environment = environment(&ui.invocation.secrets);
-    let connections = arguments.cache.connections(&environment, ui.request_observer())?;
-    let modules = arguments.modules.modules(&connections, &environment, !arguments.online);
-    let workspace = Workspace::open_as(Path::new("."), global.dialect, &environment)?;
-    let waiting = ui.progress(arguments.online.then_some("fetching modules"));
-    let requirements = workspace.requirements(arguments.no_tests, true, &modules);
-    drop(waiting);
-    let mut said = Said::default();
-    said.show_modules(&modules, ui);
-    said.show_configurations(&connections, ui);
+    let mut watch = Watch::new(ui, None);
+    let session = start(global, ui, |environment, options| {
+        options.sources.cache_directory = arguments.cache.used(environment);
+        arguments.modules.add_to(options, environment, !arguments.online);
+        Ok(())
+    })?;
+    let session = session.observed_by(|event| watch.show(&event));
+    let root = session.open(Path::new("."))?;
+    let requirements = session.requirements(&root, arguments.no_tests);
+    drop(session);
+    drop(watch);
     let requirements = requirements?;
-    let (lock_file, mut warnings) = workspace.lock_file()?;
+    let (lock_file, mut warnings) = root.lock_file()?;
     warnings.extend(requirements.warnings.iter().cloned());
     let locks = lock_file.locks();
     let is_known =
         |address: &ProviderAddress| requirements.providers.contains_key(address) || locks.contains_key(address);
-    let mut wanted: Vec<_> = arguments.providers.iter().map(|provider| provider.resolve(workspace.dialect)).collect();
+    let mut wanted: Vec<_> = arguments.providers.iter().map(|provider| provider.resolve(root.dialect)).collect();
     if let Some(unknown) = wanted.iter().find(|address| !is_known(address)) {
-        let name = unknown.short(workspace.dialect);
+        let name = unknown.short(root.dialect);
         let error = Diagnostic::error(Code::InvalidArgument, format!("{name} is neither required nor locked"));
         return Err(error.help("provlock tree lists all providers").into());
     }
@@ -84,9 +83,9 @@ pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     let trees: Vec<_> = wanted.iter().map(|address| ProviderTree::new(address, &requirements, locks)).collect();
     ui.warn(&warnings);
     ui.print(&if ui.is_json() {
-        json::tree(&workspace, &trees, &warnings, &ui.invocation)
+        json::tree(&root, &trees, &warnings, &ui.invocation)
     } else {
-        text(&trees, workspace.dialect)
+        text(&trees, root.dialect)
     });
     Ok(Outcome::Done)
 }

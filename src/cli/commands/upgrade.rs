@@ -3,24 +3,19 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::sync::{Mutex, PoisonError};
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
 use provlock::configuration::rewrite::{self, ConstraintEdit, FileRewrite};
 use provlock::diagnostic::Result;
 use provlock::project::plan::UpgradePlan;
-use provlock::project::{
-    Batches, LockOptions, Locked, Repositories, RootSelection, Supplies, Turn, UpgradeOptions, Workspace, Workspaces,
-};
+use provlock::project::{Event, RootModule, Selection, UpgradeOptions};
 use provlock::provider::ProviderAddress;
 
 use super::collected::Collected;
-use super::messages::{Said, show_decisions, show_origin, show_shared_facts};
 use super::outcome::Outcome;
+use super::watch::{Watch, start_locking};
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, OutputFormat, SelectionArgs, SourceArgs, Targets, candidates};
-use crate::cli::environment::environment;
-use crate::cli::render::causes::Many;
 use crate::cli::render::foreign::printable;
 use crate::cli::render::json::CommandName;
 use crate::cli::render::markdown;
@@ -82,61 +77,25 @@ impl UpgradeArgs {
 
 pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let UpgradeArgs { selection, age, source, .. } = arguments;
-    let environment = environment(&ui.invocation.secrets);
     let Targets { providers, paths } = Targets::read(&arguments.targets)?;
-    let lock = selection.lock_options(&providers, source, &environment);
-    let options = UpgradeOptions {
-        lock: LockOptions { min_age: age.min_age, ..lock },
-        prereleases: arguments.pre,
-        rewrite_constraints: arguments.constraints,
-    };
-    let connections = source.connections(&environment, Some(age.services()), ui.request_observer())?;
-    show_origin(&source.origin(), &environment, ui);
-    let modules = selection.modules.modules(&connections, &environment, source.offline);
-    let (settings, repositories) = (global.settings(&environment)?, Repositories::default());
-    let roots = RootSelection {
-        recursive: selection.recursive,
-        dialect: global.dialect,
-        settings: settings.as_ref(),
-        ..RootSelection::new(&paths, &environment, &modules, &repositories)
-    };
-    let waiting = ui.progress(Some("fetching modules"));
-    // Root modules that share a constraint must agree on it before the first is changed.
-    let open = if arguments.constraints { Batches::whole } else { Batches::open };
-    let batches = open(&roots, &options.lock);
-    drop(waiting);
-    let mut said = Said::default();
-    said.show_modules(&modules, ui);
-    let batches = batches?;
-    let many = batches.are_many().then_some(Many { paths: &paths, recursive: selection.recursive });
-    let is_dry = arguments.check || arguments.dry_run;
-    let upgraded = Mutex::new(Upgraded::new(many, is_dry, ui));
-    let mut supplies = Supplies::new(&batches);
-    let downloads = ui.progress(source.asked(batches.first_providers()).as_deref());
-    let prepare = |batch: &Workspaces| {
-        show_decisions(batch, ui);
-        let supplies = supplies.provide(batch, &connections, &options.lock);
-        said.show_configurations(&connections, ui);
-        supplies
-    };
-    let upgraded_in = |turn: &Turn<'_>| {
-        turn.wait();
-        upgraded.lock().unwrap_or_else(PoisonError::into_inner)
-    };
-    batches.for_each(prepare, |batch, supplies, turn| {
-        let plans = batch.plan_upgrades(&supplies, &options);
-        if is_dry {
-            upgraded_in(turn).add_planned(batch, &plans);
-        } else {
-            let progress = |package: &_, progress| downloads.note(package, progress);
-            let results = batch.upgrade(&supplies, &options, &plans, &progress);
-            upgraded_in(turn).add(batch, &plans, &results);
-        }
+    let named = Selection { paths, recursive: selection.recursive };
+    let mut options = UpgradeOptions::default();
+    options.lock = selection.lock_options(providers, age.min_age);
+    options.lock.dry_run = arguments.check || arguments.dry_run;
+    options.prereleases = arguments.pre;
+    options.rewrite_constraints = arguments.constraints;
+    let mut upgraded = Upgraded::new(&named, options.lock.dry_run, ui);
+    let mut watch = Watch::new(ui, Some(source));
+    let session = start_locking((&selection.modules, age, source), global, ui)?;
+    let roots = session.roots(&named)?;
+    let session = session.observed_by(|event| {
+        watch.show(&event);
+        upgraded.add(&event);
     });
-    let mut upgraded = upgraded.into_inner().unwrap_or_else(PoisonError::into_inner);
-    drop(downloads);
-    said.show_modules(&modules, ui);
-    upgraded.collected.add_shown(&show_shared_facts(&connections, ui));
+    let report = session.upgrade(&roots, &options);
+    drop(session);
+    drop(watch);
+    report?;
     let (has_failures, moves) = (upgraded.collected.failed() > 0, upgraded.moving.any());
     upgraded.show()?;
     Ok(match has_failures {
@@ -149,7 +108,6 @@ pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyh
 /// What became of root modules, or what would.
 struct Upgraded<'a> {
     ui: &'a Ui,
-    many: Option<Many<'a>>,
     /// Whether nothing is written.
     is_dry: bool,
     collected: Collected<'a>,
@@ -164,12 +122,11 @@ struct Upgraded<'a> {
 }
 
 impl<'a> Upgraded<'a> {
-    fn new(many: Option<Many<'a>>, is_dry: bool, ui: &'a Ui) -> Self {
+    fn new(selection: &'a Selection, is_dry: bool, ui: &'a Ui) -> Self {
         Self {
             ui,
-            many,
             is_dry,
-            collected: Collected::new(many, ui),
+            collected: Collected::new(selection, ui),
             moving: Moving::default(),
             outlooks: Outlooks::default(),
             held_back: BTreeSet::new(),
@@ -179,48 +136,39 @@ impl<'a> Upgraded<'a> {
         }
     }
 
-    /// Adds the root modules of a batch.
-    fn add(&mut self, batch: &Workspaces, plans: &[Result<UpgradePlan>], results: &[Result<Locked<'_>>]) {
-        for (locked, plan) in results.iter().zip(plans) {
-            let (Ok(locked), Ok(plan)) = (locked, plan) else { continue };
-            self.add_plan(&locked.member.workspace, plan);
-            self.collected.add(locked, Some(plan));
+    /// Adds what became of a root module. Prints what would move in one for which nothing is to be written, if that is to be shown.
+    fn add(&mut self, event: &Event<'_>) {
+        self.collected.add(event);
+        match event {
+            Event::Locked(locked, Some(plan)) => self.add_plan(&locked.prepared.root, plan),
+            Event::Planned(prepared, plan) => {
+                if self.ui.format == OutputFormat::Text && self.shows_each() {
+                    self.print_table(&prepared.root, plan);
+                }
+                self.add_plan(&prepared.root, plan);
+                self.edits.extend(plan.edits.iter().cloned());
+                if self.collected.many.is_none() {
+                    self.summary = table::summary(plan);
+                }
+            }
+            _ => {}
         }
-        self.collected.add_failures(batch, results);
     }
 
-    /// Adds the root modules of a batch for which nothing is to be written, and prints what would move in each if that is to be shown.
-    fn add_planned(&mut self, batch: &Workspaces, plans: &[Result<UpgradePlan>]) {
-        let members = batch.members().filter_map(|(index, member)| Some((member, plans[index].as_ref().ok()?)));
-        for (member, plan) in members {
-            let workspace = &member.workspace;
-            self.collected.add_planned(member, plan);
-            if self.ui.format == OutputFormat::Text && self.shows_each() {
-                self.print_table(workspace, plan);
-            }
-            self.add_plan(workspace, plan);
-            self.edits.extend(plan.edits.iter().cloned());
-            if self.many.is_none() {
-                self.summary = table::summary(plan);
-            }
-        }
-        self.collected.add_failures(batch, plans);
-    }
-
-    fn add_plan(&mut self, workspace: &Workspace, plan: &UpgradePlan) {
+    fn add_plan(&mut self, root: &RootModule, plan: &UpgradePlan) {
         self.moving.add(plan);
-        self.outlooks.add(workspace, plan);
+        self.outlooks.add(root, plan);
         self.held_back.extend(table::held_back(plan).cloned());
         self.edited.extend(table::edited(plan));
     }
 
     /// Prints what would move in a root module.
-    fn print_table(&self, workspace: &Workspace, plan: &UpgradePlan) {
-        if self.many.is_some() {
+    fn print_table(&self, root: &RootModule, plan: &UpgradePlan) {
+        if self.collected.many.is_some() {
             let distance = if self.moving.is_empty() { "" } else { "\n" };
-            self.ui.print(&format!("{distance}{}:\n", printable(&workspace.root.display().to_string())));
+            self.ui.print(&format!("{distance}{}:\n", printable(&root.path.display().to_string())));
         }
-        self.ui.print(&table::table(workspace, plan));
+        self.ui.print(&table::table(root, plan));
     }
 
     fn show(mut self) -> Result<()> {
@@ -230,13 +178,13 @@ impl<'a> Upgraded<'a> {
             self.print();
         }
         let edits: Vec<_> = if self.is_dry { Vec::new() } else { self.edited.iter().map(table::edit).collect() };
-        let (moving, one) = (&self.moving, &self.summary);
-        self.collected.show(&edits, |tally| match self.many {
+        let (moving, one, many) = (&self.moving, &self.summary, self.collected.many);
+        self.collected.show(&edits, |tally| match many {
             Some(_) if self.is_dry => vec![moving.summary(tally.failed)],
             Some(_) => vec![tally.summary(["Upgraded", "Would upgrade"])],
             None => one.clone(),
         });
-        let recursive = self.many.is_some_and(|many| many.recursive);
+        let recursive = many.is_some_and(|many| many.recursive);
         if let Some(hint) = table::more_is_possible(&self.held_back, recursive).filter(|_| !self.is_dry) {
             ui.status(&hint);
         }
@@ -251,7 +199,7 @@ impl<'a> Upgraded<'a> {
     fn print(&self) {
         match self.ui.format {
             OutputFormat::Markdown => {
-                self.ui.print(&markdown::upgrade(&self.outlooks.rows(), &self.edited, self.many.is_some()));
+                self.ui.print(&markdown::upgrade(&self.outlooks.rows(), &self.edited, self.collected.many.is_some()));
             }
             OutputFormat::Text if self.is_dry => {
                 if !self.shows_each() {
@@ -267,6 +215,6 @@ impl<'a> Upgraded<'a> {
 
     /// Whether each root module has a table of its own.
     fn shows_each(&self) -> bool {
-        self.many.is_none() || self.ui.stdout_style.verbose
+        self.collected.many.is_none() || self.ui.stdout_style.verbose
     }
 }

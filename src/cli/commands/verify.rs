@@ -1,31 +1,28 @@
 //! `verify`: the check that CI and pre-commit run.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum as _, ValueHint};
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
-use provlock::project::verify::{CODES, Tracking};
-use provlock::project::{
-    Baseline, OnlineOptions, Repositories, RootSelection, Tracked, VerifiedRoot, VerifyOptions, verify_all,
-};
+use provlock::project::verify::CODES;
+use provlock::project::{Baseline, OnlineOptions, Selection, VerifiedRoot, VerifyOptions, VersionControl};
 use provlock::settings::{Denied, Levels};
-use provlock::system::files;
-use provlock::system::{Boundary, Environment};
+use provlock::system::{Boundary, files};
 
-use super::messages::{Said, no_root_module, show_origin, show_shared_facts};
+use super::messages::no_root_module;
 use super::outcome::Outcome;
 use super::rules::Rules;
+use super::watch::{Watch, show_origin, start};
 use crate::cli::args::{
     ARGUMENTS, FormatArgs, GlobalArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, candidates,
 };
-use crate::cli::environment::environment;
 use crate::cli::git::Repository;
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
 use crate::cli::render::style::{TextStyle, count};
-use crate::cli::render::verify::{self as text, RepositoryPaths};
+use crate::cli::render::verify::{self as text, Found, RepositoryPaths};
 use crate::cli::render::{github, json, markdown, sarif};
 use crate::cli::ui::Ui;
 
@@ -138,94 +135,69 @@ fn codes() -> Vec<CompletionCandidate> {
 }
 
 pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let environment = environment(&ui.invocation.secrets);
-    let repository = Repository::around(&environment.current_directory);
+    let WhatArgs { paths, recursive, online, trust_shared, .. } = &arguments.what;
+    let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    let repository = Repository::around(&current_directory);
     let (base, baseline) = (arguments.what.base.as_deref(), arguments.baseline.as_deref());
-    let rules = Rules::read(base, baseline, arguments.write_baseline, global, &environment, repository.as_ref())?;
-    let levels = arguments.levels();
-    let connections = arguments.source.connections(&environment, None, ui.request_observer())?;
-    let connections = connections.without_remembered_hashes();
-    if arguments.what.online {
-        show_origin(&arguments.source.origin(), &environment, ui);
-    }
-    let downloads = ui.progress(None);
-    let progress = |package: &_, progress| downloads.note(package, progress);
-    let boundary = if arguments.what.allow_outside { Boundary::default() } else { ui.invocation.boundary().clone() };
-    let modules = arguments.what.modules.modules(&connections, &environment, !arguments.what.online).within(boundary);
-    let selection = RootSelection {
-        paths: &arguments.what.paths,
-        recursive: arguments.what.recursive,
-        dialect: global.dialect,
-        environment: &environment,
-        modules: &modules,
-        repositories: &Repositories::default(),
-        change: rules.change.as_ref(),
-        settings: rules.settings.as_ref(),
-    };
-    let results = verify_all(
-        &selection,
-        &VerifyOptions {
-            platforms: arguments.what.platforms.named(),
-            ignore_tests: arguments.what.no_tests,
-            check_installed: arguments.what.installed,
-            cache: arguments.source.cache(&environment),
-            tracked: &|root| tracked(root, repository.as_ref()),
-            ignore_rules: &|roots| {
-                repository.as_ref().map_or_else(Vec::new, |repository| repository.ignore_rules(roots))
-            },
-            levels: &levels,
-            baseline: rules.baseline.as_ref(),
-            online: arguments.what.online.then_some(OnlineOptions {
-                connections: &connections,
-                trust_shared: arguments.what.trust_shared,
-                progress: &progress,
-            }),
-        },
-    )?;
-    let mut said = Said::default();
-    said.show_modules(&modules, ui);
-    said.show_configurations(&connections, ui);
-    show_shared_facts(&connections, ui);
+    let mut rules = None;
+    let mut watch = Watch::new(ui, None);
+    let session = start(global, ui, |environment, options| {
+        let read = Rules::read(base, baseline, arguments.write_baseline, global, environment, repository.as_ref())?;
+        arguments.source.sources(environment, &mut options.sources);
+        options.distrusts_cache = true;
+        arguments.what.modules.add_to(options, environment, !online);
+        options.boundary =
+            if arguments.what.allow_outside { Boundary::default() } else { ui.invocation.boundary().clone() };
+        options.change = read.change;
+        options.settings = read.settings;
+        rules = Some(read.baseline);
+        if *online {
+            show_origin(&arguments.source.origin(), environment, ui);
+        }
+        Ok(())
+    })?;
+    let mut options = VerifyOptions::default();
+    options.platforms = arguments.what.platforms.named();
+    options.ignore_tests = arguments.what.no_tests;
+    options.check_installed = arguments.what.installed;
+    options.version_control = repository.as_ref().map(|repository| repository as &dyn VersionControl);
+    options.levels = arguments.levels();
+    options.baseline = rules.flatten();
+    options.online = online.then_some(OnlineOptions { trust_shared: *trust_shared });
+    let session = session.observed_by(|event| watch.show(&event));
+    let roots = session.roots(&Selection { paths: paths.clone(), recursive: *recursive })?;
+    let verified = session.verify(&roots, &options);
+    let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
+    drop(session);
+    drop(watch);
+    let verified = verified?;
     ui.warn(repository.as_ref().and_then(Repository::warning).as_slice());
-    if arguments.what.recursive && results.is_empty() {
-        ui.status(&no_root_module(&arguments.what.paths));
+    if *recursive && roots.is_empty() {
+        ui.status(&no_root_module(paths));
     }
-    let WhatArgs { paths, recursive, .. } = &arguments.what;
-    let many = (*recursive || results.len() != 1).then_some(Many { paths, recursive: *recursive });
-    let all = results.len();
-    let (roots, failures) = separated(results);
+    let all = verified.roots.len();
+    let (checked, failures) = separated(verified.roots);
     let report = Report {
-        roots: &roots,
-        failed: all - roots.len(),
+        found: Found { roots: &checked, findings: &verified.findings, errors: &without_repetition(failures.iter()) },
+        failed: all - checked.len(),
         failures: &failures,
-        errors: &without_repetition(failures.iter()),
-        many,
-        paths: repository_paths(&environment, repository.as_ref()),
-        online: arguments.what.online,
+        many: roots.are_many().then_some(Many { paths, recursive: *recursive }),
+        paths: RepositoryPaths { current_directory: &current_directory, top: repository.as_ref().map(Repository::top) },
+        online: *online,
         ui,
     };
     report.show();
     report.write(&arguments.report)?;
     if ui.format == OutputFormat::Github {
-        report.append_summary(environment.path_variable("GITHUB_STEP_SUMMARY"))?;
+        report.append_summary(job_summary)?;
     }
-    arguments.write_baseline(&roots, &failures, ui)?;
-    let found = roots.iter().flat_map(|root| &root.findings).any(|finding| finding.severity == Severity::Error);
+    arguments.write_baseline(&checked, &failures, ui)?;
+    let found = report.found.all().any(|(_, finding)| finding.severity == Severity::Error);
     Ok(match (failures.is_empty(), found) {
         (false, _) => Outcome::Failed,
         (true, true) => Outcome::Found,
         (true, false) => Outcome::Done,
     })
-}
-
-/// What git knows of the files of a root module.
-fn tracked(root: &Path, repository: Option<&Repository>) -> Tracked {
-    let Some(repository) = repository else { return Tracked { lock_file: Tracking::Unknown, data_files: Vec::new() } };
-    Tracked { lock_file: repository.tracking(root), data_files: repository.data_files(root) }
-}
-
-fn repository_paths<'a>(environment: &'a Environment, repository: Option<&'a Repository>) -> RepositoryPaths<'a> {
-    RepositoryPaths { current_directory: &environment.current_directory, top: repository.map(Repository::top) }
 }
 
 impl VerifyArgs {
@@ -258,9 +230,9 @@ impl VerifyArgs {
 }
 
 /// The root modules that were checked, and what could not be checked.
-fn separated(results: Vec<Result<VerifiedRoot>>) -> (Vec<VerifiedRoot>, Vec<Diagnostic>) {
+fn separated(results: Vec<(PathBuf, Result<VerifiedRoot>)>) -> (Vec<VerifiedRoot>, Vec<Diagnostic>) {
     let (mut roots, mut errors) = (Vec::new(), Vec::new());
-    for result in results {
+    for (_, result) in results {
         match result {
             Ok(root) => {
                 errors.extend(root.errors.iter().cloned());
@@ -274,13 +246,11 @@ fn separated(results: Vec<Result<VerifiedRoot>>) -> (Vec<VerifiedRoot>, Vec<Diag
 
 /// What was found, and what could not be checked.
 struct Report<'a> {
-    roots: &'a [VerifiedRoot],
+    found: Found<'a>,
     /// How many root modules could not be checked at all.
     failed: usize,
     /// Why something could not be checked.
     failures: &'a [Diagnostic],
-    /// The same, each thing once.
-    errors: &'a [Diagnostic],
     /// How the root modules were selected, if there may be several.
     many: Option<Many<'a>>,
     paths: RepositoryPaths<'a>,
@@ -291,34 +261,34 @@ struct Report<'a> {
 
 impl Report<'_> {
     fn show(&self) {
-        let Self { roots, failed, failures, many, ui, .. } = self;
-        for root in *roots {
+        let Self { found, failed, failures, many, ui, .. } = self;
+        for root in found.roots {
             ui.verbose(&text::checked(root));
         }
         let failures = failures.iter().map(|failure| (failure.root(), failure));
         let failures = by_cause(failures, *many, ui.stderr_style.verbose);
         ui.error(&failures);
-        let has_findings = roots.iter().any(|root| !root.findings.is_empty());
+        let has_findings = found.all().next().is_some();
         if ui.format == OutputFormat::Text && !failures.is_empty() && has_findings {
             ui.status("");
         }
         ui.print(&self.rendered(ui.format, ui.stdout_style));
-        let summary = if many.is_some() { text::summary_of_many(roots, *failed) } else { text::summary(roots) };
-        let lines = [summary, text::suppressed(roots), self.all_is_well()];
+        let summary = if many.is_some() { text::summary_of_many(*found, *failed) } else { text::summary(*found) };
+        let lines = [summary, text::suppressed(found.roots), self.all_is_well()];
         lines.iter().flatten().for_each(|line| ui.status(line));
     }
 
     /// What was checked, where nothing is wrong and somebody is there to read it.
     fn all_is_well(&self) -> Option<String> {
-        let Self { roots, failures, ui, .. } = self;
-        let is_well = failures.is_empty() && roots.iter().all(|root| root.findings.is_empty());
-        (is_well && ui.format == OutputFormat::Text && ui.is_watched()).then(|| text::well(roots, self.online))?
+        let Self { found, failures, ui, .. } = self;
+        let is_well = failures.is_empty() && found.all().next().is_none();
+        (is_well && ui.format == OutputFormat::Text && ui.is_watched()).then(|| text::well(found.roots, self.online))?
     }
 
     /// Adds the findings by cause to the summary of a job, if the runner has a file for it.
     fn append_summary(&self, path: Option<PathBuf>) -> anyhow::Result<()> {
         let Some(path) = path else { return Ok(()) };
-        let causes = text::causes(self.roots, Severity::Warning, self.many, false);
+        let causes = text::causes(self.found, Severity::Warning, self.many, false);
         let failures = self.failures.iter().map(|failure| (failure.root(), failure));
         let failures = by_cause(failures, self.many, false);
         let summary = markdown::findings(failures.iter().chain(&causes), &self.paths, &self.ui.invocation);
@@ -339,12 +309,12 @@ impl Report<'_> {
     }
 
     fn rendered(&self, format: OutputFormat, style: TextStyle) -> String {
-        let Self { roots, errors, many, paths, ui, .. } = self;
+        let Self { found, many, paths, ui, .. } = self;
         match format {
-            OutputFormat::Json => json::verify(roots, errors, &ui.invocation),
-            OutputFormat::Github => github::annotations(roots, errors, paths, &ui.invocation),
-            OutputFormat::Sarif => sarif::log(roots, errors, paths, &ui.invocation),
-            _ => text::findings(roots, ui.least_severity(), *many, &ui.invocation, style),
+            OutputFormat::Json => json::verify(*found, &ui.invocation),
+            OutputFormat::Github => github::annotations(*found, paths, &ui.invocation),
+            OutputFormat::Sarif => sarif::log(*found, paths, &ui.invocation),
+            _ => text::findings(*found, ui.least_severity(), *many, &ui.invocation, style),
         }
     }
 }

@@ -10,8 +10,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use anyhow::Result;
 use provlock::diagnostic::{Diagnostic, Location, Severity, SourceFile};
 use provlock::lockfile::LOCK_FILE_NAME;
-use provlock::project::Change;
 use provlock::project::verify::Tracking;
+use provlock::project::{Change, Tracked, VersionControl};
 use provlock::settings;
 use provlock::system::{canonicalize, files, repository};
 
@@ -59,7 +59,7 @@ impl Repository {
     }
 
     /// What git knows of the lock file of a root module.
-    pub(crate) fn tracking(&self, root: &Path) -> Tracking {
+    fn tracking(&self, root: &Path) -> Tracking {
         let Some(path) = self.path_of(root) else { return Tracking::Unknown };
         match self.tracked() {
             None => Tracking::Unknown,
@@ -74,14 +74,6 @@ impl Repository {
                 }
             }
         }
-    }
-
-    /// The line of an ignore file by which git ignores the lock file of each root module, if it does.
-    pub(crate) fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
-        let paths: Vec<_> = roots.iter().map(|root| self.path_of(root).filter(|_| self.holds(root))).collect();
-        let known: Vec<&PathBuf> = paths.iter().flatten().collect();
-        let mut rules = ignore_rules(&self.top, &known).into_iter().map(|rule| rule.map(|rule| self.place(&rule)));
-        paths.iter().map(|path| path.as_ref().and_then(|_| rules.next().flatten())).collect()
     }
 
     /// The place of a rule, in a file as the user knows it.
@@ -103,7 +95,7 @@ impl Repository {
     }
 
     /// The files below `.terraform` of a root module that git tracks, as the user knows them.
-    pub(crate) fn data_files(&self, root: &Path) -> Vec<PathBuf> {
+    fn data_files(&self, root: &Path) -> Vec<PathBuf> {
         let directory = self.path_of(root).map(|path| path.with_file_name(DATA_DIRECTORY));
         let Some((directory, tracked)) = directory.zip(self.tracked()) else { return Vec::new() };
         let below = tracked.range(directory.clone()..).map_while(|path| path.strip_prefix(&directory).ok());
@@ -179,6 +171,19 @@ impl Repository {
     /// Whether no other repository, such as a submodule, is between the top and the root module.
     fn holds(&self, root: &Path) -> bool {
         canonicalize(root).is_ok_and(|root| repository::top(&root).as_ref() == Some(&self.top))
+    }
+}
+
+impl VersionControl for Repository {
+    fn tracked(&self, root: &Path) -> Tracked {
+        Tracked { lock_file: self.tracking(root), data_files: self.data_files(root) }
+    }
+
+    fn ignore_rules(&self, roots: &[&Path]) -> Vec<Option<Location>> {
+        let paths: Vec<_> = roots.iter().map(|root| self.path_of(root).filter(|_| self.holds(root))).collect();
+        let known: Vec<&PathBuf> = paths.iter().flatten().collect();
+        let mut rules = ignore_rules(&self.top, &known).into_iter().map(|rule| rule.map(|rule| self.place(&rule)));
+        paths.iter().map(|path| path.as_ref().and_then(|_| rules.next().flatten())).collect()
     }
 }
 

@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use provlock::diagnostic::{Code, Diagnostic, Severity};
-use provlock::project::VerifiedRoot;
 
 use super::foreign::{printable, shown};
 use super::help::Invocation;
 use super::style::{count, enumerate};
-use super::verify::RepositoryPaths;
+use super::verify::{Found, RepositoryPaths};
 
 /// How many annotations of a level GitHub shows of a step; it drops what comes after
 /// (<https://docs.github.com/en/rest/checks/runs>).
@@ -17,14 +16,12 @@ const MOST_OF_A_LEVEL: usize = 10;
 
 /// One line for each finding, and for each thing that could not be checked; of more than GitHub shows the worst, and how many more
 /// there are.
-pub(crate) fn annotations(
-    roots: &[VerifiedRoot],
-    errors: &[Diagnostic],
-    paths: &RepositoryPaths<'_>,
-    invocation: &Invocation,
-) -> String {
-    let findings = roots.iter().flat_map(|root| root.findings.iter().map(|finding| (finding, Some(&*root.lock_path))));
-    let all: Vec<_> = findings.chain(errors.iter().map(|error| (error, None))).collect();
+pub(crate) fn annotations(found: Found<'_>, paths: &RepositoryPaths<'_>, invocation: &Invocation) -> String {
+    // What concerns no root module is no worse than what could be checked.
+    let findings = found
+        .all()
+        .map(|(root, finding)| (finding, Some(root.map_or(Path::new("."), |root| root.lock_path.as_path()))));
+    let all: Vec<_> = findings.chain(found.errors.iter().map(|error| (error, None))).collect();
     let (mut text, mut more) = (String::new(), Vec::new());
     for (severity, noun) in [(Severity::Error, "more error"), (Severity::Warning, "more warning")] {
         let of_level = all.iter().copied().filter(|(finding, _)| finding.severity == severity);
@@ -122,6 +119,7 @@ mod tests {
     use std::path::PathBuf;
 
     use provlock::diagnostic::{Location, SourceFile};
+    use provlock::project::VerifiedRoot;
     use provlock::provider::Dialect;
 
     use super::*;
@@ -145,7 +143,8 @@ mod tests {
         };
         let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
         let failure = Diagnostic::error(Code::Io, "not read");
-        let text = annotations(&[root], &[failure], &paths, &Invocation::new(None));
+        let text =
+            annotations(Found { roots: &[root], findings: &[], errors: &[failure] }, &paths, &Invocation::new(None));
         let lines: Vec<_> = text.lines().map(|line| line.rsplit("::").next().unwrap()).collect();
         assert_eq!(lines[..5], ["forged", "not read", "no hash 0", "missing", "no hash 1"]);
         assert_eq!(lines.len(), 11);
@@ -171,7 +170,7 @@ mod tests {
             suppressed: provlock::project::Suppressed::default(),
         };
         let paths = RepositoryPaths { current_directory: Path::new("/nowhere"), top: None };
-        let text = annotations(&[root], &[], &paths, &Invocation::new(None));
+        let text = annotations(Found { roots: &[root], findings: &[], errors: &[] }, &paths, &Invocation::new(None));
         let expected = "::warning file=a%2Cb%3Ac/.terraform.lock.hcl,line=2,col=3,title=downgrade\
                         ::50%25 off\\r\\n::error::boo%0Ahelp: run this\n";
         assert_eq!(text, expected);

@@ -51,7 +51,7 @@ impl Report<'_> {
 
     /// [`Report::lines`] below the name of the root module, without what was downloaded for all of them.
     pub(crate) fn lines_with_heading(&self, style: TextStyle) -> Vec<String> {
-        let heading = printable(&format!("{}:", self.0.member.workspace.root.display()));
+        let heading = printable(&format!("{}:", self.0.prepared.root.path.display()));
         [heading].into_iter().chain(self.rows(style)).chain([self.summary()]).collect()
     }
 
@@ -66,7 +66,7 @@ impl Report<'_> {
     }
 
     fn line(&self, report: &ProviderReport) -> Line {
-        let row = Row::new(&report.difference, self.0.member.workspace.dialect);
+        let row = Row::new(&report.difference, self.0.prepared.root.dialect);
         let authentication: BTreeSet<String> =
             report.packages.values().map(|package| package.authentication.to_string()).collect();
         let authentication = authentication.into_iter().collect::<Vec<_>>().join("; ");
@@ -133,14 +133,14 @@ impl LinesOfMany {
             let Places { first, number } = &mut self.places[index];
             *number += 1;
             if first.len() < FEW {
-                first.push(locked.member.workspace.root.display().to_string());
+                first.push(locked.prepared.root.path.display().to_string());
             }
         }
     }
 
     /// The index of the places in which the same happened to a provider.
     fn index(&mut self, report: &ProviderReport, of: &Report<'_>) -> usize {
-        let known = self.known.entry(of.0.member.workspace.dialect).or_default();
+        let known = self.known.entry(of.0.prepared.root.dialect).or_default();
         let same = known.get_mut(&report.difference.address).into_iter().flatten();
         if let Some((other, index)) = same.into_iter().find(|(other, _)| other.is_same(report)) {
             if !Arc::ptr_eq(&other.packages, &report.packages) {
@@ -186,8 +186,8 @@ fn aligned(lines: &[(Line, String)], style: TextStyle) -> Vec<String> {
 /// Which platforms `--check` did not look at in a root module, as far as that can be told: those of the settings, or any other where
 /// nobody names one.
 pub(crate) fn not_looked_at(locked: &Locked<'_>) -> Option<String> {
-    let (settings, looked_at) = (&locked.member.workspace.settings.platforms, &locked.member.platforms);
-    if locked.member.has_default_platform {
+    let (settings, looked_at) = (&locked.prepared.root.settings.platforms, &locked.prepared.platforms);
+    if !locked.prepared.platforms_are_named {
         let platform = names(looked_at);
         return Some(format!(
             "Looked at {platform} only; for others: provlock lock --check -p all, or set platforms in provlock.toml"

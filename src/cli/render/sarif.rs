@@ -1,7 +1,7 @@
 //! Findings as SARIF 2.1.0, the exchange format of static analysis tools.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Code, Diagnostic, Label, Location, Severity};
 use provlock::lockfile::LOCK_FILE_NAME;
@@ -12,21 +12,15 @@ use serde_json::{Value, json};
 use super::foreign::{clean, shown};
 use super::help::Invocation;
 use super::pages;
-use super::verify::RepositoryPaths;
+use super::verify::{Found, RepositoryPaths};
 
 const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
 
 /// A log with one run. What could not be checked is a notification, and the run is then not successful.
-pub(crate) fn log(
-    roots: &[VerifiedRoot],
-    errors: &[Diagnostic],
-    paths: &RepositoryPaths<'_>,
-    invocation: &Invocation,
-) -> String {
-    let results: Vec<_> = roots
-        .iter()
-        .flat_map(|root| root.findings.iter().map(|finding| result(finding, &root.lock_path, paths, invocation)))
-        .collect();
+pub(crate) fn log(found: Found<'_>, paths: &RepositoryPaths<'_>, invocation: &Invocation) -> String {
+    let path = |root: Option<&VerifiedRoot>| root.map_or(PathBuf::from("."), |root| root.lock_path.clone());
+    let results = found.all().map(|(root, finding)| result(finding, &path(root), paths, invocation));
+    let (results, errors): (Vec<_>, _) = (results.collect(), found.errors);
     let notification = |error: &Diagnostic| {
         let error = shown(error, invocation);
         let lock_file = error.root().map(|root| json!({ "artifactLocation": file(&root.join(LOCK_FILE_NAME), paths) }));

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use provlock::configuration::Declaration;
 use provlock::diagnostic::Location;
 use provlock::lockfile::VersionMove;
-use provlock::project::Workspace;
+use provlock::project::RootModule;
 use provlock::project::plan::{PlannedUpgrade, Reason, UpgradePlan};
 use provlock::provider::{ProviderAddress, Version};
 
@@ -59,9 +59,9 @@ struct Same {
 }
 
 /// Every provider with its versions. A cell that would repeat the locked version is empty.
-pub(crate) fn table(workspace: &Workspace, plan: &UpgradePlan) -> String {
+pub(crate) fn table(root: &RootModule, plan: &UpgradePlan) -> String {
     let row = |planned| {
-        let (outlook, same) = (Outlook::new(planned, workspace), Same::new(planned, workspace));
+        let (outlook, same) = (Outlook::new(planned, root), Same::new(planned, root));
         Row::new(&outlook, &same)
     };
     let cells = |row: Row| (vec![row.name, row.locked, row.allowed, row.newest], row.reasons);
@@ -70,12 +70,12 @@ pub(crate) fn table(workspace: &Workspace, plan: &UpgradePlan) -> String {
 
 impl Outlooks {
     /// Adds a root module.
-    pub(crate) fn add(&mut self, workspace: &Workspace, plan: &UpgradePlan) {
+    pub(crate) fn add(&mut self, root: &RootModule, plan: &UpgradePlan) {
         for planned in plan.providers.iter().filter(|planned| planned.moves() || planned.is_held_back()) {
-            let outlook = Outlook::new(planned, workspace);
+            let outlook = Outlook::new(planned, root);
             match self.0.entry(outlook) {
                 Entry::Occupied(mut same) => same.get_mut().add(planned),
-                Entry::Vacant(entry) => _ = entry.insert(Same::new(planned, workspace)),
+                Entry::Vacant(entry) => _ = entry.insert(Same::new(planned, root)),
             }
         }
     }
@@ -100,9 +100,9 @@ impl Outlooks {
 }
 
 impl Outlook {
-    fn new(planned: &PlannedUpgrade, workspace: &Workspace) -> Self {
+    fn new(planned: &PlannedUpgrade, root: &RootModule) -> Self {
         Self {
-            name: planned.address.short(workspace.dialect),
+            name: planned.address.short(root.dialect),
             allowed: allowed(planned),
             newest: planned.newest.to_string(),
             constraints: planned.held_back_by.iter().map(|held| held.constraints.to_string()).collect(),
@@ -112,8 +112,8 @@ impl Outlook {
 }
 
 impl Same {
-    fn new(planned: &PlannedUpgrade, workspace: &Workspace) -> Self {
-        let first = workspace.root.display().to_string();
+    fn new(planned: &PlannedUpgrade, root: &RootModule) -> Self {
+        let first = root.path.display().to_string();
         let places = planned.held_back_by.iter().map(|held| (shown(place(held)), BTreeSet::new())).collect();
         let mut same = Self { chosen: planned.allowed.clone(), locked: BTreeSet::new(), first, roots: 0, places };
         same.add(planned);

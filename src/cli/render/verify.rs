@@ -13,21 +13,40 @@ use super::diagnostics;
 use super::help::Invocation;
 use super::style::{TextStyle, count, enumerate};
 
+/// What was found, and what could not be checked.
+#[derive(Clone, Copy)]
+pub(crate) struct Found<'a> {
+    pub(crate) roots: &'a [VerifiedRoot],
+    /// What concerns no single root module.
+    pub(crate) findings: &'a [Diagnostic],
+    /// Why something could not be checked, each thing once.
+    pub(crate) errors: &'a [Diagnostic],
+}
+
+impl<'a> Found<'a> {
+    /// All findings, each with its root module, if it is about one.
+    pub(crate) fn all(self) -> impl Iterator<Item = (Option<&'a VerifiedRoot>, &'a Diagnostic)> {
+        let of_roots =
+            self.roots.iter().flat_map(|root| root.findings.iter().map(move |finding| (Some(root), finding)));
+        self.findings.iter().map(|finding| (None, finding)).chain(of_roots)
+    }
+}
+
 /// The findings that are at least this severe as text, with a blank line after each; those of many root modules by cause.
 pub(crate) fn findings(
-    roots: &[VerifiedRoot],
+    found: Found<'_>,
     least: Severity,
     many: Option<Many<'_>>,
     invocation: &Invocation,
     style: TextStyle,
 ) -> String {
-    let texts = diagnostics::render_all(&causes(roots, least, many, style.verbose), invocation, style);
+    let texts = diagnostics::render_all(&causes(found, least, many, style.verbose), invocation, style);
     texts.into_iter().flat_map(|text| [text, "\n\n".to_owned()]).collect()
 }
 
 /// The findings that are at least this severe, each cause once.
-pub(crate) fn causes(roots: &[VerifiedRoot], least: Severity, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
-    let findings = roots.iter().flat_map(|root| root.findings.iter().map(|finding| (Some(&*root.path), finding)));
+pub(crate) fn causes(found: Found<'_>, least: Severity, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
+    let findings = found.all().map(|(root, finding)| (root.map(|root| &*root.path), finding));
     let findings = findings.filter(|(_, finding)| finding.severity >= least);
     match many {
         Some(many) => by_cause(findings, Some(many), all),
@@ -71,33 +90,38 @@ pub(crate) fn reason(reason: DialectReason) -> &'static str {
 }
 
 /// `2 errors and 1 warning in .terraform.lock.hcl`; nothing when nothing was found.
-pub(crate) fn summary(roots: &[VerifiedRoot]) -> Option<String> {
-    let number =
-        |severity| roots.iter().flat_map(|root| &root.findings).filter(|finding| finding.severity == severity).count();
-    let numbers = [(number(Severity::Error), "error"), (number(Severity::Warning), "warning")];
-    let parts: Vec<_> = numbers.iter().filter(|(number, _)| *number > 0).map(|(n, noun)| count(*n, noun)).collect();
-    let files: BTreeSet<_> = roots.iter().flat_map(files).collect();
+pub(crate) fn summary(found: Found<'_>) -> Option<String> {
+    let files: BTreeSet<_> = found.all().filter_map(|(root, finding)| file(root, finding)).collect();
     let place = match &files.into_iter().collect::<Vec<_>>()[..] {
         [] => return None,
         [file] => file.display().to_string(),
         [one, other] => format!("{} and {}", one.display(), other.display()),
         files => format!("{} files", files.len()),
     };
-    Some(format!("{} in {place}", parts.join(" and ")))
+    Some(format!("{} in {place}", numbers(&found.all().map(|(_, finding)| finding).collect::<Vec<_>>())))
+}
+
+/// `2 errors and 1 warning`
+fn numbers(findings: &[&Diagnostic]) -> String {
+    let number = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    let numbers = [(number(Severity::Error), "error"), (number(Severity::Warning), "warning")];
+    let parts = numbers.iter().filter(|(number, _)| *number > 0).map(|(number, noun)| count(*number, noun));
+    parts.collect::<Vec<_>>().join(" and ")
 }
 
 /// `300 root modules: 212 with errors, 12 partly checked, 76 in order; 2 could not be checked`; nothing when all are in order. Of
 /// a single one it is [`summary`].
-pub(crate) fn summary_of_many(roots: &[VerifiedRoot], failed: usize) -> Option<String> {
-    if roots.len() == 1 && failed == 0 {
-        return summary(roots);
+pub(crate) fn summary_of_many(found: Found<'_>, failed: usize) -> Option<String> {
+    let Found { roots, findings, .. } = found;
+    if roots.len() < 2 && failed == 0 {
+        return summary(found);
     }
     let worst = |root: &VerifiedRoot| root.findings.iter().map(|finding| finding.severity).max();
     let number = |state: fn(Option<Severity>, bool) -> bool| {
         roots.iter().filter(|root| state(worst(root), root.errors.is_empty())).count()
     };
     let in_order = number(|worst, is_complete| worst.is_none() && is_complete);
-    if in_order == roots.len() && failed == 0 {
+    if in_order == roots.len() && failed == 0 && findings.is_empty() {
         return None;
     }
     let states = [
@@ -110,7 +134,10 @@ pub(crate) fn summary_of_many(roots: &[VerifiedRoot], failed: usize) -> Option<S
     let states: Vec<_> = states.collect();
     let all = count(roots.len() + failed, "root module");
     let failed = (failed > 0).then(|| format!("{failed} could not be checked"));
-    let parts: Vec<_> = (!states.is_empty()).then(|| states.join(", ")).into_iter().chain(failed).collect();
+    let change = (!findings.is_empty())
+        .then(|| format!("{} about the change as a whole", numbers(&findings.iter().collect::<Vec<_>>())));
+    let states = (!states.is_empty()).then(|| states.join(", "));
+    let parts: Vec<_> = states.into_iter().chain(failed).chain(change).collect();
     Some(format!("{all}: {}", parts.join("; ")))
 }
 
@@ -149,15 +176,10 @@ pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<String> {
     Some(format!("{what} in order: locked as required, {platforms}; {hashes}"))
 }
 
-/// The files that the findings in a root module are about; what is about no place is about the lock file.
-fn files(root: &VerifiedRoot) -> BTreeSet<&Path> {
-    root.findings
-        .iter()
-        .map(|finding| match finding.labels.first() {
-            Some(label) => label.location.path(),
-            None => &root.lock_path,
-        })
-        .collect()
+/// The file that a finding is about; what is about no place in a root module is about the lock file.
+fn file<'a>(root: Option<&'a VerifiedRoot>, finding: &'a Diagnostic) -> Option<&'a Path> {
+    let place = finding.labels.first().map(|label| label.location.path());
+    place.or_else(|| root.map(|root| root.lock_path.as_path()))
 }
 
 /// How paths are shown to a service that shows the repository.

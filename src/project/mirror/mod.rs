@@ -19,7 +19,7 @@ use crate::diagnostic::Result;
 use directory::MirrorDirectory;
 use documents::Documents;
 
-pub use lock_files::{MirrorOptions, mirror};
+pub use lock_files::MirrorOptions;
 pub use mirrored::{MirrorAction, Mirrored, MirroredPackage, RemovedFile};
 pub(crate) use releases::{Record, Releases};
 pub(crate) use request::MirrorRequest;

@@ -8,7 +8,7 @@ use super::select::Candidate;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, UpgradeRemedy};
 use crate::lockfile::LockedProvider;
 use crate::packages::archive::{HashCache, PackageDigest};
-use crate::provider::{Hash, Platform};
+use crate::provider::{Hash, Platform, Version};
 
 /// What the old entry of a provider covers.
 #[derive(Default)]
@@ -19,6 +19,8 @@ pub(super) struct KeptPlatforms {
     unexplained: usize,
     /// Why a package could not be looked at, if one could not.
     failure: Option<String>,
+    /// The version of the entry, and how many `h1:` it has.
+    old: Option<(Version, usize)>,
 }
 
 impl KeptPlatforms {
@@ -41,7 +43,19 @@ impl KeptPlatforms {
         let failure = if is_enough { None } else { ask(&recorded, &old, &mut known) };
         let unexplained = unexplained(&recorded, &known).len();
         known.retain(|_, hashes| !hashes.is_disjoint(&recorded));
-        Self { platforms: known.into_keys().collect(), unexplained, failure }
+        let old = Some((locked.version.clone(), recorded.len()));
+        Self { platforms: known.into_keys().collect(), unexplained, failure, old }
+    }
+
+    /// What two entries cover, both of which the new one takes the place of.
+    pub(super) fn and(mut self, other: Self) -> Self {
+        let more = |old: &Option<(Version, usize)>| old.as_ref().map_or(0, |(_, number)| *number);
+        if more(&other.old) > more(&self.old) {
+            self.old = other.old;
+        }
+        self.platforms.extend(other.platforms);
+        let (unexplained, failure) = (self.unexplained.max(other.unexplained), self.failure.or(other.failure));
+        Self { unexplained, failure, ..self }
     }
 
     /// Why the new entry cannot take the place of the old one: it covers fewer platforms, although nobody asked for fewer. `platforms`
@@ -52,17 +66,16 @@ impl KeptPlatforms {
         platforms: &[Platform],
         new: &LockedProvider,
     ) -> Option<Diagnostic> {
-        let count = |provider: &LockedProvider| provider.hashes.iter().filter(|hash| hash.is_of_files()).count();
-        let old = candidate.locked?;
-        let (before, after) = (count(old), count(new));
+        let (version, before) = self.old.as_ref()?;
+        let (before, after) = (*before, new.hashes.iter().filter(|hash| hash.is_of_files()).count());
         let gone: Vec<_> = self.platforms.iter().filter(|platform| !platforms.contains(platform)).collect();
         if after >= before || (self.unexplained == 0 && gone.is_empty()) {
             return None;
         }
         let name = candidate.name();
         let message = format!(
-            "{name} {} has {before} h1 hashes, one for each platform, and {} would have {after}",
-            old.version, new.version
+            "{name} {version} has {before} h1 hashes, one for each platform, and {} would have {after}",
+            new.version
         );
         let mut error = Diagnostic::error(Code::PlatformNotKnown, message);
         if let Some(entry) = candidate.lock_file.entry(candidate.address) {

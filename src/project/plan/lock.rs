@@ -37,6 +37,8 @@ pub(crate) struct LockRequest<'a> {
     pub only: &'a [ProviderAddress],
     /// The versions that were chosen. Any other provider keeps its version, or gets the newest when it is not locked.
     pub versions: &'a BTreeMap<ProviderAddress, Version>,
+    /// Entries that new ones take the place of, besides those in the lock file.
+    pub replaced: &'a BTreeMap<ProviderAddress, Vec<Arc<LockedProvider>>>,
     /// How old a version must be to be chosen; none is demanded of the locked versions and of those that were chosen.
     pub minimum_age: Option<MinimumAge<'a>>,
     /// The project's policy.
@@ -227,10 +229,13 @@ pub(super) fn plan<'a>(
     let Selected { version, skipped } = candidate.select(&available, source)?;
     let listed = available.versions.get(&version).map(|release| &release.platforms).filter(|listed| !listed.is_empty());
     let goes = |locked: &&LockedProvider| locked.version != version || request.accept_changed_hashes;
-    let kept = match (request.platforms, candidate.locked.filter(goes)) {
-        (PlatformSelection::These(platforms), Some(locked)) if !request.platforms_are_named => {
+    let replaced = request.replaced.get(address).into_iter().flatten().map(Arc::as_ref);
+    let kept = match request.platforms {
+        PlatformSelection::These(platforms) if !request.platforms_are_named => {
             let new = Release { address, version: &version, source, progress };
-            KeptPlatforms::find(locked, &new, platforms, request.cache)
+            let old = candidate.locked.filter(goes).into_iter().chain(replaced);
+            let found = old.map(|old| KeptPlatforms::find(old, &new, platforms, request.cache));
+            found.reduce(KeptPlatforms::and).unwrap_or_default()
         }
         _ => KeptPlatforms::default(),
     };

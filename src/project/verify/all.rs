@@ -1,28 +1,28 @@
 //! Verifying: whether the lock files of root modules fit their configurations, their policies and what is published.
 
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
-
 use super::baseline::Baseline;
+use super::levels::Levelled;
 use super::mixed::mixed;
+use super::tracked::VersionControl;
+use super::unshared::add_unshared;
 use super::verified::{Suppressed, VerifiedRoot};
+use super::{Online, Verified, VerifyRequest};
 use crate::configuration::{Backend, ModuleCache, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
-use crate::packages::archive::HashCache;
-use crate::packages::connections::Connections;
-use crate::packages::{ProgressSink, Source};
-use crate::project::verify::levels::Tuning;
-use crate::project::verify::unshared::{IgnoreRules, add_unshared};
-use crate::project::verify::{self, Online, Tracking, Verified, VerifyRequest};
-use crate::project::{Change, RootSelection, SelectedRoot, Workspace};
-use crate::provider::{Dialect, SharedCache, Version};
+use crate::project::event::Report;
+use crate::project::root_module::RootModule;
+use crate::project::roots::{RootPath, Roots};
+use crate::project::session::Session;
+use crate::provider::Version;
 use crate::settings::{Levels, PlatformSelection};
-use crate::system::{OnceMap, canonicalize, parallel};
+use crate::system::parallel;
 
 /// How many root modules are verified at a time when most of the time is spent waiting for a registry.
 const ROOTS_ONLINE: usize = 8;
 
 /// What is checked.
+#[derive(Default)]
+#[non_exhaustive]
 pub struct VerifyOptions<'a> {
     /// The platforms that must be covered; else those of the settings.
     pub platforms: Option<PlatformSelection>,
@@ -30,184 +30,153 @@ pub struct VerifyOptions<'a> {
     pub ignore_tests: bool,
     /// Whether installed packages are compared with the lock file.
     pub check_installed: bool,
-    /// Hashes of packages that are known already.
-    pub cache: Option<HashCache>,
-    /// Asks version control about a root module.
-    pub tracked: &'a (dyn Fn(&Path) -> Tracked + Sync),
-    /// Asks version control by which lines it ignores lock files. Called once, if any may be ignored.
-    pub ignore_rules: IgnoreRules<'a>,
+    /// Who knows which files are tracked.
+    pub version_control: Option<&'a dyn VersionControl>,
     /// What the caller says of findings; it wins over the settings.
-    pub levels: &'a Levels,
+    pub levels: Levels,
     /// Findings that are not to be reported.
-    pub baseline: Option<&'a Baseline>,
-    /// How to ask what is published, if that is to be asked.
-    pub online: Option<OnlineOptions<'a>>,
+    pub baseline: Option<Baseline>,
+    /// Whether it is asked what is published, and whose word counts.
+    pub online: Option<OnlineOptions>,
 }
 
-/// What version control knows of the files of a root module.
-pub struct Tracked {
-    /// Whether the lock file is tracked.
-    pub lock_file: Tracking,
-    /// The files below `.terraform` that are tracked, as the user knows them.
-    pub data_files: Vec<PathBuf>,
-}
-
-/// How to ask what is published.
-#[derive(Clone, Copy)]
-pub struct OnlineOptions<'a> {
-    /// How hosts are reached.
-    pub connections: &'a Connections,
+/// Asking what is published.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OnlineOptions {
     /// Whether facts that a trusted key has signed count.
     pub trust_shared: bool,
-    /// Takes note of downloads.
-    pub progress: ProgressSink<'a>,
 }
 
-/// Verifies the root modules that paths mean, each with a result of its own. Nothing is written.
-///
-/// # Errors
-/// The root modules cannot be found. What is wrong with a single root module is its own result.
-pub fn verify_all(selection: &RootSelection<'_>, options: &VerifyOptions<'_>) -> Result<Vec<Result<VerifiedRoot>>> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = if options.online.is_some() { ROOTS_ONLINE } else { cores };
-    let sources = OnceMap::default();
-    let selected = selection.roots()?;
-    let are_many = selection.recursive || selected.len() != 1;
-    let verify = |SelectedRoot { path, is_named }: SelectedRoot| {
-        let in_root = |error: Diagnostic| if are_many { error.in_root(&path) } else { error };
-        let verified = selection.open(&path).and_then(|workspace| {
-            let canonical = workspace.canonical.clone();
-            let verified = workspace.verify(is_named, options, selection, &sources);
-            selection.modules.forget(&canonical);
-            verified
+/// A root module that was verified, what is to be said unless git ignores the lock file for a reason that others share, and what
+/// decides which findings are reported.
+type Verdict<'a> = (VerifiedRoot, Option<Diagnostic>, Levelled<'a>);
+
+impl Session<'_> {
+    /// Verifies root modules, each with a result of its own. Nothing is written.
+    ///
+    /// # Errors
+    /// The settings cannot be read by which a change is judged. What is wrong with a single root module is its own result.
+    pub fn verify(&self, roots: &Roots, options: &VerifyOptions<'_>) -> Result<Report<VerifiedRoot>> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads = if options.online.is_some() { ROOTS_ONLINE } else { cores };
+        let verify = |root: &RootPath| {
+            let verified = self.open_root(root).and_then(|opened| {
+                let canonical = opened.canonical.clone();
+                let verified = self.verify_root(opened, root.is_named, options);
+                self.modules.forget(&canonical);
+                verified
+            });
+            let in_root = |error: Diagnostic| if roots.are_many() { error.in_root(&root.path) } else { error };
+            let (mut verified, unshared, levelled) = verified.map_err(|errors| errors.map(in_root))?;
+            verified.errors = verified.errors.into_iter().map(in_root).collect();
+            Ok((verified, unshared, levelled))
+        };
+        let (mut verified, mut all_levelled) = (Vec::new(), Vec::new());
+        for verdict in parallel::map(roots.list.iter().collect(), threads, verify) {
+            verified.push(verdict.map(|(root, unshared, levelled): Verdict<'_>| {
+                all_levelled.push(levelled);
+                (root, unshared)
+            }));
+        }
+        let mut verified = add_unshared(verified, options.version_control);
+        if roots.selection.recursive {
+            for (index, finding) in mixed(&verified, self) {
+                verified[index].iter_mut().for_each(|root| root.findings.push(finding.clone()));
+            }
+        }
+        for (root, levelled) in verified.iter_mut().flatten().zip(all_levelled) {
+            levelled.finish(root);
+        }
+        let findings = self.judge(roots, options)?;
+        self.finish();
+        let paths = roots.list.iter().map(|root| root.path.clone());
+        Ok(Report { roots: paths.zip(verified).collect(), findings })
+    }
+
+    /// What there is to say of the change as a whole.
+    fn judge(&self, roots: &Roots, options: &VerifyOptions<'_>) -> Result<Vec<Diagnostic>> {
+        let Some(change) = &self.change else { return Ok(Vec::new()) };
+        let directory = roots.selection.first_directory();
+        let (canonical, settings) = self.settings(&directory).unwrap_or_default();
+        let removed = self.removed(&roots.selection, change)?;
+        let changed = change.changed_settings(&self.environment).into_iter().filter(|(directory, _)| {
+            let is_below = |root: &RootPath| root.canonical.as_ref().is_some_and(|root| root.starts_with(directory));
+            canonical.starts_with(directory) || directory.starts_with(&canonical) || roots.list.iter().any(is_below)
         });
-        let (mut root, unshared, tuning) = verified.map_err(|errors| errors.map(in_root))?;
-        root.errors = root.errors.into_iter().map(in_root).collect();
-        Ok((root, unshared, tuning))
-    };
-    let (mut roots, mut tunings) = (Vec::new(), Vec::new());
-    for verdict in parallel::map(selected, threads, verify) {
-        roots.push(verdict.map(|(root, unshared, tuning)| {
-            tunings.push(tuning);
-            (root, unshared)
-        }));
+        let findings = removed.into_iter().chain(change.findings.iter().cloned());
+        let findings = findings.chain(changed.map(|(_, finding)| finding));
+        let levels = (&options.levels, &settings.verify[..]);
+        let mut levelled = Levelled::new(&canonical, levels, None, Vec::new(), 0);
+        Ok(findings.filter_map(|finding| levelled.apply(finding)).collect())
     }
-    let mut roots = add_unshared(roots, options.ignore_rules);
-    if let Some(change) = selection.change {
-        judge(change, selection, &mut roots)?;
-    }
-    if selection.recursive {
-        for (index, finding) in mixed(&roots, selection) {
-            roots[index].iter_mut().for_each(|root| root.findings.push(finding.clone()));
-        }
-    }
-    for (root, tuning) in roots.iter_mut().flatten().zip(tunings) {
-        tuning.finish(root);
-    }
-    Ok(roots)
-}
 
-/// Adds what there is to say of a change as a whole to the findings in the first root module that it concerns.
-fn judge(change: &Change, selection: &RootSelection<'_>, roots: &mut [Result<VerifiedRoot>]) -> Result<()> {
-    let mut roots: Vec<_> = roots.iter_mut().filter_map(|root| root.as_mut().ok()).collect();
-    for (directory, finding) in change.changed_settings(selection.environment) {
-        let is_below = |root: &VerifiedRoot| canonicalize(&root.path).is_ok_and(|root| root.starts_with(directory));
-        if let Some(root) = roots.iter_mut().find(|root| is_below(root)) {
-            root.findings.push(finding);
-        }
-    }
-    let removed = selection.removed(change)?;
-    if let Some(root) = roots.first_mut() {
-        root.findings.splice(0..0, removed.into_iter().chain(change.findings.iter().cloned()));
-    }
-    Ok(())
-}
-
-/// One source for each dialect, and for those who trust others with facts, made when a root module needs it.
-type Sources = OnceMap<(Dialect, Option<SharedCache>), Result<Arc<Source>>>;
-
-impl Workspace {
-    /// Verifies the lock file. What is to be said unless git ignores the lock file for a reason that others share comes along, and
-    /// what decides which findings are reported.
-    fn verify<'a>(
-        self,
+    /// Verifies the lock file of a root module.
+    fn verify_root<'a>(
+        &self,
+        opened: RootModule,
         is_named: bool,
-        options: &VerifyOptions<'a>,
-        selection: &RootSelection<'_>,
-        sources: &Sources,
-    ) -> Result<(VerifiedRoot, Option<Diagnostic>, Tuning<'a>)> {
-        if let Some(refused) = self.refused {
-            let levels = (options.levels, &self.settings.verify[..]);
-            let tuning = Tuning::new(&self.canonical, levels, options.baseline, Vec::new(), 0);
-            let root = VerifiedRoot {
-                path: self.root,
-                lock_path: self.lock_path,
-                dialect: self.dialect,
-                dialect_reason: self.dialect_reason,
-                platforms: None,
-                entries: 0,
-                registry: None,
-                findings: vec![refused],
-                errors: Vec::new(),
-                suppressed: Suppressed::default(),
-            };
-            return Ok((root, None, tuning));
+        options: &'a VerifyOptions<'_>,
+    ) -> Result<Verdict<'a>> {
+        let levels = (&options.levels, &opened.settings.verify[..]);
+        let baseline = options.baseline.as_ref();
+        if let Some(refused) = opened.refused.clone() {
+            let levelled = Levelled::new(&opened.canonical, levels, baseline, Vec::new(), 0);
+            let verified = Verified { findings: vec![refused], ..Verified::default() };
+            return Ok((VerifiedRoot::new(opened, None, verified), None, levelled));
         }
-        let source = |OnlineOptions { connections, trust_shared, .. }: OnlineOptions<'_>| {
-            let shared = self.settings.shared_cache().filter(|_| trust_shared);
-            let key = (self.dialect, shared.cloned());
-            sources.get_or_compute(&key, || connections.source_with(self.dialect, shared).map(Arc::new))
+        let source = |OnlineOptions { trust_shared }| {
+            let shared = opened.settings.shared_cache().filter(|_| trust_shared);
+            self.source(opened.dialect, shared)
         };
         let source = options.online.map(source).transpose()?;
-        let online = source.as_deref().zip(options.online);
-        let platforms = options.platforms.clone().or_else(|| self.settings.platforms.clone());
-        let tracked = (options.tracked)(&self.root);
-        let base = selection.change.map(|change| change.lock_file_before(&self.root));
+        let progress = |package: &_, progress| self.note_progress(package, progress);
+        let platforms = options.platforms.clone().or_else(|| opened.settings.platforms.clone());
+        let tracked = options.version_control.map(|control| control.tracked(&opened.path)).unwrap_or_default();
+        let base = self.change.as_ref().map(|change| change.lock_file_before(&opened.canonical));
         let had_lock_file = base.is_some_and(|bytes| !bytes.is_empty());
-        let Verified { mut findings, mut unshared, errors, entries, registry, ignored, looked_for } =
-            verify::verify(&VerifyRequest {
-                root: &self.root,
-                dialect: self.dialect,
-                lock_path: &self.lock_path,
-                lock_bytes: self.lock_bytes.as_deref(),
-                requirements: &self.known_requirements(options.ignore_tests, selection.modules)?,
-                platforms: platforms.as_ref(),
-                policy: &self.settings.policy,
-                cache: options.cache.as_ref(),
-                installed: &self.root.join(&self.data_directory).join("providers"),
-                check_installed: options.check_installed,
-                tracking: tracked.lock_file,
-                expects_lock_file: had_lock_file || self.expects_lock_file(is_named, selection.modules),
-                tracked_data: &tracked.data_files,
-                base,
-                online: online.map(|(source, OnlineOptions { progress, .. })| Online { source, progress }),
-            });
+        let mut verified = super::verify(&VerifyRequest {
+            root: &opened.path,
+            dialect: opened.dialect,
+            lock_path: &opened.lock_path,
+            lock_bytes: opened.lock_bytes.as_deref(),
+            requirements: &opened.known_requirements(&self.modules, options.ignore_tests)?,
+            platforms: platforms.as_ref(),
+            policy: &opened.settings.policy,
+            cache: self.hash_cache.as_ref(),
+            installed: &opened.path.join(&opened.data_directory).join("providers"),
+            check_installed: options.check_installed,
+            tracking: tracked.lock_file,
+            expects_lock_file: had_lock_file || opened.expects_lock_file(is_named, &self.modules),
+            tracked_data: &tracked.data_files,
+            base,
+            online: source.as_deref().map(|source| Online { source, progress: &progress }),
+        });
         if had_lock_file {
             // A change must not get rid of a lock file by ignoring it.
-            findings.splice(0..0, unshared.take());
+            verified.findings.splice(0..0, verified.unshared.take());
         }
-        let in_root = |one: Diagnostic| self.in_dialect(one.in_directory(&self.root));
-        let findings = findings.into_iter().map(in_root).collect();
-        let errors = errors.into_iter().map(in_root).collect();
-        let levels = (options.levels, &self.settings.verify[..]);
-        let mut tuning = Tuning::new(&self.canonical, levels, options.baseline, looked_for, ignored);
-        let unshared = unshared.map(in_root).and_then(|finding| tuning.tune(finding));
-        let Self { root: path, lock_path, dialect, dialect_reason, .. } = self;
-        let root = VerifiedRoot {
-            path,
-            lock_path,
-            dialect,
-            dialect_reason,
-            platforms,
-            entries,
-            registry,
-            findings,
-            errors,
-            suppressed: Suppressed::default(),
-        };
-        Ok((root, unshared, tuning))
+        let in_root = |one: Diagnostic| opened.in_dialect(one.in_directory(&opened.path));
+        verified.findings = verified.findings.into_iter().map(in_root).collect();
+        verified.errors = verified.errors.into_iter().map(in_root).collect();
+        let looked_for = std::mem::take(&mut verified.looked_for);
+        let mut levelled = Levelled::new(&opened.canonical, levels, baseline, looked_for, verified.ignored);
+        let unshared = verified.unshared.take().map(in_root).and_then(|finding| levelled.apply(finding));
+        Ok((VerifiedRoot::new(opened, platforms, verified), unshared, levelled))
     }
+}
 
+impl VerifiedRoot {
+    fn new(
+        RootModule { path, lock_path, dialect, dialect_reason, .. }: RootModule,
+        platforms: Option<PlatformSelection>,
+        Verified { findings, errors, entries, registry, .. }: Verified,
+    ) -> Self {
+        let suppressed = Suppressed::default();
+        Self { path, lock_path, dialect, dialect_reason, platforms, entries, registry, findings, errors, suppressed }
+    }
+}
+
+impl RootModule {
     /// Whether it is wrong if there is no lock file: somebody asks for it, or state is shared, so that others run `init`
     /// here too. Programs before 0.14 know no lock file.
     fn expects_lock_file(&self, is_named: bool, modules: &ModuleCache) -> bool {
@@ -217,9 +186,9 @@ impl Workspace {
     }
 
     /// What the configuration requires, as far as it is known. Beside a lock file there need not be one.
-    fn known_requirements(&self, ignore_tests: bool, modules: &ModuleCache) -> Result<Requirements> {
+    fn known_requirements(&self, modules: &ModuleCache, ignore_tests: bool) -> Result<Requirements> {
         if self.lock_bytes.is_none() || self.has_configuration(modules) {
-            return self.requirements(ignore_tests, true, modules);
+            return self.requirements(modules, ignore_tests, true);
         }
         let path = &self.lock_path;
         let message = format!("there is no configuration beside {}, so it was checked on its own", path.display());

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::subject::{Subject, Tracking, VerifyRequest, finding};
+use super::subject::{Subject, VerifyRequest, finding};
+use super::tracked::Tracking;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity, SourceFile};
 use crate::lockfile::Entry;
 

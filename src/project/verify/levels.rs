@@ -11,7 +11,7 @@ use crate::settings::{FileLevels, Levels, RootLevels};
 const NAMED: usize = 3;
 
 /// What decides which findings in a root module are reported.
-pub(super) struct Tuning<'a> {
+pub(super) struct Levelled<'a> {
     /// What the caller says.
     caller: &'a Levels,
     settings: RootLevels,
@@ -25,7 +25,7 @@ pub(super) struct Tuning<'a> {
     suppressed: Suppressed,
 }
 
-impl<'a> Tuning<'a> {
+impl<'a> Levelled<'a> {
     /// `root` is the directory of the root module, absolute and without symlinks.
     pub(super) fn new(
         root: &Path,
@@ -42,7 +42,7 @@ impl<'a> Tuning<'a> {
     }
 
     /// A finding at its level; none if it is not reported.
-    pub(super) fn tune(&mut self, finding: Diagnostic) -> Option<Diagnostic> {
+    pub(super) fn apply(&mut self, finding: Diagnostic) -> Option<Diagnostic> {
         let Some(finding) = self.caller.applied(finding, &self.settings) else {
             self.suppressed.allowed += 1;
             return None;
@@ -66,10 +66,10 @@ impl<'a> Tuning<'a> {
         Some(self.expected.remove(index))
     }
 
-    /// Tunes all findings in the root module. Those that say the same of several providers become one.
+    /// Applies the levels to all findings in the root module. Those that say the same of several providers become one.
     pub(super) fn finish(mut self, root: &mut VerifiedRoot) {
         let mut findings = Diagnostics::default();
-        for finding in std::mem::take(&mut root.findings).into_iter().filter_map(|finding| self.tune(finding)) {
+        for finding in std::mem::take(&mut root.findings).into_iter().filter_map(|finding| self.apply(finding)) {
             if finding.providers.is_empty() { findings.push(finding) } else { findings.merge(finding) }
         }
         if let Some(stale) = self.stale() {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use super::verified::VerifiedRoot;
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
 use crate::lockfile;
-use crate::project::dialect::DialectReason;
-use crate::project::selection::RootSelection;
+use crate::project::root_module::DialectReason;
+use crate::project::session::Session;
 use crate::provider::Dialect;
 use crate::system::canonicalize;
 
@@ -34,7 +34,7 @@ impl Locked<'_> {
 
 /// What there is to say of repositories whose lock files name both default registries, each with the index of the root module that it
 /// is said in: the first of the fewer ones. Where settings name the dialect, it is meant.
-pub(super) fn mixed(roots: &[Result<VerifiedRoot>], selection: &RootSelection<'_>) -> Vec<(usize, Diagnostic)> {
+pub(super) fn mixed(roots: &[Result<VerifiedRoot>], session: &Session<'_>) -> Vec<(usize, Diagnostic)> {
     let names = |dialect| roots.iter().flatten().any(|root| root.registry == Some(dialect));
     if !names(Dialect::Tofu) || !names(Dialect::Terraform) {
         return Vec::new();
@@ -46,7 +46,7 @@ pub(super) fn mixed(roots: &[Result<VerifiedRoot>], selection: &RootSelection<'_
             continue;
         }
         let Ok(directory) = canonicalize(&root.path) else { continue };
-        let repository = selection.repositories.around(&directory, selection.environment);
+        let repository = session.repositories.around(&directory, &session.environment);
         let locked = Locked { index, root, dialect };
         repositories.entry(repository.top().to_owned()).or_default().push(locked);
     }

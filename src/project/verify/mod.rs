@@ -18,6 +18,7 @@ mod online;
 mod platforms;
 mod policy;
 mod subject;
+mod tracked;
 mod unshared;
 mod verified;
 
@@ -26,11 +27,10 @@ use std::sync::Arc;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::lockfile::{self, LockFile};
 
-pub use all::{OnlineOptions, Tracked, VerifyOptions, verify_all};
+pub use all::{OnlineOptions, VerifyOptions};
 pub use baseline::{Baseline, KnownFinding, split};
-pub use subject::Tracking;
 pub(crate) use subject::{Online, Verified, VerifyRequest};
-pub use unshared::IgnoreRules;
+pub use tracked::{Tracked, Tracking, VersionControl};
 pub use verified::{Suppressed, VerifiedRoot};
 
 use subject::Subject;

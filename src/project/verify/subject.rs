@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::tracked::Tracking;
 use crate::configuration::Requirements;
 use crate::diagnostic::{Code, Diagnostic, Location, LockRemedy, Severity};
 use crate::lockfile::{Entry, LockFile};
@@ -51,19 +52,6 @@ pub(crate) struct Online<'a> {
     pub source: &'a Source,
     /// Takes note of downloads.
     pub progress: ProgressSink<'a>,
-}
-
-/// What git knows of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Tracking {
-    /// The file is in the index.
-    Tracked,
-    /// The file is not in the index.
-    Untracked,
-    /// The file is not in the index, and ignored.
-    Ignored,
-    /// There is no repository, or git could not be asked.
-    Unknown,
 }
 
 /// What came of a verification.

@@ -1,7 +1,6 @@
 //! Lock files that nobody else gets, since they are missing or git ignores them.
 
-use std::path::Path;
-
+use super::tracked::VersionControl;
 use super::verified::VerifiedRoot;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy, Result};
 use crate::lockfile::LOCK_FILE_NAME;
@@ -10,18 +9,16 @@ use crate::settings::PlatformSelection;
 /// How many root modules are named at most.
 const NAMED: usize = 3;
 
-/// Asks for the line of an ignore file by which git ignores the lock file of each root module.
-pub type IgnoreRules<'a> = &'a (dyn Fn(&[&Path]) -> Vec<Option<Location>> + Sync);
-
 /// Adds what is to be said of lock files that nobody else gets. Where git ignores them there is one finding for each line that
 /// says so, with the first of its root modules.
 pub(super) fn add_unshared(
     results: Vec<Result<(VerifiedRoot, Option<Diagnostic>)>>,
-    rules: IgnoreRules<'_>,
+    version_control: Option<&dyn VersionControl>,
 ) -> Vec<Result<VerifiedRoot>> {
     let unshared = results.iter().flatten().filter(|(_, unshared)| unshared.is_some());
     let paths: Vec<_> = unshared.map(|(root, _)| root.path.as_path()).collect();
-    let mut rules = if paths.is_empty() { Vec::new() } else { rules(&paths) }.into_iter();
+    let control = version_control.filter(|_| !paths.is_empty());
+    let mut rules = control.map(|control| control.ignore_rules(&paths)).unwrap_or_default().into_iter();
     let mut groups: Vec<(Location, Vec<usize>)> = Vec::new();
     let mut add = |(index, result): (usize, Result<(VerifiedRoot, Option<Diagnostic>)>)| {
         let (mut root, unshared) = result?;

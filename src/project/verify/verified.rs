@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::baseline::KnownFinding;
 use crate::diagnostic::Diagnostic;
-use crate::project::dialect::DialectReason;
+use crate::project::root_module::DialectReason;
 use crate::provider::Dialect;
 use crate::settings::PlatformSelection;
 

@@ -98,10 +98,11 @@ impl Gate {
         let base = ["verify", "--json", "--allow", "single-platform", "--base", "main"];
         let output = self.0.environment.provlock(base.iter().chain(arguments));
         let report = validated(&output.stdout);
-        let findings =
+        let of_roots =
             report["roots"].as_array().unwrap().iter().filter_map(|root| root["findings"].as_array()).flatten();
+        let of_change = report["findings"].as_array().into_iter().flatten();
         let errors = report["errors"].as_array().unwrap();
-        findings.chain(errors).map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
+        of_change.chain(of_roots).chain(errors).map(|finding| finding["code"].as_str().unwrap().to_owned()).collect()
     }
 
     /// Starts another attempt.
@@ -359,6 +360,14 @@ fn what_the_change_is_judged_by_is_said() {
     gate.0.provlock(["verify", "--allow", "single-platform", "-r", "--base", "main"]).matches(provlock_test::str![[r#"
 exit code: 1
 ----- stdout -----
+warning[policy-changed]: provlock.toml has changed; this change is checked without it
+ --> provlock.toml:1:1
+  |
+1 |
+  | ^
+  |
+help: review what it allows from the next change on
+
 error[namespace-not-allowed]: the policy does not allow evil/null: its namespace is registry.opentofu.org/evil
  --> live/.terraform.lock.hcl:4:10
   |
@@ -375,19 +384,11 @@ warning[hash-not-checked]: 2 hashes of evil/null 3.2.4 were added, and nothing o
   |
 help: provlock -C live verify --online
 
-warning[policy-changed]: provlock.toml has changed; this change is checked without it
- --> provlock.toml:1:1
-  |
-1 |
-  | ^
-  |
-help: review what it allows from the next change on
-
 error[tracked-data-directory]: git tracks other/.terraform/terraform.tfstate, which init would trust as installed by itself
 help: git rm -r --cached other/.terraform, and add .terraform/ to .gitignore
 
 ----- stderr -----
-2 root modules: 2 with errors
+2 root modules: 2 with errors; 1 warning about the change as a whole
 "#]]);
 }
 

@@ -8,14 +8,13 @@ use anyhow::{Context as _, Result};
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 use provlock::packages::PublishedRelease;
-use provlock::provider::{Dialect, OciRepository, SharedCache, SigningKey};
-use provlock::settings::{Settings, SettingsAbove, SettingsFiles};
-use provlock::system::{Environment, canonicalize};
+use provlock::provider::{OciRepository, SharedCache, SigningKey};
+use provlock::settings::Settings;
+use provlock::system::Environment;
 
 use crate::cli::args::{CacheDirectory, GlobalArgs};
-use crate::cli::commands::messages::Said;
 use crate::cli::commands::outcome::Outcome;
-use crate::cli::environment::environment;
+use crate::cli::commands::watch::{Watch, start};
 use crate::cli::render::json;
 use crate::cli::render::style::count;
 use crate::cli::ui::Ui;
@@ -43,18 +42,24 @@ pub(crate) struct PushArgs {
 }
 
 pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
-    let environment = environment(&ui.invocation.secrets);
-    let key = signing_key(arguments.signing_key.as_deref(), &environment)?;
+    let mut key = None;
+    let mut watch = Watch::new(ui, None);
+    let session = start(global, ui, |environment, options| {
+        key = Some(signing_key(arguments.signing_key.as_deref(), environment)?);
+        options.sources.cache_directory = directory.get(environment);
+        options.boundary = ui.invocation.boundary().clone();
+        Ok(())
+    })?;
+    let session = session.observed_by(|event| watch.show(&event));
+    let key = key.context("there is no key to sign with")?;
     let repository = match &arguments.to {
         Some(repository) => repository.clone(),
-        None => configured(&key, global, &environment, ui)?,
+        None => configured(&key, &session.settings_in(Path::new("."))?)?,
     };
-    let connections = directory.connections(&environment, ui.request_observer())?;
-    let dialect = global.dialect.unwrap_or(Dialect::Tofu);
     let waiting = ui.progress(Some("publishing"));
-    let published = connections.publish_facts(dialect, &repository, &key);
+    let published = session.publish_facts(&repository, &key);
     drop(waiting);
-    Said::default().show_configurations(&connections, ui);
+    drop(session);
     let published = published?;
     for release in &published {
         let PublishedRelease { address, version, packages, outcome } = release;
@@ -93,11 +98,7 @@ fn summary(published: &[PublishedRelease], repository: &OciRepository) -> String
 }
 
 /// The place that the settings name. Its readers must trust the key, or nobody would use what is published.
-fn configured(key: &SigningKey, global: &GlobalArgs, environment: &Environment, ui: &Ui) -> Result<OciRepository> {
-    let settings = match global.settings(environment)? {
-        Some(settings) => settings,
-        None => found(environment, ui)?,
-    };
+fn configured(key: &SigningKey, settings: &Settings) -> Result<OciRepository> {
     let Some(SharedCache { repository, trusted_keys }) = settings.shared_cache() else {
         let error = Diagnostic::error(Code::InvalidArgument, "it is not said where to publish");
         return Err(error
@@ -115,15 +116,6 @@ fn configured(key: &SigningKey, global: &GlobalArgs, environment: &Environment, 
         });
     }
     Ok(repository.clone())
-}
-
-/// The settings that hold in the current directory.
-fn found(environment: &Environment, ui: &Ui) -> Result<Settings> {
-    let directory = &environment.current_directory;
-    let canonical = canonicalize(directory).map_err(|error| Diagnostic::io("open", directory, &error))?;
-    let shown = |path: &Path| path.strip_prefix(&canonical).unwrap_or(path).to_owned();
-    let files = SettingsFiles::OnDisk(ui.invocation.boundary());
-    Ok(Settings::find(&canonical, files, &SettingsAbove::default(), &shown)?)
 }
 
 /// The private key, which nothing shows from now on.

@@ -6,19 +6,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueHint};
-use provlock::configuration::ModuleCache;
 use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, LockRemedy, Remedy, Severity};
 use provlock::lockfile::merge::{self, MARKER_SIZE, MarkerStyle, Merged, Sides};
 use provlock::lockfile::{self, LockFile, Locks};
-use provlock::project::plan::LockOutcome;
-use provlock::project::{Repositories, RootSelection, Workspace};
+use provlock::project::Resolved;
 use provlock::provider::Dialect;
 use provlock::system::files;
 
 use self::resolve::ResolveArgs;
-use super::outcome::Outcome;
+use super::outcome::{Outcome, diagnostics};
 use crate::cli::args::{FormatArgs, GlobalArgs};
-use crate::cli::environment::environment;
 use crate::cli::git;
 use crate::cli::render::json;
 use crate::cli::ui::Ui;
@@ -202,11 +199,11 @@ impl Merge<'_> {
         let mut errors = Diagnostics::default();
         match self.resolve(&merged, resolve, ui) {
             Ok(Some(resolved)) => {
-                merged = Merged { locks: resolved.locks, conflicts: Vec::new() };
-                self.warnings.extend(resolved.warnings);
+                merged = Merged { locks: resolved.outcome.locks, conflicts: resolved.left };
+                self.warnings.extend(resolved.outcome.warnings);
             }
             Ok(None) => {}
-            Err(failure) => errors = failure,
+            Err(failure) => errors = diagnostics(failure),
         }
         let result = merge::with_markers(&self.ours, &self.theirs, &merged, &self.style)?;
         if result != self.target_bytes {
@@ -234,28 +231,14 @@ impl Merge<'_> {
     }
 
     /// Locks the providers in conflict again, if that was asked for.
-    fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> diagnostic::Result<Option<LockOutcome>> {
+    fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> Result<Option<Resolved>> {
         if !arguments.is_wanted() || merged.conflicts.is_empty() {
             return Ok(None);
         }
         let without_conflicts = self.ours.edit(&merged.locks)?;
         let lock_file = lock_file(self.shown, &without_conflicts, self.dialect)?;
-        let sides = [self.ours.locks(), self.theirs.locks()];
-        arguments.resolve(self.workspace(ui)?, lock_file, &merged.conflicts, sides, ui).map(Some)
-    }
-
-    /// The root module that the file belongs to.
-    fn workspace(&self, ui: &Ui) -> diagnostic::Result<Workspace> {
         let root = self.shown.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let environment = environment(&ui.invocation.secrets);
-        let settings = self.global.settings(&environment)?;
-        let (modules, repositories) = (ModuleCache::default(), Repositories::default());
-        let selection = RootSelection {
-            dialect: Some(self.dialect),
-            settings: settings.as_ref(),
-            ..RootSelection::new(&[], &environment, &modules, &repositories)
-        };
-        selection.open(root)
+        arguments.resolve((root, self.dialect), lock_file, merged.conflicts.clone(), self.global, ui).map(Some)
     }
 }
 

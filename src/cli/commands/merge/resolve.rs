@@ -1,15 +1,16 @@
 //! `merge --resolve`: the providers in conflict are locked again.
 
-use clap::Args;
-use provlock::diagnostic::Result;
-use provlock::lockfile::merge::Conflict;
-use provlock::lockfile::{LockFile, Locks};
-use provlock::project::plan::LockOutcome;
-use provlock::project::{LockOptions, Workspace};
+use std::path::Path;
 
-use crate::cli::args::{PlatformArgs, SourceArgs};
-use crate::cli::commands::messages::{Said, show_shared_facts};
-use crate::cli::environment::environment;
+use anyhow::Result;
+use clap::Args;
+use provlock::lockfile::LockFile;
+use provlock::lockfile::merge::Conflict;
+use provlock::project::{LockOptions, Resolved};
+use provlock::provider::Dialect;
+
+use crate::cli::args::{AgeArgs, GlobalArgs, ModuleArgs, PlatformArgs, SourceArgs};
+use crate::cli::commands::watch::{Watch, start_locking};
 use crate::cli::ui::Ui;
 
 #[derive(Args)]
@@ -20,6 +21,10 @@ pub(crate) struct ResolveArgs {
     #[command(flatten)]
     platforms: PlatformArgs,
     #[command(flatten)]
+    age: AgeArgs,
+    #[command(flatten)]
+    modules: ModuleArgs,
+    #[command(flatten)]
     source: SourceArgs,
 }
 
@@ -29,36 +34,22 @@ impl ResolveArgs {
         self.resolve
     }
 
-    /// Locks the providers of `conflicts`, none of which `lock_file` holds, as the configuration of `workspace` requires.
-    /// Offline the versions of both `sides` are known.
+    /// Locks the providers of `conflicts`, none of which `lock_file` holds, as the configuration in `directory` requires.
     pub(crate) fn resolve(
         &self,
-        workspace: Workspace,
+        (directory, dialect): (&Path, Dialect),
         lock_file: LockFile,
-        conflicts: &[Conflict],
-        sides: [&Locks; 2],
+        conflicts: Vec<Conflict>,
+        global: &GlobalArgs,
         ui: &Ui,
-    ) -> Result<LockOutcome> {
-        let environment = environment(&ui.invocation.secrets);
-        let dialect = workspace.dialect;
-        let options = LockOptions {
-            platforms: self.platforms.named(),
-            cache: self.source.cache(&environment),
-            ..LockOptions::default()
-        };
-        let connections = self.source.connections(&environment, None, ui.request_observer())?;
-        let source = if self.source.offline {
-            connections.offline(sides.into_iter().flatten().map(|(address, locked)| (address, &locked.version)))
-        } else {
-            let source = connections.source_with(dialect, workspace.settings.shared_cache());
-            Said::default().show_configurations(&connections, ui);
-            source?
-        };
-        let downloads = ui.progress(self.source.asked(conflicts.iter().map(|conflict| &conflict.address)).as_deref());
-        let progress = |package: &_, progress| downloads.note(package, progress);
-        let outcome = workspace.resolve_conflicts(lock_file, conflicts, &source, &options, &progress);
-        drop(downloads);
-        show_shared_facts(&connections, ui);
-        outcome
+    ) -> Result<Resolved> {
+        let mut options = LockOptions::default();
+        options.platforms = self.platforms.named();
+        options.min_age = self.age.min_age;
+        let mut watch = Watch::new(ui, Some(&self.source));
+        let session = start_locking((&self.modules, &self.age, &self.source), global, ui)?;
+        let session = session.observed_by(|event| watch.show(&event));
+        let root = session.open_as(directory, dialect)?;
+        Ok(session.resolve_conflicts(root, lock_file, conflicts, &options)?)
     }
 }

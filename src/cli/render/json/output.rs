@@ -7,13 +7,13 @@ use clap::ValueEnum;
 use provlock::cli_config::CredentialsOrigin;
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 use provlock::project::plan::UpgradePlan;
-use provlock::project::{self, Locked, Workspace};
+use provlock::project::{Locked, RootModule};
 use provlock::provider::Hostname;
 use serde::Serialize;
 use serde_json::json;
 
 use super::credentials::Credentials;
-use super::diagnostic::Notice;
+use super::diagnostic::{Finding, Notice};
 use super::explanation::Explanation;
 use super::integration::{Cache, Completions, GitSetup};
 use super::mirror::Mirror;
@@ -25,6 +25,7 @@ use crate::cli::render::diff::FileDiff;
 use crate::cli::render::foreign::clean;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::tree::ProviderTree;
+use crate::cli::render::verify::Found;
 
 /// The version of the schema. It grows when a field is removed or changes its meaning.
 const SCHEMA: u32 = 1;
@@ -69,6 +70,10 @@ struct Output {
     #[cfg_attr(test, schemars(with = "Completions"))]
     completions: Option<Completions>,
     roots: Vec<Root>,
+    /// Of `verify`: what concerns no single root module.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schemars(with = "Vec<Finding>"))]
+    findings: Vec<Finding>,
     warnings: Vec<Notice>,
     errors: Vec<Notice>,
 }
@@ -116,8 +121,8 @@ impl Roots {
     }
 
     /// Adds a root module for which nothing is to be written.
-    pub(crate) fn add_planned(&mut self, workspace: &Workspace, plan: &UpgradePlan) {
-        self.done.push(Root::Locked(LockedRoot::planned(workspace, plan)));
+    pub(crate) fn add_planned(&mut self, root: &RootModule, plan: &UpgradePlan) {
+        self.done.push(Root::Locked(LockedRoot::planned(root, plan)));
     }
 
     /// Adds a root module that failed.
@@ -139,7 +144,7 @@ impl Roots {
 }
 
 /// The result of `verify`: the roots that were verified, and those of many that could not be.
-pub(crate) fn verify(roots: &[project::VerifiedRoot], errors: &[Diagnostic], invocation: &Invocation) -> String {
+pub(crate) fn verify(Found { roots, findings, errors }: Found<'_>, invocation: &Invocation) -> String {
     let verified: BTreeSet<&Path> = roots.iter().map(|root| root.path.as_path()).collect();
     let mut failed: BTreeMap<&Path, Diagnostics> = BTreeMap::new();
     for error in errors {
@@ -149,7 +154,9 @@ pub(crate) fn verify(roots: &[project::VerifiedRoot], errors: &[Diagnostic], inv
     }
     let failed = failed.iter().map(|(root, errors)| Root::Failed(FailedRoot::new(root, errors, invocation)));
     let roots = roots.iter().map(|root| Root::Verified(VerifiedRoot::new(root, invocation)));
-    Output::new(CommandName::Verify, roots.chain(failed), &[], errors, invocation).print(invocation)
+    let findings = findings.iter().map(|finding| Finding::new(finding, invocation)).collect();
+    let output = Output::new(CommandName::Verify, roots.chain(failed), &[], errors, invocation);
+    Output { findings, ..output }.print(invocation)
 }
 
 /// The result of `diff`. Replaced hashes are also among the warnings.
@@ -168,12 +175,12 @@ fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
 
 /// The result of `tree`.
 pub(crate) fn tree(
-    workspace: &Workspace,
+    root: &RootModule,
     trees: &[ProviderTree<'_>],
     warnings: &[Diagnostic],
     invocation: &Invocation,
 ) -> String {
-    let root = Root::Tree(TreeRoot::new(workspace, trees));
+    let root = Root::Tree(TreeRoot::new(root, trees));
     Output::new(CommandName::Tree, [root], warnings, &[], invocation).print(invocation)
 }
 
@@ -263,6 +270,7 @@ impl Output {
             signing_key: None,
             completions: None,
             roots: roots.into_iter().collect(),
+            findings: Vec::new(),
             warnings: Notice::all(warnings, invocation),
             errors: Notice::all(errors, invocation),
         }

@@ -8,7 +8,7 @@ use provlock::configuration::{Declaration, rewrite};
 use provlock::diagnostic::Diagnostic;
 use provlock::packages::Fetched;
 use provlock::project::plan::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
-use provlock::project::{self, Locked, Workspace};
+use provlock::project::{self, Locked, RootModule};
 use provlock::provider;
 use serde::Serialize;
 
@@ -198,15 +198,15 @@ struct ConstraintEdit {
 
 impl LockedRoot {
     pub(crate) fn new(locked: &Locked<'_>) -> Self {
-        let Locked { member, outcome, changed, written, .. } = locked;
-        let workspace = &member.workspace;
+        let Locked { prepared, outcome, changed, written, .. } = locked;
+        let root = &prepared.root;
         Self {
-            path: shown(&workspace.root),
-            lock_file: shown(&workspace.lock_path),
-            dialect: workspace.dialect.into(),
+            path: shown(&root.path),
+            lock_file: shown(&root.lock_path),
+            dialect: root.dialect.into(),
             changed: *changed,
             written: *changed && *written,
-            providers: outcome.providers.iter().map(|report| LockedProvider::new(report, workspace.dialect)).collect(),
+            providers: outcome.providers.iter().map(|report| LockedProvider::new(report, root.dialect)).collect(),
             versions: None,
             constraint_edits: None,
         }
@@ -218,11 +218,11 @@ impl LockedRoot {
     }
 
     /// What `upgrade` would do.
-    pub(crate) fn planned(workspace: &Workspace, plan: &UpgradePlan) -> Self {
+    pub(crate) fn planned(root: &RootModule, plan: &UpgradePlan) -> Self {
         Self {
-            path: shown(&workspace.root),
-            lock_file: shown(&workspace.lock_path),
-            dialect: workspace.dialect.into(),
+            path: shown(&root.path),
+            lock_file: shown(&root.lock_path),
+            dialect: root.dialect.into(),
             changed: plan.moves(),
             written: false,
             providers: Vec::new(),

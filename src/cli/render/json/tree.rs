@@ -2,7 +2,7 @@
 
 use provlock::configuration::Requirer;
 use provlock::diagnostic::Location;
-use provlock::project::Workspace;
+use provlock::project::RootModule;
 use serde::Serialize;
 
 use super::dialect::Dialect;
@@ -62,11 +62,11 @@ struct Place {
 }
 
 impl TreeRoot {
-    pub(crate) fn new(workspace: &Workspace, trees: &[ProviderTree<'_>]) -> Self {
+    pub(crate) fn new(root: &RootModule, trees: &[ProviderTree<'_>]) -> Self {
         Self {
-            path: shown(&workspace.root),
-            lock_file: shown(&workspace.lock_path),
-            dialect: workspace.dialect.into(),
+            path: shown(&root.path),
+            lock_file: shown(&root.lock_path),
+            dialect: root.dialect.into(),
             requirements: trees.iter().map(RequiredProvider::from).collect(),
         }
     }

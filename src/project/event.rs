@@ -1,0 +1,53 @@
+//! What happens during a run, and what comes of it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::locked::Locked;
+use super::plan::UpgradePlan;
+use super::prepared::Prepared;
+use super::roots::Roots;
+use crate::cli_config::CliConfig;
+use crate::diagnostic::{Diagnostic, Diagnostics, Result};
+use crate::packages::archive::PackageId;
+use crate::packages::{Progress, SharedFacts};
+use crate::provider::Hostname;
+
+/// What happens during a run.
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// These root modules are to be worked on.
+    Selected(&'a Roots),
+    /// Configurations are read, and modules fetched for them.
+    Reading,
+    /// The package of a module was read, with where it came from.
+    Module(&'a str, &'static str),
+    /// The first root modules are read, whose providers are on these hosts.
+    Asking(&'a BTreeSet<&'a Hostname>),
+    /// A root module was read, so that it can be locked.
+    Prepared(&'a Prepared),
+    /// A CLI configuration was read.
+    Configuration(&'a CliConfig),
+    /// What happens to a package while it is fetched.
+    Package(&'a PackageId, Progress),
+    /// A root module was locked, as it had been planned if it was upgraded.
+    Locked(&'a Locked<'a>, Option<&'a UpgradePlan>),
+    /// An upgrade was planned that is not to be carried out.
+    Planned(&'a Prepared, &'a UpgradePlan),
+    /// A root module failed.
+    Failed(&'a Path, &'a Diagnostics),
+    /// Facts that others share were looked up.
+    SharedFacts(&'a SharedFacts),
+}
+
+/// Takes note of what happens. Called from several threads, never by two at a time.
+pub type Observer<'a> = Box<dyn FnMut(Event<'_>) + Send + 'a>;
+
+/// What became of root modules.
+#[non_exhaustive]
+pub struct Report<T> {
+    /// What became of each, in the order of their paths.
+    pub roots: Vec<(PathBuf, Result<T>)>,
+    /// What concerns no single root module.
+    pub findings: Vec<Diagnostic>,
+}

@@ -1,0 +1,61 @@
+//! Which directories `[roots]` of the settings selects.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+
+use globset::{Glob, GlobSet, GlobSetBuilder};
+
+use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::settings::{RootFilter, is_match};
+
+/// The compiled globs of `[roots]` in all settings files.
+pub(super) struct Filter(Vec<FileFilter>);
+
+/// The globs of one settings file.
+struct FileFilter {
+    base: PathBuf,
+    include: Option<GlobSet>,
+    exclude: GlobSet,
+    /// The directories that are named in `include` as they are.
+    named: HashSet<PathBuf>,
+}
+
+impl Filter {
+    pub(super) fn new(filters: &[RootFilter]) -> Result<Self> {
+        let compile = |filter: &RootFilter| {
+            let include = (!filter.include.is_empty()).then(|| globs(&filter.include)).transpose()?;
+            let literal =
+                filter.include.iter().map(Glob::glob).filter(|text| !text.contains(['*', '?', '[', '{', '\\']));
+            // Without a needless `.` or `/` at either end, as paths are when they are compared.
+            let named = literal.map(|name| filter.base.join(name).components().collect()).collect();
+            Ok(FileFilter { base: filter.base.clone(), include, exclude: globs(&filter.exclude)?, named })
+        };
+        filters.iter().map(compile).collect::<Result<_>>().map(Self)
+    }
+
+    /// Whether the settings name a directory; its path is absolute and without symlinks.
+    pub(super) fn names(&self, directory: &Path) -> bool {
+        self.0.iter().any(|filter| filter.named.contains(directory))
+    }
+
+    /// Whether a directory counts; its path is absolute and without symlinks.
+    pub(super) fn takes(&self, directory: &Path) -> bool {
+        self.0.iter().all(|filter| filter.takes(directory))
+    }
+}
+
+impl FileFilter {
+    fn takes(&self, directory: &Path) -> bool {
+        let matched = |globs: &GlobSet| is_match(&self.base, directory, |path| globs.is_match(path));
+        self.include.as_ref().is_none_or(matched) && !matched(&self.exclude)
+    }
+}
+
+fn globs(globs: &[Glob]) -> Result<GlobSet> {
+    let mut set = GlobSetBuilder::new();
+    for glob in globs {
+        set.add(glob.clone());
+    }
+    let invalid = |error: globset::Error| Diagnostic::error(Code::InvalidArgument, error.to_string()).into();
+    set.build().map_err(invalid)
+}

@@ -1,0 +1,110 @@
+//! Opening root modules.
+
+use std::path::{Path, PathBuf};
+
+use super::event::Event;
+use super::root_module::{DialectReason, RootModule};
+use super::roots::RootPath;
+use super::session::Session;
+use super::unit::Unit;
+use crate::configuration::Requirements;
+use crate::diagnostic::{Diagnostic, Result};
+use crate::lockfile::{self, LOCK_FILE_NAME};
+use crate::provider::Dialect;
+use crate::settings::{Settings, SettingsFiles};
+use crate::system::{boundary, canonicalize};
+
+impl Session<'_> {
+    /// Reads the settings and the lock file of the root module in a directory, and detects its dialect.
+    ///
+    /// # Errors
+    /// The directory cannot be opened, or the settings or the lock file cannot be read.
+    pub fn open(&self, path: &Path) -> Result<RootModule> {
+        self.open_at(path, self.canonical(path)?)
+    }
+
+    /// [`Session::open`] in a dialect that the caller knows, whatever else there is.
+    ///
+    /// # Errors
+    /// Those of [`Session::open`].
+    pub fn open_as(&self, path: &Path, dialect: Dialect) -> Result<RootModule> {
+        Ok(RootModule { dialect, dialect_reason: DialectReason::Named, ..self.open(path)? })
+    }
+
+    /// [`Session::open`] for one of several.
+    pub(super) fn open_root(&self, root: &RootPath) -> Result<RootModule> {
+        match &root.canonical {
+            Some(canonical) => self.open_at(&root.path, canonical.clone()),
+            None => self.open(&root.path),
+        }
+    }
+
+    fn open_at(&self, path: &Path, canonical: PathBuf) -> Result<RootModule> {
+        let lock_path = super::join(path, Path::new(LOCK_FILE_NAME));
+        let limit = &self.modules.boundary;
+        let outside = limit.excludes(&canonical).then_some(path);
+        let outside = outside.or_else(|| limit.is_link_out(&lock_path).then_some(&*lock_path));
+        let refused = outside.map(boundary::refused);
+        let (settings, lock_bytes) = if refused.is_some() {
+            (Settings::default(), None)
+        } else {
+            (self.settings_at(path, &canonical)?, lockfile::read(&lock_path)?)
+        };
+        let (dialect, dialect_reason) = if let Some(dialect) = self.dialect {
+            (dialect, DialectReason::Named)
+        } else if let Some(dialect) = settings.dialect {
+            (dialect, DialectReason::Settings)
+        } else if let Some(dialect) = lock_bytes.as_deref().and_then(lockfile::detect_dialect) {
+            (dialect, DialectReason::LockFile)
+        } else if refused.is_some() {
+            (Dialect::default(), DialectReason::Default)
+        } else {
+            self.detect_dialect(&canonical, path)
+        };
+        Ok(RootModule {
+            path: path.to_owned(),
+            settings,
+            dialect,
+            dialect_reason,
+            lock_path,
+            lock_bytes,
+            data_directory: self.environment.path_variable("TF_DATA_DIR").unwrap_or_else(|| ".terraform".into()),
+            unit: if refused.is_some() { None } else { Unit::open(path, &canonical, &self.environment) },
+            canonical,
+            refused,
+        })
+    }
+
+    /// What the configuration of a root module requires, as far as its modules are there.
+    ///
+    /// # Errors
+    /// The configuration cannot be read.
+    pub fn requirements(&self, root: &RootModule, ignore_tests: bool) -> Result<Requirements> {
+        self.notify(Event::Reading);
+        let requirements = root.requirements(&self.modules, ignore_tests, true);
+        self.finish();
+        requirements
+    }
+
+    /// The absolute path of a directory, without symbolic links.
+    pub(super) fn canonical(&self, directory: &Path) -> Result<PathBuf> {
+        let absolute = self.environment.current_directory.join(directory);
+        Ok(canonicalize(&absolute).map_err(|error| Diagnostic::io("open", directory, &error))?)
+    }
+
+    /// The settings of a directory whose absolute path is known: those that the caller names, else those that are found.
+    pub(super) fn settings_at(&self, directory: &Path, canonical: &Path) -> Result<Settings> {
+        if let Some(settings) = &self.settings {
+            return Ok(settings.clone());
+        }
+        let files = match &self.change {
+            Some(change) => change.settings_files(),
+            None => SettingsFiles::OnDisk(&self.modules.boundary),
+        };
+        let shown = |path: &Path| match path.strip_prefix(canonical) {
+            Ok(below) => super::join(directory, below),
+            Err(_) => self.environment.shown(path),
+        };
+        Settings::find(canonical, files, &self.repositories.settings, &shown)
+    }
+}

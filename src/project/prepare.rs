@@ -1,0 +1,117 @@
+//! Reading root modules so that they can be locked.
+
+use std::collections::BTreeMap;
+
+use super::options::LockOptions;
+use super::plan::{LockRequest, MinimumAge};
+use super::prepared::Prepared;
+use super::root_module::RootModule;
+use super::session::Session;
+use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
+use crate::lockfile::LockFile;
+use crate::provider::{Dialect, Platform, ProviderAddress, ProviderSpec, Version};
+use crate::settings::PlatformSelection;
+
+impl Session<'_> {
+    /// Reads what there is to read of a root module.
+    pub(super) fn prepare(&self, root: RootModule, options: &LockOptions) -> Result<Prepared> {
+        let (lock_file, warnings) = root.lock_file()?;
+        Ok(Prepared { warnings, ..self.prepare_with(root, lock_file, options)? })
+    }
+
+    /// A root module with a lock file that need not be the one on disk.
+    pub(super) fn prepare_with(
+        &self,
+        root: RootModule,
+        lock_file: LockFile,
+        options: &LockOptions,
+    ) -> Result<Prepared> {
+        if let Some(refused) = root.refused {
+            return Err(refused.into());
+        }
+        let requirements = root.requirements(&self.modules, options.ignore_tests, options.allow_missing_modules)?;
+        let named = options.platforms.clone().or_else(|| root.settings.platforms.clone());
+        let platforms_are_named = named.is_some();
+        let platforms = named.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()]));
+        let (only, versions) = resolve(&options.providers, root.dialect)?;
+        let (warnings, replaced) = (Vec::new(), BTreeMap::new());
+        Ok(Prepared {
+            root,
+            lock_file,
+            requirements,
+            platforms,
+            platforms_are_named,
+            warnings,
+            only,
+            replaced,
+            versions,
+        })
+    }
+
+    /// What `lock` is asked for.
+    ///
+    /// # Errors
+    /// An age is demanded of one of the providers that `choosing` says a version is chosen of, and nobody knows dates.
+    pub(super) fn lock_request<'a>(
+        &'a self,
+        prepared: &'a Prepared,
+        options: &'a LockOptions,
+        choosing: impl FnOnce(&LockRequest<'a>) -> Vec<&'a ProviderAddress>,
+    ) -> Result<LockRequest<'a>> {
+        let request = self.lock_request_of_any_age(prepared, options);
+        let Some(age) = prepared.minimum_age(options) else { return Ok(request) };
+        let RootModule { settings, dialect, .. } = &prepared.root;
+        if let Some(dates) = self.publication_dates(*dialect)? {
+            let minimum_age = Some(MinimumAge { age, now: options.now, dates });
+            return Ok(LockRequest { minimum_age, ..request });
+        }
+        let is_exempt = |address: &&ProviderAddress| settings.policy.is_exempt_from_min_age(address, *dialect);
+        if choosing(&request).iter().all(is_exempt) {
+            return Ok(request);
+        }
+        let message = "min-age is set, but offline it is not known when versions were published";
+        let help =
+            Help::text("to ignore the age pass ").and(Remedy::AnyAge).and_text(", or omit ").and(Remedy::Offline);
+        Err(Diagnostic::error(Code::InvalidArgument, message).help(help).into())
+    }
+
+    /// [`Session::lock_request`], where versions may be of any age.
+    pub(super) fn lock_request_of_any_age<'a>(
+        &'a self,
+        prepared: &'a Prepared,
+        options: &'a LockOptions,
+    ) -> LockRequest<'a> {
+        LockRequest {
+            requirements: &prepared.requirements,
+            lock_file: &prepared.lock_file,
+            dialect: prepared.root.dialect,
+            platforms: &prepared.platforms,
+            platforms_are_named: prepared.platforms_are_named,
+            cache: self.hash_cache.as_ref(),
+            only: &prepared.only,
+            versions: &prepared.versions,
+            replaced: &prepared.replaced,
+            minimum_age: None,
+            policy: &prepared.root.settings.policy,
+            prune: options.prune,
+            accept_changed_hashes: options.accept_changed_hashes,
+        }
+    }
+}
+
+/// The providers that are named, and the versions that some of them are to have.
+fn resolve(
+    providers: &[ProviderSpec],
+    dialect: Dialect,
+) -> Result<(Vec<ProviderAddress>, BTreeMap<ProviderAddress, Version>)> {
+    let only: Vec<_> = providers.iter().map(|provider| provider.resolve(dialect)).collect();
+    let mut versions = BTreeMap::new();
+    for (address, provider) in only.iter().zip(providers) {
+        let Some(version) = provider.version().cloned() else { continue };
+        if versions.insert(address.clone(), version).is_some_and(|other| other != versions[address]) {
+            let message = format!("two different versions of {address} are requested");
+            return Err(Diagnostic::error(Code::InvalidArgument, message).into());
+        }
+    }
+    Ok((only, versions))
+}

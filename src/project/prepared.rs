@@ -1,0 +1,58 @@
+//! A root module with all that has been read to lock it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::options::LockOptions;
+use super::root_module::RootModule;
+use crate::configuration::Requirements;
+use crate::diagnostic::Diagnostic;
+use crate::lockfile::{LockFile, LockedProvider};
+use crate::provider::{Dialect, ProviderAddress, SharedCache, Version};
+use crate::settings::PlatformSelection;
+
+/// A root module with all that has been read to lock it.
+pub struct Prepared {
+    /// The root module.
+    pub root: RootModule,
+    /// Its lock file; empty if there is none.
+    pub lock_file: LockFile,
+    /// What its configuration requires.
+    pub requirements: Requirements,
+    /// The platforms to lock.
+    pub platforms: PlatformSelection,
+    /// Whether somebody named the platforms; else it is the one that this program runs on.
+    pub platforms_are_named: bool,
+    /// What the user should know of the lock file.
+    pub warnings: Vec<Diagnostic>,
+    /// The providers that are named; all when empty.
+    pub(super) only: Vec<ProviderAddress>,
+    /// Entries that new ones take the place of, besides those in the lock file: of a conflict both sides.
+    pub(super) replaced: BTreeMap<ProviderAddress, Vec<Arc<LockedProvider>>>,
+    /// The versions that some of them are to have.
+    pub(super) versions: BTreeMap<ProviderAddress, Version>,
+}
+
+impl Prepared {
+    /// What decides what it is locked from: whose rules it follows, and whose facts about packages count for it.
+    pub(super) fn source_key(&self) -> (Dialect, Option<&SharedCache>) {
+        (self.root.dialect, self.root.settings.shared_cache())
+    }
+
+    /// The providers that are named and required; all that are required when none is named.
+    pub fn providers(&self) -> impl Iterator<Item = &ProviderAddress> {
+        let only = &self.only;
+        self.requirements.providers.keys().filter(move |address| only.is_empty() || only.contains(address))
+    }
+
+    /// The providers that are named and required.
+    pub(super) fn named_and_required(&self) -> impl Iterator<Item = &ProviderAddress> {
+        self.only.iter().filter(|address| self.requirements.providers.contains_key(address))
+    }
+
+    /// The age that the options demand, else the settings; none when none is demanded.
+    pub(super) fn minimum_age(&self, options: &LockOptions) -> Option<Duration> {
+        options.min_age.or(self.root.settings.policy.min_age()).filter(|age| !age.is_zero())
+    }
+}

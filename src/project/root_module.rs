@@ -1,0 +1,136 @@
+//! A root module as it is on disk.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::unit::Unit;
+use crate::configuration::{self, Module, ModuleCache, Requirements};
+use crate::diagnostic::{Diagnostic, Diagnostics, Result, Severity};
+use crate::lockfile::{self, LockFile};
+use crate::provider::Dialect;
+use crate::settings::Settings;
+
+/// What a dialect was decided by, in the order in which it is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DialectReason {
+    /// The caller named it.
+    Named,
+    /// The settings name it.
+    Settings,
+    /// The lock file names providers of its registry.
+    LockFile,
+    /// There are files that only OpenTofu reads.
+    TofuFiles,
+    /// The nearest other lock files of the repository.
+    OtherLockFiles,
+    /// `.opentofu-version`, `.terraform-version`, `.tool-versions` or a file of mise, up to the top of the repository.
+    VersionFile,
+    /// Only this program is in `PATH`.
+    Program,
+    /// CI, make, Task and just call only this program.
+    Automation,
+    /// The configuration says what only one of them accepts.
+    Configuration,
+    /// Nothing; it is the default.
+    Default,
+}
+
+impl DialectReason {
+    /// Whether it was decided by what is around the root module, which another machine or a later day may have otherwise.
+    pub fn is_circumstantial(self) -> bool {
+        matches!(
+            self,
+            Self::OtherLockFiles | Self::VersionFile | Self::Program | Self::Automation | Self::Configuration
+        )
+    }
+}
+
+/// A root module as it is on disk.
+pub struct RootModule {
+    /// The root module's directory, as the user knows it.
+    pub path: PathBuf,
+    /// What `provlock.toml` says.
+    pub settings: Settings,
+    /// Whose rules apply.
+    pub dialect: Dialect,
+    /// What the dialect was decided by.
+    pub dialect_reason: DialectReason,
+    /// The lock file's path, as the user knows it.
+    pub lock_path: PathBuf,
+    /// The lock file's content; `None` when there is none.
+    pub lock_bytes: Option<Vec<u8>>,
+    /// The root module's directory, absolute and without symbolic links.
+    pub(super) canonical: PathBuf,
+    /// That the root module or its lock file leads out of the repository, so that nothing was read.
+    pub(super) refused: Option<Diagnostic>,
+    /// `.terraform` or what `TF_DATA_DIR` says; relative to the root module, or absolute.
+    pub(super) data_directory: PathBuf,
+    /// What Terragrunt makes of the directory, if it has a `terragrunt.hcl`.
+    pub(super) unit: Option<Unit>,
+}
+
+impl RootModule {
+    /// A diagnostic with commands that keep a dialect which is not the default where another machine might not detect it.
+    pub(super) fn in_dialect(&self, diagnostic: Diagnostic) -> Diagnostic {
+        let is_kept = self.dialect == Dialect::default() || !self.dialect_reason.is_circumstantial();
+        if is_kept { diagnostic } else { diagnostic.in_dialect(self.dialect) }
+    }
+
+    /// Parses the lock file. Its warnings come along; any error is a failure.
+    ///
+    /// # Errors
+    /// What is wrong with the lock file.
+    pub fn lock_file(&self) -> Result<(LockFile, Vec<Diagnostic>)> {
+        let Some(bytes) = &self.lock_bytes else {
+            return Ok((LockFile::empty(&self.lock_path, self.dialect), Vec::new()));
+        };
+        let parsed = lockfile::parse(&self.lock_path, bytes, self.dialect);
+        let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
+        match parsed.lock_file {
+            Some(lock_file) => Ok((lock_file, parsed.diagnostics)),
+            None => Err(parsed.diagnostics.into_iter().filter(is_error).collect::<Diagnostics>()),
+        }
+    }
+
+    /// What the configuration requires.
+    pub(super) fn requirements(
+        &self,
+        modules: &ModuleCache,
+        ignore_tests: bool,
+        allow_missing_modules: bool,
+    ) -> Result<Requirements> {
+        let options = configuration::Options {
+            dialect: self.dialect,
+            tests: !ignore_tests,
+            allow_missing_modules,
+            data_directory: self.data_directory.clone(),
+            fetch_modules: self.settings.fetch_modules.unwrap_or(true),
+            variables: modules.variables.clone(),
+        };
+        if let Some(unit) = &self.unit {
+            return unit.requirements(&options, modules);
+        }
+        let root = configuration::RootModule::Directory(&self.path);
+        configuration::read_with_cache(root, &options, modules)
+    }
+
+    /// The root module's own files.
+    pub(super) fn module(&self, modules: &ModuleCache) -> Arc<Module> {
+        modules.canonical_module(&self.canonical, &self.path, &self.path, self.dialect)
+    }
+
+    /// Whether there is a configuration, or may be one.
+    pub(super) fn has_configuration(&self, modules: &ModuleCache) -> bool {
+        if let Some(unit) = &self.unit {
+            return !unit.is_empty();
+        }
+        let module = self.module(modules);
+        !module.is_empty() || !module.diagnostics().is_empty()
+    }
+
+    /// The directory in which Terragrunt keeps a lock file that it would use in place of this one, if there is such a directory.
+    /// To delete it, or to run Terragrunt with `--source-update`, ends that.
+    pub fn stale_cache(&self) -> Option<PathBuf> {
+        self.unit.as_ref().and_then(Unit::stale_cache)
+    }
+}

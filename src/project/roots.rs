@@ -1,0 +1,110 @@
+//! What a user names, and the root modules that are meant.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+/// What a user names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// Directories of root modules, or files in them; the current directory when empty.
+    pub paths: Vec<PathBuf>,
+    /// Whether directories stand for all root modules below them.
+    pub recursive: bool,
+}
+
+/// Root modules in the order of their paths, each once.
+#[derive(Clone, Debug)]
+pub struct Roots {
+    pub(super) list: Vec<RootPath>,
+    pub(super) selection: Selection,
+}
+
+/// The directory of a root module.
+#[derive(Clone, Debug)]
+pub(super) struct RootPath {
+    /// As the user knows it.
+    pub(super) path: PathBuf,
+    /// Absolute, without symbolic links; none if it cannot be opened.
+    pub(super) canonical: Option<PathBuf>,
+    /// Whether a path is just this directory, and not one above it or a file.
+    pub(super) is_named: bool,
+}
+
+impl Selection {
+    /// All root modules below a directory.
+    pub fn recursive(directory: impl Into<PathBuf>) -> Self {
+        Self { paths: vec![directory.into()], recursive: true }
+    }
+
+    /// The root module in a directory.
+    pub fn one(directory: impl Into<PathBuf>) -> Self {
+        Self { paths: vec![directory.into()], recursive: false }
+    }
+
+    /// The paths; without any the current directory is meant.
+    pub(super) fn paths(&self) -> &[PathBuf] {
+        static CURRENT: std::sync::LazyLock<[PathBuf; 1]> = std::sync::LazyLock::new(|| [PathBuf::from(".")]);
+        if self.paths.is_empty() { &*CURRENT } else { &self.paths }
+    }
+}
+
+impl Selection {
+    /// The first directory that is meant, or that holds the file which is.
+    pub(super) fn first_directory(&self) -> PathBuf {
+        let first = self.paths().first().map_or(Path::new("."), PathBuf::as_path);
+        if first.is_dir() { normal(first) } else { first.parent().map(normal).unwrap_or_default() }
+    }
+}
+
+impl Roots {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Whether there may be several, so that it must be said which one something is about.
+    pub fn are_many(&self) -> bool {
+        self.selection.recursive || self.list.len() != 1
+    }
+}
+
+impl RootPath {
+    /// Errors about the root module, with commands for it; of one of many they say which.
+    pub(super) fn name(&self, is_one_of_many: bool, errors: Diagnostics) -> Diagnostics {
+        errors.map(|error| self.name_one(is_one_of_many, error))
+    }
+
+    /// See [`RootPath::name`].
+    pub(super) fn name_one(&self, is_one_of_many: bool, error: Diagnostic) -> Diagnostic {
+        let error = error.in_directory(&self.path);
+        if is_one_of_many { error.in_root(&self.path) } else { error }
+    }
+}
+
+/// Each directory once, by its first name, sorted by names. It is named if one of its names is.
+pub(super) fn distinct(found: Vec<RootPath>) -> Vec<RootPath> {
+    let (mut roots, mut places) = (Vec::<RootPath>::new(), HashMap::new());
+    for root in found {
+        let identity = root.canonical.clone().unwrap_or_else(|| root.path.clone());
+        let place = *places.entry(identity).or_insert(roots.len());
+        match roots.get_mut(place) {
+            Some(known) => known.is_named |= root.is_named,
+            None => roots.push(root),
+        }
+    }
+    roots.sort_by(|one, other| one.path.cmp(&other.path));
+    roots
+}
+
+/// A directory as it is shown: without a needless `.` in front.
+pub(super) fn normal(directory: &Path) -> PathBuf {
+    let below = directory.strip_prefix(".").unwrap_or(directory);
+    if below.as_os_str().is_empty() { PathBuf::from(".") } else { below.components().collect() }
+}

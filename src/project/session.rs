@@ -1,0 +1,169 @@
+//! What a run has once, and what it does with root modules. The front door of the library.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use super::change::Change;
+use super::event::{Event, Observer};
+use super::repository::Repositories;
+use crate::configuration::{InputVariables, ModuleCache};
+use crate::diagnostic::Result;
+use crate::packages::archive::{HashCache, PackageId};
+use crate::packages::connections::{Connections, SourceOptions};
+use crate::packages::{Progress, PublicationDates, PublishedRelease, Source};
+use crate::provider::{Dialect, OciRepository, SharedCache, SigningKey};
+use crate::settings::Settings;
+use crate::system::{Boundary, Environment, OnceMap};
+
+/// What a run is started with.
+#[derive(Default)]
+#[non_exhaustive]
+pub struct SessionOptions {
+    /// Where packages come from, and how hosts are reached.
+    pub sources: SourceOptions,
+    /// Whether packages are looked at again, whatever the cache says of them.
+    pub distrusts_cache: bool,
+    /// Whether no host is asked.
+    pub offline: bool,
+    /// The dialect of all root modules; else each root module's own.
+    pub dialect: Option<Dialect>,
+    /// The settings that hold in place of those that are found.
+    pub settings: Option<Settings>,
+    /// Where modules that are not installed come from.
+    pub modules: ModuleFetching,
+    /// The values of the root modules' variables.
+    pub variables: InputVariables,
+    /// What is read; nothing outside of it.
+    pub boundary: Boundary,
+    /// The change that is judged, if one is.
+    pub change: Option<Change>,
+}
+
+/// Where modules that are not installed come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ModuleFetching {
+    /// They are fetched.
+    #[default]
+    Fetch,
+    /// They come from what earlier runs have fetched.
+    FromCache,
+    /// They are missing.
+    Never,
+}
+
+/// What a run has once: connections, caches, packages of modules, repositories, and who takes note of what happens.
+pub struct Session<'a> {
+    pub(super) environment: Environment,
+    pub(super) connections: Connections,
+    pub(super) modules: ModuleCache,
+    /// What is known of packages; none without a cache.
+    pub(super) hash_cache: Option<HashCache>,
+    pub(super) repositories: Repositories,
+    pub(super) offline: bool,
+    pub(super) dialect: Option<Dialect>,
+    pub(super) settings: Option<Settings>,
+    pub(super) change: Option<Change>,
+    /// What root modules of a dialect are locked from, and of those who trust the same others.
+    sources: OnceMap<(Dialect, Option<SharedCache>), Result<Arc<Source>>>,
+    dates: [OnceLock<Result<Option<PublicationDates>>>; 2],
+    observer: Mutex<Observer<'a>>,
+    announced: Mutex<BTreeSet<String>>,
+}
+
+impl<'a> Session<'a> {
+    /// Nothing is read yet, and no host is asked.
+    ///
+    /// # Errors
+    /// When others can write to the cache directory.
+    pub fn new(environment: Environment, options: SessionOptions) -> Result<Self> {
+        let SessionOptions { offline, dialect, settings, modules, variables, boundary, change, .. } = options;
+        let connections = Connections::new(options.sources, &environment)?;
+        let connections = if options.distrusts_cache { connections.without_remembered_hashes() } else { connections };
+        let cache = ModuleCache::default().with_variables(variables);
+        let cache = match modules {
+            ModuleFetching::Never => cache,
+            fetching => cache.fetching(&connections, fetching == ModuleFetching::FromCache),
+        };
+        Ok(Self {
+            environment,
+            hash_cache: connections.cache(),
+            connections,
+            modules: cache.within(boundary),
+            repositories: Repositories::default(),
+            offline,
+            dialect,
+            settings,
+            change,
+            sources: OnceMap::default(),
+            dates: Default::default(),
+            observer: Mutex::new(Box::new(|_| {})),
+            announced: Mutex::default(),
+        })
+    }
+
+    /// The same with somebody who takes note of what happens.
+    #[must_use]
+    pub fn observed_by(mut self, observer: impl FnMut(Event<'_>) + Send + 'a) -> Self {
+        self.observer = Mutex::new(Box::new(observer));
+        self
+    }
+
+    /// The surroundings.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
+    }
+
+    pub(super) fn notify(&self, event: Event<'_>) {
+        self.observer.lock().unwrap_or_else(PoisonError::into_inner)(event);
+    }
+
+    pub(super) fn note_progress(&self, package: &PackageId, progress: Progress) {
+        self.notify(Event::Package(package, progress));
+    }
+
+    /// Tells of the packages of modules and the CLI configurations that have been read, each once.
+    pub(super) fn announce(&self) {
+        let is_new = |name: String| self.announced.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
+        for (name, origin) in self.modules.packages() {
+            if is_new(format!("module {name}")) {
+                self.notify(Event::Module(&name, origin));
+            }
+        }
+        for (dialect, config) in self.connections.configurations() {
+            if is_new(dialect.to_string()) {
+                self.notify(Event::Configuration(config));
+            }
+        }
+    }
+
+    /// Tells of what is known at the end only.
+    pub(super) fn finish(&self) {
+        self.announce();
+        self.connections.shared_facts().iter().for_each(|facts| self.notify(Event::SharedFacts(facts)));
+    }
+
+    /// What root modules of a dialect are locked from, and of those who trust the same others.
+    pub(super) fn source(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Arc<Source>> {
+        let make = || self.connections.source_with(dialect, shared).map(Arc::new);
+        self.sources.get_or_compute(&(dialect, shared.cloned()), make)
+    }
+
+    /// Publishes what the cache knows of packages below `repository`, each release signed with `key`.
+    ///
+    /// # Errors
+    /// The CLI configuration, which may hold logins, cannot be read.
+    pub fn publish_facts(&self, repository: &OciRepository, key: &SigningKey) -> Result<Vec<PublishedRelease>> {
+        let published = self.connections.publish_facts(self.dialect.unwrap_or_default(), repository, key);
+        self.announce();
+        published
+    }
+
+    /// Who knows when versions were published; none where no host is asked.
+    pub(super) fn publication_dates(&self, dialect: Dialect) -> Result<Option<&PublicationDates>> {
+        if self.offline {
+            return Ok(None);
+        }
+        let dates = self.dates[dialect as usize].get_or_init(|| self.connections.publication_dates(dialect));
+        dates.as_ref().map(Option::as_ref).map_err(Clone::clone)
+    }
+}
