@@ -4,11 +4,13 @@
 //! cargo bench --bench registry -- --providers 8 --platforms 5 --size 2MB --latency-ms 50
 //! ```
 //!
-//! Publishes `bench/p1`, `bench/p2`, … on both default hosts, or on the one that `--host` names, prints one line of JSON
-//! (proxy, certificate file, providers), and serves until its standard input ends. Every line that it reads there makes it
-//! print the statistics since the last one as JSON, and reset them. Without any option it does nothing.
+//! Publishes `bench/p1`, `bench/p2`, … on both default hosts, or on the one that `--host` names, prints one line of
+//! JSON (proxy, certificate file, providers), and serves until its standard input ends. Every line that it reads there
+//! makes it print the statistics since the last one as JSON, and reset them. Without any option it does nothing.
 //!
-//! With `--body PATTERN=FILE` every request that matches the pattern is answered with that file. With `--http 2` it speaks HTTP/2. With `--content FILE` a package is made of that file, repeated to `--size`, so that it packs as real programs do.
+//! With `--body PATTERN=FILE` every request that matches the pattern is answered with that file. With `--http 2` it
+//! speaks HTTP/2. With `--content FILE` a package is made of that file, repeated to `--size`, so that it packs as real
+//! programs do.
 
 use std::io::{BufRead as _, Write as _};
 use std::time::Duration;

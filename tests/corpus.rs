@@ -1,5 +1,5 @@
-//! The properties of editing a lock file: over the files in `testdata/locks`, over generated files, and over any folder:
-//! `PROVLOCK_CORPUS=DIR cargo test --release --test corpus -- --ignored --nocapture`.
+//! The properties of editing a lock file: over the files in `testdata/locks`, over generated files, and over any
+//! folder: `PROVLOCK_CORPUS=DIR cargo test --release --test corpus -- --ignored --nocapture`.
 
 mod lockfile;
 

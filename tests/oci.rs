@@ -1,5 +1,5 @@
-//! Providers in a real OCI registry: Debian's `docker-registry`, on a loopback port. Where it is not installed the tests
-//! are skipped, and say so.
+//! Providers in a real OCI registry: Debian's `docker-registry`, on a loopback port. Where it is not installed the
+//! tests are skipped, and say so.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,4 +1,5 @@
-//! What comes from elsewhere is shown without secrets, and so that neither a terminal nor the runner of a workflow obeys it.
+//! What comes from elsewhere is shown without secrets, and so that neither a terminal nor the runner of a workflow
+//! obeys it.
 
 use std::fs;
 

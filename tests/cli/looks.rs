@@ -61,7 +61,8 @@ fn project() -> TestEnvironment {
     environment
 }
 
-/// Each command that a terminal is given, with what it then shows. The terminal cannot redraw, so that nothing depends on time.
+/// Each command that a terminal is given, with what it then shows. The terminal cannot redraw, so that nothing depends
+/// on time.
 fn looks(environment: &TestEnvironment, width: usize, color: &str) -> String {
     let program = std::env::var_os("CARGO_BIN_EXE_provlock").unwrap();
     let run = |command: &str| {

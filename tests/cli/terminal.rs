@@ -25,7 +25,8 @@ mod pseudo_terminal {
     use provlock_test::screen::Screen;
     use provlock_test::{Fault, Times, url};
 
-    /// Runs a shell command in a terminal of so many columns, with the `script` of util-linux. What it wrote, and its exit code.
+    /// Runs a shell command in a terminal of so many columns, with the `script` of util-linux. What it wrote, and its
+    /// exit code.
     fn run(environment: &TestEnvironment, width: usize, command: &str) -> (String, Option<i32>) {
         let program = std::env::var_os("CARGO_BIN_EXE_provlock").unwrap();
         let command = format!("stty cols {width} rows 24; {command}");
@@ -37,7 +38,8 @@ mod pseudo_terminal {
 
     const LOCK: &str = "exec \"$PROVLOCK\" lock -p linux_amd64 --no-cache";
 
-    /// The lines that were shown when all downloads had begun and nothing had come, sorted, since the packages come in any order.
+    /// The lines that were shown when all downloads had begun and nothing had come, sorted, since the packages come in
+    /// any order.
     fn beginning(shown: &[String]) -> String {
         let all = shown.iter().find(|text| text.contains("3 on the way  0 B"));
         let all = all.unwrap_or_else(|| panic!("{shown:#?}"));

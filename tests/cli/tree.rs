@@ -15,8 +15,8 @@ const NULL: &str = r#"provider "registry.opentofu.org/hashicorp/null" {
 }
 "#;
 
-/// A root module that calls `network` and `storage`; both call `tags`, which is the only other one that requires the provider
-/// with a constraint.
+/// A root module that calls `network` and `storage`; both call `tags`, which is the only other one that requires the
+/// provider with a constraint.
 fn project() -> TestEnvironment {
     let environment = TestEnvironment::new();
     environment.write("versions.tf", requires("hashicorp/null", "~> 3.2"));

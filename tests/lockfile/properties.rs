@@ -1,5 +1,5 @@
-//! What holds for every edit of a lock file: without a change the file stays the same to the byte, a canonical file stays
-//! canonical, and an edit repeated changes nothing.
+//! What holds for every edit of a lock file: without a change the file stays the same to the byte, a canonical file
+//! stays canonical, and an edit repeated changes nothing.
 
 use std::path::Path;
 

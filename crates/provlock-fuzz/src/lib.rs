@@ -1,7 +1,7 @@
 //! What holds for every input, however hostile: functions that take bytes, and panic where a law is broken.
 //!
-//! `tests/smoke.rs` runs them on seeds and on seeds that were changed by chance, on any toolchain. The programs in `fuzz/` at the
-//! top of the repository run them under libFuzzer; its README says how.
+//! `tests/smoke.rs` runs them on seeds and on seeds that were changed by chance, on any toolchain. The programs in
+//! `fuzz/` at the top of the repository run them under libFuzzer; its README says how.
 
 mod cli_configuration;
 mod configuration;

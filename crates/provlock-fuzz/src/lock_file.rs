@@ -7,8 +7,9 @@ use provlock::provider::Dialect;
 
 use crate::lockfile::properties::{Verdict, check_file, read};
 
-/// Parses a lock file and edits it. Without a change it stays the same to the byte; what is edited says what was asked for, and
-/// keeps comments, line breaks and canonical form; an edit repeated changes nothing. Its canonical text means the same.
+/// Parses a lock file and edits it. Without a change it stays the same to the byte; what is edited says what was asked
+/// for, and keeps comments, line breaks and canonical form; an edit repeated changes nothing. Its canonical text means
+/// the same.
 pub fn lock_file(data: &[u8]) -> bool {
     let path = Path::new(".terraform.lock.hcl");
     match check_file(path, data, 1) {

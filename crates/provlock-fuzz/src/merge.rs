@@ -9,8 +9,9 @@ use provlock::provider::ProviderAddress;
 
 use crate::lockfile::properties::read;
 
-/// Takes a lock file with conflict markers apart, and merges its sides. A side that nobody else changed stays as it is; both
-/// orders of the sides give the same; no hash is invented; conflicts that are written as markers are found there again.
+/// Takes a lock file with conflict markers apart, and merges its sides. A side that nobody else changed stays as it is;
+/// both orders of the sides give the same; no hash is invented; conflicts that are written as markers are found there
+/// again.
 pub fn merge(data: &[u8]) -> bool {
     let path = Path::new(".terraform.lock.hcl");
     let Ok(Some(sides)) = split_conflicts(path, data) else { return false };

@@ -63,8 +63,8 @@ enum Content {
 }
 
 impl TestEnvironment {
-    /// An empty project, without network: the proxy is a port that nobody listens on. The only one of the two programs that
-    /// `provlock` finds is a `tofu`, so dialects do not depend on the machine.
+    /// An empty project, without network: the proxy is a port that nobody listens on. The only one of the two programs
+    /// that `provlock` finds is a `tofu`, so dialects do not depend on the machine.
     pub fn new() -> Self {
         let root = tempfile::Builder::new().prefix("provlock-test-").tempdir().unwrap();
         let mut environment = Self { root, variables: BTreeMap::new() };
@@ -281,9 +281,9 @@ impl Invocation {
 }
 
 impl Output {
-    /// Fails unless the exit code and all that was written are as in the snapshot. What differs from run to run is written
-    /// as `[ROOT]`, `[PORT]`, `[SIZE]`, `[TIME]` and `[HASH]`; the pattern `[..]` matches any text within a line.
-    /// Of JSON there is only that it is there: look at its values instead.
+    /// Fails unless the exit code and all that was written are as in the snapshot. What differs from run to run is
+    /// written as `[ROOT]`, `[PORT]`, `[SIZE]`, `[TIME]` and `[HASH]`; the pattern `[..]` matches any text within a
+    /// line. Of JSON there is only that it is there: look at its values instead.
     ///
     /// `SNAPSHOTS=overwrite cargo test` writes the snapshots again, in the source of the tests; look at the difference.
     #[track_caller]

@@ -14,7 +14,8 @@ use tokio_rustls::TlsAcceptor;
 use crate::message::{Request, without_default_port};
 use crate::shared::Shared;
 
-/// Answers the requests of a connection side by side. Every response is sent whole, and the bodies of requests are not read.
+/// Answers the requests of a connection side by side. Every response is sent whole, and the bodies of requests are not
+/// read.
 pub(crate) fn connection(stream: TcpStream, shared: &Arc<Shared>, tls: Arc<ServerConfig>) -> io::Result<()> {
     stream.set_nonblocking(true)?;
     let runtime = runtime::Builder::new_current_thread().enable_io().build()?;

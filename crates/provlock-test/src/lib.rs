@@ -1,10 +1,10 @@
 //! What the tests and the benchmarks run provlock against: a registry on loopback and a hermetic environment.
 //!
 //! - [`registry`]: publish providers, order faults, read the request log. Its parts: [`publish`] makes releases,
-//!   [`archive`] their packages, [`keys`] their signatures, [`routes`] answers requests, [`oci`] those to an OCI registry,
-//!   [`faults`] spoils the answers, [`state`] is what all of them read and write.
-//! - [`server`]: the one web server, for the registry and for tests that make their answers up. Its parts: [`message`] is
-//!   what comes in and goes out, [`http2`] and [`tls`] carry it, [`shared`] answers and counts.
+//!   [`archive`] their packages, [`keys`] their signatures, [`routes`] answers requests, [`oci`] those to an OCI
+//!   registry, [`faults`] spoils the answers, [`state`] is what all of them read and write.
+//! - [`server`]: the one web server, for the registry and for tests that make their answers up. Its parts: [`message`]
+//!   is what comes in and goes out, [`http2`] and [`tls`] carry it, [`shared`] answers and counts.
 //! - [`environment`]: a temporary home and project, and the `provlock` program run in it.
 //! - [`threats`]: how many cases of an attack a test has tried, for the table in SECURITY.md.
 //!

@@ -1,5 +1,5 @@
-//! The part of the tests' registry that is an OCI registry, on hosts of its own: it takes blobs and manifests, and gives manifests
-//! (<https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md>).
+//! The part of the tests' registry that is an OCI registry, on hosts of its own: it takes blobs and manifests, and
+//! gives manifests (<https://github.com/opencontainers/distribution-spec/blob/v1.1.0/spec.md>).
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -179,7 +179,8 @@ impl Registry {
         self.state().oci.manifests.insert((repository.to_owned(), tag.to_owned()), manifest.to_owned());
     }
 
-    /// From now on all repositories want a token, which the token server gives for this login, and only for what was asked for.
+    /// From now on all repositories want a token, which the token server gives for this login, and only for what was
+    /// asked for.
     pub fn require_oci_login(&self, user: &str, password: &str) {
         self.state().oci.login = Some(format!("{user}:{password}"));
     }

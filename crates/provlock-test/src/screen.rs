@@ -1,7 +1,7 @@
 //! What a terminal shows, drawn from what a program wrote to it.
 
-/// A terminal of a fixed width that never scrolls. It knows what progress bars use: lines that wrap, carriage returns, moves of the
-/// cursor, and clearing. Colours and other sequences change nothing.
+/// A terminal of a fixed width that never scrolls. It knows what progress bars use: lines that wrap, carriage returns,
+/// moves of the cursor, and clearing. Colours and other sequences change nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Screen {
     width: usize,
@@ -16,8 +16,8 @@ impl Screen {
         Self { width, ..Self::default() }
     }
 
-    /// Everything that the screen showed one after the other: what stood there whenever the program began to draw over it, and
-    /// what stands there in the end.
+    /// Everything that the screen showed one after the other: what stood there whenever the program began to draw over
+    /// it, and what stands there in the end.
     pub fn shown(mut self, output: &str) -> Vec<String> {
         let mut shown = Vec::new();
         let mut rest = output;

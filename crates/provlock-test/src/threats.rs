@@ -5,8 +5,8 @@ use std::io::Write as _;
 
 use serde_json::json;
 
-/// Says that the program has survived so many cases of an attack or a fault, to be called when all of them have been checked. An
-/// attack that several tests try counts once, with the sum of their cases.
+/// Says that the program has survived so many cases of an attack or a fault, to be called when all of them have been
+/// checked. An attack that several tests try counts once, with the sum of their cases.
 ///
 /// A line of JSON with the name of the test is added to the file that `PROVLOCK_THREATS` names, if it is set;
 /// `.ci/threats` makes the table of it.

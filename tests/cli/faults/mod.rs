@@ -1,4 +1,5 @@
-//! What may go wrong between provlock and a registry, and between two runs: the lock file is the old one or the right one.
+//! What may go wrong between provlock and a registry, and between two runs: the lock file is the old one or the right
+//! one.
 
 #[cfg(unix)]
 mod concurrency;

@@ -1,4 +1,5 @@
-//! Facts about packages that one machine publishes and others use: `cache keygen`, `cache push`, `[cache]` in `provlock.toml`.
+//! Facts about packages that one machine publishes and others use: `cache keygen`, `cache push`, `[cache]` in
+//! `provlock.toml`.
 
 mod push;
 mod refused;

@@ -12,7 +12,8 @@ use crate::lock::{BOTH, LOCK_BOTH, requires};
 const WRONG_H1: &str = "h1:AQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQE=";
 
 impl Fleet {
-    /// Locks on another machine, which must download everything, come to the right lock file, and say once what was wrong.
+    /// Locks on another machine, which must download everything, come to the right lock file, and say once what was
+    /// wrong.
     #[track_caller]
     fn downloads_everything(&self, why: &str) {
         let reader = self.reader();

@@ -64,8 +64,8 @@ Locked 2 providers for linux_amd64 (2 changed); [SIZE] downloaded
     environment.provlock(["lock", "-p", "linux_amd64", "--check"]).assert_code(0);
 }
 
-/// Each file is replaced in one step and the lock file is the last, so a killed run leaves some files of the configuration
-/// with their new constraints, and the old lock file.
+/// Each file is replaced in one step and the lock file is the last, so a killed run leaves some files of the
+/// configuration with their new constraints, and the old lock file.
 #[test]
 fn the_next_run_completes_one_that_was_killed() {
     let registry = Registry::start();

@@ -1,4 +1,5 @@
-//! Which findings count, and how much: `[verify]` of provlock.toml, comments in the lock file, the baseline and the flags.
+//! Which findings count, and how much: `[verify]` of provlock.toml, comments in the lock file, the baseline and the
+//! flags.
 
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages, verify};
 use crate::json_output::validated;

@@ -1,4 +1,5 @@
-//! A change cannot loosen how it is judged: attempts to get a finding past `verify -r --base` by settings, comments and baselines.
+//! A change cannot loosen how it is judged: attempts to get a finding past `verify -r --base` by settings, comments and
+//! baselines.
 
 use super::gate::{Gate, OTHER_H1};
 use super::{H1, NULL, ZH, entry};
@@ -10,8 +11,8 @@ const IGNORE: &str = "# provlock: ignore[no-hashes] known\n";
 /// What the attempts are about.
 const BAD: &str = "no-hashes";
 
-/// A repository whose rules are in `ci/rules.toml` and `ci/known.json`, and whose root module `old` both a comment and the baseline
-/// let be without hashes.
+/// A repository whose rules are in `ci/rules.toml` and `ci/known.json`, and whose root module `old` both a comment and
+/// the baseline let be without hashes.
 fn gate() -> Gate {
     Gate::with(|gate| {
         gate.write("provlock.toml", "");

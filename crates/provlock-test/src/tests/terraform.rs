@@ -1,5 +1,5 @@
-//! Terraform checks the registry, its signatures and hashes: `cargo test -p provlock-test terraform -- --ignored`, with a
-//! `terraform` in one of the usual directories for programs.
+//! Terraform checks the registry, its signatures and hashes: `cargo test -p provlock-test terraform -- --ignored`, with
+//! a `terraform` in one of the usual directories for programs.
 
 use crate::{Flaw, Mirror, Registry, TestEnvironment, keys};
 
