@@ -143,20 +143,27 @@ pub(super) fn test_files(
 
 /// The names among those of files that may be names of test files.
 pub(super) fn test_names(names: &[String]) -> Vec<String> {
-    let is_test =
-        |name: &&String| TEST_EXTENSIONS.iter().any(|(tofu, common)| name.ends_with(tofu) || name.ends_with(common));
-    names.iter().filter(is_test).cloned().collect()
+    names.iter().filter(|name| is_test(name)).cloned().collect()
 }
 
-/// The names of everything in a directory but directories and files that editors leave behind, sorted.
+/// Whether a file of this name may be a test file.
+pub(super) fn is_test(name: &str) -> bool {
+    TEST_EXTENSIONS.iter().any(|(tofu, common)| name.ends_with(tofu) || name.ends_with(common))
+}
+
+/// Whether a file of this name is read: hidden files and files that editors leave behind are not.
+pub(super) fn is_read(name: &str) -> bool {
+    !(name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#')))
+}
+
+/// The names of the files in a directory that are [read](is_read), sorted.
 pub(super) fn file_names(directory: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         // No configuration's extension survives in a name that is not UTF-8 only if it is unreadable to the tools, too.
         let Ok(name) = entry.file_name().into_string() else { continue };
-        let ignored = name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'));
-        if !ignored && !entry.file_type()?.is_dir() {
+        if is_read(&name) && !entry.file_type()?.is_dir() {
             names.push(name);
         }
     }

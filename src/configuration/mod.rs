@@ -14,6 +14,7 @@ mod caller;
 mod decode;
 mod file;
 mod files;
+mod listing;
 mod merge;
 mod missing;
 mod module;
@@ -33,6 +34,7 @@ mod tree;
 mod variables;
 
 pub(crate) use file::Backend;
+pub(crate) use listing::{Listing, listings};
 pub use module::Module;
 pub use module_cache::ModuleCache;
 pub(crate) use place::Place;

@@ -1,6 +1,7 @@
 //! One module directory: its files merged, its local names resolved.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -60,11 +61,24 @@ pub(super) struct Found {
 }
 
 impl Module {
-    /// Reads the files of a directory, which the user knows as `shown`, but for those that lead out of the boundary. What is
+    /// Reads the files of a directory, which the user knows as `shown`, except files that lead out of the boundary. What is
     /// wrong with them is found in [`Module::diagnostics`].
     pub(super) fn read(directory: &Path, shown: &Path, dialect: Dialect, texts: &Texts, boundary: &Boundary) -> Self {
+        let names = files::file_names(directory);
+        Self::read_files(names, directory, shown, dialect, texts, boundary)
+    }
+
+    /// [`Module::read`] for a directory whose files have these names.
+    pub(super) fn read_files(
+        names: io::Result<Vec<String>>,
+        directory: &Path,
+        shown: &Path,
+        dialect: Dialect,
+        texts: &Texts,
+        boundary: &Boundary,
+    ) -> Self {
         let mut merged = MergedFiles::default();
-        let names = files::file_names(directory).unwrap_or_else(|error| {
+        let names = names.unwrap_or_else(|error| {
             merged.diagnostics.push(Diagnostic::io("read the directory", shown, &error));
             Vec::new()
         });
@@ -227,6 +241,11 @@ impl Module {
             CallSource::Constant(source) if is_local(source) => Some(local::directory(&self.directory, source)),
             _ => None,
         })
+    }
+
+    /// How many bytes its files have.
+    pub(super) fn size(&self) -> usize {
+        self.files.iter().map(|file| file.text.len()).sum()
     }
 
     /// The variables and locals that the module declares.

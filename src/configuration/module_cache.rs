@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::diagnostic::Result;
 use crate::modules::ModuleFetcher;
@@ -12,8 +13,13 @@ use crate::system::{Boundary, OnceMap, canonicalize};
 use crate::packages::connections::Connections;
 
 use super::files::Texts;
+use super::listing::Listing;
 use super::module::Module;
 use super::variables::InputVariables;
+
+/// How many bytes the files of listed modules have together that are kept for the next reader. With what is known of them
+/// they take a few times as much memory. Others are read again.
+const LISTED_KEPT: usize = 16 << 20;
 
 /// How many root modules are read at a time when their modules may have to be fetched.
 const ROOTS_FETCHING: usize = 16;
@@ -22,6 +28,8 @@ const ROOTS_FETCHING: usize = 16;
 #[derive(Default)]
 pub struct ModuleCache {
     modules: OnceMap<(PathBuf, Dialect), Arc<Module>>,
+    /// How many bytes the files of listed modules have that were read.
+    listed: AtomicUsize,
     /// What their files take.
     pub(super) texts: Texts,
     /// Fetches those that are missing; none if nothing is fetched.
@@ -57,6 +65,29 @@ impl ModuleCache {
     pub(crate) fn threads(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         if self.fetcher.is_some() { cores.max(ROOTS_FETCHING) } else { cores }
+    }
+
+    /// The module in a listed directory, which is given without symbolic links. It is kept for the next reader as long as
+    /// the modules that are kept so take little memory together.
+    pub(crate) fn listed_module(
+        &self,
+        canonical: &Path,
+        shown: &Path,
+        listing: Listing,
+        dialect: Dialect,
+    ) -> Arc<Module> {
+        let key = (canonical.to_owned(), dialect);
+        let module = self.modules.get_or_compute(&key, || {
+            Arc::new(if self.boundary.excludes(canonical) {
+                Module::refused(shown, dialect)
+            } else {
+                Module::read_files(Ok(listing.names), shown, shown, dialect, &self.texts, &self.boundary)
+            })
+        });
+        if self.listed.fetch_add(module.size(), Ordering::Relaxed) > LISTED_KEPT {
+            self.modules.remove(&key);
+        }
+        module
     }
 
     /// Forgets the module in a directory, which is given without symbolic links.

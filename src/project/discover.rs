@@ -1,26 +1,17 @@
 //! Finding the root modules below a directory.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-
-use ignore::{DirEntry, WalkState};
+use std::sync::Arc;
 
 use super::filter::Filter;
 use super::roots::RootPath;
 use super::unit::module_of_unit;
-use super::walk;
-use crate::configuration::{Module, ModuleCache, terragrunt};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::configuration::{Listing, Module, ModuleCache, listings};
+use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::system::{Environment, canonicalize, parallel};
-
-/// How many directories' modules are kept for whoever reads them next; others are read again when they are needed.
-const KEPT: usize = 1_000;
-
-/// What the names of files of a configuration end with.
-const EXTENSIONS: [&str; 4] = [".tf", ".tofu", ".tf.json", ".tofu.json"];
 
 /// Where root modules are looked for.
 pub(super) struct RootSearch<'a> {
@@ -48,34 +39,31 @@ pub(super) struct RootSearch<'a> {
 /// These rules were measured on 5,123 root modules of public repositories. What `.gitignore` names is not looked at, nor is
 /// `.terraform`, and symbolic links to directories are not followed.
 ///
-/// The directories are given as the user knows them, sorted. What is wrong with a module is not reported here: the first
-/// modules are in `modules` for whoever reads them next.
+/// The directories are given as the user knows them, sorted. What is wrong with a module is not reported here: `modules` keeps
+/// the modules for whoever reads them next.
 ///
 /// # Errors
 /// Directories that cannot be read.
 pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Result<Vec<RootPath>> {
     let start = search.start;
     let canonical = canonicalize(start).map_err(|error| Diagnostic::io("open", start, &error))?;
-    let directories = module_directories(start, &canonical)?;
-    let read = |(index, (directory, shown)): (usize, (PathBuf, PathBuf))| {
-        let (module, has_lock_file) = read_module(&directory, &shown, search.dialect, modules);
-        let is_unit = terragrunt::is_unit(&directory);
+    let read = |(directory, listing): (PathBuf, Listing)| {
+        let below = directory.strip_prefix(&canonical).unwrap_or(&directory);
+        let (shown, is_unit) = (joined(start, below), listing.is_unit);
+        let (module, has_lock_file) = read_module(&directory, &shown, listing, search.dialect, modules);
         let runs = if is_unit { module_of_unit(&directory, search.environment) } else { None };
         let sign = if search.filter.names(&directory) {
             Some(Sign::Named)
         } else if is_unit {
             has_lock_file.then_some(Sign::Unit)
         } else {
-            sign(&module, has_lock_file, directory.strip_prefix(&canonical).unwrap_or(&directory))
+            sign(&module, has_lock_file, below)
         };
         let calls = calls_to_others(&module).collect();
-        if index >= KEPT {
-            modules.forget(&directory);
-        }
         Candidate { directory, shown, calls, sign, runs }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let read = parallel::map(directories.into_iter().enumerate().collect(), threads, read);
+    let read = parallel::map(listings(&canonical)?.into_iter().collect(), threads, read);
     let calls: HashSet<_> = read.iter().flat_map(|candidate| &candidate.calls).collect();
     let called: HashSet<_> = calls.iter().filter_map(|path| canonicalize(path).ok()).collect();
     let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
@@ -160,9 +148,16 @@ fn is_among_modules(path: &Path) -> bool {
 
 /// Reads a module in the dialect of its lock file, so that it need not be read again when it is a root. Also says whether
 /// there is a lock file.
-fn read_module(canonical: &Path, shown: &Path, dialect: Option<Dialect>, modules: &ModuleCache) -> (Arc<Module>, bool) {
+fn read_module(
+    canonical: &Path,
+    shown: &Path,
+    listing: Listing,
+    dialect: Option<Dialect>,
+    modules: &ModuleCache,
+) -> (Arc<Module>, bool) {
     let path = canonical.join(LOCK_FILE_NAME);
     let (has_lock_file, detected) = match dialect {
+        _ if !listing.has_lock_file => (false, dialect),
         Some(_) => (path.exists(), dialect),
         None if modules.boundary.is_link_out(&path) => (true, None),
         None => match lockfile::read(&path) {
@@ -170,48 +165,12 @@ fn read_module(canonical: &Path, shown: &Path, dialect: Option<Dialect>, modules
             Err(_) => (true, None),
         },
     };
-    (modules.canonical_module(canonical, shown, shown, detected.unwrap_or_default()), has_lock_file)
+    (modules.listed_module(canonical, shown, listing, detected.unwrap_or_default()), has_lock_file)
 }
 
 /// The directories that a module calls, but not its own.
 fn calls_to_others(module: &Module) -> impl Iterator<Item = PathBuf> {
     module.local_calls().filter(|called| called != module.directory())
-}
-
-/// The directories that hold files of a configuration, a unit's configuration or a lock file: the canonical path of each, and how it is shown.
-fn module_directories(start: &Path, canonical: &Path) -> Result<BTreeMap<PathBuf, PathBuf>> {
-    let found = Mutex::new((BTreeMap::new(), Diagnostics::default()));
-    walk::below(canonical).build_parallel().run(|| {
-        Box::new(|entry| {
-            let directory = match &entry {
-                Ok(entry) if is_module_file(entry) => entry.path().parent(),
-                Ok(_) => None,
-                Err(error) => {
-                    let message = format!("cannot search for root modules: {error}");
-                    let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                    found.1.push(Diagnostic::error(Code::Io, message));
-                    None
-                }
-            };
-            if let Some(directory) = directory {
-                let below = directory.strip_prefix(canonical).unwrap_or(directory);
-                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                if !found.0.contains_key(directory) {
-                    found.0.insert(directory.to_owned(), joined(start, below));
-                }
-            }
-            WalkState::Continue
-        })
-    });
-    let (directories, errors) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-    errors.into_result(directories)
-}
-
-fn is_module_file(entry: &DirEntry) -> bool {
-    let Some(name) = entry.file_name().to_str() else { return false };
-    let is_file = !entry.file_type().is_some_and(|kind| kind.is_dir());
-    let is_named = name == LOCK_FILE_NAME || terragrunt::FILE_NAMES.contains(&name);
-    is_file && (is_named || EXTENSIONS.iter().any(|extension| name.ends_with(extension)))
 }
 
 /// `start/below`, without a needless `.`.
@@ -280,6 +239,22 @@ mod tests {
             ("locked_unit/.terraform.lock.hcl", ""),
         ]);
         assert_eq!(found(directory.path(), &RootFilter::default()), ["a", "examples/b", "locked_unit"]);
+    }
+
+    #[test]
+    fn the_modules_of_a_large_repository_are_read_once() {
+        let paths: Vec<_> = (0..1_100).map(|number| format!("{number}/main.tf")).collect();
+        let directory = tree(&paths.iter().map(|path| (path.as_str(), ROOT)).collect::<Vec<_>>());
+        let filter = Filter::new(&[]).unwrap();
+        let environment = Environment::default();
+        let search = RootSearch { start: directory.path(), filter: &filter, dialect: None, environment: &environment };
+        let modules = ModuleCache::default();
+        let roots = find_roots(&search, &modules).unwrap();
+        assert_eq!(roots.len(), paths.len());
+        for root in &roots {
+            fs::remove_file(root.join("main.tf")).unwrap();
+            assert!(!modules.module(root, Dialect::default()).is_empty(), "{} is read again", root.display());
+        }
     }
 
     #[test]

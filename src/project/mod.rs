@@ -27,7 +27,6 @@ mod session;
 mod unit;
 mod upgrade;
 pub mod verify;
-mod walk;
 
 use std::path::{Path, PathBuf};
 

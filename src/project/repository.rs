@@ -8,11 +8,10 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use ignore::WalkState;
 
-use super::walk;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::settings::SettingsAbove;
-use crate::system::{Environment, OnceMap, files, repository};
+use crate::system::{Environment, OnceMap, files, repository, walk};
 
 /// How many files and directories a repository may have to be looked through.
 const ENTRIES: usize = 200_000;

@@ -12,6 +12,7 @@ mod safe_url;
 mod secrets;
 pub(crate) mod storage;
 mod token;
+pub(crate) mod walk;
 
 pub use boundary::Boundary;
 pub use environment::Environment;

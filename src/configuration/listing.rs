@@ -1,0 +1,140 @@
+//! The directories of a project that hold configurations, each listed once.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use ignore::WalkState;
+
+use super::files;
+use super::terragrunt::FILE_NAMES;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
+use crate::lockfile::LOCK_FILE_NAME;
+use crate::modules::is_configuration;
+use crate::system::walk;
+
+/// The files of a directory that have a meaning here.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Listing {
+    /// The names of configuration and test files, sorted.
+    pub(super) names: Vec<String>,
+    /// Whether there is a lock file.
+    pub(crate) has_lock_file: bool,
+    /// Whether there is a `terragrunt.hcl`.
+    pub(crate) is_unit: bool,
+    /// Whether `.gitignore` names all of these files.
+    is_ignored: bool,
+}
+
+/// Lists the directories from `top` downwards that hold configuration files, a lock file or a unit, except where `.gitignore`
+/// names the directory or all of these files. A program also reads ignored files in the other directories.
+///
+/// # Errors
+/// Directories that cannot be read.
+pub(crate) fn listings(top: &Path) -> Result<BTreeMap<PathBuf, Listing>> {
+    let found = Mutex::new((BTreeMap::new(), Diagnostics::default()));
+    let (walk, ignored) = walk::with_ignored_files(top);
+    walk.build_parallel().run(|| {
+        Box::new(|entry| {
+            let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+            match entry {
+                Ok(entry) if entry.file_type().is_some_and(|kind| kind.is_dir()) => {}
+                Ok(entry) => {
+                    if let (Some(directory), Some(name)) = (entry.path().parent(), entry.file_name().to_str())
+                        && (is_sign(name) || files::is_test(name))
+                    {
+                        let new = || Listing { is_ignored: true, ..Listing::default() };
+                        let listing = found.0.entry(directory.to_owned()).or_insert_with(new);
+                        listing.is_ignored = listing.is_ignored && (!is_sign(name) || ignored.names(&entry));
+                        listing.add(name);
+                    }
+                }
+                Err(error) => {
+                    let message = format!("cannot search for root modules: {error}");
+                    found.1.push(Diagnostic::error(Code::Io, message));
+                }
+            }
+            WalkState::Continue
+        })
+    });
+    let (mut listings, errors) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    listings.retain(|_, listing| !listing.is_ignored);
+    for listing in listings.values_mut() {
+        listing.names.sort_unstable();
+    }
+    errors.into_result(listings)
+}
+
+impl Listing {
+    fn add(&mut self, name: &str) {
+        self.has_lock_file |= name == LOCK_FILE_NAME;
+        self.is_unit |= FILE_NAMES.contains(&name);
+        if files::is_read(name) && !FILE_NAMES.contains(&name) {
+            self.names.push(name.to_owned());
+        }
+    }
+}
+
+/// Whether a file of this name makes its directory one that may be a root module.
+fn is_sign(name: &str) -> bool {
+    name == LOCK_FILE_NAME || FILE_NAMES.contains(&name) || is_configuration(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::configuration::ModuleCache;
+    use crate::provider::Dialect;
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = directory.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        directory
+    }
+
+    #[test]
+    fn a_directory_is_listed_with_the_files_that_are_read_in_it() {
+        let directory = tree(&[
+            (".gitignore", "*_override.tf\n/build/\n!/kept/a_override.tf\n"),
+            ("a/main.tf", ""),
+            ("a/a_override.tf", ""),
+            ("a/.hidden.tf", ""),
+            ("a/main.tf~", ""),
+            ("a/a.tftest.hcl", ""),
+            ("a/readme.md", ""),
+            ("build/main.tf", ""),
+            ("ignored/a_override.tf", ""),
+            ("kept/a_override.tf", ""),
+            ("tests/only.tftest.hcl", ""),
+            ("unit/terragrunt.hcl", ""),
+            ("unit/.terraform.lock.hcl", ""),
+            ("unit/.terraform/x/main.tf", ""),
+        ]);
+        let found = listings(directory.path()).unwrap();
+        let listing =
+            |names: &[&str]| Listing { names: names.iter().map(|&name| name.into()).collect(), ..Listing::default() };
+        let expected = [
+            ("a", listing(&["a.tftest.hcl", "a_override.tf", "main.tf"])),
+            ("kept", listing(&["a_override.tf"])),
+            ("unit", Listing { has_lock_file: true, is_unit: true, ..Listing::default() }),
+        ];
+        assert_eq!(found, expected.map(|(name, listing)| (directory.path().join(name), listing)).into());
+    }
+
+    #[test]
+    fn a_listed_directory_is_not_listed_again() {
+        let tree = tree(&[("gone.tf", "")]);
+        let top = crate::system::canonicalize(tree.path()).unwrap();
+        let (directory, listing) = listings(&top).unwrap().pop_first().unwrap();
+        fs::rename(directory.join("gone.tf"), directory.join("new.tf")).unwrap();
+        let module = ModuleCache::default().listed_module(&directory, &directory, listing, Dialect::Tofu);
+        let [error] = module.diagnostics() else { panic!("{:?}", module.diagnostics()) };
+        assert!(error.message.contains("gone.tf"), "{error}");
+    }
+}
