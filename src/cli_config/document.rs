@@ -6,8 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::quotable::quotable;
-use super::syntax::{self, Member, Node, Value};
+use super::syntax;
 use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
+use crate::hcl::json::{Kind, Member, Value};
 
 /// The largest CLI configuration file that is read, in bytes.
 pub(super) const SIZE_LIMIT: u64 = 1 << 20;
@@ -40,7 +41,7 @@ impl ConfigFile {
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
         let file = SourceFile::chosen(path, quotable(text));
         match syntax::parse(text) {
-            Ok(Node { value: Value::Object(members), .. }) => Ok(Self { file, members }),
+            Ok(Value { kind: Kind::Object(members), .. }) => Ok(Self { file, members }),
             Ok(root) => Err(invalid("the file must contain blocks", Location::new(&file, root.span)).into()),
             Err(fault) => Err(invalid(fault.message, Location::new(&file, fault.span)).into()),
         }
@@ -74,13 +75,13 @@ pub(super) fn read_text(path: &Path) -> Result<String> {
 impl<'a> Body<'a> {
     /// The names of all arguments and blocks, with their places.
     pub(super) fn keys(self) -> impl Iterator<Item = Located<&'a str>> {
-        self.members.iter().map(move |member| self.located(member.key.as_str(), member))
+        self.members.iter().map(move |member| self.located(member.name.as_str(), member))
     }
 
     /// The blocks of a type that takes no label.
     pub(super) fn blocks(self, name: &str) -> Result<Vec<Located<Body<'a>>>> {
         let mut blocks = Vec::new();
-        for member in self.members.iter().filter(|member| member.key == name) {
+        for member in self.members.iter().filter(|member| member.name == name) {
             self.add_blocks(member, &mut blocks)?;
         }
         Ok(blocks)
@@ -101,33 +102,33 @@ impl<'a> Body<'a> {
         for member in self.members {
             let mut blocks = Vec::new();
             self.add_blocks(member, &mut blocks)?;
-            inner.extend(blocks.into_iter().map(|block| (member.key.as_str(), block)));
+            inner.extend(blocks.into_iter().map(|block| (member.name.as_str(), block)));
         }
         Ok(inner)
     }
 
     /// In JSON, several blocks of a type are a list of objects.
     fn add_blocks(self, member: &'a Member, blocks: &mut Vec<Located<Body<'a>>>) -> Result<()> {
-        let nodes = match &member.node.value {
-            Value::List(items) => items.as_slice(),
-            _ => std::slice::from_ref(&member.node),
+        let values = match &member.value.kind {
+            Kind::Array(items) => items.as_slice(),
+            _ => std::slice::from_ref(&member.value),
         };
-        for node in nodes {
-            let Value::Object(members) = &node.value else {
-                return Err(self.invalid(format!("\"{}\" must be a block", member.key), node).into());
+        for value in values {
+            let Kind::Object(members) = &value.kind else {
+                return Err(self.invalid(format!("\"{}\" must be a block", member.name), value).into());
             };
             blocks.push(self.located(Body { file: self.file, members }, member));
         }
         Ok(())
     }
 
-    fn argument(self, name: &str) -> Option<&'a Node> {
-        self.members.iter().rfind(|member| member.key == name).map(|member| &member.node)
+    fn argument(self, name: &str) -> Option<&'a Value> {
+        self.members.iter().rfind(|member| member.name == name).map(|member| &member.value)
     }
 
     /// A text argument.
     pub(super) fn string(self, name: &str) -> Result<Option<Located<&'a str>>> {
-        self.argument(name).map(|node| self.as_string(name, node)).transpose()
+        self.argument(name).map(|value| self.as_string(name, value)).transpose()
     }
 
     /// A text argument that must be there and not be empty.
@@ -140,57 +141,57 @@ impl<'a> Body<'a> {
 
     /// A list of texts; a single text stands for a list of one.
     pub(super) fn strings(self, name: &str) -> Result<Option<Vec<Located<&'a str>>>> {
-        let Some(node) = self.argument(name) else { return Ok(None) };
-        let nodes = match &node.value {
-            Value::List(items) => items.as_slice(),
-            _ => std::slice::from_ref(node),
+        let Some(value) = self.argument(name) else { return Ok(None) };
+        let values = match &value.kind {
+            Kind::Array(items) => items.as_slice(),
+            _ => std::slice::from_ref(value),
         };
-        nodes.iter().map(|node| self.as_string(name, node)).collect::<Result<_>>().map(Some)
+        values.iter().map(|value| self.as_string(name, value)).collect::<Result<_>>().map(Some)
     }
 
     /// A `true` or `false`, quoted or not.
     pub(super) fn boolean(self, name: &str) -> Result<Option<bool>> {
-        let Some(node) = self.argument(name) else { return Ok(None) };
-        match &node.value {
-            Value::Bool(value) => Ok(Some(*value)),
-            Value::String(text) if text == "true" || text == "false" => Ok(Some(text == "true")),
-            _ => Err(self.invalid(format!("\"{name}\" must be true or false"), node).into()),
+        let Some(value) = self.argument(name) else { return Ok(None) };
+        match &value.kind {
+            Kind::Bool(value) => Ok(Some(*value)),
+            Kind::String(text) if text == "true" || text == "false" => Ok(Some(text == "true")),
+            _ => Err(self.invalid(format!("\"{name}\" must be true or false"), value).into()),
         }
     }
 
     /// A number of something, quoted or not.
     pub(super) fn count(self, name: &str) -> Result<Option<u32>> {
-        let Some(node) = self.argument(name) else { return Ok(None) };
-        match &node.value {
-            Value::Number(text) | Value::String(text) => text.parse().ok(),
+        let Some(value) = self.argument(name) else { return Ok(None) };
+        match &value.kind {
+            Kind::Number(text) | Kind::String(text) => text.parse().ok(),
             _ => None,
         }
         .map(Some)
-        .ok_or_else(|| self.invalid(format!("\"{name}\" must be a whole number"), node).into())
+        .ok_or_else(|| self.invalid(format!("\"{name}\" must be a whole number"), value).into())
     }
 
     /// Every argument that is a text, by name; others are left out.
     pub(super) fn texts(self) -> impl Iterator<Item = (&'a str, Located<&'a str>)> {
-        self.members.iter().filter_map(move |member| match &member.node.value {
-            Value::String(text) => Some((member.key.as_str(), self.located(text.as_str(), member))),
+        self.members.iter().filter_map(move |member| match &member.value.kind {
+            Kind::String(text) => Some((member.name.as_str(), self.located(text.as_str(), member))),
             _ => None,
         })
     }
 
-    fn as_string(self, name: &str, node: &'a Node) -> Result<Located<&'a str>> {
-        match &node.value {
-            Value::String(text) => {
-                Ok(Located { value: text.as_str(), location: Location::new(self.file, node.span.clone()) })
+    fn as_string(self, name: &str, value: &'a Value) -> Result<Located<&'a str>> {
+        match &value.kind {
+            Kind::String(text) => {
+                Ok(Located { value: text.as_str(), location: Location::new(self.file, value.span.clone()) })
             }
-            _ => Err(self.invalid(format!("\"{name}\" must be text in double quotes"), node).into()),
+            _ => Err(self.invalid(format!("\"{name}\" must be text in double quotes"), value).into()),
         }
     }
 
-    fn invalid(self, message: String, node: &Node) -> Diagnostic {
-        invalid(message, Location::new(self.file, node.span.clone()))
+    fn invalid(self, message: String, value: &Value) -> Diagnostic {
+        invalid(message, Location::new(self.file, value.span.clone()))
     }
 
     fn located<T>(self, value: T, member: &Member) -> Located<T> {
-        Located { value, location: Location::new(self.file, member.key_span.clone()) }
+        Located { value, location: Location::new(self.file, member.name_span.clone()) }
     }
 }

@@ -1,41 +1,12 @@
-//! The syntax of CLI configuration files: HCL 1 and its JSON form, read into one tree with byte spans.
+//! The syntax of CLI configuration files: HCL 1 and its JSON form, read into the tree of the reader of JSON.
 //!
-//! HCL 1, not the HCL 2 of configurations: keys may be quoted (`dev_overrides { "acme/gamma" = "." }`), there are no
-//! expressions, and `name = {…}` and `name {…}` are the same. One lenient reader does for both forms, since `:` and commas
-//! mean nothing else in HCL 1. That is why it shares no more than comments with the readers of HCL 2 and of JSON: it follows
-//! OpenTofu's `github.com/hashicorp/hcl` v1.
-
-use std::ops::Range;
+//! HCL 1 differs from the HCL 2 of configurations: keys may be quoted (`dev_overrides { "acme/gamma" = "." }`), there are no
+//! expressions, and `name = {…}` and `name {…}` are the same. A label is the key of an object around the block's body. The
+//! reader follows OpenTofu's `github.com/hashicorp/hcl` v1, whose JSON form may have needless commas.
 
 use crate::hcl::Fault;
+use crate::hcl::json::{Kind, Member, Value};
 use crate::hcl::scan::skip_comment;
-
-/// A value and where it stands.
-#[derive(Debug)]
-pub(super) struct Node {
-    pub(super) value: Value,
-    pub(super) span: Range<usize>,
-}
-
-#[derive(Debug)]
-pub(super) enum Value {
-    String(String),
-    /// As it is written.
-    Number(String),
-    Bool(bool),
-    Null,
-    List(Vec<Node>),
-    /// In the order of the file; keys may repeat. A label is a key of an object around the block's body.
-    Object(Vec<Member>),
-}
-
-/// One `key = value`, or `key {…}`.
-#[derive(Debug)]
-pub(super) struct Member {
-    pub(super) key: String,
-    pub(super) key_span: Range<usize>,
-    pub(super) node: Node,
-}
 
 type Parsed<T> = Result<T, Fault>;
 
@@ -43,7 +14,7 @@ type Parsed<T> = Result<T, Fault>;
 const DEPTH: usize = 64;
 
 /// Reads a file; the result is an object.
-pub(super) fn parse(text: &str) -> Parsed<Node> {
+pub(super) fn parse(text: &str) -> Parsed<Value> {
     let mut parser = Parser { text, position: 0, depth: 0, json: false };
     parser.accept("\u{feff}");
     parser.skip_space()?;
@@ -54,7 +25,7 @@ pub(super) fn parse(text: &str) -> Parsed<Node> {
         return if parser.peek().is_none() { Ok(root) } else { parser.fail("nothing may follow the closing brace") };
     }
     let members = parser.members(None)?;
-    Ok(Node { value: Value::Object(members), span: 0..text.len() })
+    Ok(Value { kind: Kind::Object(members), span: 0..text.len() })
 }
 
 struct Parser<'a> {
@@ -133,14 +104,14 @@ impl<'a> Parser<'a> {
             return self.fail("blocks are nested too deeply");
         }
         let start = self.position;
-        let key = match self.peek() {
+        let name = match self.peek() {
             Some('"') => self.string()?,
             Some(c) if is_identifier_start(c) => self.identifier(),
             _ => return self.fail("a name was expected here"),
         };
-        let key_span = start..self.position;
+        let name_span = start..self.position;
         let line_ended = self.skip_space()?;
-        let node = match self.peek() {
+        let value = match self.peek() {
             Some('=' | ':') => {
                 self.next();
                 self.skip_space()?;
@@ -149,43 +120,43 @@ impl<'a> Parser<'a> {
             Some('{') => self.value()?,
             Some(c) if !line_ended && !self.json && (c == '"' || is_identifier_start(c)) => {
                 let label = self.member()?;
-                let span = label.key_span.start..label.node.span.end;
-                Node { value: Value::Object(vec![label]), span }
+                let span = label.name_span.start..label.value.span.end;
+                Value { kind: Kind::Object(vec![label]), span }
             }
             _ => return self.fail("\"=\" or \"{\" was expected after the name"),
         };
         self.depth -= 1;
-        Ok(Member { key, key_span, node })
+        Ok(Member { name, name_span, value })
     }
 
-    fn value(&mut self) -> Parsed<Node> {
+    fn value(&mut self) -> Parsed<Value> {
         self.depth += 1;
         if self.depth > DEPTH {
             return self.fail("values are nested too deeply");
         }
         let start = self.position;
-        let value = match self.peek() {
-            Some('"') => Value::String(self.string()?),
-            Some('<') => Value::String(self.heredoc()?),
+        let kind = match self.peek() {
+            Some('"') => Kind::String(self.string()?),
+            Some('<') => Kind::String(self.heredoc()?),
             Some('{') => {
                 self.next();
-                Value::Object(self.members(Some('}'))?)
+                Kind::Object(self.members(Some('}'))?)
             }
             Some('[') => {
                 self.next();
-                Value::List(self.list()?)
+                Kind::Array(self.list()?)
             }
             Some(c) if c.is_ascii_digit() || c == '-' || c == '+' || c == '.' => {
                 let rest = self.rest();
                 let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || "+-.".contains(c))).unwrap_or(rest.len());
                 let number = rest[..end].to_owned();
                 self.position += end;
-                Value::Number(number)
+                Kind::Number(number)
             }
             Some(c) if is_identifier_start(c) => match self.identifier().as_str() {
-                "true" => Value::Bool(true),
-                "false" => Value::Bool(false),
-                "null" => Value::Null,
+                "true" => Kind::Bool(true),
+                "false" => Kind::Bool(false),
+                "null" => Kind::Null,
                 _ => {
                     self.position = start;
                     return self.fail("a value was expected here; texts are written in double quotes");
@@ -194,10 +165,10 @@ impl<'a> Parser<'a> {
             _ => return self.fail("a value was expected here"),
         };
         self.depth -= 1;
-        Ok(Node { value, span: start..self.position })
+        Ok(Value { kind, span: start..self.position })
     }
 
-    fn list(&mut self) -> Parsed<Vec<Node>> {
+    fn list(&mut self) -> Parsed<Vec<Value>> {
         let mut items = Vec::new();
         loop {
             self.skip_space()?;
@@ -331,16 +302,16 @@ mod tests {
     use super::*;
 
     /// The tree as compact JSON-like text.
-    fn show(node: &Node) -> String {
-        match &node.value {
-            Value::String(text) => format!("{text:?}"),
-            Value::Number(text) => text.clone(),
-            Value::Bool(value) => value.to_string(),
-            Value::Null => "null".to_owned(),
-            Value::List(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(" ")),
-            Value::Object(members) => {
+    fn show(value: &Value) -> String {
+        match &value.kind {
+            Kind::String(text) => format!("{text:?}"),
+            Kind::Number(text) => text.clone(),
+            Kind::Bool(value) => value.to_string(),
+            Kind::Null => "null".to_owned(),
+            Kind::Array(items) => format!("[{}]", items.iter().map(show).collect::<Vec<_>>().join(" ")),
+            Kind::Object(members) => {
                 let members: Vec<_> =
-                    members.iter().map(|member| format!("{}={}", member.key, show(&member.node))).collect();
+                    members.iter().map(|member| format!("{}={}", member.name, show(&member.value))).collect();
                 format!("{{{}}}", members.join(" "))
             }
         }

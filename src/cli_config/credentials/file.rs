@@ -5,12 +5,10 @@ use std::fs;
 use std::ops::Range;
 use std::path::Path;
 
-use serde::de::IgnoredAny;
-
 use crate::cli_config::document::{invalid, read_text};
 use crate::cli_config::quotable::quotable;
-use crate::cli_config::syntax::{self, Member, Node, Value};
 use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
+use crate::hcl::json::{self, Kind, Member, Value};
 use crate::provider::Hostname;
 use crate::system::Token;
 use crate::system::files::{self, Access, Reserved};
@@ -30,7 +28,7 @@ pub(super) fn forget(path: &Path, host: &Hostname) -> Result<bool> {
         let mut shorter = without_host(&text, root, host);
         // A host may have been written twice, in different spellings.
         while let Some(new) = shorter {
-            shorter = without_host(&new, &syntax::parse(&new).ok()?, host);
+            shorter = without_host(&new, &json::parse(&new).ok()?, host);
             text = new;
         }
         Some(text)
@@ -39,7 +37,7 @@ pub(super) fn forget(path: &Path, host: &Hostname) -> Result<bool> {
 
 /// Applies a change to the file, and says whether it made a difference; `None` means that the file does not have the form
 /// that it must have.
-fn edit(path: &Path, change: impl Fn(&str, &Node) -> Option<String>) -> Result<bool> {
+fn edit(path: &Path, change: impl Fn(&str, &Value) -> Option<String>) -> Result<bool> {
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory).map_err(|error| Diagnostic::io("write", path, &error))?;
     // Two logins at the same time must not lose a token.
@@ -50,8 +48,8 @@ fn edit(path: &Path, change: impl Fn(&str, &Node) -> Option<String>) -> Result<b
         let file = SourceFile::chosen(path, quotable(text));
         invalid("the file must be a JSON object with an object \"credentials\"", Location::new(&file, 0..0))
     };
-    let root = syntax::parse(text).ok().filter(|_| is_json_object(text)).ok_or_else(refuse)?;
-    let new = change(text, &root).filter(|new| is_json_object(new)).ok_or_else(refuse)?;
+    let root = json::parse(text).ok().filter(|root| members(root).is_some()).ok_or_else(refuse)?;
+    let new = change(text, &root).filter(|new| json::parse(new).is_ok()).ok_or_else(refuse)?;
     // What counts is the text that was changed: an empty file stands for an empty object.
     let is_different = new != text;
     if old.as_ref() != Some(&new) {
@@ -61,32 +59,27 @@ fn edit(path: &Path, change: impl Fn(&str, &Node) -> Option<String>) -> Result<b
     Ok(is_different)
 }
 
-fn is_json_object(text: &str) -> bool {
-    text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
-        && serde_json::from_str::<IgnoredAny>(text.trim_start_matches('\u{feff}')).is_ok()
-}
-
-fn members(node: &Node) -> Option<&[Member]> {
-    match &node.value {
-        Value::Object(members) => Some(members),
+fn members(value: &Value) -> Option<&[Member]> {
+    match &value.kind {
+        Kind::Object(members) => Some(members),
         _ => None,
     }
 }
 
 fn is_host(member: &Member, host: &Hostname) -> bool {
-    Hostname::parse(&member.key).is_ok_and(|key| key == *host)
+    Hostname::parse(&member.name).is_ok_and(|key| key == *host)
 }
 
 /// The last member of a key counts, as for any reader.
-fn last(node: &Node, is_wanted: impl Fn(&Member) -> bool) -> Option<&Node> {
-    members(node)?.iter().rfind(|member| is_wanted(member)).map(|member| &member.node)
+fn last(value: &Value, is_wanted: impl Fn(&Member) -> bool) -> Option<&Value> {
+    members(value)?.iter().rfind(|member| is_wanted(member)).map(|member| &member.value)
 }
 
-fn with_token(text: &str, root: &Node, host: &Hostname, token: &Token) -> Option<String> {
+fn with_token(text: &str, root: &Value, host: &Hostname, token: &Token) -> Option<String> {
     let token = serde_json::Value::from(token.reveal()).to_string();
     let host_key = serde_json::Value::from(host.to_string()).to_string();
     let object = format!("{{\n      \"token\": {token}\n    }}");
-    let Some(credentials) = last(root, |member| member.key == "credentials") else {
+    let Some(credentials) = last(root, |member| member.name == "credentials") else {
         let member = format!("\n  \"credentials\": {{\n    {host_key}: {object}\n  }}");
         return insert_first(text, root, &member, "\n");
     };
@@ -96,14 +89,14 @@ fn with_token(text: &str, root: &Node, host: &Hostname, token: &Token) -> Option
     if members(own).is_none() {
         return Some(replace(text, &own.span, &object));
     }
-    match last(own, |member| member.key == "token") {
+    match last(own, |member| member.name == "token") {
         Some(old) => Some(replace(text, &old.span, &token)),
         None => insert_first(text, own, &format!("\n      \"token\": {token}"), "\n    "),
     }
 }
 
 /// Puts a member at the start of an object; `closing` goes before the brace of one that was empty.
-fn insert_first(text: &str, object: &Node, member: &str, closing: &str) -> Option<String> {
+fn insert_first(text: &str, object: &Value, member: &str, closing: &str) -> Option<String> {
     let at = object.span.start + 1;
     if members(object)?.is_empty() {
         return Some(replace(text, &(at..object.span.end - 1), &format!("{member}{closing}")));
@@ -112,14 +105,14 @@ fn insert_first(text: &str, object: &Node, member: &str, closing: &str) -> Optio
 }
 
 /// Removes one member of the host, with the comma that joins it to its neighbour.
-fn without_host(text: &str, root: &Node, host: &Hostname) -> Option<String> {
-    let hosts = last(root, |member| member.key == "credentials").and_then(members)?;
+fn without_host(text: &str, root: &Value, host: &Hostname) -> Option<String> {
+    let hosts = last(root, |member| member.name == "credentials").and_then(members)?;
     let index = hosts.iter().position(|member| is_host(member, host))?;
     let own = &hosts[index];
     let span = match (hosts.get(index + 1), index.checked_sub(1)) {
-        (Some(next), _) => own.key_span.start..next.key_span.start,
-        (None, Some(previous)) => hosts[previous].node.span.end..own.node.span.end,
-        (None, None) => own.key_span.start..own.node.span.end,
+        (Some(next), _) => own.name_span.start..next.name_span.start,
+        (None, Some(previous)) => hosts[previous].value.span.end..own.value.span.end,
+        (None, None) => own.name_span.start..own.value.span.end,
     };
     Some(replace(text, &span, ""))
 }
