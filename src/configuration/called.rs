@@ -1,4 +1,5 @@
-//! Where a called module is: its source and version evaluated, then a directory, an installed module or a fetched package.
+//! Finds a called module: evaluates its source and version, then takes a directory, an installed module or a fetched
+//! package.
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use crate::hcl::evaluate::value::{Unknown, Value};
@@ -12,14 +13,14 @@ use crate::system::files::join;
 use super::caller::Caller;
 use super::file::{Call, CallSource};
 use super::missing::Reason;
-use super::place::Place;
+use super::module_path::ModulePath;
 use super::requirement::ModuleCall;
 use super::scope::Scope;
 use super::syntax::DeferredValue;
 use super::tree::Walk;
 
 impl Walk<'_> {
-    /// The source of a call; none if it is not known, which is reported.
+    /// The source of a call. If it is unknown, an error is reported.
     pub(super) fn source(&mut self, caller: &Caller<'_>, call: &Call, key: &str) -> Option<ModuleSource> {
         let text = match &call.source {
             CallSource::Missing => return None,
@@ -56,7 +57,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The constraints of a call; none if they are not known, which is reported.
+    /// The constraints of a call. If they are unknown, an error is reported.
     pub(super) fn constraints(
         &mut self,
         caller: &Caller<'_>,
@@ -89,8 +90,7 @@ impl Walk<'_> {
         None
     }
 
-    /// Where a module is that is not in its caller's package, and whether it is a fetched one; none if it is missing, which
-    /// is reported.
+    /// The path of a module that is not in its caller's package. If it is missing, that is reported.
     pub(super) fn elsewhere(
         &mut self,
         caller: &Caller<'_>,
@@ -98,7 +98,7 @@ impl Walk<'_> {
         source: &ModuleSource,
         constraints: &ConstraintList,
         key: &str,
-    ) -> Option<Place> {
+    ) -> Option<ModulePath> {
         let dialect = self.options.dialect;
         let request = ModuleRequest::new(source.clone(), constraints.clone())?;
         self.note(caller, call, &request, key);
@@ -109,7 +109,7 @@ impl Walk<'_> {
             if !installed.meets(source, constraints, dialect) {
                 reason = Reason::Changed(installed.describe());
             } else if directory.is_dir() {
-                return Some(Place::Directory(directory));
+                return Some(ModulePath::Directory(directory));
             }
         }
         if let ModuleSource::Remote(remote) = source
@@ -134,7 +134,7 @@ impl Walk<'_> {
             return None;
         };
         match fetcher.get(dialect, &request) {
-            Some(Ok(Some(module))) => return Some(Place::Package(module)),
+            Some(Ok(Some(module))) => return Some(ModulePath::Package(module)),
             Some(Ok(None)) => self.missing.add(call, key, reason),
             Some(Err(errors)) => self.not_fetched(caller, call, key, errors),
             None => drop(self.wanted.insert(request)),
@@ -151,10 +151,9 @@ impl Walk<'_> {
         }
     }
 
-    /// The record of a module that a program has installed. What is called from a fetched package was installed together with
-    /// another one.
+    /// The record of a module that a program has installed. Modules that a fetched package calls have no such record.
     fn installed(&mut self, caller: &Caller<'_>, key: &str) -> Option<&Installed> {
-        if matches!(caller.place, Place::Package(_)) {
+        if matches!(caller.place, ModulePath::Package(_)) {
             return None;
         }
         if self.manifest.is_none() {
@@ -194,7 +193,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Reports why a called module cannot be read: what it requires is not known then.
+    /// Reports why a called module cannot be read. Its requirements are unknown then.
     fn unread(&mut self, error: Diagnostic) {
         self.is_incomplete = true;
         if self.options.allow_missing_modules {
@@ -205,7 +204,7 @@ impl Walk<'_> {
     }
 }
 
-/// The text of an argument; none if it is null.
+/// The text of an argument; `None` if it is null.
 fn text(scope: &Scope<'_>, written: &DeferredValue) -> Result<Option<String>, Unknown> {
     let value = scope.evaluate(written);
     if value == Value::Null {

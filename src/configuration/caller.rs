@@ -1,4 +1,4 @@
-//! A module whose calls are followed.
+//! The caller of a module.
 
 use std::path::Path;
 
@@ -6,19 +6,19 @@ use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::system::boundary;
 
 use super::file::Call;
-use super::place::Place;
+use super::module_path::ModulePath;
 use super::requirement::CalledModule;
 use super::scope::Scope;
 
 /// A module whose calls are followed.
 #[derive(Clone, Copy)]
 pub(super) struct Caller<'a> {
-    pub place: &'a Place,
+    pub place: &'a ModulePath,
     /// The names of the calls that lead to it; empty for the root module.
     pub key: &'a str,
-    /// The call with which the way to it leaves the user's own modules; none as long as only local calls lead to it.
+    /// The first call on the way to it that is not local; `None` for the user's own modules.
     pub entry: Option<&'a Location>,
-    /// The place of its call in the tree; none for the root module.
+    /// The index of its call in the tree; `None` for the root module.
     pub node: Option<usize>,
     pub scope: &'a Scope<'a>,
 }
@@ -28,7 +28,7 @@ impl Caller<'_> {
         if self.key.is_empty() { call.name.clone() } else { format!("{}.{}", self.key, call.name) }
     }
 
-    /// The address of the module that a call of it leads to.
+    /// The address of the module that it calls.
     pub(super) fn address_of(&self, call: &Call, tree: &[CalledModule]) -> String {
         let own = self.node.and_then(|node| tree.get(node)).map_or(self.key, |called| &called.address);
         let separator = if own.is_empty() { "" } else { "." };
@@ -40,7 +40,7 @@ impl Caller<'_> {
         self.located(Diagnostic::error(code, message), call)
     }
 
-    /// That a called module is outside of the repository.
+    /// The error for a called module outside of the repository.
     pub(super) fn outside(&self, call: &Call, key: &str, place: &Path) -> Diagnostic {
         let place = place.display();
         let message = format!("module \"{key}\" is in {place}, out of the repository, so it was not read");

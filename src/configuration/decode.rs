@@ -1,4 +1,4 @@
-//! Reading what one file says about providers and modules.
+//! Reads the providers and modules of one file.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -32,8 +32,8 @@ pub(super) fn decode_module_file(file: &Arc<SourceFile>, items: &Items<'_>, dial
     decoder.found
 }
 
-/// Reads a test file: its `provider` blocks and the modules of its `run` blocks. Mocked providers are
-/// not counted: a test that mocks a provider needs its schema, and so the configuration under test requires it already.
+/// Reads a test file: its `provider` blocks and the modules of its `run` blocks. Mocked providers are left out: a test
+/// that mocks a provider needs its schema, so the configuration under test requires it already.
 pub(super) fn decode_test_file(file: &Arc<SourceFile>, items: &Items<'_>, dialect: Dialect) -> File {
     let mut decoder = Decoder { file, dialect, found: File::default() };
     decoder.each(items, "provider", &["name"], Decoder::provider);
@@ -213,7 +213,7 @@ impl Decoder<'_> {
         }
     }
 
-    /// Where a version constraint is and what it says; errors are noted.
+    /// The place and the meaning of a version constraint. Errors are noted.
     fn version(
         &mut self,
         provider: &str,
@@ -232,7 +232,7 @@ impl Decoder<'_> {
     fn constraints(&mut self, provider: &str, text: &str, span: Range<usize>) -> Option<ConstraintList> {
         let reason = match text.parse() {
             Ok(_) if text.trim().is_empty() => "it is empty; leave it out to allow every version".to_owned(),
-            // Lists are read as lock files have them; of a configuration the programs accept less.
+            // Lock files may have a comma at the end, but the programs refuse it in a configuration.
             Ok(_) if text.trim_end().ends_with(',') => "nothing follows the last comma".to_owned(),
             Ok(constraints) => return Some(constraints),
             Err(error) => format!("{error}"),
@@ -318,7 +318,7 @@ impl Decoder<'_> {
     }
 }
 
-/// Where a `terraform` block says that state is kept. What is wrong with the block itself is for the program to report.
+/// The backend of a `terraform` block. Mistakes in the block itself are left to the program.
 fn backend(items: &Items<'_>) -> Option<Backend> {
     if items.has_block("backend") {
         let blocks = items.blocks("backend", &["type"]).unwrap_or_default();

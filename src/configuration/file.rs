@@ -1,12 +1,12 @@
-//! What one file says about providers and modules, before files are merged and local names resolved. OpenTofu's `File` in
-//! `internal/configs/module.go` holds the same.
+//! The content of one file, before files are merged and local names resolved, as OpenTofu's `File` in
+//! `internal/configs/module.go`.
 
 use crate::diagnostic::{Diagnostic, Location};
 use crate::provider::{ConstraintList, ProviderAddress};
 
 use super::syntax::DeferredValue;
 
-/// What one file holds that matters.
+/// The parts of one file that providers and modules depend on.
 #[derive(Debug, Default)]
 pub(super) struct File {
     pub required: Vec<RequiredProviders>,
@@ -17,7 +17,7 @@ pub(super) struct File {
     pub backend: Option<Backend>,
     /// The provider of the `state_store` block, if the backend is one.
     pub state_store: Option<ProviderReference>,
-    /// The versions of the program that it accepts; what is no constraint counts for nothing.
+    /// The versions of the program that it accepts. A text that is not a constraint is left out.
     pub required_version: ConstraintList,
     /// Whether it has a `language` block, which only OpenTofu reads.
     pub has_language: bool,
@@ -49,7 +49,7 @@ pub(super) struct RequiredProviders {
 pub(super) struct RequiredProvider {
     pub local_name: String,
     pub address: ProviderAddress,
-    /// The version string, else the source, else the local name.
+    /// The version string, or else the source, or else the local name.
     pub location: Location,
     pub source: Option<Location>,
     pub version: Option<Location>,
@@ -102,9 +102,9 @@ pub(super) struct Call {
     pub source: CallSource,
     /// The versions that it accepts of a registry's module.
     pub version: Option<DeferredValue>,
-    /// The value of `source`, else the block's label.
+    /// The value of `source`, or else the block's label.
     pub location: Location,
-    /// The arguments by name, among them the variables that the call sets. Of two, the last counts.
+    /// The arguments by name, among them the variables that the call sets. The last of two with the same name applies.
     pub arguments: Vec<(String, DeferredValue)>,
 }
 
@@ -115,7 +115,7 @@ pub(super) enum CallSource {
     Constant(String),
     /// Something that depends on variables.
     Expression(DeferredValue),
-    /// Nothing, as an override file may have it.
+    /// The call has no source, as in an override file.
     Missing,
 }
 

@@ -1,4 +1,4 @@
-//! Which files of a directory are read, and reading one.
+//! Selects the files of a directory that are read, and reads one.
 
 use std::fs;
 use std::io;
@@ -12,14 +12,14 @@ use crate::system::files::{self, join};
 /// The largest file that is read; no person or tool writes a larger one.
 const MAX_FILE_SIZE: u64 = 8 << 20;
 
-/// What configurations may have together, in bytes, of those that are in memory at the same time. A text stays there as long as
-/// anything may show lines of it.
+/// How many bytes of configuration files may be in memory at the same time. A text stays there as long as a diagnostic
+/// may show lines of it.
 const MOST_TEXT: usize = 256 << 20;
 
 /// What the names of test files end with. OpenTofu's own hide the others of the same base name.
 const TEST_EXTENSIONS: [(&str, &str); 2] = [(".tofutest.hcl", ".tftest.hcl"), (".tofutest.json", ".tftest.json")];
 
-/// Reads texts, and only so many.
+/// Reads texts, and limits how many of them are in memory.
 #[derive(Debug)]
 pub(super) struct Texts {
     most: usize,
@@ -30,7 +30,7 @@ pub(super) struct Texts {
 #[derive(Debug, Default)]
 struct KnownTexts {
     files: Vec<Weak<SourceFile>>,
-    /// Bytes of all of them.
+    /// The bytes of all of them.
     length: usize,
 }
 
@@ -54,7 +54,8 @@ impl KnownTexts {
 }
 
 impl Texts {
-    /// Reads a file of text, which the user knows as `shown`. Bytes that are not UTF-8, as old comments hold them, become U+FFFD.
+    /// Reads a file of text, which the user knows as `shown`. Bytes that are not UTF-8, as old comments hold them,
+    /// become U+FFFD.
     pub(super) fn read(&self, path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
         let bytes = files::read(path, MAX_FILE_SIZE).map_err(|error| Diagnostic::io("read", shown, &error))?;
         if files::is_utf16(&bytes) {
@@ -102,7 +103,7 @@ pub(super) struct ModuleFiles<'a> {
     pub foreign: bool,
 }
 
-/// Finds the configuration files among those of a directory, whose names are sorted, as OpenTofu's
+/// Finds the configuration files among the sorted names of a directory's files, as OpenTofu's
 /// `internal/configs/parser_config_dir.go` does. `x.tofu` hides `x.tf`, `x.tofu.json` hides `x.tf.json`.
 pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_> {
     let mut files = ModuleFiles::default();
@@ -121,7 +122,7 @@ pub(super) fn module_files(names: &[String], dialect: Dialect) -> ModuleFiles<'_
 /// Finds the test files of a root module: in its directory, and in `tests` if there is such a directory.
 ///
 /// Each comes with the path that it has in the keys of `modules.json`: `main` or `tests.main`. `known` are the
-/// [names](test_names) of those in its directory, if that was read.
+/// [names](test_names) of the test files in its directory, if it was read.
 pub(super) fn test_files(
     root: &Path,
     known: Option<&[String]>,
@@ -141,7 +142,7 @@ pub(super) fn test_files(
     Ok(files)
 }
 
-/// The names among those of files that may be names of test files.
+/// The names that may be names of test files.
 pub(super) fn test_names(names: &[String]) -> Vec<String> {
     names.iter().filter(|name| is_test(name)).cloned().collect()
 }
@@ -161,7 +162,7 @@ pub(super) fn file_names(directory: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
-        // No configuration's extension survives in a name that is not UTF-8 only if it is unreadable to the tools, too.
+        // The programs do not read a file whose name is not UTF-8 either.
         let Ok(name) = entry.file_name().into_string() else { continue };
         if is_read(&name) && !entry.file_type()?.is_dir() {
             names.push(name);
@@ -187,7 +188,7 @@ fn visible<'a>(
     })
 }
 
-/// The error for a directory that holds nothing to read.
+/// The error for a directory without configuration files.
 pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic {
     let extensions = match dialect {
         Dialect::Tofu => ".tf, .tofu, .tf.json or .tofu.json",

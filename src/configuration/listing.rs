@@ -26,8 +26,8 @@ pub(crate) struct Listing {
     is_ignored: bool,
 }
 
-/// Lists the directories from `top` downwards that hold configuration files, a lock file or a unit, except where `.gitignore`
-/// names the directory or all of these files. A program also reads ignored files in the other directories.
+/// Lists the directories from `top` downwards that hold configuration files, a lock file or a unit, except where
+/// `.gitignore` names the directory or all of these files. A program also reads ignored files in the other directories.
 ///
 /// # Errors
 /// Directories that cannot be read.

@@ -26,7 +26,7 @@ pub(super) struct MergedFiles {
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
-/// Blocks that have a name which is unique in the module.
+/// Blocks whose names are unique in the module.
 pub(super) struct Table<T> {
     pub(super) blocks: Vec<T>,
     pub(super) names: HashMap<String, usize>,
@@ -67,7 +67,8 @@ impl<T> Table<T> {
 }
 
 impl MergedFiles {
-    /// Merges a file as OpenTofu does in `internal/configs/module_merge.go`: `required_providers` entries are replaced as a whole, other blocks by argument.
+    /// Merges a file as OpenTofu does in `internal/configs/module_merge.go`: `required_providers` entries are replaced
+    /// as a whole, other blocks by argument.
     pub(super) fn merge(&mut self, file: File, overriding: bool) {
         self.diagnostics.extend(file.diagnostics);
         if file.backend.is_some() {

@@ -1,4 +1,4 @@
-//! Called modules that are not there, so that what they require is not known.
+//! Called modules that are missing, so that their requirements are unknown.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::file::Call;
 /// How many places are shown; a root module may call hundreds of modules.
 const PLACES: usize = 3;
 
-/// The calls whose modules are missing, in the order in which they were met.
+/// The calls whose modules are missing, in the order in which they were found.
 #[derive(Default)]
 pub(super) struct MissingModules(Vec<Missing>);
 
@@ -40,8 +40,8 @@ impl MissingModules {
         self.0.push(Missing { key: key.to_owned(), reason, location: call.location.clone() });
     }
 
-    /// One diagnostic for the modules that a program installs, and one for those in submodules. They are errors unless
-    /// modules may be missing.
+    /// One diagnostic for the modules that a program installs, and one for the modules in submodules. They are errors
+    /// unless modules may be missing.
     pub(super) fn diagnostics(&self, dialect: Dialect, allowed: bool) -> Vec<Diagnostic> {
         let (submodules, others): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|missing| matches!(missing.reason, Reason::Submodule(_)));

@@ -1,13 +1,13 @@
-//! What a configuration requires: a module directory, and all modules that it calls, to providers with constraints
+//! The providers that a module directory and all modules that it calls require, with their constraints
 //! (<https://opentofu.org/docs/language/providers/requirements/>).
 //!
-//! Text → arguments and blocks in either syntax (`syntax`) → what one file declares (`file`, read by `decode`) → the files
-//! of a directory, or of a `RootModule` from several places, merged (`merge`) → one [`Module`] with its local names resolved → [`Requirements`] over the tree of
-//! modules (`tree`).
+//! Text → arguments and blocks in either syntax (`syntax`) → what one file declares (`file`, read by `decode`) → the
+//! files of a directory, or of a `RootModule` from several places, merged (`merge`) → one `Module` with its local
+//! names resolved → [`Requirements`] over the tree of modules (`tree`).
 //!
-//! In native syntax a light scanner (`hcl::scan`) finds blocks and arguments; only the few values that matter are parsed,
-//! by hcl-edit. A block that does not matter is skipped in one pass over its bytes, so nothing in it can stop a lock but a
-//! string or bracket that never ends.
+//! In native syntax a light scanner (`hcl::scan`) finds blocks and arguments, and hcl-edit parses only the values that
+//! are needed. Any other block is skipped in one pass over its bytes, so that only an unclosed string or bracket in it
+//! is an error.
 
 mod called;
 mod caller;
@@ -19,15 +19,15 @@ mod merge;
 mod missing;
 mod module;
 mod module_cache;
+mod module_path;
 mod names;
-mod place;
 mod requirement;
 mod requirers;
 pub mod rewrite;
 mod root;
 mod scope;
 mod syntax;
-pub mod terragrunt;
+pub(crate) mod terragrunt;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -35,9 +35,9 @@ mod variables;
 
 pub(crate) use file::Backend;
 pub(crate) use listing::{Listing, listings};
-pub use module::Module;
+pub(crate) use module::Module;
 pub use module_cache::ModuleCache;
-pub(crate) use place::Place;
+pub(crate) use module_path::ModulePath;
 pub(crate) use requirement::ModuleCall;
 pub use requirement::{CalledModule, Declaration, DeclarationKind, ModuleDirectory, Requirement, Requirements};
 pub use requirers::Requirer;

@@ -21,10 +21,10 @@ use super::requirement::DeclarationKind;
 use super::root::RootFiles;
 use super::syntax;
 
-/// A module directory that was read. What it holds depends on the directory's files and the dialect only.
+/// A module directory that was read. It depends only on the files of the directory and the dialect.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
-pub struct Module {
+pub(crate) struct Module {
     directory: PathBuf,
     /// How many files were read, and whether others belong to the other dialect.
     empty: bool,
@@ -33,7 +33,7 @@ pub struct Module {
     required_version: ConstraintList,
     has_language: bool,
     configures_providers: bool,
-    /// Whether a file cannot be read that may be one of a root module.
+    /// Whether a file cannot be read that may belong to a root module.
     may_be_root: bool,
     /// The addresses of the local names in `required_providers`.
     pub(super) local_names: BTreeMap<String, ProviderAddress>,
@@ -61,8 +61,8 @@ pub(super) struct Found {
 }
 
 impl Module {
-    /// Reads the files of a directory, which the user knows as `shown`, except files that lead out of the boundary. What is
-    /// wrong with them is found in [`Module::diagnostics`].
+    /// Reads the files of a directory, which the user knows as `shown`, except files that lead out of the boundary.
+    /// What is wrong with them is found in [`Module::diagnostics`].
     pub(super) fn read(directory: &Path, shown: &Path, dialect: Dialect, texts: &Texts, boundary: &Boundary) -> Self {
         let names = files::file_names(directory);
         Self::read_files(names, directory, shown, dialect, texts, boundary)
@@ -100,8 +100,8 @@ impl Module {
         Self { empty: true, may_be_root: true, refused: vec![refused(directory)], ..module }
     }
 
-    /// Reads the files of a root module that come from several places. The places of what is generated are those of the
-    /// text that it is generated from.
+    /// Reads the files of a root module that come from several places. A place in a generated file becomes the place of
+    /// the block that generates the file.
     pub(super) fn of_files(root: &RootFiles, dialect: Dialect) -> Self {
         let names: Vec<_> = root.files.keys().cloned().collect();
         let read = |name: &str| Ok(Arc::clone(&root.files[name]));
@@ -193,13 +193,13 @@ impl Module {
         module
     }
 
-    /// The directory as it is shown to the user.
-    pub fn directory(&self) -> &Path {
+    /// The directory as the user knows it.
+    pub(crate) fn directory(&self) -> &Path {
         &self.directory
     }
 
     /// Whether the directory holds no file that either dialect reads.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.empty && !self.foreign && self.refused.is_empty()
     }
 
@@ -224,13 +224,13 @@ impl Module {
         self.has_language
     }
 
-    /// Whether it uses providers that it configures itself, as root modules do: it has a `provider` block together with a
-    /// resource, a data source or a module call, and no `configuration_aliases`, which a caller has to fill.
+    /// Whether it uses providers that it configures itself, as root modules do: it has a `provider` block together with
+    /// a resource, a data source or a module call, and no `configuration_aliases`, which a caller has to fill.
     pub(crate) fn configures_providers(&self) -> bool {
         self.configures_providers
     }
 
-    /// Whether a file cannot be read that may be one of a root module, as far as its lines tell.
+    /// Whether a file cannot be read that may belong to a root module, judged by its lines.
     pub(crate) fn may_be_root(&self) -> bool {
         self.may_be_root
     }
@@ -254,7 +254,7 @@ impl Module {
     }
 
     /// What is wrong with the module's own files.
-    pub fn diagnostics(&self) -> &[Diagnostic] {
+    pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
@@ -363,7 +363,7 @@ fn provider_found(address: ProviderAddress, block: ProviderBlock) -> Found {
     }
 }
 
-/// The local name of a resource's provider: that of its `provider` argument, else the first word of its type.
+/// The local name of a resource's provider: its `provider` argument, or else the first word of its type.
 fn implied_name(provider: Option<&ProviderReference>, type_name: &str, label: &Location) -> (String, Location) {
     match provider {
         Some(reference) => (reference.local_name.clone(), reference.location.clone()),

@@ -17,38 +17,39 @@ use super::listing::Listing;
 use super::module::Module;
 use super::variables::InputVariables;
 
-/// How many bytes the files of listed modules have together that are kept for the next reader. With what is known of them
-/// they take a few times as much memory. Others are read again.
+/// The bytes of configuration files up to which listed modules are kept for the next reader; later modules are read
+/// again.
 const LISTED_KEPT: usize = 16 << 20;
 
-/// How many root modules are read at a time when their modules may have to be fetched.
+/// How many root modules are read at the same time when their modules may have to be fetched.
 const ROOTS_FETCHING: usize = 16;
 
-/// Modules that were read already, by their directory and dialect, and what was fetched; to be shared by the roots of one run and by threads.
+/// Modules that were read already, by their directory and dialect, and packages that were fetched. The root modules of
+/// a run and its threads share it.
 #[derive(Default)]
 pub struct ModuleCache {
     modules: OnceMap<(PathBuf, Dialect), Arc<Module>>,
-    /// How many bytes the files of listed modules have that were read.
+    /// The bytes of all files of listed modules that were read.
     listed: AtomicUsize,
-    /// What their files take.
+    /// Reads the files, and limits how much of them is in memory.
     pub(super) texts: Texts,
-    /// Fetches those that are missing; none if nothing is fetched.
+    /// Fetches missing modules; `None` if nothing may be fetched.
     pub(super) fetcher: Option<ModuleFetcher>,
     /// The values that the user gives to the root modules' variables.
     pub(crate) variables: InputVariables,
-    /// What is read; nothing outside of it.
+    /// Nothing outside of it is read.
     pub(crate) boundary: Boundary,
 }
 
 impl ModuleCache {
-    /// A cache of modules that are fetched when they are missing: from where they are or, offline, from what earlier runs
-    /// fetched.
+    /// A cache of modules that are fetched when they are missing: from where they are or, offline, from what earlier
+    /// runs fetched.
     #[must_use]
     pub fn fetching(self, connections: &Connections, is_offline: bool) -> Self {
         Self { fetcher: Some(ModuleFetcher::new(connections, is_offline)), ..self }
     }
 
-    /// A cache that reads nothing outside of a boundary but what it fetches.
+    /// A cache that reads nothing outside of a boundary, except what it fetches.
     #[must_use]
     pub fn within(self, boundary: Boundary) -> Self {
         let variables = self.variables.within(boundary.clone());
@@ -61,14 +62,15 @@ impl ModuleCache {
         Self { variables, ..self }
     }
 
-    /// How many root modules are read at a time: as many as there are cores, or more where reading means waiting.
+    /// How many root modules are read at the same time: one for each core, or more if reading means waiting for a
+    /// network.
     pub(crate) fn threads(&self) -> usize {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         if self.fetcher.is_some() { cores.max(ROOTS_FETCHING) } else { cores }
     }
 
-    /// The module in a listed directory, which is given without symbolic links. It is kept for the next reader as long as
-    /// the modules that are kept so take little memory together.
+    /// The module in a directory that was listed, given by its path without symbolic links. The module is kept for the
+    /// next reader unless more than [`LISTED_KEPT`] bytes were read.
     pub(crate) fn listed_module(
         &self,
         canonical: &Path,
@@ -102,7 +104,7 @@ impl ModuleCache {
         self.fetcher.as_ref().map(ModuleFetcher::found).unwrap_or_default()
     }
 
-    /// A module that lies elsewhere, which is fetched if need be; none if nobody may be asked.
+    /// A module in another package, fetched if it is not here; `None` if nothing may be fetched.
     ///
     /// # Errors
     /// When it cannot be fetched.
@@ -113,14 +115,15 @@ impl ModuleCache {
     }
 
     /// The module in `directory`, which is shown as given; read on first use only.
-    pub fn module(&self, directory: &Path, dialect: Dialect) -> Arc<Module> {
+    pub(crate) fn module(&self, directory: &Path, dialect: Dialect) -> Arc<Module> {
         let Ok(canonical) = canonicalize(directory) else {
             return Arc::new(Module::read(directory, directory, dialect, &self.texts, &self.boundary));
         };
         self.canonical_module(&canonical, directory, directory, dialect)
     }
 
-    /// [`ModuleCache::module`] for a directory whose canonical path is known, and that the user may know by another name.
+    /// [`ModuleCache::module`] for a directory whose canonical path is known, and that the user may know by another
+    /// name.
     pub(crate) fn canonical_module(
         &self,
         canonical: &Path,

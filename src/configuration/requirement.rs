@@ -1,4 +1,4 @@
-//! What is known when a configuration was read.
+//! The result of reading a configuration.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,15 +10,15 @@ use crate::provider::{ConstraintList, ProviderAddress};
 /// What a configuration requires.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirements {
-    /// The providers that can be locked, with what is asked of their versions.
+    /// The providers that can be locked, with the constraints on their versions.
     pub providers: BTreeMap<ProviderAddress, Requirement>,
     /// Whether called modules are missing, so that more may be required than is known.
     pub is_incomplete: bool,
-    /// What the user should know although nothing stops.
+    /// Problems that do not stop a command.
     pub warnings: Vec<Diagnostic>,
     /// The module directories that were read, the root module first, each once.
     pub modules: Vec<ModuleDirectory>,
-    /// The calls of modules, each followed by those of the module that it calls; no more than are followed in all.
+    /// The calls of modules, each followed by the calls in the module that it calls, up to the limit of calls.
     pub tree: Vec<CalledModule>,
     /// The user's own calls of modules that are neither in the caller's directory nor its package, each once.
     pub(crate) calls: Vec<ModuleCall>,
@@ -29,13 +29,13 @@ pub struct Requirements {
 pub struct CalledModule {
     /// As in the address of a resource: `module.network.module.flow_logs`; after `test.FILE` where a test calls it.
     pub address: String,
-    /// The place in the tree of the call that leads to this one; none if the root module makes it.
+    /// The index in the tree of the call that leads to this one; `None` for a call in the root module.
     pub parent: Option<usize>,
     /// The module's directory, absolute and without symlinks.
     pub directory: PathBuf,
     /// Where it is called.
     pub location: Location,
-    /// Whether the calls of the module are not repeated, because they are those that an earlier call of it led to.
+    /// Whether the calls in the module are left out, since an earlier call of the module lists the same.
     pub is_repeated: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct CalledModule {
 pub(crate) struct ModuleCall {
     /// What to call it in a message: `module "network"`.
     pub name: String,
-    /// What it asks for.
+    /// The module that it requests.
     pub request: ModuleRequest,
     /// Its source.
     pub location: Location,
@@ -73,13 +73,13 @@ pub struct Requirement {
 /// A place that requires a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declaration {
-    /// The version string with its quotes if there is one, else the source, the name or the block's label.
+    /// The version string with its quotes, or else the source, the name or the block's label.
     pub location: Location,
     /// The value of `source` with its quotes, if that names the provider.
     pub source: Option<Location>,
-    /// The value of `version` as it is written, quotes included; an expression need not be a string.
+    /// The text of `version` with its quotes. It may be an expression instead of a string.
     pub version: Option<Location>,
-    /// What it asks of the version.
+    /// Its constraints on the version.
     pub constraints: ConstraintList,
     /// What kind of place it is.
     pub kind: DeclarationKind,

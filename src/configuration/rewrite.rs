@@ -14,14 +14,14 @@ use super::requirement::{Declaration, Requirement};
 pub struct ConstraintEdit {
     /// The text between the quotes.
     pub location: Location,
-    /// What it is to be.
+    /// The text after the edit.
     pub new: String,
 }
 
 /// A requirement that allows a version, and the edits that make it so.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rewrite {
-    /// The requirement after the edits; its locations are those before.
+    /// The requirement after the edits, with the locations before them.
     pub requirement: Requirement,
     /// At least one.
     pub edits: Vec<ConstraintEdit>,
@@ -38,7 +38,7 @@ pub struct FileRewrite {
     pub new: String,
 }
 
-/// Rewrites those constraints of a requirement that do not allow `version`.
+/// Rewrites the constraints of a requirement that do not allow `version`.
 ///
 /// # Errors
 /// A warning that names the first constraint that cannot be rewritten: because its module is not the user's own, because
@@ -80,7 +80,7 @@ pub fn files<'a>(edits: impl IntoIterator<Item = &'a ConstraintEdit>) -> Vec<Fil
     by_file.into_values().filter_map(file).collect()
 }
 
-/// One file with its edits, of which the same one may be there twice.
+/// One file with its edits, in which an edit may be repeated.
 fn file(mut edits: Vec<&ConstraintEdit>) -> Option<FileRewrite> {
     edits.sort_by_key(|edit| edit.location.span.start);
     edits.dedup_by_key(|edit| edit.location.span.start);
@@ -116,7 +116,7 @@ fn editable(declaration: &Declaration, place: &Location) -> Result<Location, &'s
 }
 
 /// The same constraint list, with other versions where a term does not allow `version`. Operators, the number of parts
-/// and white space stay. None when that is not possible.
+/// and white space stay. `None` if that is impossible.
 pub(super) fn allowing(text: &str, version: &Version) -> Option<String> {
     let terms: Option<Vec<String>> = text.split(',').map(|term| allowing_term(term, version)).collect();
     terms.map(|terms| terms.join(","))
@@ -138,8 +138,8 @@ fn allowing_term(term: &str, version: &Version) -> Option<String> {
 
 /// The version for a term that does not allow `version` yet, in so many parts.
 ///
-/// An upper limit that is not included keeps its last number that is not zero the last one: `< 6.0.0` becomes `< 7.0.0`.
-/// Lower limits and exclusions are never changed: there, the user does not want the version.
+/// An upper limit that is not included keeps its last number that is not zero the last one: `< 6.0.0` becomes `<
+/// 7.0.0`. Lower limits and exclusions are never changed: there, the user does not want the version.
 fn boundary(constraint: &Constraint, parts: usize, version: &Version) -> Option<String> {
     let numbers = [version.major, version.minor, version.patch];
     let written = |numbers: [u64; 3]| numbers[..parts.min(3)].iter().map(u64::to_string).collect::<Vec<_>>().join(".");

@@ -1,10 +1,10 @@
-//! What a root module is made of.
+//! The files of a root module.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::place::Place;
+use super::module_path::ModulePath;
 use crate::diagnostic::{Location, SourceFile};
 
 /// A root module.
@@ -21,16 +21,16 @@ pub(crate) enum RootModule<'a> {
 pub(crate) struct RootFiles {
     /// The directory of the lock file, as the user knows it.
     pub directory: PathBuf,
-    /// The module among them, which the paths of called modules start from; none if it is not known, so that only those in
-    /// the lock file's directory can be found.
-    pub module: Option<Place>,
+    /// The module that the paths of called modules start from. If it is unknown, only modules in the lock file's
+    /// directory are found.
+    pub module: Option<ModulePath>,
     /// What names the module if it is a fetched one.
     pub source: Option<Location>,
     /// Other directories that files come from, as the user knows them.
     pub others: Vec<PathBuf>,
     /// The configuration files by name.
     pub files: BTreeMap<String, Arc<SourceFile>>,
-    /// By name, the place of what generates a file. It is shown for any place in that file.
+    /// By file name, the block that generates the file. It is shown for any place in that file.
     pub generated: BTreeMap<String, Location>,
     /// Whether there may be more files than these, or others in their place.
     pub is_partial: bool,
@@ -48,15 +48,15 @@ impl RootModule<'_> {
 
 impl RootFiles {
     /// Where the paths of called modules start from.
-    pub(super) fn module(&self) -> Place {
-        self.module.clone().unwrap_or_else(|| Place::Directory(self.directory.clone()))
+    pub(super) fn module(&self) -> ModulePath {
+        self.module.clone().unwrap_or_else(|| ModulePath::Directory(self.directory.clone()))
     }
 
     /// Whether a place is in a file of the user's own, and not in one that was fetched.
     pub(super) fn is_own(&self, location: &Location) -> bool {
         match &self.module {
-            Some(place @ Place::Package(_)) => !location.path().starts_with(place.shown()),
-            Some(Place::Directory(_)) | None => true,
+            Some(place @ ModulePath::Package(_)) => !location.path().starts_with(place.shown()),
+            Some(ModulePath::Directory(_)) | None => true,
         }
     }
 

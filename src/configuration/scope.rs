@@ -1,4 +1,4 @@
-//! What the expressions of a module see, as far as it is known before a plan: variables, locals and functions of them
+//! The variables and locals that the expressions of a module can use before a plan
 //! (OpenTofu's `internal/configs/static_evaluator.go`).
 
 use std::cell::{OnceCell, RefCell};
@@ -20,7 +20,7 @@ use super::names::Variable;
 use super::syntax::{DeferredValue, ParsedValue};
 use super::variables::{Given, InputVariables};
 
-/// What the expressions of a module see.
+/// The variables and locals that the expressions of a module can use.
 pub(super) struct Scope<'a> {
     module: &'a Module,
     values: Values<'a>,
@@ -35,7 +35,7 @@ pub(super) struct Scope<'a> {
 pub(super) enum Values<'a> {
     /// The user, for a root module.
     User(&'a UserValues<'a>),
-    /// A call, whose expressions see what its module sees.
+    /// A call, and the scope of its expressions.
     Call(&'a Call, &'a Scope<'a>),
 }
 
@@ -66,7 +66,7 @@ impl<'a> Scope<'a> {
         Self { module, values, dialect, allowance, known: RefCell::default() }
     }
 
-    /// The value of an argument in the module; [`Value::Unknown`] says why it is not known.
+    /// The value of an argument in the module; [`Value::Unknown`] has the reason why it is unknown.
     pub(super) fn evaluate(&self, written: &DeferredValue) -> Value {
         let location = || Some(written.location.clone());
         let outcome = self.allowance.nested(|| written.parse().and_then(|parsed| self.parsed(&parsed, written)));
@@ -152,7 +152,7 @@ impl<'a> Scope<'a> {
             Given::Text(text) => {
                 let file = SourceFile::new("value", text.as_str());
                 let location = Location::new(&file, 0..text.len());
-                // The place is nowhere: of what is wrong with the value, the variable's place is shown.
+                // The text is not in a file, so an error shows the place of the variable.
                 match self.evaluate(&DeferredValue { location, is_json: false }) {
                     Value::Unknown(unknown) => not_known(unknown.reason.clone(), Some(&variable.location)),
                     value => value,

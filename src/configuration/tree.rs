@@ -1,4 +1,4 @@
-//! From a root module through all that it calls to the providers that the configuration requires.
+//! Follows the module calls of a root module, and collects the providers that the modules require.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -24,7 +24,7 @@ use super::files;
 use super::missing::{MissingModules, Reason};
 use super::module::{Found, Module};
 use super::module_cache::ModuleCache;
-use super::place::Place;
+use super::module_path::ModulePath;
 use super::requirement::{CalledModule, Declaration, ModuleCall, ModuleDirectory, Requirement, Requirements};
 use super::root::{RootFiles, RootModule};
 use super::scope::{Scope, UserValues, Values};
@@ -33,7 +33,7 @@ use super::variables::InputVariables;
 
 /// How deeply modules may call one another.
 const MAX_DEPTH: usize = 100;
-/// How many calls are followed in all; a configuration with more was made to waste time.
+/// How many calls are followed in all. A configuration with more was written to waste time.
 const MAX_CALLS: usize = 100_000;
 /// Where programs install modules unless `TF_DATA_DIR` names another directory.
 const DATA_DIRECTORY: &str = ".terraform";
@@ -43,11 +43,11 @@ const DATA_DIRECTORY: &str = ".terraform";
 pub struct Options {
     /// Whose files are read, and whose registry is the default.
     pub dialect: Dialect,
-    /// Whether the root module's test files count, as they do for `init`.
+    /// Whether the root module's test files are read, as `init` does.
     pub tests: bool,
-    /// Whether a module that is not installed is a warning only; what it requires is then not known.
+    /// Whether a module that is not installed is a warning. Its requirements are unknown then.
     pub allow_missing_modules: bool,
-    /// `.terraform` or what `TF_DATA_DIR` says; relative to the root module, or absolute.
+    /// `.terraform` or the value of `TF_DATA_DIR`, relative to the root module or absolute.
     pub data_directory: PathBuf,
     /// Whether modules that are not installed are fetched, if the cache of modules can do that.
     pub fetch_modules: bool,
@@ -107,9 +107,9 @@ pub(super) struct Walk<'a> {
     pub(super) manifest: Option<Manifest>,
     /// The canonical directories of the modules that are being read, each called by the one before.
     chain: Vec<PathBuf>,
-    /// Directories whose declarations and errors were taken.
+    /// Directories whose declarations and errors were collected.
     taken: HashSet<PathBuf>,
-    /// Directories whose calls lead to the same modules whoever calls them; they need not be followed again.
+    /// Directories whose calls lead to the same modules for every caller, so that they are followed once.
     finished: HashSet<PathBuf>,
     calls: usize,
     declarations: Vec<(ProviderAddress, Declaration)>,
@@ -119,7 +119,7 @@ pub(super) struct Walk<'a> {
     pub(super) missing: MissingModules,
     /// The missing modules that can be fetched.
     pub(super) wanted: HashSet<ModuleRequest>,
-    /// Whether modules are called that no place is known for.
+    /// Whether the source of a called module is unknown.
     pub(super) is_incomplete: bool,
     pub(super) warnings: Vec<Diagnostic>,
     pub(super) errors: Diagnostics,
@@ -127,7 +127,7 @@ pub(super) struct Walk<'a> {
 
 /// A module that is about to be read.
 struct Visit<'a> {
-    place: Place,
+    place: ModulePath,
     /// The names of the calls that lead to it.
     key: String,
     call: &'a Call,
@@ -148,8 +148,8 @@ impl Visit<'_> {
 enum Reach {
     /// The same modules, whoever calls the module.
     Same,
-    /// Perhaps others for another caller: installed modules have a place for each path of calls, and a source may depend
-    /// on what the caller sets.
+    /// Perhaps other modules for another caller: a module is installed once for each path of calls, and a source may
+    /// depend on the variables that the caller sets.
     ByCaller,
 }
 
@@ -203,7 +203,7 @@ impl<'a> Walk<'a> {
         }
         self.chain.push(canonical.clone());
         self.take(&canonical, &module, None);
-        self.follow_root(&module, &module.calls, &Place::Directory(shown.clone()), None, "");
+        self.follow_root(&module, &module.calls, &ModulePath::Directory(shown.clone()), None, "");
         if self.options.tests {
             self.tests(&module, &shown, &canonical);
         }
@@ -222,8 +222,8 @@ impl<'a> Walk<'a> {
         self.declare(&fetched, module.directory(), false);
         let place = &root.module();
         let own_module = match place {
-            Place::Directory(directory) => Some(directory),
-            Place::Package(_) => None,
+            ModulePath::Directory(directory) => Some(directory),
+            ModulePath::Package(_) => None,
         };
         for path in [&root.directory].into_iter().chain(own_module).chain(&root.others) {
             let canonical = canonical_or_given(path);
@@ -264,7 +264,7 @@ impl<'a> Walk<'a> {
         self.modules.push(ModuleDirectory { path: shown, canonical: canonical.to_owned(), local });
     }
 
-    /// Notes what leads out of the repository: what it requires is not known.
+    /// Notes files that lead out of the repository. Their requirements are unknown.
     pub(super) fn leave_out(&mut self, refused: impl IntoIterator<Item = Diagnostic>) {
         let before = self.warnings.len();
         self.warnings.extend(refused);
@@ -286,7 +286,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Counts the root module's test files: their `provider` blocks and the modules that their runs test.
+    /// Reads the root module's test files: their `provider` blocks and the modules that their runs test.
     fn tests(&mut self, root: &Module, shown: &Path, canonical: &Path) {
         let dialect = self.options.dialect;
         let files = match files::test_files(shown, root.test_names.as_deref(), dialect) {
@@ -308,9 +308,9 @@ impl<'a> Walk<'a> {
                     let (found, errors) = root.resolve_providers(contents.providers, dialect);
                     self.declare(&found, shown, true);
                     self.errors.extend(errors);
-                    // The tested module stands on its own: that it is the root module's caller is not a cycle.
+                    // A test may call the root module itself, which is not a cycle.
                     self.chain.clear();
-                    let place = &Place::Directory(shown.to_owned());
+                    let place = &ModulePath::Directory(shown.to_owned());
                     self.follow_root(root, &contents.calls, place, None, &format!("test.{name}"));
                     self.chain.push(canonical.to_owned());
                 }
@@ -320,7 +320,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Follows calls of the root module or of its tests.
-    fn follow_root(&mut self, module: &Module, calls: &[Call], place: &Place, entry: Option<&Location>, key: &str) {
+    fn follow_root(
+        &mut self,
+        module: &Module,
+        calls: &[Call],
+        place: &ModulePath,
+        entry: Option<&Location>,
+        key: &str,
+    ) {
         let scope = Scope::new(module, Values::User(self.values), self.options.dialect, self.allowance);
         self.follow(&Caller { place, key, entry, node: None, scope: &scope }, calls);
     }
@@ -362,7 +369,7 @@ impl<'a> Walk<'a> {
         if is_constant { reach } else { Reach::ByCaller }
     }
 
-    /// Reports the modules whose requirements cannot be known until they are there.
+    /// Reports the missing modules.
     fn report_missing(&mut self) {
         let found = self.missing.diagnostics(self.options.dialect, self.options.allow_missing_modules);
         if self.options.allow_missing_modules {
@@ -393,7 +400,7 @@ impl<'a> Walk<'a> {
         if is_repeated {
             return Reach::Same;
         }
-        if matches!(visit.place, Place::Directory(_)) && self.cache.boundary.excludes(&canonical) {
+        if matches!(visit.place, ModulePath::Directory(_)) && self.cache.boundary.excludes(&canonical) {
             self.finished.insert(canonical);
             let outside = visit.caller.outside(visit.call, &visit.key, &visit.place.shown());
             self.leave_out([outside]);
@@ -410,7 +417,7 @@ impl<'a> Walk<'a> {
         }
         let dialect = self.options.dialect;
         let shown = visit.place.shown();
-        let is_fetched = matches!(visit.place, Place::Package(_));
+        let is_fetched = matches!(visit.place, ModulePath::Package(_));
         let module: Arc<Module> = if is_fetched {
             self.cache.fetched_module(&canonical, &directory, &shown, dialect)
         } else {
@@ -433,7 +440,7 @@ impl<'a> Walk<'a> {
         reach
     }
 
-    /// Notes a call in the tree, and where it is there; none if the tree is full.
+    /// Adds a call to the tree, and returns its index; `None` if the tree is full.
     fn grow(&mut self, visit: &Visit<'_>, canonical: &Path, is_repeated: bool) -> Option<usize> {
         let node = self.tree.len();
         if node >= MAX_CALLS {
@@ -454,7 +461,7 @@ impl<'a> Walk<'a> {
             return self.errors.push(visit.error(&format!("which cannot be read: {error}")));
         }
         match &visit.place {
-            Place::Directory(directory) if self.is_in_data_directory(directory) => {
+            ModulePath::Directory(directory) if self.is_in_data_directory(directory) => {
                 let source =
                     visit.call.constant_source().map_or_else(|| directory.display().to_string(), str::to_owned);
                 self.missing.add(visit.call, &visit.key, Reason::NotInstalled(source));
@@ -469,7 +476,7 @@ impl<'a> Walk<'a> {
         is_default || directory.starts_with(join(self.root, &self.options.data_directory))
     }
 
-    /// Reports that there is nothing to read where a module should be.
+    /// Reports a directory of a module that holds no configuration.
     fn without_configuration(&mut self, visit: &Visit<'_>, what: &str) {
         match submodule::not_checked_out(&visit.place.shown()) {
             Some(submodule) => self.missing.add(visit.call, &visit.key, Reason::Submodule(submodule)),

@@ -17,7 +17,7 @@ use super::syntax::{self, DeferredValue};
 /// What begins the name of an environment variable that gives a value.
 const ENVIRONMENT: &str = "TF_VAR_";
 
-/// The values that are given to the variables of root modules, besides those in files that the programs find by themselves.
+/// The values that the user gives to the variables of root modules, in addition to the files that the programs find.
 #[derive(Clone, Debug, Default)]
 pub struct InputVariables {
     /// The values of environment variables, by what follows `TF_VAR_`.
@@ -26,7 +26,7 @@ pub struct InputVariables {
     files: Vec<PathBuf>,
     /// Names and values; a later one wins, and all win over the files.
     assignments: Vec<(String, String)>,
-    /// What is read of the files that the programs find by themselves.
+    /// Files that the programs find are read only inside of it.
     boundary: Boundary,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum Given {
 }
 
 impl InputVariables {
-    /// Those of the environment, of files, and those that are given by name; later ones win.
+    /// Values from the environment, from files and by name. Later ones win.
     pub fn new<'a>(
         environment: impl IntoIterator<Item = (&'a String, &'a String)>,
         files: Vec<PathBuf>,
@@ -52,7 +52,7 @@ impl InputVariables {
         Self { environment, files, assignments, boundary: Boundary::default() }
     }
 
-    /// Those that are found without a file outside of a boundary, unless the user has named it.
+    /// The same values, without files that lead out of a boundary. Files that the user names are read anyway.
     pub(super) fn within(self, boundary: Boundary) -> Self {
         Self { boundary, ..self }
     }

@@ -1,16 +1,16 @@
-//! Finds the end of whatever is nested in HCL text - brackets, strings, templates, heredocs, comments - without building
-//! anything, so that blocks which do not matter cost one pass over their bytes.
+//! Finds the end of brackets, strings, templates, heredocs and comments in HCL text without building anything, so that
+//! a block that is not needed costs one pass over its bytes.
 //!
-//! The rules are those of HCL's own token scanner (`hclsyntax`): a quoted string ends at its quote and may not hold a raw
-//! newline, `${` and `%{` lead back to code until their `}`, `$${` and `%%{` are literal, and a heredoc ends at the line
-//! that holds nothing but its marker.
+//! The rules are those of HCL's own token scanner (`hclsyntax`): a quoted string ends at its quote and may not hold a
+//! raw newline, `${` and `%{` lead back to code until their `}`, `$${` and `%%{` are literal, and a heredoc ends at the
+//! line that holds nothing but its marker.
 
 use std::ops::Range;
 
-/// How deeply brackets, strings and templates may be nested; deeper text is nothing that a person or a tool writes.
+/// How deeply brackets, strings and templates may be nested. No person and no tool writes deeper text.
 const MAX_DEPTH: usize = 10_000;
 
-/// Where a text is not what it should be, and why.
+/// A place where a text is wrong, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     /// Byte range in the file.
@@ -38,15 +38,15 @@ enum Open {
     Heredoc { marker: Range<usize>, line_start: bool },
 }
 
-/// The end of the bracket, string or heredoc that starts at `at`; `None` when none starts there.
+/// The end of the bracket, string or heredoc that starts at `at`; `None` if `at` starts something else.
 pub(crate) fn skip_nested(text: &[u8], at: usize) -> Option<Result<usize, Fault>> {
     let (first, next) = opening(text, at)?;
     let mut skipper = Skipper { text, open: vec![(at, first)] };
     Some(skipper.run(next))
 }
 
-/// The end of the comment that starts at `at`: after `*/`, or at the newline that ends a line comment. `None` when none
-/// starts there.
+/// The end of the comment that starts at `at`: after `*/`, or at the newline that ends a line comment. `None` if
+/// `at` starts something else.
 pub(crate) fn skip_comment(text: &[u8], at: usize) -> Option<Result<usize, Fault>> {
     match (text.get(at)?, text.get(at + 1)) {
         (b'#', _) | (b'/', Some(b'/')) => {
@@ -99,15 +99,16 @@ fn heredoc(text: &[u8], at: usize) -> Option<(Open, usize)> {
     Some((Open::Heredoc { marker: start..start + length, line_start: true }, text.len() - line.len()))
 }
 
-/// A line without the white space around it, as Go's `bytes.TrimSpace` takes it off where HCL looks for the end of a heredoc
-/// (`hclsyntax/scan_tokens.rl`): also U+000B, U+0085, U+00A0 and other spaces of Unicode.
+/// A line without the white space around it, as Go's `bytes.TrimSpace` takes it off where HCL looks for the end of a
+/// heredoc (`hclsyntax/scan_tokens.rl`): also U+000B, U+0085, U+00A0 and other spaces of Unicode.
 fn trimmed(line: &[u8]) -> &[u8] {
     std::str::from_utf8(line).map_or(line.trim_ascii(), |line| line.trim().as_bytes())
 }
 
-/// What stands before a brace on its line, such as the type and labels of a block; none if nothing does.
+/// The text before a brace on its line, such as the type and labels of a block; `None` if the line starts with the
+/// brace.
 fn header(text: &[u8], brace: usize) -> Option<&str> {
-    /// Longer text is no header.
+    /// Longer text is not a header.
     const MOST_BYTES: usize = 200;
     let line_start = memchr::memrchr(b'\n', &text[..brace]).map_or(0, |newline| newline + 1);
     let line = std::str::from_utf8(text[line_start..brace].trim_ascii()).ok()?;

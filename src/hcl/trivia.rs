@@ -32,7 +32,7 @@ impl Token {
     }
 }
 
-/// Splits `text[range]` into tokens. The text must hold no strings, in which a `#` is no comment.
+/// Splits `text[range]` into tokens. The text must not hold strings, in which `#` does not start a comment.
 pub(crate) fn tokens(text: &str, range: Range<usize>) -> impl Iterator<Item = Token> {
     let mut position = range.start;
     std::iter::from_fn(move || {
@@ -107,7 +107,7 @@ pub(crate) fn line_start(text: &str, position: usize) -> usize {
     text[..position].rfind('\n').map_or(0, |line_break| line_break + 1)
 }
 
-/// The white space that the line of `position` starts with, or none when something else precedes `position`.
+/// The white space before `position` on its line, or `None` if anything else precedes it.
 pub(crate) fn indentation(text: &str, position: usize) -> Option<&str> {
     let before = &text[line_start(text, position)..position];
     before.chars().all(char::is_whitespace).then_some(before)

@@ -81,9 +81,9 @@ pub(super) fn quoted(value: &str) -> String {
 fn push_quoted(text: &mut String, value: &str) {
     text.push('"');
     let stands_for_itself = |byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'$' | b'%');
-    // Without an end before the last byte, many bytes are looked at together.
+    // Without an early end, the compiler checks many bytes at a time.
     if value.bytes().fold(true, |all, byte| all & stands_for_itself(byte)) {
-        // As nearly every address and hash is.
+        // Nearly every address and hash is such a text.
         text.push_str(value);
     } else {
         push_escaped(text, value);
@@ -114,16 +114,15 @@ fn push_escaped(text: &mut String, value: &str) {
 
 /// Whether OpenTofu writes a character as it is: letters, marks, numbers, punctuation, symbols and the space.
 fn is_printable(c: char) -> bool {
-    // `escape_debug` keeps just these, apart from three that never get here, and from marks at the start of a text.
+    // `escape_debug` keeps exactly these, except three that never get here, and marks at the start of a text.
     c.is_ascii_graphic() || c == ' ' || format!("x{c}").escape_debug().count() == 2
 }
 
-/// Which program wrote a lock file: the one on whose registry its entries are, else the one that its header names; none
-/// if neither says.
+/// The program that wrote a lock file: the one whose default registry its entries name, or else the one in its header.
 ///
-/// Reads line by line, so that a file which cannot be parsed has a dialect too.
+/// Reads line by line, so that even a file that cannot be parsed has a dialect.
 pub fn detect_dialect(bytes: &[u8]) -> Option<Dialect> {
-    // What is UTF-8, as nearly everything is, is found to be so much faster than it is repaired.
+    // To check UTF-8 is much faster than to repair it.
     let text = std::str::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
     let (mut tofu, mut terraform, mut header) = (false, false, None);
     for line in text.lines().map(str::trim_start) {

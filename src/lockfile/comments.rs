@@ -4,21 +4,21 @@ use crate::diagnostic::Location;
 
 use super::{Entry, LockFile};
 
-/// A line with nothing but a comment.
-pub struct CommentLine<'a> {
+/// A line that holds a comment only.
+pub(crate) struct CommentLine<'a> {
     /// The comment, with `#` or `//`.
     pub text: &'a str,
     /// Where it is.
     pub location: Location,
-    /// The entry that it stands directly above, with at most other such lines between.
+    /// The entry directly below, with at most other such lines between.
     pub entry: Option<&'a Entry>,
 }
 
 impl LockFile {
-    /// The lines that hold nothing but a comment, in file order.
-    pub fn comment_lines(&self) -> Vec<CommentLine<'_>> {
+    /// The lines that hold a comment only, in file order.
+    pub(crate) fn comment_lines(&self) -> Vec<CommentLine<'_>> {
         let mut lines: Vec<CommentLine<'_>> = Vec::new();
-        // Those before it are known to stand above an entry, or not to.
+        // The entry of the lines before this index is known.
         let mut settled = 0;
         let mut start = 0;
         for line in self.file.text.split_inclusive('\n') {
@@ -38,7 +38,7 @@ impl LockFile {
     }
 
     /// The `provider` block that a place in the text is in.
-    pub fn entry_at(&self, offset: usize) -> Option<&Entry> {
+    pub(crate) fn entry_at(&self, offset: usize) -> Option<&Entry> {
         let index = self.entries.partition_point(|entry| entry.layout.span.start <= offset);
         let entry = self.entries.get(index.checked_sub(1)?)?;
         entry.layout.span.contains(&offset).then_some(entry)

@@ -31,9 +31,9 @@ pub struct ProviderDiff {
 /// How a provider's entry changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Change {
-    /// There was none.
+    /// The provider was not locked before.
     Added,
-    /// There is none any more.
+    /// The provider is no longer locked.
     Removed,
     /// Version, constraints or hashes differ.
     Changed,
@@ -140,17 +140,17 @@ impl ProviderDiff {
         old.version == new.version && !before.is_empty() && !after.is_empty() && before.is_disjoint(&after)
     }
 
-    /// How many `zh:` hashes made room for others while the version stayed; none if that did not happen.
+    /// How many `zh:` hashes were replaced while the version stayed; `None` if that did not happen.
     ///
-    /// A release has one list of `zh:` hashes, so that none of them may make room for another. An `h1:` may: each platform has
-    /// its own, and whoever locks again on another one gets another.
+    /// A release has one list of `zh:` hashes, so that none of them may make room for another. An `h1:` may: each
+    /// platform has its own, and whoever locks again on another one gets another.
     pub fn zh_replaced(&self) -> Option<usize> {
         let [removed, added] = self.zh_moved()?;
         (removed > 0 && added > 0).then_some(removed)
     }
 
-    /// How many `zh:` hashes came to those that were there, all of which are still there, while the version stayed; none if
-    /// that did not happen.
+    /// How many `zh:` hashes came to those that were there, all of which are still there, while the version stayed;
+    /// none if that did not happen.
     pub fn zh_added(&self) -> Option<usize> {
         let [removed, added] = self.zh_moved()?;
         let had_some = self.old.as_ref()?.hashes.iter().any(Hash::is_of_archive);

@@ -1,4 +1,4 @@
-//! A lock file's text, what it records, and where.
+//! A lock file: its text, its entries and their places.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -11,19 +11,19 @@ use crate::provider::{Dialect, Hash, ProviderAddress};
 use crate::system::files;
 
 use super::locks::{LockedProvider, Locks};
-use super::written::AttributeLayout;
+use super::raw_entry::AttributeLayout;
 
 /// Name of the lock file, in every root module.
 pub const LOCK_FILE_NAME: &str = ".terraform.lock.hcl";
 
-/// The largest lock file that is read, in bytes: hundreds of times a large one, and small enough that even the worst
-/// 4 MiB take less than a gigabyte to parse.
+/// The size in bytes of the largest lock file that is read: hundreds of times a large one, and small enough that even
+/// the worst file of this size takes less than a gigabyte to parse.
 pub const SIZE_LIMIT: u64 = 4 * 1024 * 1024;
 
-/// Reads a lock file's bytes; none if there is no such file.
+/// Reads a lock file's bytes; `None` if the file does not exist.
 ///
 /// # Errors
-/// What is not a regular file, is larger than [`SIZE_LIMIT`] or cannot be read.
+/// It is not a regular file, is larger than [`SIZE_LIMIT`] or cannot be read.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     match files::read(path, SIZE_LIMIT) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -32,7 +32,7 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// A lock file that was read: its bytes, what they say, and where they say it.
+/// A lock file that was read: its bytes, its entries and their places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockFile {
     pub(super) file: Arc<SourceFile>,
@@ -44,7 +44,7 @@ pub struct LockFile {
     pub(super) indexes: BTreeMap<ProviderAddress, usize>,
     /// Every top-level block, in file order.
     pub(super) blocks: Vec<TopLevelBlock>,
-    /// Whether no file exists yet, so that a header has to be written even when nothing is locked.
+    /// Whether the file does not exist yet, so that a header is written even if nothing is locked.
     pub(super) is_new: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct LockFile {
 pub struct Entry {
     /// The provider.
     pub address: ProviderAddress,
-    /// What is recorded about it.
+    /// Its version, constraints and hashes.
     pub provider: Arc<LockedProvider>,
     /// The block's label, the provider's address.
     pub block: Location,
@@ -66,7 +66,7 @@ pub struct Entry {
     pub(super) layout: BlockLayout,
 }
 
-/// What [`parse`](super::parse()) found: every problem at once, and the lock file when none of them is an error.
+/// The result of [`parse`](super::parse()): all problems, and the lock file if they are warnings only.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parsed {
     /// The lock file, unless there is an error.
@@ -75,7 +75,7 @@ pub struct Parsed {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// A top-level block's place, and which entry it is; none for a `module` block.
+/// A top-level block's place, and the index of its entry; `None` for a `module` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TopLevelBlock {
     pub(super) span: Range<usize>,
@@ -115,7 +115,7 @@ impl LockFile {
         }
     }
 
-    /// What the file records.
+    /// The providers that the file locks.
     pub fn locks(&self) -> &Locks {
         &self.locks
     }

@@ -1,11 +1,11 @@
-//! What a lock file records, whatever its text looks like.
+//! The content of a lock file, without its formatting.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::provider::{ConstraintList, Hash, ProviderAddress, Version};
 
-/// What a lock file records about one provider.
+/// The entry of one provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockedProvider {
     /// The selected version.
@@ -16,5 +16,5 @@ pub struct LockedProvider {
     pub hashes: BTreeSet<Hash>,
 }
 
-/// What a lock file records, in the order in which it is written. Lock files that record the same about a provider may share it.
+/// The entries of a lock file, in the order in which they are written. Lock files may share equal entries.
 pub type Locks = BTreeMap<ProviderAddress, Arc<LockedProvider>>;

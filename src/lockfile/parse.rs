@@ -21,8 +21,8 @@ use crate::system::files;
 
 use super::lock_file::{BlockLayout, Entry, LOCK_FILE_NAME, LockFile, Parsed, TopLevelBlock};
 use super::locks::LockedProvider;
+use super::raw_entry::{Attribute, AttributeLayout, RawEntry, Text};
 use super::recognise::recognise;
-use super::written::{Attribute, AttributeLayout, Text, WrittenEntry};
 
 const NOT_CANONICAL_HELP: &str = "write it as the message says; OpenTofu and Terraform refuse any other form";
 
@@ -30,15 +30,15 @@ pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Reads a lock file. `path` is how diagnostics name it; the dialect says which host an address without one belongs to.
 ///
-/// Reports everything that is wrong, except that after a syntax error nothing can be said about the rest. The commands that
-/// help with it run in the directory of the lock file.
+/// Reports everything that is wrong, or the first syntax error only. The commands in the help run in the directory of
+/// the lock file.
 pub fn parse(path: &Path, bytes: &[u8], dialect: Dialect) -> Parsed {
     parse_with(recognise, path, bytes, dialect)
 }
 
-/// Reads a lock file. What `recognise` recognises is not parsed; it must give what the parser would.
+/// Reads a lock file, with hcl-edit only if `recognise` does not recognise it.
 pub(super) fn parse_with(
-    recognise: impl Fn(&str) -> Option<Vec<WrittenEntry<'_>>>,
+    recognise: impl Fn(&str) -> Option<Vec<RawEntry<'_>>>,
     path: &Path,
     bytes: &[u8],
     dialect: Dialect,
@@ -66,7 +66,7 @@ pub(super) fn parse_with(
     reader.finish(bytes)
 }
 
-/// Collects what a file holds and what is wrong with it.
+/// Collects the entries of a file and its problems.
 struct Reader {
     file: Arc<SourceFile>,
     dialect: Dialect,
@@ -107,7 +107,7 @@ impl Reader {
         self.error(Code::LockFileSyntax, span, message, help);
     }
 
-    /// Names git's conflict markers, which would otherwise show as a syntax error somewhere near.
+    /// Reports git's conflict markers, which would otherwise be a syntax error somewhere near.
     fn report_conflicts(&mut self) -> bool {
         let mut start = 0;
         let mut markers = Vec::new();
@@ -129,7 +129,7 @@ impl Reader {
         true
     }
 
-    /// An entry that repeats the provider of an earlier one is an error; where both are is said.
+    /// Reports entries that repeat the provider of an earlier entry, with both places.
     fn report_duplicates(&mut self) {
         let mut first = BTreeMap::new();
         for entry in &self.entries {
@@ -158,7 +158,7 @@ impl Reader {
         }
     }
 
-    fn read_recognised(&mut self, written: WrittenEntry<'_>) {
+    fn read_recognised(&mut self, written: RawEntry<'_>) {
         let span = written.span.clone();
         let entry = self.read_entry(written);
         self.blocks.push(TopLevelBlock { span, entry });
@@ -186,7 +186,7 @@ impl Reader {
         }
     }
 
-    /// `module` is reserved for a later version of the format; everything else is unknown.
+    /// `module` is reserved for a later version of the format. Any other type is unknown.
     fn report_block(&mut self, block: &Block) -> Option<usize> {
         let span = span_of(&block.ident);
         if block.ident.as_str() == "module" {
@@ -211,12 +211,12 @@ impl Reader {
         let constraints = attributes.constraints.map(|attribute| self.text_attribute(attribute, "the constraints"));
         let hashes = attributes.hashes.map(|attribute| self.list_attribute(attribute, &name));
         let (span, keyword) = (span_of(block), span_of(&block.ident));
-        self.read_entry(WrittenEntry { span, keyword, label, version, constraints, hashes })
+        self.read_entry(RawEntry { span, keyword, label, version, constraints, hashes })
     }
 
     /// Checks the values of one entry and returns its index, unless it lacks an address or a version.
-    fn read_entry(&mut self, written: WrittenEntry<'_>) -> Option<usize> {
-        let WrittenEntry { span, keyword, label, version, constraints, hashes } = written;
+    fn read_entry(&mut self, written: RawEntry<'_>) -> Option<usize> {
+        let RawEntry { span, keyword, label, version, constraints, hashes } = written;
         let address = label.as_ref().and_then(|label| self.address(label));
         let name = name_of(label.as_ref());
         if version.is_none() {
@@ -254,7 +254,7 @@ impl Reader {
         Some(self.entries.len() - 1)
     }
 
-    /// The three attributes of an entry; anything else in its block is reported.
+    /// The three attributes of an entry. Anything else in its block is reported.
     fn attributes<'a>(&mut self, block: &'a Block) -> Attributes<'a> {
         let mut attributes = Attributes { version: None, constraints: None, hashes: None };
         for structure in &block.body {
@@ -418,7 +418,7 @@ fn name_of<'a>(label: Option<&'a Text<'_>>) -> &'a str {
     label.map_or("the provider", |label| &label.value)
 }
 
-/// Where a parsed part stands. The parser gives a place to everything that is asked for here.
+/// The place of a parsed part, which the parser always gives.
 fn span_of(part: &impl hcl_edit::Span) -> Range<usize> {
     part.span().unwrap_or_default()
 }

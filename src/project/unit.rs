@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::configuration::terragrunt::{self, ModuleSource, RemoteModule, Repository, Unknown, WorkingDirectory};
-use crate::configuration::{self, ModuleCache, ModuleCall, Place, Requirements, RootFiles, RootModule};
+use crate::configuration::{self, ModuleCache, ModuleCall, ModulePath, Requirements, RootFiles, RootModule};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, Severity};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::provider::Dialect;
@@ -110,10 +110,10 @@ impl Unit {
             terragrunt::working_directory(read, repository, remote.as_ref());
         let module = match &read.source {
             Ok(ModuleSource::Local { module, .. }) if module.is_dir() => {
-                Some(Place::Directory(repository.shown(module)))
+                Some(ModulePath::Directory(repository.shown(module)))
             }
-            Ok(ModuleSource::Unit | ModuleSource::Local { .. }) => Some(Place::Directory(root.clone())),
-            Ok(ModuleSource::Remote(_)) => fetched.map(Place::Package),
+            Ok(ModuleSource::Unit | ModuleSource::Local { .. }) => Some(ModulePath::Directory(root.clone())),
+            Ok(ModuleSource::Remote(_)) => fetched.map(ModulePath::Package),
             Err(_) => None,
         };
         let places = read.source_location.iter().chain(generated.values());
@@ -121,7 +121,7 @@ impl Unit {
         let others: BTreeSet<_> = places.filter_map(|place| Some(join(place.path().parent()?, ""))).collect();
         let files = RootFiles {
             directory: root.clone(),
-            source: read.source_location.clone().filter(|_| matches!(module, Some(Place::Package(_)))),
+            source: read.source_location.clone().filter(|_| matches!(module, Some(ModulePath::Package(_)))),
             module,
             others: others.into_iter().collect(),
             files,

@@ -49,7 +49,7 @@ impl<'a> Body<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// The value of an argument. Of several in JSON the last counts.
+    /// The value of an argument. JSON may repeat one; the last applies.
     pub(in crate::configuration) fn argument(&self, name: &str) -> Option<Expression<'a>> {
         match self {
             Self::Native { text, items } => items.iter().find_map(|item| match &item.kind {
@@ -112,7 +112,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// The first block's type, where only arguments may stand; JSON does not tell them apart.
+    /// The type of the first block, where only arguments may stand. JSON has the same syntax for both.
     pub(in crate::configuration) fn first_block(&self) -> Option<Range<usize>> {
         match self {
             Self::Native { items, .. } => {
@@ -123,7 +123,7 @@ impl<'a> Items<'a> {
     }
 }
 
-/// The members of a JSON body: an object, or an array of objects that count together. `//` is a comment.
+/// The members of a JSON body: an object, or an array of objects that are one body together. `//` is a comment.
 fn members(value: &json::Value) -> Result<Vec<&Member>, Fault> {
     let expected = |value: &json::Value| {
         Fault::new(value.span.clone(), format!("an object is expected here, not {}", value.describe()))

@@ -83,7 +83,7 @@ fn add_references(value: &json::Value, references: &mut References) {
     }
 }
 
-/// Parses a value with hcl-edit, whose error is moved to its place in the file.
+/// Parses a value with hcl-edit, and moves its error to the place in the file.
 pub(super) fn parse(written: &str, span: &Range<usize>) -> Result<Expression, Fault> {
     hcl_edit::parser::parse_expr(written).map_err(|error| {
         let at = span.start + written.floor_char_boundary(error.location().offset());

@@ -29,7 +29,7 @@ pub(in crate::configuration) enum Expression<'a> {
     Json(&'a json::Value),
 }
 
-/// A quoted string without escapes or templates, which is most of them.
+/// The content of a quoted string without escapes or templates, as most strings are.
 fn plain_string(written: &str) -> Option<&str> {
     let inner = written.strip_prefix('"')?.strip_suffix('"')?;
     (!inner.contains(['"', '\\', '$', '%', '\n'])).then_some(inner)
@@ -77,7 +77,7 @@ impl<'a> Expression<'a> {
         }
     }
 
-    /// The value of an expression without variables and functions. JSON strings stand for themselves, without templates.
+    /// The value of an expression without variables and functions. JSON strings are not templates.
     pub(in crate::configuration) fn constant(&self) -> Result<Value, Fault> {
         match self {
             Self::Native { span, .. } => evaluate_native(self.written(), span),
@@ -114,7 +114,7 @@ impl<'a> Expression<'a> {
         DeferredValue { location: Location::new(file, self.span()), is_json: matches!(self, Self::Json(_)) }
     }
 
-    /// The entries of an object, or `None` if the value is none. Names may be constant expressions.
+    /// The entries of an object, or `None` if the value is not an object. Names may be constant expressions.
     pub(in crate::configuration) fn entries(&self) -> Result<Option<Vec<(Name, Expression<'a>)>>, Fault> {
         match self {
             Self::Json(json::Value { kind: Kind::Object(members), .. }) => Ok(Some(
@@ -158,8 +158,8 @@ impl<'a> Expression<'a> {
     }
 }
 
-/// The entries of an object of plain strings, as most of `required_providers` are; none of any other, right or wrong. Many times as
-/// fast as the parser of all HCL.
+/// The entries of an object of plain strings, as most `required_providers` have; `None` for any other object. Many
+/// times as fast as the parser of all HCL.
 fn plain_entries<'a>(text: &'a str, span: &Range<usize>) -> Option<Vec<(Name, Expression<'a>)>> {
     // They mean something else to HCL.
     const KEYWORDS: [&str; 4] = ["for", "null", "true", "false"];

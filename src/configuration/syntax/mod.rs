@@ -1,8 +1,8 @@
 //! One view of a configuration in either syntax: bodies hold arguments and blocks, blocks have labels and a body.
 //!
 //! Native values are handed to hcl-edit one at a time, when they are asked for, so that what does not matter is never
-//! parsed. JSON follows [HCL's JSON syntax](https://github.com/hashicorp/hcl/blob/main/json/spec.md): a block is an object,
-//! an array of blocks repeats it, and labels are the names of nested objects.
+//! parsed. JSON follows [HCL's JSON syntax](https://github.com/hashicorp/hcl/blob/main/json/spec.md): a block is an
+//! object, an array of blocks repeats it, and labels are the names of nested objects.
 
 mod body;
 mod deferred;

@@ -9,7 +9,7 @@ use hcl_edit::structure::{Attribute, Block as HclBlock, Body};
 
 use super::contents::either;
 use super::merge::{Block, Configuration, Members, Strategy, merge};
-use super::place::{CONFIGURATION, Place};
+use super::parsing_context::{CONFIGURATION, ParsingContext};
 use super::session::Session;
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::expression::{Evaluator, Functions};
@@ -36,14 +36,14 @@ struct Include {
 }
 
 /// Reads the configuration in a file, merged with all that it includes.
-pub(super) fn read(session: &Session, path: &Path, mut place: Place) -> Outcome<Configuration> {
+pub(super) fn read(session: &Session, path: &Path, mut context: ParsingContext) -> Outcome<Configuration> {
     let parsed = parse(session, path)?;
-    let mut variables = BTreeMap::from([("values".to_owned(), stack_values(session, &place))]);
-    let includes = includes(session, &parsed, &mut place, &variables)?;
+    let mut variables = BTreeMap::from([("values".to_owned(), stack_values(session, &context))]);
+    let includes = includes(session, &parsed, &mut context, &variables)?;
     variables.insert("include".to_owned(), exposed(&includes)?);
-    let (mut configuration, variables) = evaluate(session, &parsed, &place, variables)?;
-    if let Some(generated) = optional(session, &place.directory.join("terragrunt.autoinclude.hcl"))? {
-        let generated = with_evaluator(session, &generated.file, &place, &variables, |evaluator| {
+    let (mut configuration, variables) = evaluate(session, &parsed, &context, variables)?;
+    if let Some(generated) = optional(session, &context.directory.join("terragrunt.autoinclude.hcl"))? {
+        let generated = with_evaluator(session, &generated.file, &context, &variables, |evaluator| {
             blocks(&generated, evaluator, Value::Null)
         });
         configuration = merge(configuration, generated, Strategy::Last)?;
@@ -64,16 +64,16 @@ pub(super) fn read(session: &Session, path: &Path, mut place: Place) -> Outcome<
     Ok(configuration)
 }
 
-/// Reads a file that `place`'s configuration includes. It may not include others.
-fn read_included(session: &Session, path: &Path, place: &Place) -> Outcome<Configuration> {
+/// Reads a file that the configuration of `context` includes. It may not include others.
+fn read_included(session: &Session, path: &Path, context: &ParsingContext) -> Outcome<Configuration> {
     let parsed = parse(session, path)?;
     if parsed.body.has_blocks("include") {
         return failure("an included file includes another one, which Terragrunt refuses");
     }
     let file = path.parent().unwrap_or(path).to_owned();
-    let place = Place { file, included: Some(path.to_owned()), ..place.clone() };
-    let variables = BTreeMap::from([("values".to_owned(), stack_values(session, &place))]);
-    evaluate(session, &parsed, &place, variables).map(|(configuration, _)| configuration)
+    let context = ParsingContext { file, included: Some(path.to_owned()), ..context.clone() };
+    let variables = BTreeMap::from([("values".to_owned(), stack_values(session, &context))]);
+    evaluate(session, &parsed, &context, variables).map(|(configuration, _)| configuration)
 }
 
 fn parse(session: &Session, path: &Path) -> Outcome<Parsed> {
@@ -101,14 +101,14 @@ fn optional(session: &Session, path: &Path) -> Outcome<Option<Parsed>> {
     }
 }
 
-/// What the stack that generated a unit says about it: `values`.
-fn stack_values(session: &Session, place: &Place) -> Value {
-    let parsed = optional(session, &place.directory.join("terragrunt.values.hcl")).and_then(|parsed| match parsed {
+/// The variable `values`, which the stack that generated a unit sets.
+fn stack_values(session: &Session, context: &ParsingContext) -> Value {
+    let parsed = optional(session, &context.directory.join("terragrunt.values.hcl")).and_then(|parsed| match parsed {
         Some(parsed) => Ok(parsed),
         None => unknown("`values` is known in generated units only"),
     });
-    let values =
-        parsed.and_then(|parsed| Value::object(attributes_of(session, &parsed, place, &BTreeMap::new(), &parsed.body)));
+    let values = parsed
+        .and_then(|parsed| Value::object(attributes_of(session, &parsed, context, &BTreeMap::new(), &parsed.body)));
     values.unwrap_or_else(|stop| Value::Unknown(stop.at(|| None)))
 }
 
@@ -116,23 +116,23 @@ fn stack_values(session: &Session, place: &Place) -> Value {
 fn with_evaluator<T>(
     session: &Session,
     file: &Arc<SourceFile>,
-    place: &Place,
+    context: &ParsingContext,
     variables: &BTreeMap<String, Value>,
     step: impl FnOnce(&Evaluator) -> T,
 ) -> T {
     let functions: &Functions = &|name, arguments| match name {
-        "read_terragrunt_config" => Some(read_terragrunt_config(session, place, arguments)),
-        "templatefile" => Some(templatefile(session, place, arguments)),
-        _ => place.call(session, name, arguments),
+        "read_terragrunt_config" => Some(read_terragrunt_config(session, context, arguments)),
+        "templatefile" => Some(templatefile(session, context, arguments)),
+        _ => context.call(session, name, arguments),
     };
     let place = &|span| Some(Location::new(file, span));
     step(&Evaluator { allowance: &session.allowance, place, variables, functions, either })
 }
 
 /// `read_terragrunt_config(path[, default])`: another configuration, read as its own.
-fn read_terragrunt_config(session: &Session, place: &Place, arguments: &[Value]) -> Outcome {
+fn read_terragrunt_config(session: &Session, context: &ParsingContext, arguments: &[Value]) -> Outcome {
     let ([path] | [path, _]) = arguments else { return failure("takes a path and a default") };
-    let mut path = join(&place.directory, &*path.as_string()?);
+    let mut path = join(&context.directory, &*path.as_string()?);
     if session.repository.resolve(&path).is_ok_and(|path| path.is_dir()) {
         path.push(CONFIGURATION);
     }
@@ -142,33 +142,35 @@ fn read_terragrunt_config(session: &Session, place: &Place, arguments: &[Value])
     if path.file_name().is_some_and(|name| name == "terragrunt.stack.hcl" || name == "terragrunt.values.hcl") {
         return unknown("stacks and values are not read as configurations");
     }
-    let inner = Place::new(path.parent().unwrap_or(&path), &place.original);
+    let inner = ParsingContext::new(path.parent().unwrap_or(&path), &context.original);
     session.configuration(|| read(session, &path, inner))?.to_value()
 }
 
 /// `templatefile(path, variables)`.
-fn templatefile(session: &Session, place: &Place, arguments: &[Value]) -> Outcome {
+fn templatefile(session: &Session, context: &ParsingContext, arguments: &[Value]) -> Outcome {
     let [path, variables] = arguments else { return failure("takes a path and an object") };
-    let file = session.read(&place.path(&[&path.as_string()?])?)?;
+    let file = session.read(&context.path(&[&path.as_string()?])?)?;
     let Ok(template) = hcl_edit::parser::parse_template(&file.text) else {
         return failure(format!("{} is not a template", file.path.display()));
     };
-    let place =
-        Place { file: place.path(&[&path.as_string()?])?.parent().unwrap_or(&place.file).to_owned(), ..place.clone() };
+    let context = ParsingContext {
+        file: context.path(&[&path.as_string()?])?.parent().unwrap_or(&context.file).to_owned(),
+        ..context.clone()
+    };
     let functions: &Functions = &|name, arguments| match name {
         "templatefile" => Some(failure("a template cannot call it")),
-        _ => place.call(session, name, arguments),
+        _ => context.call(session, name, arguments),
     };
     let place = &|span| Some(Location::new(&file, span));
     Evaluator { allowance: &session.allowance, place, variables: variables.as_object()?, functions, either }
         .render(&template)
 }
 
-/// Reads the `include` blocks and the files that they name; tells the place of them.
+/// Reads the `include` blocks and the files that they name, and adds the files to the context.
 fn includes(
     session: &Session,
     parsed: &Parsed,
-    place: &mut Place,
+    context: &mut ParsingContext,
     variables: &BTreeMap<String, Value>,
 ) -> Outcome<Vec<Include>> {
     let mut found = Vec::new();
@@ -176,11 +178,11 @@ fn includes(
         if found.len() == MAX_INCLUDES {
             return unknown("too many files are included");
         }
-        let members = attributes_of(session, parsed, place, variables, &block.body);
+        let members = attributes_of(session, parsed, context, variables, &block.body);
         let path = members.get("path").map_or_else(|| failure("the include has no path"), Value::as_string);
-        found.push((block, path.map(|path| join(&place.directory, &*path)), members));
+        found.push((block, path.map(|path| join(&context.directory, &*path)), members));
     }
-    place.includes =
+    context.includes =
         found.iter().map(|(block, path, _)| (label(block).unwrap_or_default(), path.clone().ok())).collect();
     let read = |(block, path, members): (&HclBlock, Outcome<PathBuf>, Members)| Include {
         label: label(block),
@@ -191,7 +193,7 @@ fn includes(
             "no_merge" => Ok(Strategy::NoMerge),
             _ => failure("there is no such merge strategy"),
         }),
-        configuration: path.and_then(|path| session.configuration(|| read_included(session, &path, place))),
+        configuration: path.and_then(|path| session.configuration(|| read_included(session, &path, context))),
         location: block.span().map(|_| location(&parsed.file, block)),
     };
     Ok(found.into_iter().map(read).collect())
@@ -222,29 +224,34 @@ fn exposed(includes: &[Include]) -> Outcome {
 fn evaluate(
     session: &Session,
     parsed: &Parsed,
-    place: &Place,
+    context: &ParsingContext,
     mut variables: BTreeMap<String, Value>,
 ) -> Outcome<(Configuration, BTreeMap<String, Value>)> {
     let outputs = Unknown::new("outputs of other units are not read", None);
     variables.insert("dependency".to_owned(), Value::Unknown(Arc::new(outputs)));
-    let features = features(session, parsed, place, &variables)?;
+    let features = features(session, parsed, context, &variables)?;
     variables.insert("feature".to_owned(), features);
-    locals(session, parsed, place, &mut variables)?;
+    locals(session, parsed, context, &mut variables)?;
     let locals = variables.get("local").cloned().unwrap_or(Value::Null);
     let configuration =
-        with_evaluator(session, &parsed.file, place, &variables, |evaluator| blocks(parsed, evaluator, locals));
+        with_evaluator(session, &parsed.file, context, &variables, |evaluator| blocks(parsed, evaluator, locals));
     Ok((configuration, variables))
 }
 
-/// The variable `feature`: defaults, unless `--feature` or its variable say otherwise.
-fn features(session: &Session, parsed: &Parsed, place: &Place, variables: &BTreeMap<String, Value>) -> Outcome {
+/// The variable `feature` with its defaults, which the environment may change.
+fn features(
+    session: &Session,
+    parsed: &Parsed,
+    context: &ParsingContext,
+    variables: &BTreeMap<String, Value>,
+) -> Outcome {
     if session.environment.contains_key("TG_FEATURE") {
         let unknown = Unknown::new("the environment variable TG_FEATURE changes features", None);
         return Ok(Value::Unknown(Arc::new(unknown)));
     }
     let mut features = BTreeMap::new();
     for block in parsed.body.get_blocks("feature") {
-        let members = attributes_of(session, parsed, place, variables, &block.body);
+        let members = attributes_of(session, parsed, context, variables, &block.body);
         let value = members.get("default").cloned().unwrap_or(Value::Null);
         features
             .insert(label(block).unwrap_or_default(), Value::object(BTreeMap::from([("value".to_owned(), value)]))?);
@@ -252,9 +259,13 @@ fn features(session: &Session, parsed: &Parsed, place: &Place, variables: &BTree
     Value::object(features)
 }
 
-/// Adds the variable `local`. As in Terragrunt, rounds are made over the locals until none is left whose references are
-/// all known.
-fn locals(session: &Session, parsed: &Parsed, place: &Place, variables: &mut BTreeMap<String, Value>) -> Outcome<()> {
+/// Adds the variable `local`. As Terragrunt does, evaluates in each round the locals whose references are all known.
+fn locals(
+    session: &Session,
+    parsed: &Parsed,
+    context: &ParsingContext,
+    variables: &mut BTreeMap<String, Value>,
+) -> Outcome<()> {
     let all = parsed.body.get_blocks("locals").flat_map(|block| block.body.attributes());
     let mut open: BTreeMap<&str, (&Attribute, References)> =
         all.map(|attribute| (attribute.key.as_str(), (attribute, References::of(&attribute.value)))).collect();
@@ -273,7 +284,7 @@ fn locals(session: &Session, parsed: &Parsed, place: &Place, variables: &mut BTr
         }
         for name in ready {
             let Some((attribute, _)) = open.remove(name) else { continue };
-            let value = with_evaluator(session, &parsed.file, place, variables, |evaluator| {
+            let value = with_evaluator(session, &parsed.file, context, variables, |evaluator| {
                 evaluator.evaluate(&attribute.value)
             });
             values.insert(name.to_owned(), value);
@@ -288,7 +299,7 @@ fn locals(session: &Session, parsed: &Parsed, place: &Place, variables: &mut BTr
     Ok(())
 }
 
-/// The blocks and attributes of a file that are merged with those of others.
+/// The blocks and attributes of a file that are merged with other files.
 fn blocks(parsed: &Parsed, evaluator: &Evaluator, locals: Value) -> Configuration {
     let body = &parsed.body;
     let top = |name: &str| body.get_attribute(name).map(|attribute| evaluator.evaluate(&attribute.value));
@@ -342,11 +353,11 @@ fn named_blocks(value: &Value, location: Option<&Location>) -> Outcome<Vec<(Stri
 fn attributes_of(
     session: &Session,
     parsed: &Parsed,
-    place: &Place,
+    context: &ParsingContext,
     variables: &BTreeMap<String, Value>,
     body: &Body,
 ) -> Members {
-    with_evaluator(session, &parsed.file, place, variables, |evaluator| attributes(body, evaluator))
+    with_evaluator(session, &parsed.file, context, variables, |evaluator| attributes(body, evaluator))
 }
 
 fn attributes(body: &Body, evaluator: &Evaluator) -> Members {

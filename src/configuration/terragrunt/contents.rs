@@ -1,4 +1,4 @@
-//! The text of a generated file, of which some values may be unknown so long as no requirement depends on them.
+//! The text of a generated file. Values in it may be unknown if no requirement depends on them.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,8 +14,7 @@ const PLACEHOLDER: &str = "unknown";
 
 /// The text, where each unknown value is a placeholder, and of each `if` with an unknown condition one branch.
 ///
-/// An unknown value is assumed to be one: that it closes the block that it stands in and opens another is possible, but
-/// nobody writes that.
+/// An unknown text is taken for one value. It could close its block and open another, but people do not write that.
 pub(super) fn text(contents: &Value) -> Outcome<String> {
     let Value::Partial(pieces) = contents else { return Ok(contents.as_string()?.to_string()) };
     let (text, holes) = assemble(pieces);
@@ -64,8 +63,8 @@ fn holds(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
     ranges[..behind].last().is_some_and(|other| range.end <= other.end)
 }
 
-/// What stands for two branches of which it is not known which is taken: the first if both hold the same providers, a
-/// guess if neither can hold a requirement where it stands in a block, else a hole.
+/// The pieces that stand for two branches if it is unknown which one is taken: the first branch if both hold the same
+/// providers, a [`Piece::Branch`] if neither can hold a requirement, or else a hole.
 pub(super) fn either(one: Vec<Piece>, two: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
     let ((text, _), (other, _)) = (assemble(&one), assemble(two));
     let (Ok(body), Ok(other_body)) = (hcl_edit::parser::parse_body(&text), hcl_edit::parser::parse_body(&other)) else {
@@ -82,7 +81,7 @@ pub(super) fn either(one: Vec<Piece>, two: &[Piece], unknown: &Arc<Unknown>) -> 
     vec![Piece::Branch(text, Arc::clone(unknown))]
 }
 
-/// The names of the providers in a body that holds nothing but `provider` blocks without a version.
+/// The names of the providers in a body of `provider` blocks without versions; `None` if it holds anything else.
 fn providers(body: &Body) -> Option<BTreeSet<&str>> {
     let name = |structure: &'_ Structure| match structure {
         Structure::Block(block) => block.ident.as_str() == "provider" && !block.body.has_attribute("version"),
@@ -95,7 +94,7 @@ fn providers(body: &Body) -> Option<BTreeSet<&str>> {
 #[derive(Default)]
 struct Free {
     values: Vec<Range<usize>>,
-    /// The bodies of blocks of which all attributes are free.
+    /// The bodies of blocks whose attributes are all free.
     bodies: Vec<Range<usize>>,
 }
 
@@ -111,7 +110,7 @@ impl Free {
             "provider" => &["version"],
             "module" => &["source", "version", "providers"],
             "resource" | "data" | "ephemeral" | "action" | "import" | "check" => &["provider", "to"],
-            // Locals and variables may stand in a module's source, under OpenTofu.
+            // OpenTofu allows locals and variables in the source of a module.
             "locals" | "variable" => return,
             _ => &[],
         };

@@ -1,4 +1,4 @@
-//! What a configuration says, and merging that of an included file with that of the file that includes it
+//! A configuration, and how an included file is merged with the file that includes it
 //! (`pkg/config/include.go`).
 
 use std::collections::BTreeMap;
@@ -14,11 +14,11 @@ pub(super) type Members = BTreeMap<String, Value>;
 #[derive(Clone, Debug)]
 pub(super) struct Block {
     pub members: Members,
-    /// Its `source` if it has one, else its type.
+    /// The place of its `source`, or else of its type.
     pub location: Option<Location>,
 }
 
-/// What is read of a configuration.
+/// The parts of a configuration on which requirements depend.
 #[derive(Clone, Debug)]
 pub(super) struct Configuration {
     pub terraform: Option<Block>,
@@ -76,7 +76,7 @@ pub(super) fn merge(parent: Configuration, child: Configuration, strategy: Strat
     })
 }
 
-/// What the child says of its source replaces the parent's. Lists of patterns are concatenated under deep merging; else
+/// The source of the child replaces the parent's. Deep merging concatenates lists of patterns; otherwise
 /// the child's are lost.
 fn merge_terraform(mut parent: Block, child: Block, strategy: Strategy) -> Outcome<Block> {
     for (name, value) in child.members {

@@ -1,13 +1,13 @@
-//! What the remote source of a unit asks for.
+//! The module that the remote source of a unit names.
 
 use crate::modules::fetched::ModuleRequest;
 use crate::modules::{ModuleSource, RemoteSource};
 use crate::provider::{ConstraintList, Dialect};
 
-/// The module that a remote source names; none if its form is not known.
+/// The module that a remote source names; `None` if its form is unknown.
 ///
-/// The addresses are go-getter's, and `tfr://HOST/NAMESPACE/NAME/SYSTEM//DIRECTORY?version=1.0.0` for modules of registries. Without
-/// a host that is the program's own registry, and without a version the newest is meant
+/// The addresses are go-getter's, and `tfr://HOST/NAMESPACE/NAME/SYSTEM//DIRECTORY?version=1.0.0` for modules of
+/// registries. Without a host that is the program's own registry, and without a version the newest is meant
 /// (<https://terragrunt.gruntwork.io/docs/reference/hcl/blocks/#terraform>).
 pub(crate) fn requested(source: &str, dialect: Dialect) -> Option<ModuleRequest> {
     let Some(address) = source.strip_prefix("tfr://") else {

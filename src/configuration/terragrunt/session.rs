@@ -1,4 +1,4 @@
-//! What bounds the evaluation of a unit, and what it may read: files of one repository.
+//! The bounds of the evaluation of a unit, which may read the files of one repository.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ const MAX_FILE_SIZE: u64 = 4 << 20;
 
 /// A directory tree that configurations may read from, usually the work tree of a repository.
 #[derive(Clone, Debug)]
-pub struct Repository {
+pub(crate) struct Repository {
     /// The top directory, absolute and without symbolic links.
     root: PathBuf,
     /// A directory as the user knows it.
@@ -30,7 +30,7 @@ impl Repository {
     ///
     /// # Errors
     /// The directory does not exist or cannot be reached.
-    pub fn open(root: &Path) -> io::Result<Self> {
+    pub(crate) fn open(root: &Path) -> io::Result<Self> {
         Self::open_from(root, root)
     }
 
@@ -38,22 +38,22 @@ impl Repository {
     ///
     /// # Errors
     /// A directory does not exist or cannot be reached.
-    pub fn open_from(root: &Path, known: &Path) -> io::Result<Self> {
+    pub(crate) fn open_from(root: &Path, known: &Path) -> io::Result<Self> {
         Ok(Self { root: canonicalize(root)?, known: known.to_owned(), canonical: canonicalize(known)? })
     }
 
     /// The top directory, absolute and without symbolic links.
-    pub fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
     /// The path of something in the repository as the user knows it.
-    pub fn shown(&self, path: &Path) -> PathBuf {
+    pub(crate) fn shown(&self, path: &Path) -> PathBuf {
         files::join(&self.known, relative(path, &self.canonical))
     }
 
-    /// The path without `..` and symbolic links, if it leads to something in the repository. Nothing is said about what
-    /// lies outside, not even whether it exists. `.git` holds credentials and is nobody's configuration.
+    /// The path without `..` and symbolic links, if it leads to something in the repository. For a path that leads out,
+    /// not even its existence is known. `.git` may hold credentials, and never configuration.
     pub(super) fn resolve(&self, path: &Path) -> Outcome<PathBuf> {
         let plain = files::join(&self.root, path);
         if !self.contains(&plain) {

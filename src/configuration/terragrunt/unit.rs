@@ -1,4 +1,4 @@
-//! What the configuration of a unit comes to.
+//! A unit: the module that it runs and the files that it generates.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::configuration;
 use super::contents;
 use super::merge::{Block, Configuration};
-use super::place::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, Place};
+use super::parsing_context::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, ParsingContext};
 use super::session::{Repository, Session};
 use crate::diagnostic::Location;
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
@@ -18,20 +18,18 @@ use crate::system::files::join;
 
 /// A unit: a directory with a `terragrunt.hcl`.
 #[derive(Clone, Debug)]
-pub struct Unit {
+pub(crate) struct Unit {
     /// Its directory, absolute and without symbolic links.
     pub directory: PathBuf,
     /// The module that it runs.
     pub source: Result<ModuleSource, Unknown>,
-    /// The place that says so; none for [`ModuleSource::Unit`].
+    /// The place of the source; `None` for [`ModuleSource::Unit`].
     pub source_location: Option<Location>,
     /// The files that it generates, in the order in which they are written.
     pub generated: Vec<GeneratedFile>,
     /// Patterns of `exclude_from_copy`: files that are not copied into the working directory.
     pub excluded: Vec<String>,
-    /// `terraform_binary`: the program that it runs.
-    pub program: Result<Option<String>, Unknown>,
-    /// Where its working directories are: `download_dir`, else `.terragrunt-cache` beside `terragrunt.hcl`.
+    /// The directory of its working directories: `download_dir`, or else `.terragrunt-cache` beside `terragrunt.hcl`.
     pub download_directory: Result<PathBuf, Unknown>,
     /// Why more files than these may be generated.
     pub unknown: Vec<Unknown>,
@@ -39,7 +37,7 @@ pub struct Unit {
 
 /// Where the module of a unit comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ModuleSource {
+pub(crate) enum ModuleSource {
     /// The unit's own directory: there is no `source`, or it leads there.
     Unit,
     /// A directory of the repository.
@@ -49,13 +47,13 @@ pub enum ModuleSource {
         /// The module's directory, which is `copied` or below it.
         module: PathBuf,
     },
-    /// Anything else: Git, a registry (`tfr://`), HTTP, a bucket. No value of the environment is part of it.
+    /// Anything else: Git, a registry (`tfr://`), HTTP, a bucket. It contains no value of the environment.
     Remote(String),
 }
 
 /// A file that a `generate` block or `remote_state` writes into the working directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct GeneratedFile {
+pub(crate) struct GeneratedFile {
     /// The label of the block; `remote_state` for that one.
     pub label: String,
     /// Relative to the working directory, or absolute.
@@ -70,7 +68,7 @@ pub struct GeneratedFile {
 
 /// What a `generate` block does (`internal/codegen/generate.go`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub(crate) enum Action {
     /// Writes the file, unless it exists: then Terragrunt fails. `if_exists = "error"`.
     Create,
     /// Writes the file, unless it exists: then that one stays. `if_exists = "skip"`.
@@ -84,24 +82,27 @@ pub enum Action {
     Remove,
     /// Deletes the file if Terragrunt generated it. `disable` with `if_disabled = "remove_terragrunt"`.
     RemoveGenerated,
-    /// Nothing. `disable`.
+    /// Does nothing. `disable`.
     Nothing,
 }
 
 /// Whether a directory is a unit.
-pub fn is_unit(directory: &Path) -> bool {
+pub(crate) fn is_unit(directory: &Path) -> bool {
     FILE_NAMES.iter().any(|name| directory.join(name).is_file())
 }
 
-/// [`read`], where nothing is known of a unit whose `terragrunt.hcl` is not known.
-pub fn read_or_unknown(directory: &Path, repository: &Repository, environment: &BTreeMap<String, String>) -> Unit {
+/// [`read`], which gives a unit of which everything is unknown where `terragrunt.hcl` cannot be read.
+pub(crate) fn read_or_unknown(
+    directory: &Path,
+    repository: &Repository,
+    environment: &BTreeMap<String, String>,
+) -> Unit {
     read(directory, repository, environment).unwrap_or_else(|unknown| Unit {
         directory: directory.to_owned(),
         source: Err(unknown.clone()),
         source_location: None,
         generated: Vec::new(),
         excluded: Vec::new(),
-        program: Err(unknown.clone()),
         download_directory: Err(unknown),
         unknown: Vec::new(),
     })
@@ -112,7 +113,7 @@ pub fn read_or_unknown(directory: &Path, repository: &Repository, environment: &
 ///
 /// # Errors
 /// Why `terragrunt.hcl` itself is not known: it cannot be read or parsed, or is not in the repository.
-pub fn read(
+pub(crate) fn read(
     directory: &Path,
     repository: &Repository,
     environment: &BTreeMap<String, String>,
@@ -124,8 +125,8 @@ pub fn read(
         if directory.join(JSON_CONFIGURATION).is_file() {
             return unknown(format!("{JSON_CONFIGURATION} is not read"));
         }
-        let place = Place::new(&directory, &directory);
-        let configuration = configuration::read(&session, &directory.join(CONFIGURATION), place)?;
+        let context = ParsingContext::new(&directory, &directory);
+        let configuration = configuration::read(&session, &directory.join(CONFIGURATION), context)?;
         Ok(unit(directory, &configuration, repository))
     };
     read().map_err(|stop: Stop| settle(stop, None))
@@ -158,19 +159,17 @@ fn unit(directory: PathBuf, configuration: &Configuration, repository: &Reposito
         unknown.push(settle(stop, source_location.clone()));
         Vec::new()
     });
-    let text = |value: Option<&Value>| match value {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => value.as_string().map(Some).map_err(|stop| settle(stop, None)),
+    let download_directory = match &configuration.download_directory {
+        None | Some(Value::Null) => Ok("".into()),
+        Some(path) => path.as_string().map_err(|stop| settle(stop, None)),
     };
     Unit {
         source_location: if source == Ok(ModuleSource::Unit) { None } else { source_location.clone() },
         source: source.map_err(|stop| settle(stop, source_location)),
         generated,
         excluded,
-        program: text(configuration.program.as_ref()).map(|program| program.map(|program| program.to_string())),
-        download_directory: text(configuration.download_directory.as_ref()).map(|path| {
-            join(&directory, path.as_deref().filter(|path| !path.is_empty()).unwrap_or(".terragrunt-cache"))
-        }),
+        download_directory: download_directory
+            .map(|path| join(&directory, if path.is_empty() { ".terragrunt-cache" } else { &*path })),
         unknown,
         directory,
     }
@@ -193,7 +192,8 @@ fn module_source(source: &str, directory: &Path, repository: &Repository) -> Out
     Ok(if module == directory { ModuleSource::Unit } else { ModuleSource::Local { copied, module } })
 }
 
-/// The path of a source that is a local one, as go-getter's detectors see it (<https://pkg.go.dev/github.com/hashicorp/go-getter>).
+/// The path of a source that is a local one, as go-getter's detectors see it
+/// (<https://pkg.go.dev/github.com/hashicorp/go-getter>).
 fn local_path(source: &str) -> Option<&str> {
     let path = source.strip_prefix("file://").unwrap_or(source);
     let is_plain = path.starts_with(['.', '/']);
@@ -210,7 +210,7 @@ fn split_source(path: &str) -> (&str, &str) {
     path.split_once("//").unwrap_or((path, ""))
 }
 
-/// What a `generate` block writes; `None` cannot be told from nothing.
+/// The file of a `generate` block; `None` if the block does nothing.
 fn generated_file(label: &str, block: &Block) -> Outcome<Option<GeneratedFile>> {
     let text = |name: &str| match block.members.get(name) {
         None | Some(Value::Null) => Ok(None),
@@ -273,12 +273,12 @@ fn quoted(label: &str) -> String {
 impl Unit {
     /// The download directory, if it holds a working directory and the next run would use that without looking at the
     /// lock file beside `terragrunt.hcl`: without a source other than the unit, Terragrunt copies the unit's files only
-    /// when one of them changed, and the lock file is not among those (`hashSourceEntry` in `internal/tf/source.go`).
-    /// To delete the directory, or to run with `--source-update`, makes it look.
+    /// when one of them changed, and the lock file is not one of them (`hashSourceEntry` in `internal/tf/source.go`).
+    /// It looks at the lock file once the directory is deleted, or with `--source-update`.
     ///
     /// # Errors
     /// The download directory cannot be read.
-    pub fn warm_cache(&self) -> io::Result<Option<&Path>> {
+    pub(crate) fn warm_cache(&self) -> io::Result<Option<&Path>> {
         let (Ok(ModuleSource::Unit), Ok(cache)) = (&self.source, &self.download_directory) else { return Ok(None) };
         for entry in entries(cache)? {
             if entries(&entry)?.iter().any(|working_directory| working_directory.is_dir()) {
@@ -289,7 +289,7 @@ impl Unit {
     }
 }
 
-/// What a directory holds; nothing for one that does not exist or is not one.
+/// The entries of a directory; empty if it does not exist or is not a directory.
 fn entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     match fs::read_dir(directory) {
         Ok(entries) => entries.map(|entry| Ok(entry?.path())).collect(),

@@ -1,5 +1,5 @@
-//! The directory in which Terragrunt would run OpenTofu or Terraform, as far as its root module goes: the module's files,
-//! replaced by the unit's, then by the generated ones (`internal/runner/run/download_source.go`, `run.go`).
+//! The directory in which Terragrunt would run OpenTofu or Terraform, as far as its root module goes: the module's
+//! files, replaced by the unit's, then by the generated ones (`internal/runner/run/download_source.go`, `run.go`).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -23,7 +23,7 @@ const SIGNATURE: &str = "Sig: nIlQXj57tbuaRZEa";
 
 /// The configuration files of a working directory.
 #[derive(Clone, Debug, Default)]
-pub struct WorkingDirectory {
+pub(crate) struct WorkingDirectory {
     /// By name: files with the extensions `.tf`, `.tofu`, `.tf.json` and `.tofu.json`.
     pub files: BTreeMap<String, Arc<SourceFile>>,
     /// By name, the block that generates a file.
@@ -36,15 +36,19 @@ pub struct WorkingDirectory {
 
 /// The module of a remote source, which was fetched.
 #[derive(Clone, Debug)]
-pub struct RemoteModule {
+pub(crate) struct RemoteModule {
     /// The directory with its files.
     pub directory: PathBuf,
-    /// What the user knows the directory as.
+    /// The directory as the user knows it.
     pub shown: PathBuf,
 }
 
 /// The working directory of a unit. A module that is not in the repository is missing unless it is given.
-pub fn working_directory(unit: &Unit, repository: &Repository, remote: Option<&RemoteModule>) -> WorkingDirectory {
+pub(crate) fn working_directory(
+    unit: &Unit,
+    repository: &Repository,
+    remote: Option<&RemoteModule>,
+) -> WorkingDirectory {
     let mut working = WorkingDirectory { unknown: unit.unknown.clone(), ..WorkingDirectory::default() };
     let excluded = excluded(&unit.excluded).unwrap_or_else(|reason| {
         working.unknown.push(Unknown::new(reason, unit.source_location.clone()));
@@ -101,7 +105,7 @@ impl WorkingDirectory {
         }
     }
 
-    /// Writes a generated file, or tells why the outcome is not known.
+    /// Writes a generated file, or returns why the outcome is unknown.
     fn generate(&mut self, generated: &GeneratedFile, is_second: bool) -> Result<(), Unknown> {
         let uncertain = |reason: &str| Err(Unknown::new(reason, generated.location.clone()));
         let path = join(Path::new(""), &generated.path);

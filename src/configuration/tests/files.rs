@@ -1,7 +1,7 @@
 //! Root modules whose files come from several places.
 
 use super::*;
-use crate::configuration::{ModuleCache, Place, RootFiles, RootModule, read_with_cache};
+use crate::configuration::{ModuleCache, ModulePath, RootFiles, RootModule, read_with_cache};
 use crate::diagnostic::SourceFile;
 
 /// The place of what generates the file `generated.tf`.
@@ -13,7 +13,7 @@ fn root(directory: &Path, files: &[(&str, &str)]) -> RootFiles {
     let file = |(name, text): &(&str, &str)| ((*name).to_owned(), SourceFile::new(directory.join(name), *text));
     RootFiles {
         directory: directory.join("live"),
-        module: Some(Place::Directory(directory.join("modules/main"))),
+        module: Some(ModulePath::Directory(directory.join("modules/main"))),
         files: files.iter().map(file).collect(),
         generated: BTreeMap::from([("generated.tf".to_owned(), origin())]),
         ..RootFiles::default()

@@ -1,4 +1,4 @@
-//! What an evaluation may take: steps, and depth.
+//! Bounds the steps and the depth of an evaluation.
 
 use std::cell::Cell;
 
@@ -12,7 +12,8 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    /// Expressions, bytes that are read, and some of the bytes of values. Real units of Terragrunt take some ten thousand.
+    /// Expressions, bytes that are read, and some of the bytes of values. Real units of Terragrunt take some ten
+    /// thousand.
     const MAX_STEPS: usize = 2 << 20;
     /// How many bytes, or values that are walked over, are a step.
     const BYTES: usize = 16;
@@ -41,7 +42,7 @@ impl Allowance {
     }
 }
 
-/// Runs a step that may contain others of its kind, if it is not in too many of them already.
+/// Runs a step that may contain others of its kind, unless `limit` of them are already running.
 pub(crate) fn bounded<T>(
     depth: &Cell<usize>,
     limit: usize,

@@ -1,6 +1,4 @@
-//! Evaluates expressions and templates of HCL, where values may be unknown.
-//!
-//! Text is parsed by hcl-edit. `allowance` bounds the time and the memory that hostile text can take.
+//! Evaluates expressions and templates of HCL, in which values may be unknown.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,10 +14,10 @@ use super::operators;
 use super::value::{Outcome, Piece, Stop, Unknown, Value, exact, failure, unknown};
 use crate::diagnostic::Location;
 
-/// Functions that a file has besides those of [`functions`], or in their place; none for any other name.
+/// Calls a function that depends on the file, or replaces one of [`functions`]; `None` for any other name.
 pub(crate) type Functions<'a> = dyn Fn(&str, &[Value]) -> Option<Outcome> + 'a;
 
-/// What stands in a text for the two branches of an `if` of which it is not known which is taken.
+/// Gives the pieces that stand for both branches of an `if` whose condition is unknown.
 pub(crate) type Either = fn(Vec<Piece>, &[Piece], &Arc<Unknown>) -> Vec<Piece>;
 
 /// What the expressions of a file see.
@@ -33,7 +31,7 @@ pub(crate) struct Evaluator<'a> {
     pub either: Either,
 }
 
-/// A variable of a `for`, and those around it.
+/// A variable of a `for`, and the variables of the `for` expressions around it.
 #[derive(Clone, Copy)]
 struct Scope<'a> {
     name: &'a str,
@@ -43,7 +41,7 @@ struct Scope<'a> {
 
 type Around<'a> = Option<&'a Scope<'a>>;
 
-/// Leaves open which of two branches is taken.
+/// [`Either`] that makes the text unknown.
 pub(crate) fn undecided(_: Vec<Piece>, _: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
     vec![Piece::Hole(Arc::clone(unknown))]
 }
@@ -153,7 +151,7 @@ impl Evaluator<'_> {
         let mut arguments = Vec::with_capacity(call.args.len());
         for argument in &call.args {
             let value = self.value(argument, scope);
-            // What `try` and `can` skip is known as soon as an argument does not fail.
+            // `try` returns its first argument that does not fail, and evaluates no further ones.
             let is_last_needed = name == "try" && !matches!(&value, Value::Unknown(unknown) if unknown.is_failure);
             arguments.push(value);
             if is_last_needed {
@@ -169,7 +167,7 @@ impl Evaluator<'_> {
         let result = (self.functions)(name, &arguments).or_else(|| functions::call(name, &arguments));
         let value = match result {
             None => unknown(format!("`{name}` is not evaluated")),
-            // The reasons of functions say what is wrong with an argument.
+            // The reason of a function is about one of its arguments.
             Some(Err(Stop::Failure(reason))) => failure(format!("`{name}`: {reason}")),
             Some(outcome) => outcome,
         }?;
@@ -400,8 +398,8 @@ fn outer_strip(element: &Element) -> Strip {
     }
 }
 
-/// A literal without the white space that the markers beside it take: that of one line, with the line break if nothing
-/// else is left of the line (HCL's parser trims a token, and a token is a line: `hclsyntax/parser_template.go`).
+/// A literal without the white space that the markers beside it remove: the white space of one line, together with its
+/// line break if the line is blank (HCL's parser trims a token, and a token is a line: `hclsyntax/parser_template.go`).
 fn stripped(mut literal: &str, previous: Strip, next: Strip) -> String {
     let mut kept = String::new();
     if previous.strip_end() {

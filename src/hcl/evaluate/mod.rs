@@ -1,7 +1,7 @@
-//! Evaluates expressions of HCL, where values may be unknown: those of Terragrunt's files, and those on which the source
-//! of a module depends.
+//! Evaluates expressions of HCL, in which values may be unknown: for configurations, Terragrunt's files and templates
+//! of repositories.
 //!
-//! Text is parsed by hcl-edit. `allowance` bounds what hostile text can take.
+//! hcl-edit parses the text. `allowance` bounds the time and the memory that hostile text can take.
 
 pub(crate) mod allowance;
 pub(crate) mod expression;

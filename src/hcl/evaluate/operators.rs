@@ -14,7 +14,8 @@ pub(super) fn unary(operator: UnaryOperator, operand: &Value) -> Outcome {
     }
 }
 
-/// `a == b` and the like. `false && x` is false and `true || x` true even if `x` is unknown, so long as it does not fail.
+/// `a == b` and the like. `false && x` is false and `true || x` true even if `x` is unknown, so long as it does not
+/// fail.
 pub(super) fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Outcome {
     use BinaryOperator::{And, Eq, NotEq, Or};
     match operator {
@@ -73,7 +74,7 @@ pub(super) fn index(collection: &Value, index: &Value) -> Outcome {
 /// `object.name`.
 pub(super) fn attribute(object: &Value, name: &str) -> Outcome {
     match object {
-        // Terragrunt's own values fail in no other way than that one of them is unknown.
+        // An attribute of an unknown value is unknown for the same reason.
         Value::Unknown(unknown) => Ok(Value::Unknown(Arc::clone(unknown))),
         _ => match object.as_object()?.get(name) {
             Some(value) => Ok(value.clone()),

@@ -4,8 +4,8 @@ use hcl_edit::Decorated;
 use hcl_edit::expr::{Expression, Traversal, TraversalOperator};
 use hcl_edit::visit::{self, Visit};
 
-/// The references of an expression, such as `local.region`: the first two names of each; the second is empty where there is
-/// none.
+/// The references of an expression, such as `local.region`: the first two names of each. The second name is empty for a
+/// reference that has one name only.
 #[derive(Debug, Default)]
 pub(crate) struct References {
     pub names: Vec<(String, String)>,

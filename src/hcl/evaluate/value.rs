@@ -9,17 +9,17 @@ use crate::diagnostic::Location;
 /// Why something is not known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown {
-    /// A fragment such as "`run_cmd` is not run". It quotes no values: they may come from the
-    /// environment of whoever runs this, and the configuration may be hostile.
+    /// A fragment such as "`run_cmd` is not run". It quotes no values: they may come from the user's environment, and
+    /// the configuration may be hostile.
     pub reason: String,
     /// The expression in question.
     pub location: Option<Location>,
-    /// Whether the program whose file this is would certainly fail here, so that `try` goes on to its next argument.
+    /// Whether OpenTofu, Terraform or Terragrunt would certainly fail here, so that `try` takes its next argument.
     pub(crate) is_failure: bool,
 }
 
 impl Unknown {
-    /// Something that the program whose file this is may know, but a reader of files does not.
+    /// Something that the program that runs the configuration may know, although a reader of files does not.
     pub(crate) fn new(reason: impl Into<String>, location: Option<Location>) -> Self {
         Self { reason: reason.into(), location, is_failure: false }
     }
@@ -38,7 +38,7 @@ pub(crate) enum Stop {
     Needs(Arc<Unknown>),
     /// The evaluator, a function or an operator does not know; the place is added by the expression around it.
     Unknown(String),
-    /// The program whose file this is would fail, too.
+    /// The program that runs the configuration would fail, too.
     Failure(String),
 }
 
@@ -56,7 +56,7 @@ impl Stop {
     }
 }
 
-/// A failure of the program whose file this is, for `Err`.
+/// A failure of the program that runs the configuration, for `Err`.
 pub(crate) fn failure<T>(reason: impl Into<String>) -> Outcome<T> {
     Err(Stop::Failure(reason.into()))
 }
@@ -74,7 +74,7 @@ pub(crate) enum Value {
     /// Numbers that a double holds exactly are all that are computed with.
     Number(f64),
     String(Arc<str>),
-    /// A string of which some pieces are unknown.
+    /// A string with unknown pieces.
     Partial(Arc<[Piece]>),
     List(Arc<List>),
     Object(Arc<Object>),
@@ -86,10 +86,10 @@ pub(crate) enum Value {
 pub(crate) enum Piece {
     Text(String),
     Hole(Arc<Unknown>),
-    /// The text of one of two branches, of which it is not known which is taken.
+    /// The text of one of two branches. It is unknown which branch is taken.
     Branch(String, Arc<Unknown>),
-    /// A text that may be a secret. It can be compared; for everything else it is unknown, so that it is neither shown nor sent
-    /// to anybody.
+    /// A text that may be a secret. It can be compared. For every other use it is unknown, so that it is never shown or
+    /// sent.
     Withheld(Arc<str>, Arc<Unknown>),
 }
 
@@ -117,8 +117,8 @@ impl PartialEq for Object {
     }
 }
 
-/// What is known of a value without looking into it. Values are shared, so that walking one may take far longer than
-/// building it took: its weight counts what is shared each time.
+/// What is known about a value without walking it. Values are shared, so walking a value may take far longer than
+/// building it: a shared value adds to the weight each time it occurs.
 #[derive(Clone, Debug, Default)]
 struct Shape {
     /// Values and bytes of strings.
@@ -175,7 +175,7 @@ impl Value {
         Ok(Self::Object(Arc::new(Object { members, shape })))
     }
 
-    /// A string of pieces: none of text stands next to another.
+    /// A string of pieces. No two neighbours are [`Piece::Text`].
     pub(crate) fn pieces(pieces: Vec<Piece>) -> Outcome {
         let value = match pieces.as_slice() {
             [] => Self::string(""),
@@ -237,7 +237,7 @@ impl Value {
         texts.map_or_else(|| self.known().cloned(), |text| Ok(Self::string(text)))
     }
 
-    /// What an error says that the value is.
+    /// The kind of the value, with its article, for an error.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -324,7 +324,7 @@ impl Piece {
     }
 }
 
-/// The number, if doubles around it are no more than one apart: `cty` computes with 512 bits.
+/// The number, if a double holds every whole number up to it exactly. `cty` computes with 512 bits.
 pub(crate) fn exact(number: f64) -> Outcome<f64> {
     const LARGEST: f64 = 9_007_199_254_740_991.0;
     if number.abs() <= LARGEST { Ok(number) } else { unknown("a number this large is not computed with") }

@@ -5,17 +5,17 @@ use std::ops::Range;
 use super::hash_list::{self, Surroundings};
 use crate::hcl::trivia::{self, Kind, tokens};
 use crate::lockfile::canonical::push_hashes_attribute;
-use crate::lockfile::written::AttributeLayout;
+use crate::lockfile::raw_entry::AttributeLayout;
 use crate::lockfile::{Entry, LockedProvider};
 
 /// The gap before `=` that OpenTofu writes after `version`, in a block with and in one without `constraints`.
 const ALIGNED: &str = "     ";
 const NOT_ALIGNED: &str = " ";
 
-/// A part of the text and what it is replaced with.
+/// A part of the text, and its replacement.
 type Splice = (Range<usize>, String);
 
-/// The text of an entry's block when it records `new`, which differs from what it records. Then its hashes are sorted, too:
+/// The text of an entry's block after it was changed to record `new`. Its hashes are sorted, too:
 /// the programs would write the file again otherwise.
 pub(super) fn edited(text: &str, entry: &Entry, new: &LockedProvider, line_break: &str) -> String {
     let layout = &entry.layout;

@@ -24,7 +24,8 @@ struct Block {
 }
 
 impl CanonicalBlocks {
-    /// What [`canonical_text`](crate::lockfile::canonical_text) gives, if all of it was read again and says what it should.
+    /// What [`canonical_text`](crate::lockfile::canonical_text) gives, if all of it was read again and says what it
+    /// should.
     pub(super) fn checked_text(&self, locks: &Locks, dialect: Dialect) -> Option<String> {
         let blocks: Vec<_> = locks.iter().map(|(address, provider)| self.block(address, provider)).collect();
         let header = header(dialect);

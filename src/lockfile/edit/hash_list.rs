@@ -10,7 +10,7 @@ use crate::provider::Hash;
 use crate::lockfile::Entry;
 use crate::lockfile::canonical::quoted;
 
-/// What a list's surroundings say about how it is written.
+/// The surroundings of a list, which it is formatted like.
 pub(super) struct Surroundings<'a> {
     /// The whole text.
     pub(super) text: &'a str,
@@ -24,8 +24,8 @@ pub(super) struct Surroundings<'a> {
 
 /// The text of the list, brackets included, when it holds exactly the hashes of `new`.
 ///
-/// New hashes go before the first greater one. Comments of removed ones stay, before the next hash. A list that is not sorted
-/// is sorted, as both programs write it.
+/// New hashes go before the first greater one. Comments of removed ones stay, before the next hash. A list that is not
+/// sorted is sorted, as both programs write it.
 pub(super) fn edited(around: &Surroundings, entry: &Entry, new: &BTreeSet<Hash>) -> String {
     let mut list = HashList::read(around, &entry.hashes);
     list.sort();

@@ -23,8 +23,11 @@ impl LockFile {
     /// The file's bytes when it records `new`, with only what differs changed: comments, blank lines, the order of
     /// blocks, indentation, line breaks, a byte order mark and a missing final line break stay.
     ///
-    /// An error when that is more than [`SIZE_LIMIT`], for nobody could read it again. The result is read again, too: another
-    /// error means that it does not say what it should, which no input may cause.
+    /// The result is read again before it is returned.
+    ///
+    /// # Errors
+    /// The result is larger than [`SIZE_LIMIT`], so that it could not be read. Or it does not record `new`, which is a
+    /// bug.
     pub fn edit(&self, new: &Locks) -> Result<Vec<u8>> {
         self.edit_with(new, &CanonicalBlocks::default())
     }
@@ -90,15 +93,15 @@ fn self_check_failed(path: &Path) -> Diagnostic {
 struct FileLayout {
     line_break: &'static str,
     sections: Vec<Section>,
-    /// What follows the last block.
+    /// The text after the last block.
     rest: String,
 }
 
 /// A top-level block with the lines above it that belong to it.
 struct Section {
-    /// The entry's provider; none for a `module` block.
+    /// The entry's provider; `None` for a `module` block.
     address: Option<ProviderAddress>,
-    /// The entry's index in the lock file; none for a new one.
+    /// The entry's index in the lock file; `None` for a new entry.
     entry: Option<usize>,
     /// Comments that stand alone, such as the header, and blank lines above them.
     loose: String,
@@ -133,7 +136,7 @@ impl FileLayout {
         Self { line_break, sections, rest: text[start..].to_owned() }
     }
 
-    /// Adds the entries that are new: before the first with a greater address, else after the last.
+    /// Adds each new entry before the first entry with a greater address, or else after the last entry.
     fn add(&mut self, lock_file: &LockFile, new: &Locks) {
         for (address, provider) in new.iter().filter(|(address, _)| !lock_file.locks.contains_key(address)) {
             let greater = |section: &Section| section.address.as_ref().is_some_and(|other| other > address);
@@ -186,7 +189,7 @@ impl FileLayout {
         self.sections.push(section);
     }
 
-    /// Edits the entries that changed and removes those that are gone.
+    /// Edits the entries that changed, and removes the entries that `new` lacks.
     fn change(&mut self, lock_file: &LockFile, new: &Locks) {
         for index in (0..self.sections.len()).rev() {
             let section = &mut self.sections[index];
@@ -220,7 +223,7 @@ impl FileLayout {
     }
 }
 
-/// Where the comments begin that stand directly above a block at `block`, without a blank line between.
+/// The start of the comments directly above a block at `block`, without a blank line between.
 ///
 /// `start` is after the line of the previous block. The two lines of the file's header belong to no block.
 fn attached_start(text: &str, start: usize, block: usize) -> usize {
@@ -241,7 +244,7 @@ fn attached_start(text: &str, start: usize, block: usize) -> usize {
     attached
 }
 
-/// Where the blank lines begin that end at `end`, not before `start`. Both are starts of lines.
+/// The start of the blank lines that end at `end`, not before `start`. Both are starts of lines.
 fn blank_start(text: &str, start: usize, end: usize) -> usize {
     let mut position = end;
     while position > start {

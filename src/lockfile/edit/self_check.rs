@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::lockfile::LockedProvider;
+use crate::lockfile::raw_entry::{Attribute, RawEntry, Text};
 use crate::lockfile::recognise::recognise;
-use crate::lockfile::written::{Attribute, Text, WrittenEntry};
 use crate::provider::{Hash, ProviderAddress};
 
 /// Whether a text is in canonical form and records just these locks, word for word. If not, nothing is known.
@@ -13,7 +13,7 @@ where
     I: IntoIterator<Item = (&'a ProviderAddress, &'a Arc<LockedProvider>), IntoIter: ExactSizeIterator>,
 {
     let locks = locks.into_iter();
-    let says = |(entry, (address, provider)): (WrittenEntry<'_>, (&ProviderAddress, &Arc<LockedProvider>))| {
+    let says = |(entry, (address, provider)): (RawEntry<'_>, (&ProviderAddress, &Arc<LockedProvider>))| {
         let LockedProvider { version, constraints, hashes } = provider.as_ref();
         let text = |attribute: Option<Attribute<Option<Text<'_>>>>| {
             attribute.and_then(|attribute| attribute.value).map(|text| text.value.into_owned())

@@ -1,4 +1,4 @@
-//! Conflict markers, as git writes them into a file: reading both sides out of them, and writing them around entries.
+//! Git's conflict markers: reads both sides of a file, and writes markers around entries.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -32,16 +32,16 @@ impl Default for MarkerStyle {
     }
 }
 
-/// A file with conflicts, taken apart.
+/// The sides of a file with conflicts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sides {
-    /// The file as we have it.
+    /// Our file.
     pub ours: Vec<u8>,
-    /// The common ancestor, as far as the conflicts show it. With `merge.conflictStyle` `zdiff3` it may be garbled.
+    /// The common ancestor, if the conflicts show it. With `merge.conflictStyle` `zdiff3` it may be garbled.
     pub base: Vec<u8>,
     /// Whether every conflict shows the ancestor (`merge.conflictStyle` `diff3`).
     pub base_is_complete: bool,
-    /// The file as they have it.
+    /// Their file.
     pub theirs: Vec<u8>,
     /// The size of the first conflict's markers, and what the sides are called.
     pub style: MarkerStyle,
@@ -56,7 +56,7 @@ enum Section {
     Theirs,
 }
 
-/// Takes apart a file with conflict markers; none if it has no conflicts.
+/// Splits a file with conflict markers into its sides; `None` if it has no conflicts.
 ///
 /// `path` is how an error names the file. Markers that do not belong together are an error.
 pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
@@ -131,8 +131,8 @@ fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Diag
 
 /// The bytes of `ours` with the merge's entries, and markers around each entry in conflict.
 ///
-/// The rest of the file keeps our formatting; a conflict shows each side's entry as that side wrote it. The ancestor's is
-/// shown where nobody could tell without it what the sides did, so that [`split_conflicts`] brings the same conflicts back.
+/// The rest of the file keeps our formatting; a conflict shows each side's entry as that side wrote it. It shows the
+/// ancestor's entry where [`split_conflicts`] needs it to give the same conflicts again.
 pub fn with_markers(ours: &LockFile, theirs: &LockFile, merged: &Merged, style: &MarkerStyle) -> Result<Vec<u8>> {
     let mut locks = merged.locks.clone();
     // An entry that we removed is put in its place, to be replaced by the conflict below.
@@ -156,7 +156,7 @@ pub fn with_markers(ours: &LockFile, theirs: &LockFile, merged: &Merged, style: 
         let ours = if conflict.ours.is_some() { &text[place.clone()] } else { "" };
         let theirs = their_blocks.get(&conflict.address).map_or("", |place| &theirs.file.text[place.clone()]);
         let sides = [ours, &ancestor(conflict), theirs];
-        // Where a side is empty, the blank line above the block is part of what that side has not.
+        // The empty side lacks the blank line above the block, too.
         let gap = if ours.is_empty() || theirs.is_empty() {
             blank_line_above(text, place.start)
         } else {
@@ -172,7 +172,7 @@ pub fn with_markers(ours: &LockFile, theirs: &LockFile, merged: &Merged, style: 
     Ok(result)
 }
 
-/// The line above the one that starts at `position`, if it is blank; else nothing.
+/// The line above the line that starts at `position`, if it is blank; or else an empty range.
 fn blank_line_above(text: &str, position: usize) -> Range<usize> {
     let above = text[..position].lines().next_back().unwrap_or("x");
     if !above.trim().is_empty() {
@@ -182,7 +182,7 @@ fn blank_line_above(text: &str, position: usize) -> Range<usize> {
     before.rfind('\n').map_or(0, |line_break| line_break + 1)..position
 }
 
-/// The common ancestor's entry, if the conflict has to show it: of two versions each side's is enough.
+/// The common ancestor's entry, if the conflict has to show it. Two versions are a conflict without it.
 fn ancestor(conflict: &Conflict) -> String {
     let mut text = String::new();
     if let (Some(base), false) = (&conflict.base, conflict.reason == ConflictReason::Versions) {

@@ -14,13 +14,12 @@ use crate::lockfile::{LockedProvider, Locks};
 
 pub use markers::{MARKER_SIZE, MarkerStyle, Sides, split_conflicts, with_markers};
 
-/// What two sides came to.
+/// The result of a merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Merged {
-    /// Every entry that both sides can agree on. Providers in `conflicts` have no entry here, so that a caller who locks
-    /// them again starts from nothing.
+    /// The merged entries. Providers in `conflicts` have no entry here, so that locking them again starts from nothing.
     pub locks: Locks,
-    /// The providers that somebody has to decide on, in address order.
+    /// The providers that the user has to decide on, in address order.
     pub conflicts: Vec<Conflict>,
 }
 
@@ -55,8 +54,9 @@ pub enum ConflictReason {
 /// Merges two descendants of `base`. Without a common ancestor, `base` is empty.
 ///
 /// An entry that only one side changed is taken from that side. Where both have the same version, their hashes and
-/// constraint terms are united, except those of the base that one side removed. Everything else is a conflict, also when
-/// one side moved to another version and the other only added hashes: those would be lost.
+/// constraint terms are united, except terms and hashes of the base that one side removed. Everything else is a
+/// conflict. That includes a side that moved to another version while the other side only added hashes, which would be
+/// lost.
 pub fn merge(base: &Locks, ours: &Locks, theirs: &Locks) -> Merged {
     let addresses: BTreeSet<_> = base.keys().chain(ours.keys()).chain(theirs.keys()).collect();
     let mut merged = Merged::default();
@@ -97,7 +97,7 @@ fn merge_entry(
     }
     let empty = LockedProvider::empty_at(ours);
     let before = base.map_or(&empty, Arc::as_ref);
-    // Hashes of another version's packages say nothing about this one's.
+    // Hashes belong to one version.
     let same_release = if before.version == ours.version { before } else { &empty };
     let hashes: BTreeSet<_> =
         merge_sets(&same_release.hashes, &ours.hashes, &theirs.hashes).into_iter().cloned().collect();
@@ -109,7 +109,7 @@ fn merge_entry(
     Ok(Some(LockedProvider { version: ours.version.clone(), constraints, hashes }.into()))
 }
 
-/// What both sides have, and what either has that the base has not.
+/// The items that both sides have, and the items that either side added to the base.
 fn merge_sets<'a, T, S>(base: &'a S, ours: &'a S, theirs: &'a S) -> Vec<&'a T>
 where
     T: Eq + std::hash::Hash + 'a,
@@ -124,14 +124,14 @@ where
 }
 
 impl LockedProvider {
-    /// The same version with nothing recorded about it.
+    /// The same version without constraints and hashes.
     fn empty_at(other: &Self) -> Self {
         Self { version: other.version.clone(), constraints: ConstraintList::default(), hashes: BTreeSet::new() }
     }
 }
 
 impl Conflict {
-    /// The conflict as the user is told of it; `dialect` says how the provider is named.
+    /// The conflict as a diagnostic, which names the provider by the rules of `dialect`.
     pub fn diagnostic(&self, dialect: Dialect) -> Diagnostic {
         let name = self.address.short(dialect);
         let version = |entry: &Option<Arc<LockedProvider>>| match entry {

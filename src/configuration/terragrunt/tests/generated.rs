@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use super::super::{Action, WorkingDirectory};
+use super::super::WorkingDirectory;
+use super::super::unit::Action;
 use super::{Tree, contents};
 
 /// A `generate` block; its attributes after the path.

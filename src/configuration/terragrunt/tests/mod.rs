@@ -6,7 +6,8 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::{GeneratedFile, Repository, Unit, WorkingDirectory, read, working_directory};
+use super::unit::GeneratedFile;
+use super::{Repository, Unit, WorkingDirectory, read, working_directory};
 use crate::system::canonicalize;
 
 mod expressions;

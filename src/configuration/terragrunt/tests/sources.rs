@@ -1,6 +1,6 @@
 //! Where modules come from.
 
-use super::super::{ModuleSource, Origin, origin};
+use super::super::ModuleSource;
 use super::Tree;
 
 fn tree(source: &str) -> Tree {
@@ -94,12 +94,4 @@ fn a_conditional_source() {
     assert_local(source, "modules", "modules/vpc");
     let tree = tree(source).with_environment("STAGE", "prod");
     assert_eq!(tree.unit("live/vpc").source, Ok(ModuleSource::Remote("git::https://example.com/x".to_owned())));
-}
-
-#[test]
-fn the_origin_of_a_unit_is_in_its_path() {
-    assert_eq!(origin("live/.terragrunt-stack/vpc".as_ref()), Origin::Stack);
-    assert_eq!(origin("live/vpc/.terragrunt-cache/a/b".as_ref()), Origin::Cache);
-    assert_eq!(origin("live/.terragrunt-stack/vpc/.terragrunt-cache/a/b".as_ref()), Origin::Cache);
-    assert_eq!(origin("live/vpc".as_ref()), Origin::Written);
 }

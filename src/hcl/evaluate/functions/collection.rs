@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::value::{Outcome, Value, exact, failure, unknown};
 use super::arguments::take;
 
-/// Calls a function whose result is as well known as the items of its arguments.
+/// Calls a function whose result contains items of its arguments, which may be unknown.
 pub(super) fn call_with_unknown_items(name: &str, arguments: &[Value]) -> Option<Outcome> {
     let outcome = match name {
         "try" => attempt(arguments),
@@ -28,7 +28,7 @@ pub(super) fn call_with_unknown_items(name: &str, arguments: &[Value]) -> Option
     Some(outcome)
 }
 
-/// Calls a function whose arguments are wholly known.
+/// Calls a function whose arguments are fully known.
 pub(super) fn call(name: &str, arguments: &[Value]) -> Option<Outcome> {
     let outcome = match name {
         "contains" => take(arguments).and_then(|[list, item]| Ok(Value::Bool(list.as_list()?.contains(item)))),

@@ -1,4 +1,4 @@
-//! Functions that encode and decode text. YAML is not read: no parser of it is among the dependencies.
+//! Functions that encode and decode text, but not YAML: no dependency parses it.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -6,7 +6,7 @@ use base64::prelude::BASE64_STANDARD;
 use super::super::value::{Outcome, Value, exact, failure, unknown};
 use super::arguments::take;
 
-/// Calls a function whose arguments are wholly known.
+/// Calls a function whose arguments are fully known.
 pub(super) fn call(name: &str, arguments: &[Value]) -> Option<Outcome> {
     let outcome = match name {
         "jsonencode" => take(arguments).map(|[value]| Value::string(encode(&to_json(value)))),

@@ -1,4 +1,5 @@
-//! The functions of OpenTofu's language that depend on their arguments alone (<https://opentofu.org/docs/language/functions/>).
+//! The functions of OpenTofu's language that depend on their arguments alone
+//! (<https://opentofu.org/docs/language/functions/>).
 
 use super::value::{Outcome, Value};
 
@@ -9,7 +10,7 @@ mod number;
 mod regular_expression;
 mod string;
 
-/// Calls a function; none for a name that is not known.
+/// Calls a function; `None` for an unknown name.
 pub(crate) fn call(name: &str, arguments: &[Value]) -> Option<Outcome> {
     if let Some(outcome) = collection::call_with_unknown_items(name, arguments) {
         return Some(outcome);

@@ -1,4 +1,5 @@
-//! Functions that take regular expressions, in the syntax of RE2, which the `regex` crates share but for rare classes.
+//! Functions that take regular expressions in the syntax of RE2. The `regex` crates have the same, except for rare
+//! classes.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +9,7 @@ use regex_automata::util::captures::Captures;
 use super::super::value::{Outcome, Value, failure, unknown};
 use super::arguments::{bounded, take};
 
-/// Calls a function whose arguments are wholly known.
+/// Calls a function whose arguments are fully known.
 pub(super) fn call(name: &str, arguments: &[Value]) -> Option<Outcome> {
     let outcome = match name {
         "regex" => find(arguments),
@@ -19,7 +20,7 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Option<Outcome> {
     Some(outcome)
 }
 
-/// Compiles a hostile pattern: what it may take is bounded.
+/// Compiles a pattern, which may be hostile, within bounds of memory.
 fn compile(pattern: &str) -> Outcome<Regex> {
     const LIMIT: usize = 1 << 20;
     let config = Config::new().nfa_size_limit(Some(LIMIT)).onepass_size_limit(Some(LIMIT)).dfa_size_limit(Some(LIMIT));

@@ -3,7 +3,7 @@
 use super::super::value::{Outcome, Value, failure, unknown};
 use super::arguments::{bounded, nullable, take};
 
-/// Calls a function whose arguments are wholly known.
+/// Calls a function whose arguments are fully known.
 pub(super) fn call(name: &str, arguments: &[Value]) -> Option<Outcome> {
     let outcome = match name {
         "lower" => map(arguments, str::to_lowercase),

@@ -9,38 +9,38 @@ use crate::system::files::join;
 /// The name of a unit's configuration (`DefaultTerragruntConfigPath`).
 pub(super) const CONFIGURATION: &str = "terragrunt.hcl";
 
-/// The same in JSON, which is looked for first.
+/// The same in JSON. Terragrunt looks for it first.
 pub(super) const JSON_CONFIGURATION: &str = "terragrunt.hcl.json";
 
 /// The names that the configuration of a unit may have.
-pub const FILE_NAMES: [&str; 2] = [JSON_CONFIGURATION, CONFIGURATION];
+pub(crate) const FILE_NAMES: [&str; 2] = [JSON_CONFIGURATION, CONFIGURATION];
 
 /// How many directories `find_in_parent_folders` goes up (`DefaultMaxFoldersToCheck`).
 const MAX_PARENTS: usize = 100;
 
-/// Where expressions stand. All paths are absolute.
+/// The directories on which Terragrunt's functions depend. All paths are absolute.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct ParsingContext {
     /// The directory of the configuration that is read; for an included file that of the file that includes it.
     pub directory: PathBuf,
     /// The unit's directory, although it may be another configuration that is read for it.
     pub original: PathBuf,
     /// The directory of the file that is evaluated.
     pub file: PathBuf,
-    /// The files that the configuration includes, by label; none for one whose path is not known.
+    /// The files that the configuration includes, by label; `None` for an unknown path.
     pub includes: Vec<(String, Option<PathBuf>)>,
     /// The included file that is evaluated, if it is one.
     pub included: Option<PathBuf>,
 }
 
-impl Place {
-    /// The place of a configuration that is read for the unit in `original`.
+impl ParsingContext {
+    /// The context of a configuration that is read for the unit in `original`.
     pub(super) fn new(directory: &Path, original: &Path) -> Self {
         let (directory, original) = (directory.to_owned(), original.to_owned());
         Self { file: directory.clone(), directory, original, includes: Vec::new(), included: None }
     }
 
-    /// Calls a function; none for a name that is not known.
+    /// Calls a function; `None` for an unknown name.
     pub(super) fn call(&self, session: &Session, name: &str, arguments: &[Value]) -> Option<Outcome> {
         if !FUNCTIONS.contains(&name) {
             return None;
@@ -123,7 +123,7 @@ impl Place {
     }
 }
 
-/// Those that [`Place::call`] knows. `mark_as_read` returns its argument.
+/// The functions that [`ParsingContext::call`] knows. `mark_as_read` returns its argument.
 const FUNCTIONS: [&str; 13] = [
     "find_in_parent_folders",
     "path_relative_to_include",
@@ -140,7 +140,7 @@ const FUNCTIONS: [&str; 13] = [
     "mark_as_read",
 ];
 
-/// Whether a regular file exists; of what lies outside of the repository nothing is said.
+/// Whether a regular file exists; unknown for a path that leads out of the repository.
 fn exists(repository: &Repository, path: &Path) -> Outcome {
     match repository.resolve(path) {
         Ok(path) => Ok(Value::Bool(path.is_file())),

@@ -8,14 +8,14 @@ use crate::modules::local;
 
 /// Where a module's files are.
 #[derive(Clone, Debug)]
-pub(crate) enum Place {
+pub(crate) enum ModulePath {
     /// A directory, as the user knows it.
     Directory(PathBuf),
     /// A directory in a package that was fetched.
     Package(FetchedModule),
 }
 
-impl Place {
+impl ModulePath {
     /// Where the files are.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl Place {
         }
     }
 
-    /// The place that a local source leads to; none if that is out of the package.
+    /// The path that a local source leads to; `None` if it leads out of the package.
     pub(super) fn local(&self, source: &str) -> Option<Self> {
         match self {
             Self::Directory(path) => Some(Self::Directory(local::directory(path, source))),

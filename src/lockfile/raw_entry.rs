@@ -1,12 +1,12 @@
-//! The `provider` block as it is written, before its values are checked.
+//! A `provider` block before its values are checked.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A `provider` block. What is missing or not of the right type is none and was reported.
-pub(super) struct WrittenEntry<'a> {
+/// A `provider` block. A part that is missing or of the wrong type is `None`, and was reported.
+pub(super) struct RawEntry<'a> {
     pub(super) span: Range<usize>,
-    /// Where the word `provider` is.
+    /// The word `provider`.
     pub(super) keyword: Range<usize>,
     pub(super) label: Option<Text<'a>>,
     pub(super) version: Option<Attribute<Option<Text<'a>>>>,
@@ -20,13 +20,13 @@ pub(super) struct Attribute<T> {
     pub(super) value: T,
 }
 
-/// A string literal's value, and where it stands.
+/// A string literal's value and place.
 pub(super) struct Text<'a> {
     pub(super) value: Cow<'a, str>,
     pub(super) span: Range<usize>,
 }
 
-/// Where the parts of an attribute are.
+/// The places of the parts of an attribute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct AttributeLayout {
     pub(super) key: Range<usize>,
