@@ -21,7 +21,7 @@ pub struct ProviderDiff {
     /// The provider.
     pub address: ProviderAddress,
     /// How the two compare.
-    pub change: Change,
+    pub change: EntryChange,
     /// The entry before.
     pub old: Option<Arc<LockedProvider>>,
     /// The entry after.
@@ -30,7 +30,7 @@ pub struct ProviderDiff {
 
 /// How a provider's entry changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Change {
+pub enum EntryChange {
     /// The provider was not locked before.
     Added,
     /// The provider is no longer locked.
@@ -102,17 +102,17 @@ impl LockDiff {
 
     /// The providers whose entries differ.
     pub fn changes(&self) -> impl Iterator<Item = &ProviderDiff> {
-        self.providers.iter().filter(|provider| provider.change != Change::Unchanged)
+        self.providers.iter().filter(|provider| provider.change != EntryChange::Unchanged)
     }
 }
 
 impl ProviderDiff {
     fn new(address: &ProviderAddress, old: Option<&Arc<LockedProvider>>, new: Option<&Arc<LockedProvider>>) -> Self {
         let change = match (old, new) {
-            (None, _) => Change::Added,
-            (_, None) => Change::Removed,
-            (old, new) if old == new => Change::Unchanged,
-            _ => Change::Changed,
+            (None, _) => EntryChange::Added,
+            (_, None) => EntryChange::Removed,
+            (old, new) if old == new => EntryChange::Unchanged,
+            _ => EntryChange::Changed,
         };
         Self { address: address.clone(), change, old: old.cloned(), new: new.cloned() }
     }
@@ -151,7 +151,7 @@ impl ProviderDiff {
 
     /// How many `zh:` hashes came to those that were there, all of which are still there, while the version stayed;
     /// none if that did not happen.
-    pub fn zh_added(&self) -> Option<usize> {
+    pub(crate) fn zh_added(&self) -> Option<usize> {
         let [removed, added] = self.zh_moved()?;
         let had_some = self.old.as_ref()?.hashes.iter().any(Hash::is_of_archive);
         (had_some && removed == 0 && added > 0).then_some(added)

@@ -20,7 +20,7 @@ mod tests;
 
 pub use canonical::{canonical_text, detect_dialect};
 pub(crate) use comments::CommentLine;
-pub use diff::{Change, Direction, LockDiff, ProviderDiff, Step, VersionMove, diff};
+pub use diff::{Direction, EntryChange, LockDiff, ProviderDiff, Step, VersionMove, diff};
 pub(crate) use edit::CanonicalBlocks;
 pub use lock_file::{Entry, LOCK_FILE_NAME, LockFile, Parsed, SIZE_LIMIT, read};
 pub use locks::{LockedProvider, Locks};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use provlock::lockfile::Change;
+use provlock::lockfile::EntryChange;
 use provlock::packages::{Fetched, Packages};
 use provlock::project::Locked;
 use provlock::project::plan::ProviderReport;
@@ -43,7 +43,7 @@ impl Report<'_> {
     /// The providers of which there is something to say.
     fn shown(&self, style: TextStyle) -> impl Iterator<Item = &ProviderReport> {
         let is_shown = move |report: &&ProviderReport| {
-            let unchanged = report.difference.change == Change::Unchanged;
+            let unchanged = report.difference.change == EntryChange::Unchanged;
             !unchanged || style.verbose || !report.required
         };
         self.0.outcome.providers.iter().filter(is_shown)
@@ -60,7 +60,7 @@ impl Report<'_> {
         let is_for_one = |report: &ProviderReport| {
             let hashes = report.difference.new.iter().flat_map(|provider| &provider.hashes);
             let h1 = HashCounts::of(hashes).h1;
-            report.difference.change != Change::Unchanged && h1 == 1
+            report.difference.change != EntryChange::Unchanged && h1 == 1
         };
         self.0.changed && self.0.written && self.0.outcome.providers.iter().any(is_for_one)
     }
@@ -87,10 +87,10 @@ impl Report<'_> {
         }
         let number = |change| providers.iter().filter(|report| report.difference.change == change).count();
         let changes = [
-            (Change::Added, "added"),
-            (Change::Changed, "changed"),
-            (Change::Removed, "removed"),
-            (Change::Unchanged, "unchanged"),
+            (EntryChange::Added, "added"),
+            (EntryChange::Changed, "changed"),
+            (EntryChange::Removed, "removed"),
+            (EntryChange::Unchanged, "unchanged"),
         ];
         let changes =
             changes.into_iter().map(|(change, word)| (number(change), word)).filter(|(number, _)| *number > 0);

@@ -153,10 +153,10 @@ impl Row {
 impl Action {
     fn of(provider: &ProviderDiff) -> Self {
         match provider.change {
-            lockfile::Change::Added => Self::Added,
-            lockfile::Change::Changed => Self::Changed,
-            lockfile::Change::Removed => Self::Removed,
-            lockfile::Change::Unchanged => Self::Unchanged,
+            lockfile::EntryChange::Added => Self::Added,
+            lockfile::EntryChange::Changed => Self::Changed,
+            lockfile::EntryChange::Removed => Self::Removed,
+            lockfile::EntryChange::Unchanged => Self::Unchanged,
         }
     }
 

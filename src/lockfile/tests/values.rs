@@ -1,4 +1,4 @@
-use super::super::{Change, Direction, Locks, Step, VersionMove, canonical_text, detect_dialect, diff};
+use super::super::{Direction, EntryChange, Locks, Step, VersionMove, canonical_text, detect_dialect, diff};
 use super::{HEADER, address, locked};
 use crate::provider::{Dialect, Hash};
 
@@ -66,8 +66,12 @@ fn differences() {
     new.extend([(address("x.y/s/same"), same.clone()), (address("x.y/a/added"), same)]);
     let difference = diff(&old, &new);
     let changes: Vec<_> = difference.providers.iter().map(|p| (p.address.name.as_str(), p.change)).collect();
-    let expected =
-        [("d", Change::Changed), ("added", Change::Added), ("removed", Change::Removed), ("same", Change::Unchanged)];
+    let expected = [
+        ("d", EntryChange::Changed),
+        ("added", EntryChange::Added),
+        ("removed", EntryChange::Removed),
+        ("same", EntryChange::Unchanged),
+    ];
     assert_eq!(changes, expected);
     assert_eq!(difference.changes().count(), 3);
     assert!(!difference.is_empty() && diff(&old, &old).is_empty());

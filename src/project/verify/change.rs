@@ -2,7 +2,7 @@
 
 use super::subject::{Subject, finding};
 use crate::diagnostic::{Code, Diagnostic, Location, Remedy, Severity};
-use crate::lockfile::{self, Change, Direction, Entry, Locks, ProviderDiff};
+use crate::lockfile::{self, Direction, Entry, EntryChange, Locks, ProviderDiff};
 use crate::provider::{Hash, ProviderAddress};
 
 /// Compares the lock file with what it was before. If that cannot be read, nothing can be said of the change, which is said.
@@ -57,7 +57,7 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
         let warning = finding(Severity::Warning, Code::Downgrade, message, &entry.version, "");
         findings.push(warning.help(Remedy::upgrade(name)));
     }
-    if change.change == Change::Added
+    if change.change == EntryChange::Added
         && let Some(previous) = base.keys().find(|previous| moved(subject, previous, &change.address))
     {
         let message = format!("{previous} was replaced by {}", change.address);
