@@ -111,7 +111,7 @@ impl Decoder<'_> {
     fn required_providers(&mut self, block: &Block<'_>) -> Result<(), Fault> {
         let items = block.body.items()?;
         if let Some(span) = items.first_block() {
-            return Err(Fault::new(span, "a required_providers block holds NAME = { … }, no blocks"));
+            return Err(Fault::new(span, "a required_providers block holds NAME = { … }, not blocks"));
         }
         let mut entries = Vec::new();
         for (name, value) in items.arguments() {

@@ -62,7 +62,7 @@ pub(super) struct Found {
 
 impl Module {
     /// Reads the files of a directory, which the user knows as `shown`, except files that lead out of the boundary.
-    /// What is wrong with them is found in [`Module::diagnostics`].
+    /// Errors in the files become [`Module::diagnostics`].
     pub(super) fn read(directory: &Path, shown: &Path, dialect: Dialect, texts: &Texts, boundary: &Boundary) -> Self {
         let names = files::file_names(directory);
         Self::read_files(names, directory, shown, dialect, texts, boundary)
@@ -253,7 +253,7 @@ impl Module {
         self.names.get_or_init(|| Names::read(&self.files))
     }
 
-    /// What is wrong with the module's own files.
+    /// The errors in the module's own files.
     pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }

@@ -61,7 +61,7 @@ pub struct ModuleDirectory {
     pub local: bool,
 }
 
-/// What is required of a provider.
+/// The constraints on a provider, and the places that require it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Requirement {
     /// The constraints of all declarations together.

@@ -67,7 +67,7 @@ pub fn read(root: &Path, options: &Options) -> Result<Requirements> {
 /// [`read`] for any root module, where modules that several root modules call are read once.
 ///
 /// # Errors
-/// Those of [`read`].
+/// The errors of [`read`].
 pub(crate) fn read_with_cache(root: RootModule<'_>, options: &Options, cache: &ModuleCache) -> Result<Requirements> {
     loop {
         let (requirements, wanted) = read_known(root, options, cache);

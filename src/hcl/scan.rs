@@ -25,7 +25,7 @@ impl Fault {
     }
 }
 
-/// What is open at a point of the text.
+/// A bracket, string, template or heredoc that is not closed yet.
 #[derive(Clone, Debug)]
 enum Open {
     /// `{`, `[` or `(`, with the byte that closes it.
@@ -117,7 +117,7 @@ fn header(text: &[u8], brace: usize) -> Option<&str> {
 
 struct Skipper<'a> {
     text: &'a [u8],
-    /// What is open, outermost first, with the place where it was opened.
+    /// The open brackets, strings, templates and heredocs, outermost first, with the places where they start.
     open: Vec<(usize, Open)>,
 }
 
@@ -159,7 +159,7 @@ impl Skipper<'_> {
         Fault::new(at..at + 1, what)
     }
 
-    /// Reads code up to where a string or heredoc begins, or to the end of what is open.
+    /// Reads code up to the start of a string or heredoc, or up to the closing bracket.
     fn code(&mut self, mut at: usize) -> Result<usize, Fault> {
         loop {
             let Some(length) = self.text[at..].iter().position(|b| SIGNIFICANT[*b as usize]) else {

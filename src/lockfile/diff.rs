@@ -132,7 +132,7 @@ impl ProviderDiff {
         VersionMove::between(&self.old.as_ref()?.version, &self.new.as_ref()?.version)
     }
 
-    /// Whether the version stayed but none of its `h1:` and `zh:` hashes did, though both entries have some: the
+    /// Whether the version stayed but none of its `h1:` and `zh:` hashes did, although both entries have some: the
     /// release was replaced after it was locked, or the file was tampered with.
     pub fn hashes_replaced(&self) -> bool {
         let (Some(old), Some(new)) = (&self.old, &self.new) else { return false };
@@ -149,8 +149,8 @@ impl ProviderDiff {
         (removed > 0 && added > 0).then_some(removed)
     }
 
-    /// How many `zh:` hashes came to those that were there, all of which are still there, while the version stayed;
-    /// none if that did not happen.
+    /// How many `zh:` hashes were added while the version and all other `zh:` hashes stayed; `None` if that did not
+    /// happen.
     pub(crate) fn zh_added(&self) -> Option<usize> {
         let [removed, added] = self.zh_moved()?;
         let had_some = self.old.as_ref()?.hashes.iter().any(Hash::is_of_archive);

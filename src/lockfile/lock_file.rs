@@ -101,7 +101,7 @@ impl Entry {
 }
 
 impl LockFile {
-    /// The lock file of a path where no file is yet. Editing it always gives a file with a header.
+    /// The lock file of a path without a file. An edit of it always gives a file with a header.
     pub fn empty(path: &Path, dialect: Dialect) -> Self {
         Self {
             file: SourceFile::new(path, ""),

@@ -28,7 +28,7 @@ const NOT_CANONICAL_HELP: &str = "write it as the message says; OpenTofu and Ter
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Reads a lock file. `path` is how diagnostics name it; the dialect says which host an address without one belongs to.
+/// Reads a lock file. `path` is how diagnostics name it; the dialect gives the host of an address without one.
 ///
 /// Reports everything that is wrong, or the first syntax error only. The commands in the help run in the directory of
 /// the lock file.

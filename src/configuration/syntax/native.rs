@@ -1,6 +1,6 @@
 //! The structure of one body in HCL's native syntax: the places of its arguments and blocks, without the content of the
 //! blocks. For a `.tf` file of 0.8 KB this takes a tenth of the time that hcl-edit takes to parse it, and a mistake in
-//! an expression that is not needed is no error here.
+//! an expression that is not needed does not matter.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -213,7 +213,7 @@ impl Cursor<'_> {
                     self.skip_comment()?;
                     continue;
                 }
-                b')' | b']' | b'}' => return self.fault("this bracket closes nothing"),
+                b')' | b']' | b'}' => return self.fault("this closing bracket has no opening bracket"),
                 b' ' | b'\t' | b'\r' => {
                     self.at += 1;
                     continue;

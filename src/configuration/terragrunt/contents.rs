@@ -36,7 +36,7 @@ pub(super) fn text(contents: &Value) -> Outcome<String> {
 
 type Hole<'a> = (Range<usize>, bool, &'a Arc<Unknown>);
 
-/// The text of pieces, and the ranges of what is not known in it, with whether it is a branch.
+/// The text of pieces, and the ranges of its unknown parts, with whether each is a branch.
 fn assemble(pieces: &[Piece]) -> (String, Vec<Hole<'_>>) {
     let mut text = String::new();
     let mut holes = Vec::new();

@@ -98,7 +98,7 @@ pub(super) fn relative(to: &Path, from: &Path) -> PathBuf {
     if path.as_os_str().is_empty() { PathBuf::from(".") } else { path }
 }
 
-/// The evaluation of one unit: where it reads from, and what is left of its allowance.
+/// The evaluation of one unit: the files that it may read, and its allowance.
 pub(super) struct Session<'a> {
     pub repository: &'a Repository,
     /// The environment that `get_env` sees.

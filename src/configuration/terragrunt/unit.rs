@@ -42,7 +42,7 @@ pub(crate) enum ModuleSource {
     Unit,
     /// A directory of the repository.
     Local {
-        /// What is copied: the part before `//`. Absolute, without symbolic links. May be a single file.
+        /// The directory that is copied: the part before `//`. Absolute, without symbolic links. May be a single file.
         copied: PathBuf,
         /// The module's directory, which is `copied` or below it.
         module: PathBuf,
@@ -60,7 +60,7 @@ pub(crate) struct GeneratedFile {
     pub path: PathBuf,
     /// The text without Terragrunt's signature. Values on which no requirement depends may be placeholders.
     pub contents: Result<String, Unknown>,
-    /// What is done.
+    /// How the file is written.
     pub action: Action,
     /// The block.
     pub location: Option<Location>,
@@ -91,7 +91,7 @@ pub(crate) fn is_unit(directory: &Path) -> bool {
     FILE_NAMES.iter().any(|name| directory.join(name).is_file())
 }
 
-/// [`read`], which gives a unit of which everything is unknown where `terragrunt.hcl` cannot be read.
+/// [`read`], but everything about a unit is unknown if its `terragrunt.hcl` cannot be read.
 pub(crate) fn read_or_unknown(
     directory: &Path,
     repository: &Repository,

@@ -90,7 +90,7 @@ impl WorkingDirectory {
     /// Adds the files of a module from elsewhere.
     fn copy_remote(&mut self, remote: &RemoteModule, unit: &Unit) {
         if !unit.excluded.is_empty() {
-            let reason = "which files of a remote module are excluded is not looked at";
+            let reason = "exclude_from_copy is not evaluated for a remote module";
             self.unknown.push(Unknown::new(reason, unit.source_location.clone()));
         }
         let read = Repository::open(&remote.directory)
@@ -175,7 +175,7 @@ fn configuration_files(path: &Path, repository: &Repository) -> Outcome<Vec<(Str
     Ok(files)
 }
 
-/// The patterns of `exclude_from_copy`, which are relative to what is copied.
+/// The patterns of `exclude_from_copy`, which are relative to the copied directory.
 fn excluded(patterns: &[String]) -> Result<GlobSet, String> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {

@@ -144,10 +144,10 @@ fn refuses_what_is_not_the_structure_of_a_body() {
     for (text, at, wanted) in [
         ("a", 1, "is expected here"),
         ("a =\n", 3, "a value is expected"),
-        ("a = }\n", 4, "closes nothing"),
+        ("a = }\n", 4, "no opening bracket"),
         ("= 1", 0, "an argument or block"),
         ("\"a\" = 1", 0, "must not be quoted"),
-        ("a = 1 b = 2 }", 12, "closes nothing"),
+        ("a = 1 b = 2 }", 12, "no opening bracket"),
         ("a {} b {}", 5, "a new line must start here"),
         ("a { b {} }", 4, "a block may not stand"),
         ("a { b = 1\n}", 9, "only one argument"),

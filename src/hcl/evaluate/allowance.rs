@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use super::value::{Outcome, unknown};
 
-/// What is left for an evaluation.
+/// The steps and the depth that an evaluation has used.
 #[derive(Debug, Default)]
 pub(crate) struct Allowance {
     steps: Cell<usize>,

@@ -46,7 +46,7 @@ pub(crate) fn undecided(_: Vec<Piece>, _: &[Piece], unknown: &Arc<Unknown>) -> V
     vec![Piece::Hole(Arc::clone(unknown))]
 }
 
-/// The value of an expression that refers to nothing and calls no function, or why it has none.
+/// The value of an expression without variables and functions, or the reason why it is unknown.
 pub(crate) fn constant(expression: &Expression) -> Result<Value, String> {
     let (allowance, variables) = (Allowance::default(), BTreeMap::new());
     let value = Evaluator::without_functions(&allowance, &variables).evaluate(expression);
@@ -187,7 +187,7 @@ impl Evaluator<'_> {
                 TraversalOperator::LegacyIndex(index) => {
                     match value.as_list()?.get(usize::try_from(*index.value()).unwrap_or(usize::MAX)) {
                         Some(item) => item.clone(),
-                        None => return failure("the index is behind the end of the list"),
+                        None => return failure("the index is past the end of the list"),
                     }
                 }
                 TraversalOperator::Index(expression) => {

@@ -62,7 +62,7 @@ pub(super) fn index(collection: &Value, index: &Value) -> Outcome {
     match collection {
         Value::List(list) => match list.items.get(index.as_index()?) {
             Some(item) => Ok(item.clone()),
-            None => failure("the index is behind the end of the list"),
+            None => failure("the index is past the end of the list"),
         },
         _ => match collection.as_object()?.get(&*index.comparable()?.as_string()?) {
             Some(value) => Ok(value.clone()),

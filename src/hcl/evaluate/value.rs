@@ -196,7 +196,7 @@ impl Value {
         }
     }
 
-    /// What is unknown of the value itself; its items may still be.
+    /// Why the value itself is unknown, or a piece of it. Items of a list or an object are not looked at.
     fn hole(&self) -> Option<&Arc<Unknown>> {
         match self {
             Self::Unknown(unknown) => Some(unknown),
@@ -327,5 +327,5 @@ impl Piece {
 /// The number, if a double holds every whole number up to it exactly. `cty` computes with 512 bits.
 pub(crate) fn exact(number: f64) -> Outcome<f64> {
     const LARGEST: f64 = 9_007_199_254_740_991.0;
-    if number.abs() <= LARGEST { Ok(number) } else { unknown("a number this large is not computed with") }
+    if number.abs() <= LARGEST { Ok(number) } else { unknown("numbers this large are not computed") }
 }

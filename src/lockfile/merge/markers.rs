@@ -120,7 +120,7 @@ fn marker(line: &[u8]) -> Option<Marker> {
 }
 
 fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Diagnostic {
-    // Replacing what is not UTF-8 may move the place by a few bytes; what is shown stays within the text all the same.
+    // To replace bytes that are not UTF-8 may move the place by a few bytes, but not out of the text.
     let file = SourceFile::new(path, String::from_utf8_lossy(bytes));
     let line_end = place.start + bytes[place.clone()].trim_ascii_end().len();
 

@@ -201,7 +201,7 @@ fn sort(arguments: &[Value]) -> Outcome {
     Value::list(items.into_iter().map(Value::String).collect())
 }
 
-/// A set, whose items `cty` keeps in order: strings by their bytes. Sets of other values are not computed.
+/// A set of strings, sorted by their bytes as `cty` does. Sets of other values are not computed.
 fn toset(arguments: &[Value]) -> Outcome {
     let [list] = take(arguments)?;
     if !list.as_list()?.iter().all(|item| matches!(item, Value::String(_))) {
