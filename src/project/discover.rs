@@ -8,7 +8,7 @@ use super::filter::Filter;
 use super::roots::RootPath;
 use super::unit::module_of_unit;
 use crate::configuration::{Listing, Module, ModuleCache, listings};
-use crate::diagnostic::{Code, Diagnostic, Result};
+use crate::diagnostic::{Diagnostic, Result};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
 use crate::system::{Environment, canonicalize, parallel};
@@ -251,7 +251,7 @@ mod tests {
         let modules = ModuleCache::default();
         let roots = find_roots(&search, &modules).unwrap();
         assert_eq!(roots.len(), paths.len());
-        for root in &roots {
+        for root in roots.iter().map(|root| &root.path) {
             fs::remove_file(root.join("main.tf")).unwrap();
             assert!(!modules.module(root, Dialect::default()).is_empty(), "{} is read again", root.display());
         }
