@@ -44,7 +44,7 @@ fn traversals_and_splats() {
     assert_value("join(\",\", [{ a = 1 }, { a = 2 }][*].a)", "1,2");
     assert_value("length(null[*])", "0");
     assert_unknown("{}.a", "there is no attribute \"a\"");
-    assert_unknown("[1][1]", "behind the end");
+    assert_unknown("[1][1]", "past the end");
 }
 
 #[test]
