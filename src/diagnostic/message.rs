@@ -1,9 +1,9 @@
 //! One diagnostic.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::{self, Component, Path, PathBuf};
 
-use super::code::Code;
+use super::code::{Code, Severity};
 use super::remedy::Help;
 use super::source_file::Location;
 use crate::provider::{Dialect, ProviderAddress};
@@ -15,15 +15,6 @@ pub struct Label {
     pub location: Location,
     /// A few words; may be empty.
     pub text: String,
-}
-
-/// How much a diagnostic weighs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Worth knowing; nothing stops.
-    Warning,
-    /// Something is wrong.
-    Error,
 }
 
 /// The root modules that a diagnostic is about.
@@ -54,6 +45,8 @@ pub struct Diagnostic {
     pub code: Code,
     /// One sentence: a lower-case fragment without a full stop.
     pub message: String,
+    /// The message without the directory of a root module, if it names a file of one: several root modules may share it.
+    pub shared_message: Option<String>,
     /// The places it is about, the most important first; empty when it is about no file.
     pub labels: Vec<Label>,
     /// What else is known, one line each.
@@ -75,6 +68,7 @@ impl Diagnostic {
             severity: Severity::Error,
             code,
             message: message.into(),
+            shared_message: None,
             labels: Vec::new(),
             notes: Vec::new(),
             help: None,
@@ -87,6 +81,21 @@ impl Diagnostic {
     /// A warning about no particular file.
     pub fn warning(code: Code, message: impl Into<String>) -> Self {
         Self { severity: Severity::Warning, ..Self::error(code, message) }
+    }
+
+    /// A finding about no particular file, which weighs what its code's rule says.
+    pub fn finding(code: Code, message: impl Into<String>) -> Self {
+        let error = Self::error(code, message);
+        Self { severity: code.rule().map_or(Severity::Error, |rule| rule.level), ..error }
+    }
+
+    /// Words a message that names a file, which may be one that each root module has.
+    #[must_use]
+    pub fn naming(self, path: &Path, words: impl Fn(path::Display<'_>) -> String) -> Self {
+        let is_outside = |part: &Component<'_>| !part.as_os_str().to_string_lossy().starts_with(".terraform");
+        let in_root: PathBuf = path.components().skip_while(is_outside).collect();
+        let shared_message = (!in_root.as_os_str().is_empty()).then(|| words(in_root.display()));
+        Self { message: words(path.display()), shared_message, ..self }
     }
 
     /// Adds a place.
@@ -166,7 +175,7 @@ impl Diagnostic {
         let words = error.to_string();
         // The library for temporary files adds the name of one that is gone by now; the path is named already.
         let words = words.split_once(" at path \"").map_or(words.as_str(), |(words, _)| words);
-        Self::error(Code::Io, format!("cannot {attempt} {}: {words}", path.display()))
+        Self::error(Code::Io, "").naming(path, |path| format!("cannot {attempt} {path}: {words}"))
     }
 }
 

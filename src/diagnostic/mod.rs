@@ -5,9 +5,10 @@ mod diagnostics;
 mod message;
 mod remedy;
 mod source_file;
+pub mod words;
 
-pub use code::Code;
+pub use code::{Code, Needs, Rule, Severity, Threat};
 pub use diagnostics::{Diagnostics, Result};
-pub use message::{Diagnostic, Label, RootModules, Severity};
+pub use message::{Diagnostic, Label, RootModules};
 pub use remedy::{Help, HelpPart, LockRemedy, Remedy, UpgradeRemedy};
 pub use source_file::{Location, SourceFile};

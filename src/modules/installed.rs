@@ -72,9 +72,11 @@ impl Manifest {
         let file: ManifestFile = serde_json::from_slice(&bytes).map_err(|error| {
             // The words of serde would quote it.
             let (line, column) = (error.line(), error.column());
-            let message =
-                format!("{} is not a list of installed modules (line {line}, column {column})", path.display());
-            Diagnostic::error(Code::InvalidConfiguration, message).help("remove the file and install the modules again")
+            Diagnostic::error(Code::InvalidConfiguration, "")
+                .naming(path, |path| {
+                    format!("{path} is not a list of installed modules (line {line}, column {column})")
+                })
+                .help("remove the file and install the modules again")
         })?;
         Ok(Self { modules: file.modules.into_iter().map(|module| (module.key.clone(), module)).collect() })
     }

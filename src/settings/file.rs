@@ -248,7 +248,7 @@ fn denied(text: &str) -> std::result::Result<Denied, String> {
 }
 
 fn loosened(text: &str) -> std::result::Result<Code, String> {
-    match Code::finding(text) {
+    match text.parse::<Code>() {
         Ok(code) if code.may_be_suppressed() => Ok(code),
         Ok(code) => Err(format!("{code} always counts as it is; settings can only deny it")),
         Err(error) => Err(format!("{text:?}: {error}")),

@@ -66,7 +66,7 @@ impl FromStr for Denied {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if text == "warnings" { Ok(Self::Warnings) } else { Code::finding(text).map(Self::Code) }
+        if text == "warnings" { Ok(Self::Warnings) } else { text.parse().map(Self::Code) }
     }
 }
 

@@ -47,10 +47,12 @@ impl Boundary {
 
 /// That a file or a directory was not read since it leads out of the repository.
 pub fn refused(shown: &Path) -> Diagnostic {
-    let message = format!("{} leads out of the repository, so it was not read", shown.display());
     // It is about the file as a whole; its start stands for it.
     let location = Location::new(&SourceFile::new(shown, ""), 0..0);
-    Diagnostic::error(Code::OutsideRepository, message).at(location, "").help(help())
+    Diagnostic::finding(Code::OutsideRepository, "")
+        .naming(shown, |path| format!("{path} leads out of the repository, so it was not read"))
+        .at(location, "")
+        .help(help())
 }
 
 /// What to do about something that leads out of the repository.

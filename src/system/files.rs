@@ -317,8 +317,9 @@ fn is_read_only(path: &Path) -> bool {
 }
 
 fn changed(path: &Path) -> Diagnostic {
-    let message = format!("{} was changed by another program after it was read; nothing was written", path.display());
-    Diagnostic::error(Code::FileChanged, message).help("run the command again")
+    Diagnostic::error(Code::FileChanged, "")
+        .naming(path, |path| format!("{path} was changed by another program after it was read; nothing was written"))
+        .help("run the command again")
 }
 
 /// Gives the temporary file its name. Where no file was, none that has come since is replaced.

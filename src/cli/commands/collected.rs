@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use provlock::diagnostic::words::few;
 use provlock::diagnostic::{Diagnostics, Result};
 use provlock::project::plan::UpgradePlan;
 use provlock::project::{DialectReason, Event, Locked, Prepared, RootModule, Selection};
@@ -11,7 +12,6 @@ use super::messages::no_root_module;
 use crate::cli::render::causes::{Causes, Many};
 use crate::cli::render::json::{CommandName, Roots};
 use crate::cli::render::lock::{LinesOfMany, Report, Tally};
-use crate::cli::render::style::enumerate;
 use crate::cli::ui::Ui;
 
 /// What became of root modules.
@@ -174,7 +174,7 @@ impl<'a> Collected<'a> {
             ));
         }
         if !self.stale_caches.is_empty() {
-            let caches = enumerate(&self.stale_caches);
+            let caches = few(&self.stale_caches);
             ui.status(&format!(
                 "Terragrunt would keep using the older lock file in {caches}: delete that directory, or run Terragrunt with --source-update"
             ));

@@ -2,12 +2,12 @@
 
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum as _, ValueHint};
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
-use provlock::project::verify::CODES;
 use provlock::project::{Baseline, OnlineOptions, Selection, VerifiedRoot, VerifyOptions, VersionControl};
 use provlock::settings::{Denied, Levels};
 use provlock::system::{Boundary, files};
@@ -56,15 +56,15 @@ pub(crate) struct VerifyArgs {
     #[arg(help_heading = "Output", hide_short_help = true)]
     report: Vec<ReportFile>,
     /// Treat as errors; `warnings` means all
-    #[arg(long, value_name = "CODE", value_parser = str::parse::<Denied>, value_delimiter = ',', help_heading = "Output")]
+    #[arg(long, value_name = "CODE", value_parser = finding::<Denied>, value_delimiter = ',', help_heading = "Output")]
     #[arg(add = ArgValueCandidates::new(codes))]
     deny: Vec<Denied>,
     /// Treat as warnings
-    #[arg(long, value_name = "CODE", value_parser = Code::finding, value_delimiter = ',', help_heading = "Output")]
+    #[arg(long, value_name = "CODE", value_parser = finding::<Code>, value_delimiter = ',', help_heading = "Output")]
     #[arg(add = ArgValueCandidates::new(codes))]
     warn: Vec<Code>,
     /// Suppress
-    #[arg(long, value_name = "CODE", value_parser = Code::finding, value_delimiter = ',', help_heading = "Output")]
+    #[arg(long, value_name = "CODE", value_parser = finding::<Code>, value_delimiter = ',', help_heading = "Output")]
     #[arg(add = ArgValueCandidates::new(codes))]
     allow: Vec<Code>,
     /// Suppress the findings that FILE lists
@@ -130,8 +130,13 @@ struct WhatArgs {
     modules: ModuleArgs,
 }
 
+/// Reads the code of a finding.
+fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T, String> {
+    text.parse().map_err(|error| format!("{error}; provlock explain lists all codes"))
+}
+
 fn codes() -> Vec<CompletionCandidate> {
-    candidates::codes(CODES)
+    candidates::codes(Code::FINDINGS)
 }
 
 pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {

@@ -5,10 +5,7 @@ use std::path::{Path, PathBuf};
 
 use provlock::diagnostic::{Code, Diagnostic, RootModules, Severity};
 
-use super::style::enumerate;
-
-/// How many places are named beside the first, unless all are asked for.
-const NAMED: usize = 2;
+use provlock::diagnostic::words::{MOST_NAMED, count, enumerate, few};
 
 /// Root modules that were selected together.
 #[derive(Clone, Copy)]
@@ -68,7 +65,7 @@ impl<'a> Causes<'a> {
 
     /// Adds a diagnostic with the root module that it is about, if that is known.
     pub(crate) fn add(&mut self, root: Option<&Path>, diagnostic: &Diagnostic) {
-        let message = common_message(diagnostic, root.unwrap_or(Path::new(".")));
+        let message = common_message(diagnostic).clone();
         let place = *self.places.entry((diagnostic.severity, diagnostic.code, message)).or_insert(self.list.len());
         if place == self.list.len() {
             let (others, different) = (BTreeSet::new(), Distinct::default());
@@ -100,7 +97,7 @@ impl Cause {
             return different.list.clone();
         };
         let selected = RootModules::Selected { paths: many.paths.to_vec(), recursive: many.recursive };
-        let message = format!("{}, in {} root modules", common_message(first, root), others.len() + 1);
+        let message = format!("{}, in {}", common_message(first), count(others.len() + 1, "root module"));
         let shown = Diagnostic { message, ..first.clone() }.in_root_modules(selected);
         vec![shown.note(places(first, root, others, all))]
     }
@@ -127,22 +124,22 @@ pub(crate) fn without_repetition<'a>(diagnostics: impl Iterator<Item = &'a Diagn
     distinct.list
 }
 
-/// The message without the directory of the root module.
-fn common_message(diagnostic: &Diagnostic, root: &Path) -> String {
-    let in_root = root.join(".terraform").display().to_string();
-    diagnostic.message.replace(&in_root, ".terraform")
+/// The message as several root modules share it.
+fn common_message(diagnostic: &Diagnostic) -> &String {
+    diagnostic.shared_message.as_ref().unwrap_or(&diagnostic.message)
 }
 
-/// `also in a, b and 209 more: -v lists them`. The first root module is named unless the place that is shown is in it.
+/// `also in a, b, c and 208 more: -v lists them`. The first root module is named unless the place that is shown is in it.
 fn places(first: &Diagnostic, first_root: &Path, others: &BTreeSet<PathBuf>, all: bool) -> String {
     let is_shown = first.labels.first().is_some_and(|label| label.location.path().starts_with(first_root));
     let (word, first_root) = if is_shown { ("also in", None) } else { ("in", Some(first_root)) };
     let others = others.iter().map(PathBuf::as_path);
     let names: Vec<_> = first_root.into_iter().chain(others).map(|root| root.display().to_string()).collect();
-    if all || names.len() <= NAMED + 1 {
-        return format!("{word} {}", enumerate(&names));
+    match names.len() {
+        _ if all => format!("{word} {}", enumerate(&names)),
+        0..=MOST_NAMED => format!("{word} {}", few(names)),
+        _ => format!("{word} {}: -v lists them", few(names)),
     }
-    format!("{word} {} and {} more: -v lists them", names[..NAMED].join(", "), names.len() - NAMED)
 }
 
 #[cfg(test)]
@@ -172,7 +169,7 @@ mod tests {
         let expected =
             ["no hash is recorded for acme/a 3.2.4, in 5 root modules", "no hash is recorded for acme/b 3.2.4"];
         assert_eq!(texts, expected);
-        assert_eq!(shown[0].notes, ["seen in live/1", "in live/1, live/2 and 3 more: -v lists them"]);
+        assert_eq!(shown[0].notes, ["seen in live/1", "in live/1, live/2, live/3 and 2 more: -v lists them"]);
         let selected = RootModules::Selected { paths: Vec::new(), recursive: true };
         assert_eq!(shown[0].root_modules.as_deref(), Some(&selected));
         assert_eq!(shown[1].root_modules, all[1].1.root_modules, "one root module");
@@ -183,7 +180,7 @@ mod tests {
     fn a_lock_file_in_a_message_does_not_tell_causes_apart() {
         let missing = |root: &str| {
             let lock_file = Path::new(root).join(".terraform.lock.hcl");
-            Diagnostic::error(Code::LockFileMissing, format!("{} is missing", lock_file.display()))
+            Diagnostic::finding(Code::LockFileMissing, "").naming(&lock_file, |path| format!("{path} is missing"))
         };
         let all = [("a", missing("a")), ("b", missing("b"))];
         let shown = messages(&all, false);

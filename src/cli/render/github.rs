@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use provlock::diagnostic::{Code, Diagnostic, Severity};
+use provlock::diagnostic::{Code, Diagnostic, Severity, Threat};
 
 use super::foreign::{printable, shown};
 use super::help::Invocation;
@@ -47,7 +47,8 @@ fn worst_first(all: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
     }
     let mut numbers: HashMap<Code, usize> = HashMap::new();
     let ranked = all.into_iter().map(|(finding, path)| {
-        let rank = if cannot_be_trusted(finding.code) { 0 } else { 1 + usize::from(path.is_some()) };
+        let cannot_be_trusted = finding.code.rule().is_some_and(|rule| rule.threat >= Threat::Substitution);
+        let rank = if cannot_be_trusted { 0 } else { 1 + usize::from(path.is_some()) };
         let number = numbers.entry(finding.code).or_default();
         *number += 1;
         ((rank, *number), (finding, path))
@@ -55,23 +56,6 @@ fn worst_first(all: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
     let mut ranked: Vec<_> = ranked.collect();
     ranked.sort_by_key(|(rank, _)| *rank);
     ranked.into_iter().map(|(_, placed)| placed).collect()
-}
-
-/// Whether a code says that somebody may have put a package or a hash there that the publisher did not make.
-fn cannot_be_trusted(code: Code) -> bool {
-    matches!(
-        code,
-        Code::HashNotPublished
-            | Code::HashesReplaced
-            | Code::HashesChanged
-            | Code::SignatureInvalid
-            | Code::KeyNotTrusted
-            | Code::PackageNotAuthentic
-            | Code::InstalledPackageDiffers
-            | Code::HostChanged
-            | Code::Lookalike
-            | Code::BundledPlugins
-    )
 }
 
 /// `path` is the file that stands for a finding without a place.

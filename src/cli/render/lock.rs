@@ -12,7 +12,8 @@ use provlock::settings::PlatformSelection;
 
 use super::foreign::{capped, printable};
 use super::row::{Action, HashCounts, Row};
-use super::style::{Color, TextStyle, bytes, count, count_hashes, enumerate, paint};
+use super::style::{Color, TextStyle, bytes, count, enumerate, paint};
+use super::verify::names;
 
 /// What is said of a root module that was locked.
 pub(crate) struct Report<'a>(pub(crate) &'a Locked<'a>);
@@ -204,15 +205,6 @@ pub(crate) fn not_looked_at(locked: &Locked<'_>) -> Option<String> {
     others.map(|others| format!("Did not look at {others}, which provlock.toml names and -p does not"))
 }
 
-fn names(platforms: &PlatformSelection) -> String {
-    match platforms {
-        PlatformSelection::All => "all platforms".to_owned(),
-        PlatformSelection::These(platforms) => {
-            enumerate(&platforms.iter().map(ToString::to_string).collect::<Vec<_>>())
-        }
-    }
-}
-
 /// What became of root modules, in numbers.
 #[derive(Default)]
 pub(crate) struct Tally {
@@ -322,11 +314,11 @@ fn hash_changes(report: &ProviderReport, row: &Row) -> Vec<String> {
     }
     let rest = added.len() - named.len();
     if rest > 0 {
-        parts.push(format!("{} added", count_hashes(rest)));
+        parts.push(format!("{} added", count(rest, "hash")));
     }
     let removed = row.hashes.removed.len();
     if removed > 0 {
-        parts.push(format!("{} removed", count_hashes(removed)));
+        parts.push(format!("{} removed", count(removed, "hash")));
     }
     parts
 }

@@ -11,7 +11,7 @@ use super::diff::FileDiff;
 use super::foreign::{capped, printable, shown};
 use super::help::Invocation;
 use super::row::{Action, Change, Direction, Row};
-use super::style::{count, count_hashes};
+use super::style::count;
 use super::upgrade;
 use super::verify::RepositoryPaths;
 
@@ -192,7 +192,7 @@ fn folded_hashes(file: &FileDiff) -> String {
     if total == 0 {
         return String::new();
     }
-    let summary = count_hashes(total);
+    let summary = count(total, "hash");
     format!("\n<details>\n<summary>{summary} added or removed</summary>\n\n```diff\n{lines}```\n\n</details>\n")
 }
 

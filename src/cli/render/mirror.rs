@@ -64,7 +64,7 @@ fn row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
 
 /// `darwin_arm64 and linux_amd64`
 fn platforms(packages: &[&MirroredPackage]) -> String {
-    enumerate(&packages.iter().map(|package| package.package.platform.to_string()).collect::<Vec<_>>())
+    enumerate(packages.iter().map(|package| &package.package.platform))
 }
 
 /// `Mirrored 4 packages of 2 providers in DIR: 1 downloaded (118.40 MiB), 3 already there (96.00 MiB)`; nothing if there is none

@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use provlock::diagnostic::{Code, Diagnostic, Label, Location, Severity};
+use provlock::diagnostic::{Code, Diagnostic, Label, Location, Severity, Threat};
 use provlock::lockfile::LOCK_FILE_NAME;
 use provlock::project::VerifiedRoot;
-use provlock::project::verify::CODES;
 use serde_json::{Value, json};
 
 use super::foreign::{clean, shown};
@@ -39,7 +38,7 @@ pub(crate) fn log(found: Found<'_>, paths: &RepositoryPaths<'_>, invocation: &In
             "tool": { "driver": {
                 "name": "provlock",
                 "semanticVersion": env!("CARGO_PKG_VERSION"),
-                "rules": CODES.iter().map(|code| rule(*code)).collect::<Vec<_>>(),
+                "rules": Code::FINDINGS.iter().map(|code| rule(*code)).collect::<Vec<_>>(),
             } },
             "columnKind": "unicodeCodePoints",
             "invocations": [{
@@ -75,28 +74,11 @@ fn rule(code: Code) -> Value {
 /// (<https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning>).
 /// None for findings that are no more than untidy.
 fn security_severity(code: Code) -> Option<&'static str> {
-    match code {
-        Code::HashNotPublished
-        | Code::SignatureInvalid
-        | Code::KeyNotTrusted
-        | Code::PackageNotAuthentic
-        | Code::InstalledPackageDiffers
-        | Code::HashesReplaced => Some("9.0"),
-        Code::BundledPlugins
-        | Code::HostChanged
-        | Code::HostNotAllowed
-        | Code::InvalidPackage
-        | Code::Lookalike
-        | Code::NamespaceNotAllowed
-        | Code::NoHashes
-        | Code::OutsideRepository
-        | Code::UnsignedProvider => Some("7.0"),
-        Code::Downgrade
-        | Code::KeyExpired
-        | Code::LockFileMissing
-        | Code::UntrackedLockFile
-        | Code::VersionWithdrawn => Some("5.0"),
-        _ => None,
+    match code.rule()?.threat {
+        Threat::Forgery => Some("9.0"),
+        Threat::Substitution | Threat::Exposure => Some("7.0"),
+        Threat::Weakness => Some("5.0"),
+        Threat::None => None,
     }
 }
 
@@ -119,7 +101,7 @@ fn result(finding: &Diagnostic, lock_path: &Path, paths: &RepositoryPaths<'_>, i
         }
         related
     };
-    let index = CODES.iter().position(|code| *code == finding.code);
+    let index = Code::FINDINGS.iter().position(|code| *code == finding.code);
     let mut result = json!({
         "ruleId": finding.code.as_str(),
         "level": level,

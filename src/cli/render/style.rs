@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+pub(crate) use provlock::diagnostic::words::{count, enumerate};
+
 /// How text looks, and how much of it there is.
 #[derive(Clone, Copy)]
 pub(crate) struct TextStyle {
@@ -24,25 +26,6 @@ pub(crate) enum Color {
     Red = 31,
     Green = 32,
     Yellow = 33,
-}
-
-/// `1 provider`, `2 providers`
-pub(crate) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
-/// `1 hash`, `2 hashes`
-pub(crate) fn count_hashes(number: usize) -> String {
-    if number == 1 { "1 hash".to_owned() } else { format!("{number} hashes") }
-}
-
-/// `a, b and c`
-pub(crate) fn enumerate(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
 
 /// Rows of as many cells each as lines, in columns. A column without any text takes no room.

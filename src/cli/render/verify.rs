@@ -67,9 +67,7 @@ pub(crate) fn checked(root: &VerifiedRoot) -> String {
 pub(crate) fn names(platforms: &PlatformSelection) -> String {
     match platforms {
         PlatformSelection::All => "all platforms".to_owned(),
-        PlatformSelection::These(platforms) => {
-            enumerate(&platforms.iter().map(ToString::to_string).collect::<Vec<_>>())
-        }
+        PlatformSelection::These(platforms) => enumerate(platforms),
     }
 }
 
@@ -166,10 +164,7 @@ pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<String> {
     let (first, others) = roots.split_first()?;
     let platforms = match &first.platforms {
         _ if others.iter().any(|other| other.platforms != first.platforms) => "for the platforms of each".to_owned(),
-        Some(PlatformSelection::All) => "for all platforms".to_owned(),
-        Some(PlatformSelection::These(platforms)) => {
-            format!("for {}", enumerate(&platforms.iter().map(ToString::to_string).collect::<Vec<_>>()))
-        }
+        Some(platforms) => format!("for {}", names(platforms)),
         None => "for no platform in particular (-p names some)".to_owned(),
     };
     let hashes = if online { "all hashes published" } else { "hashes not compared with the registry (--online does)" };

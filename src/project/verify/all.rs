@@ -191,10 +191,10 @@ impl RootModule {
             return self.requirements(modules, ignore_tests, true);
         }
         let path = &self.lock_path;
-        let message = format!("there is no configuration beside {}, so it was checked on its own", path.display());
         // The finding is about the file as a whole; its start stands for it.
         let location = Location::new(&SourceFile::new(path, ""), 0..0);
-        let warning = Diagnostic::warning(Code::NoConfiguration, message)
+        let warning = Diagnostic::finding(Code::NoConfiguration, "")
+            .naming(path, |path| format!("there is no configuration beside {path}, so it was checked on its own"))
             .at(location, "")
             .help("remove the lock file, unless a configuration is put beside it later");
         Ok(Requirements { is_incomplete: true, warnings: vec![warning], ..Requirements::default() })

@@ -71,7 +71,7 @@ impl Baseline {
             return Err(wrong(format!("its schema is {schema}, and this program knows {SCHEMA}")).into());
         }
         for KnownFinding { code, .. } in &findings {
-            match Code::finding(code) {
+            match code.parse::<Code>() {
                 Ok(code) if code.may_be_suppressed() => {}
                 Ok(code) => return Err(wrong(format!("{code} is always reported")).into()),
                 Err(error) => return Err(wrong(format!("{code:?}: {error}")).into()),

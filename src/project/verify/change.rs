@@ -11,9 +11,9 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let Some(bytes) = request.base else { return Vec::new() };
     let parsed = lockfile::parse(request.lock_path, bytes, request.dialect);
     let Some(base) = parsed.lock_file else {
-        let message =
-            format!("the change of {} was not checked: the old file cannot be read", request.lock_path.display());
-        let warning = Diagnostic { severity: Severity::Warning, ..Diagnostic::error(Code::LockFileSyntax, message) };
+        let warning = Diagnostic::warning(Code::LockFileSyntax, "").naming(request.lock_path, |path| {
+            format!("the change of {path} was not checked: the old file cannot be read")
+        });
         let why = parsed.diagnostics.into_iter().filter(|reason| reason.severity == Severity::Error);
         let warning = why.take(1).fold(warning, |warning, reason| warning.note(reason.message));
         return vec![warning.help("review the change yourself")];
@@ -36,7 +36,7 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
         let new = change.hashes_added();
         let is_it = |hash: &Hash| new.contains(hash) && (change.hashes_replaced() || hash.is_of_archive());
         let location = first_of(entry, is_it);
-        let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
+        let error = finding(Code::HashesReplaced, message, location, "");
         findings.push(error.help(Remedy::verify_online()));
     }
     if let Some(number) = change.zh_added() {
@@ -45,7 +45,7 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
         let message =
             format!("{number} zh {hashes} of {name} {version} {verb} added although the version did not change");
         let location = first_of(entry, |hash| hash.is_of_archive() && change.hashes_added().contains(hash));
-        let error = finding(Severity::Error, Code::HashesReplaced, message, location, "");
+        let error = finding(Code::HashesReplaced, message, location, "");
         findings.push(error.help(Remedy::verify_online()));
     }
     if findings.is_empty() {
@@ -54,14 +54,14 @@ fn judge(subject: &Subject<'_>, base: &Locks, change: &ProviderDiff) -> Vec<Diag
     let downgrade = change.version_move().is_some_and(|step| step.direction == Direction::Downgrade);
     if let Some(old) = change.old.as_ref().filter(|_| downgrade) {
         let message = format!("{name} was downgraded from {} to {}", old.version, entry.provider.version);
-        let warning = finding(Severity::Warning, Code::Downgrade, message, &entry.version, "");
+        let warning = finding(Code::Downgrade, message, &entry.version, "");
         findings.push(warning.help(Remedy::upgrade(name)));
     }
     if change.change == EntryChange::Added
         && let Some(previous) = base.keys().find(|previous| moved(subject, previous, &change.address))
     {
         let message = format!("{previous} was replaced by {}", change.address);
-        let warning = finding(Severity::Warning, Code::HostChanged, message, &entry.block, "");
+        let warning = finding(Code::HostChanged, message, &entry.block, "");
         findings.push(warning.help("make sure that the new host is intended; it serves different packages"));
     }
     findings
@@ -83,7 +83,7 @@ fn not_checked(subject: &Subject<'_>, entry: &Entry, change: &ProviderDiff) -> O
         count => format!("{count} hashes of {release} were added, and nothing on this machine confirms them"),
     };
     let location = first_of(entry, |hash| added.contains(hash));
-    let warning = finding(Severity::Warning, Code::HashNotChecked, message, location, "");
+    let warning = finding(Code::HashNotChecked, message, location, "");
     Some(warning.help(Remedy::verify_online()))
 }
 

@@ -2,7 +2,7 @@
 
 use super::subject::{Subject, finding};
 use crate::configuration::Requirement;
-use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::Entry;
 use crate::project::plan::namesake::{explained, namesake, with_source};
 use crate::provider::ProviderAddress;
@@ -20,7 +20,7 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
         if entry.provider.hashes.is_empty() {
             let message =
                 format!("no hash is recorded for {}, so any package would be accepted", subject.release(entry));
-            let error = finding(Severity::Error, Code::NoHashes, message, &entry.block, "");
+            let error = finding(Code::NoHashes, message, &entry.block, "");
             findings.push(error.help(subject.request.lock_remedy()));
         }
     }
@@ -41,7 +41,7 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
             format!("the configuration asks for {required}")
         };
         let message = format!("{name} is locked at {version}, but {asks}");
-        let error = finding(Severity::Error, Code::VersionOutsideConstraints, message, &entry.version, "");
+        let error = finding(Code::VersionOutsideConstraints, message, &entry.version, "");
         let violated = |declaration: &&crate::configuration::Declaration| !declaration.constraints.allows(version);
         let error = requirement
             .declarations
@@ -59,7 +59,7 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
     let message =
         format!("the lock file records the constraints {recorded} for {name}, but the configuration has {required}");
     let location = entry.constraints.as_ref().unwrap_or(&entry.block);
-    let warning = finding(Severity::Warning, Code::ConstraintsDiffer, message, location, "");
+    let warning = finding(Code::ConstraintsDiffer, message, location, "");
     let warning = warning.note(format!("the locked version {version} meets the constraints of the configuration"));
     Some(warning.help(Remedy::lock()))
 }
@@ -67,7 +67,7 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
 fn not_required(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
     let name = subject.name(&entry.address);
     let message = format!("{name} is locked, but the configuration does not require it");
-    let warning = finding(Severity::Warning, Code::ProviderNotRequired, message, &entry.block, "");
+    let warning = finding(Code::ProviderNotRequired, message, &entry.block, "");
     let prune = LockRemedy { prune: true, ..LockRemedy::default() };
     let help = Help::from(prune).and_text(", unless the state still has resources of it");
     (!subject.request.requirements.is_incomplete).then(|| warning.help(help))
@@ -75,7 +75,7 @@ fn not_required(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
 
 fn not_locked(subject: &Subject<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {
     let message = format!("{} is required, but not locked", subject.name(address));
-    let error = Diagnostic::error(Code::ProviderNotLocked, message).about(address);
+    let error = Diagnostic::finding(Code::ProviderNotLocked, message).about(address);
     let error = error.help(Remedy::lock());
     let declarations = requirement.declarations.iter();
     let error = declarations.fold(error, |error, declaration| error.at(declaration.location.clone(), "required here"));

@@ -4,16 +4,17 @@ use std::collections::BTreeSet;
 
 use super::subject::{Subject, VerifyRequest, finding};
 use super::tracked::Tracking;
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, SourceFile};
 use crate::lockfile::Entry;
 
 /// There is no lock file although the configuration requires providers.
 pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let count = request.requirements.providers.len();
     let what = if count == 1 { "a provider".to_owned() } else { format!("{count} providers") };
-    let message = format!("{} is missing, and the configuration requires {what}", request.lock_path.display());
     let declarations = request.requirements.providers.values().flat_map(|requirement| &requirement.declarations);
-    let finding = Diagnostic::error(Code::LockFileMissing, message).help(request.lock_remedy());
+    let finding = Diagnostic::finding(Code::LockFileMissing, "")
+        .naming(request.lock_path, |path| format!("{path} is missing, and the configuration requires {what}"))
+        .help(request.lock_remedy());
     (request.expects_lock_file && count > 0).then(|| {
         match declarations.min_by_key(|declaration| declaration.location.path().to_owned()) {
             Some(declaration) => finding.at(declaration.location.clone(), "required here"),
@@ -26,8 +27,7 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
 pub(super) fn untracked(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let path = request.lock_path.display();
     let is_untracked = request.tracking == Tracking::Untracked;
-    let message = format!("git does not track {path}");
-    is_untracked.then(|| about_lock_file(request, message).help(format!("git add {path}")))
+    is_untracked.then(|| about_lock_file(request, "git does not track").help(format!("git add {path}")))
 }
 
 /// Git ignores the lock file, so nobody else gets it.
@@ -35,13 +35,14 @@ pub(super) fn ignored(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let path = request.lock_path.display();
     let is_ignored = request.tracking == Tracking::Ignored;
     let help = format!("git add --force {path}, and correct .gitignore");
-    is_ignored.then(|| about_lock_file(request, format!("git ignores {path}")).help(help))
+    is_ignored.then(|| about_lock_file(request, "git ignores").help(help))
 }
 
 /// A warning about the file as a whole; its start stands for it.
-fn about_lock_file(request: &VerifyRequest<'_>, message: String) -> Diagnostic {
+fn about_lock_file(request: &VerifyRequest<'_>, what: &str) -> Diagnostic {
     let location = Location::new(&SourceFile::new(request.lock_path, ""), 0..0);
-    finding(Severity::Warning, Code::UntrackedLockFile, message, &location, "")
+    let finding = Diagnostic::finding(Code::UntrackedLockFile, "").at(location, "");
+    finding.naming(request.lock_path, |path| format!("{what} {path}"))
 }
 
 /// What can be said of hashes by looking at them.
@@ -51,12 +52,12 @@ pub(super) fn hashes(subject: &Subject<'_>) -> Vec<Diagnostic> {
         for (hash, location) in &entry.hashes {
             if !hash.is_known() {
                 let message = format!("unknown scheme of the hash {hash}");
-                let warning = finding(Severity::Warning, Code::UnknownHashScheme, message, location, "");
+                let warning = finding(Code::UnknownHashScheme, message, location, "");
                 findings.push(warning.help("remove the hash unless a newer tool recorded it"));
             } else if !hash.is_well_formed() {
                 let form = hash.scheme().form();
                 let message = format!("the hash {hash} cannot match any package: it is not {form}");
-                let error = finding(Severity::Error, Code::MalformedHash, message, location, "");
+                let error = finding(Code::MalformedHash, message, location, "");
                 findings.push(error.help(Help::text("remove the hash, then run: ").and(Remedy::lock())));
             }
         }
@@ -82,7 +83,7 @@ fn order(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
         };
         if let Some(label) = label {
             let message = format!("the hashes of {} are unsorted or duplicated", subject.name(&entry.address));
-            let warning = finding(Severity::Warning, Code::UnsortedHashes, message, location, label);
+            let warning = finding(Code::UnsortedHashes, message, location, label);
             return Some(warning.help("sort the list and remove duplicates"));
         }
         greatest = Some(hash);

@@ -1,7 +1,7 @@
 //! Comments in the lock file that let findings about an entry go: `# provlock: ignore[CODE, …] REASON` directly above it.
 
 use super::subject::{Subject, Verified, finding};
-use crate::diagnostic::{Code, Diagnostic, Location, Severity};
+use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{self, CommentLine, LockFile};
 use crate::provider::ProviderAddress;
 
@@ -68,10 +68,10 @@ fn read(lock_file: &LockFile) -> (Vec<Ignore>, Vec<Diagnostic>) {
             })),
             (Ok(_), None) => {
                 let message = "this comment ignores nothing, since no entry begins in the next line".to_owned();
-                findings.push(finding(Severity::Warning, Code::UnusedIgnore, message, &location, "").help(USAGE));
+                findings.push(finding(Code::UnusedIgnore, message, &location, "").help(USAGE));
             }
             (Err(message), _) => {
-                let warning = finding(Severity::Warning, Code::InvalidIgnore, message, &location, "");
+                let warning = finding(Code::InvalidIgnore, message, &location, "");
                 findings.push(warning.help(USAGE));
             }
         }
@@ -83,10 +83,10 @@ fn read(lock_file: &LockFile) -> (Vec<Ignore>, Vec<Diagnostic>) {
 fn codes(text: &str) -> Result<Vec<Code>, String> {
     let list = text.strip_prefix("ignore").and_then(|rest| rest.trim_start().strip_prefix('['));
     let (list, reason) = list.and_then(|list| list.split_once(']')).ok_or("this comment is not understood")?;
-    let code = |name: &str| match Code::finding(name.trim()) {
+    let code = |name: &str| match name.trim().parse::<Code>() {
         Ok(code) if code.may_be_suppressed() => Ok(code),
         Ok(code) => Err(format!("{code} cannot be ignored")),
-        Err(error) => Err(format!("this comment ignores {:?}, and {error}", name.trim())),
+        Err(_) => Err(format!("this comment ignores {:?}, which is not the code of a finding", name.trim())),
     };
     let codes = list.split(',').map(code).collect::<Result<_, _>>()?;
     if reason.trim().is_empty() {
@@ -98,7 +98,7 @@ fn codes(text: &str) -> Result<Vec<Code>, String> {
 
 fn unused_ignore(subject: &Subject<'_>, Ignore { code, provider, location }: &Ignore) -> Diagnostic {
     let message = format!("this comment ignores {code}, which was not found for {}", subject.name(provider));
-    finding(Severity::Warning, Code::UnusedIgnore, message, location, "").help("remove it").about(provider)
+    finding(Code::UnusedIgnore, message, location, "").help("remove it").about(provider)
 }
 
 fn new_ignore(subject: &Subject<'_>, Ignore { code, provider, location }: &Ignore) -> Diagnostic {
@@ -106,6 +106,6 @@ fn new_ignore(subject: &Subject<'_>, Ignore { code, provider, location }: &Ignor
         "the comment that ignores {code} for {} is new; this change is checked without it",
         subject.name(provider)
     );
-    let warning = finding(Severity::Warning, Code::PolicyChanged, message, location, "").about(provider);
+    let warning = finding(Code::PolicyChanged, message, location, "").about(provider);
     warning.help("review its reason: it counts from the next change on")
 }

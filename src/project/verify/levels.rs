@@ -4,11 +4,9 @@ use std::path::Path;
 
 use super::baseline::{Baseline, KnownFinding};
 use super::verified::{Suppressed, VerifiedRoot};
+use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, SourceFile};
 use crate::settings::{FileLevels, Levels, RootLevels};
-
-/// How many findings of a baseline that are gone are named.
-const NAMED: usize = 3;
 
 /// What decides which findings in a root module are reported.
 pub(super) struct Levelled<'a> {
@@ -87,16 +85,13 @@ impl<'a> Levelled<'a> {
             Some(provider) => format!("{} of {provider}", known.code),
             None => known.code.clone(),
         };
-        let names: Vec<_> = gone.iter().take(NAMED).map(name).collect();
-        let more = gone.len().saturating_sub(NAMED);
-        let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+        let names = few(gone.iter().map(name));
         let path = &self.baseline.filter(|_| !gone.is_empty())?.path;
         let (verb, them) = if gone.len() == 1 { ("is", "it") } else { ("are", "them") };
-        let message =
-            format!("{}{more} in {} {verb} in the baseline and no longer found", names.join(", "), self.path.as_ref()?);
+        let message = format!("{names} in {} {verb} in the baseline and no longer found", self.path.as_ref()?);
         // The finding is about the file as a whole; its start stands for it.
         let location = Location::new(&SourceFile::new(path, ""), 0..0);
-        let warning = Diagnostic::warning(Code::StaleBaseline, message).at(location, "");
+        let warning = Diagnostic::finding(Code::StaleBaseline, message).at(location, "");
         let help = Help::text(format!("remove {them} from the baseline, or write it anew with "));
         Some(warning.help(help.and(Remedy::WriteBaseline)))
     }

@@ -4,15 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use super::verified::VerifiedRoot;
+use crate::diagnostic::words::{count, few};
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
 use crate::lockfile;
 use crate::project::root_module::DialectReason;
 use crate::project::session::Session;
 use crate::provider::Dialect;
 use crate::system::canonicalize;
-
-/// How many root modules are named at most.
-const NAMED: usize = 3;
 
 /// A root module whose lock file names the registry of a dialect, by its index among all.
 struct Locked<'a> {
@@ -58,24 +56,21 @@ fn judge(locked: &[Locked<'_>]) -> Option<(usize, Diagnostic)> {
     let (tofu, terraform) = (of(Dialect::Tofu), of(Dialect::Terraform));
     let (fewer, others) = if terraform.len() <= tofu.len() { (terraform, tofu) } else { (tofu, terraform) };
     let (first, other) = (fewer.first()?, others.first()?);
-    let count = |number: usize| if number == 1 { "1 root module".to_owned() } else { format!("{number} root modules") };
     let message = format!(
         "{} here {} locked for {}, and {} for {}: neither program accepts the lock files of the other",
-        count(fewer.len()),
+        count(fewer.len(), "root module"),
         if fewer.len() == 1 { "is" } else { "are" },
         first.dialect.default_host_name(),
-        count(others.len()),
+        count(others.len(), "root module"),
         other.dialect.default_host_name(),
     );
-    let names: Vec<_> = fewer.iter().take(NAMED).map(|locked| locked.root.path.display().to_string()).collect();
-    let more = fewer.len() - names.len();
-    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    let names = few(fewer.iter().map(|locked| locked.root.path.display()));
     let places = [(first, "one registry here"), (other, "the other here")];
     let places = places.into_iter().filter_map(|(locked, label)| Some((locked.place()?, label)));
-    let warning = Diagnostic::warning(Code::MixedDialects, message);
+    let warning = Diagnostic::finding(Code::MixedDialects, message);
     let warning = places
         .fold(warning, |warning, (place, label)| warning.at(place, label))
-        .note(format!("locked for {}: {}{more}", first.dialect.default_host_name(), names.join(", ")))
+        .note(format!("locked for {}: {names}", first.dialect.default_host_name()))
         .help(format!(
             "if all are for one program: set dialect = \"{}\" in provlock.toml and lock again; else name the dialect of each",
             other.dialect.name()

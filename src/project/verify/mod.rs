@@ -35,9 +35,6 @@ pub use verified::{Suppressed, VerifiedRoot};
 
 use subject::Subject;
 
-/// The codes that findings may have, in the order of `docs/findings.md`.
-pub const CODES: &[Code] = Code::FINDINGS;
-
 /// Says of findings in an entry which provider they are about.
 fn name_providers(subject: &Subject<'_>, findings: &mut [Diagnostic]) {
     for finding in findings.iter_mut().filter(|finding| finding.providers.is_empty()) {

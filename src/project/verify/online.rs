@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::platforms::{missing, single};
 use super::policy;
 use super::subject::{Online, Subject, Verified, finding};
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::archive::PackageId;
 use crate::packages::{self, AvailableVersions, Published, SourceError};
@@ -62,7 +62,7 @@ impl<'a> Question<'a> {
             return self.online.source.platforms(address, version).map(Some);
         }
         let message = format!("{} is locked, but its source does not list it", self.subject.release(self.entry));
-        let error = finding(Severity::Error, Code::VersionWithdrawn, message, &self.entry.version, "");
+        let error = finding(Code::VersionWithdrawn, message, &self.entry.version, "");
         self.verified.findings.push(error.help(Remedy::upgrade(self.subject.name(address))));
         Ok(None)
     }
@@ -117,7 +117,7 @@ impl<'a> Question<'a> {
         for platform in absent {
             let message = format!("{} is not published for {platform}", self.subject.release(self.entry));
             let listed: Vec<_> = platforms.iter().map(ToString::to_string).collect();
-            let error = finding(Severity::Error, Code::PlatformMissing, message, &self.entry.version, "");
+            let error = finding(Code::PlatformMissing, message, &self.entry.version, "");
             let error = error.note(format!("it is published for {}", listed.join(", ")));
             self.verified.findings.push(error.help("lock another version, or remove the platform"));
         }
@@ -164,7 +164,7 @@ impl<'a> Question<'a> {
             let location = place.map_or(&self.entry.block, |(_, location)| location);
             let (scheme, value) = (hash.scheme_name(), hash.value());
             let message = format!("the {scheme} {value} belongs to no published package of {release}");
-            let error = finding(Severity::Error, Code::HashNotPublished, message, location, "not published");
+            let error = finding(Code::HashNotPublished, message, location, "not published");
             let error = error.note(format!("compared with {compared}"));
             self.verified.findings.push(error.help("find out who added the hash, and remove it"));
         }

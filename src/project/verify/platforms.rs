@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::subject::{Subject, finding};
-use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, Severity};
+use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::Entry;
 use crate::packages::archive::{self, PackageId};
 use crate::provider::{Hash, Platform};
@@ -34,7 +34,7 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     let unknown = |platforms: &str, wanted: &str| {
         let message =
             format!("cannot tell offline whether {release} is covered for {platforms}: {hashes}, {wanted} required");
-        finding(Severity::Warning, Code::PlatformNotKnown, message, &entry.block, "").help(online.clone())
+        finding(Code::PlatformNotKnown, message, &entry.block, "").help(online.clone())
     };
     if subject.request.platforms == Some(&PlatformSelection::All) {
         return vec![unknown("all platforms", "all are")];
@@ -63,7 +63,7 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
 pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
     let is_single = entry.provider.hashes.iter().filter(|hash| hash.is_of_files()).count() == 1;
     let message = "only one h1 is recorded, so on any other platform init changes the lock file, or fails".to_owned();
-    let warning = finding(Severity::Warning, Code::SinglePlatform, message, &entry.block, "");
+    let warning = finding(Code::SinglePlatform, message, &entry.block, "");
     let help = Help::from(LockRemedy { platforms: Some(Vec::new()), ..LockRemedy::default() });
     is_single.then(|| warning.help(help.and_text(", or set platforms in provlock.toml")).about(&entry.address))
 }
@@ -71,7 +71,7 @@ pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
 /// The finding for a platform without an `h1:`.
 pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform) -> Diagnostic {
     let message = format!("no h1 of {} for {platform} is recorded", subject.release(entry));
-    let error = finding(Severity::Error, Code::PlatformMissing, message, &entry.block, "");
+    let error = finding(Code::PlatformMissing, message, &entry.block, "");
     error.help(subject.request.lock_remedy())
 }
 
@@ -118,7 +118,7 @@ pub(super) fn installed(subject: &Subject<'_>) -> (Vec<Diagnostic>, Vec<Diagnost
 
 fn differs(subject: &Subject<'_>, entry: &Entry, package: &Path, why: &str) -> Diagnostic {
     let message = format!("the installed package of {} matches no recorded hash", subject.release(entry));
-    let error = finding(Severity::Error, Code::InstalledPackageDiffers, message, &entry.block, "");
+    let error = finding(Code::InstalledPackageDiffers, message, &entry.block, "");
     let directory = package.display();
     let init = format!("remove {directory}, then run: {} init", subject.request.dialect.name());
     error.note(format!("{directory}: {why}")).help(init)

@@ -3,7 +3,8 @@
 use super::lookalike;
 use super::subject::{Subject, VerifyRequest, finding};
 use crate::configuration::ModuleCall;
-use crate::diagnostic::{Code, Diagnostic, Label, Severity};
+use crate::diagnostic::words::few;
+use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::lockfile::Entry;
 use crate::modules::Floating;
 use crate::packages::FilesystemMirror;
@@ -19,29 +20,27 @@ const DATA_DIRECTORY: &str = ".terraform";
 pub(super) fn bundled_plugins(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let directory = request.root.join(BUNDLED);
     let providers = FilesystemMirror::new(&directory).providers(request.dialect);
-    let first = providers.first()?.short(request.dialect);
-    let more = match providers.len() - 1 {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
+    providers.first()?;
+    let names = few(providers.iter().map(|provider| provider.short(request.dialect)));
     let directory = directory.display();
-    let message =
-        format!("{directory} contains packages of {first}{more}, which are installed instead of the registry's");
+    let message = format!("{directory} contains packages of {names}, which are installed instead of the registry's");
     let help = format!("remove {directory}, or name a mirror in the CLI configuration");
-    Some(Diagnostic::error(Code::BundledPlugins, message).help(help))
+    Some(Diagnostic::finding(Code::BundledPlugins, message).help(help))
 }
 
 /// Files in git below the data directory, which the programs take for what they have installed themselves.
 pub(super) fn tracked_data(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
-    let first = request.tracked_data.first()?.display();
+    let first = request.tracked_data.first()?;
     let directory = request.root.join(DATA_DIRECTORY);
     let directory = directory.strip_prefix(".").unwrap_or(&directory).display();
-    let count = match request.tracked_data.len() {
-        1 => format!("git tracks {first}, which init would trust as installed by itself"),
-        count => format!("git tracks {count} files such as {first}, which init would trust as installed by itself"),
+    let files = match request.tracked_data.len() {
+        1 => String::new(),
+        count => format!("{count} files such as "),
     };
     let help = format!("git rm -r --cached {directory}, and add .terraform/ to .gitignore");
-    Some(Diagnostic::error(Code::TrackedDataDirectory, count).help(help))
+    let finding = Diagnostic::finding(Code::TrackedDataDirectory, "")
+        .naming(first, |first| format!("git tracks {files}{first}, which init would trust as installed by itself"));
+    Some(finding.help(help))
 }
 
 /// Calls that do not say which state of a module they mean, if the policy wants that.
@@ -64,7 +63,7 @@ fn floating(ModuleCall { name, location, .. }: &ModuleCall, why: &Floating) -> D
             "use a full commit ID, or a tag: refs/tags/NAME unless it looks like a version",
         ),
     };
-    finding(Severity::Error, Code::ModuleRefFloating, message, location, "called here").help(help)
+    finding(Code::ModuleRefFloating, message, location, "called here").help(help)
 }
 
 /// What the policy and common sense say about the addresses in the lock file.
@@ -79,7 +78,7 @@ fn check_address(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     if let Some(known) = lookalike::of(address).filter(|_| !policy.names(address, dialect)) {
         let message = format!("{address} looks like {known}, but is not");
         let help = format!("did you mean {known}? If the address is right, allow its namespace in provlock.toml");
-        findings.push(finding(Severity::Error, Code::Lookalike, message, &entry.block, "").help(help));
+        findings.push(finding(Code::Lookalike, message, &entry.block, "").help(help));
     }
     findings
 }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::tracked::Tracking;
 use crate::configuration::Requirements;
-use crate::diagnostic::{Code, Diagnostic, Location, LockRemedy, Severity};
+use crate::diagnostic::{Code, Diagnostic, Location, LockRemedy, Needs};
 use crate::lockfile::{Entry, LockFile};
 use crate::packages::archive::HashCache;
 use crate::packages::{ProgressSink, Source};
@@ -132,27 +132,18 @@ impl VerifyRequest<'_> {
     /// Whether such a finding would be there if there were a reason for it: what it depends on is asked for and known.
     /// `is_complete` says that nothing failed.
     pub(super) fn looks_for(&self, code: Code, is_complete: bool) -> bool {
-        let is_known = !self.requirements.is_incomplete;
         let is_online = self.online.is_some() && is_complete;
-        match code {
-            Code::UnknownHashScheme
-            | Code::UnsortedHashes
-            | Code::NoHashes
-            | Code::LockFileMissing
-            | Code::BundledPlugins
-            | Code::NoConfiguration => true,
-            Code::UntrackedLockFile | Code::TrackedDataDirectory => self.tracking != Tracking::Unknown,
-            Code::ProviderNotLocked
-            | Code::VersionOutsideConstraints
-            | Code::ProviderNotRequired
-            | Code::ConstraintsDiffer
-            | Code::ModuleRefFloating => is_known,
-            Code::SinglePlatform => self.platforms.is_none() && is_complete,
-            Code::PlatformMissing => self.platforms.is_some() && is_online,
-            Code::VersionWithdrawn | Code::KeyExpired => is_online,
-            Code::Downgrade => self.base.is_some(),
-            _ => false,
-        }
+        code.rule().is_some_and(|rule| match rule.needs {
+            Needs::Files => true,
+            Needs::Git => self.tracking != Tracking::Unknown,
+            Needs::Requirements => !self.requirements.is_incomplete,
+            Needs::UnnamedPlatforms => self.platforms.is_none() && is_complete,
+            Needs::NamedPlatforms => self.platforms.is_some() && is_online,
+            Needs::Network => is_online,
+            Needs::Base => self.base.is_some(),
+            Needs::Installation => self.check_installed,
+            Needs::Circumstances => false,
+        })
     }
 
     /// To record the hashes for the platforms that are asked for, else for all.
@@ -162,6 +153,6 @@ impl VerifyRequest<'_> {
 }
 
 /// A finding about a place.
-pub(super) fn finding(severity: Severity, code: Code, message: String, location: &Location, label: &str) -> Diagnostic {
-    Diagnostic { severity, ..Diagnostic::error(code, message) }.at(location.clone(), label)
+pub(super) fn finding(code: Code, message: String, location: &Location, label: &str) -> Diagnostic {
+    Diagnostic::finding(code, message).at(location.clone(), label)
 }

@@ -2,12 +2,10 @@
 
 use super::tracked::VersionControl;
 use super::verified::VerifiedRoot;
+use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy, Result};
 use crate::lockfile::LOCK_FILE_NAME;
 use crate::settings::PlatformSelection;
-
-/// How many root modules are named at most.
-const NAMED: usize = 3;
 
 /// Adds what is to be said of lock files that nobody else gets. Where git ignores them there is one finding for each line that
 /// says so, with the first of its root modules.
@@ -58,19 +56,11 @@ fn ignored(rule: Location, roots: &[&VerifiedRoot]) -> Diagnostic {
     };
     let lock = LockRemedy { platforms: Some(platforms), recursive: roots.len() != 1, ..LockRemedy::default() };
     let help = Help::text(format!("{undo}, run ")).and(lock);
-    let finding = Diagnostic::warning(Code::UntrackedLockFile, message)
+    let finding = Diagnostic::finding(Code::UntrackedLockFile, message)
         .at(rule, "")
         .help(help.and_text(format!(", and add the lock {files} to git")));
     match roots {
         [root] => finding.in_directory(&root.path),
-        _ => finding.note(format!("root modules: {}", named(roots))),
+        _ => finding.note(format!("root modules: {}", few(roots.iter().map(|root| root.path.display())))),
     }
-}
-
-/// `a, b, c and 9 more`
-fn named(roots: &[&VerifiedRoot]) -> String {
-    let names: Vec<_> = roots.iter().take(NAMED).map(|root| root.path.display().to_string()).collect();
-    let rest = roots.len() - names.len();
-    let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
-    format!("{}{more}", names.join(", "))
 }

@@ -1,0 +1,52 @@
+//! How messages count and list things.
+
+use std::fmt::Display;
+
+/// How many things a message names.
+pub const MOST_NAMED: usize = 3;
+
+/// `1 provider`, `2 providers`, `3 hashes`
+pub fn count(number: usize, noun: &str) -> String {
+    let ending = match number {
+        1 => "",
+        _ if noun.ends_with('h') => "es",
+        _ => "s",
+    };
+    format!("{number} {noun}{ending}")
+}
+
+/// `a, b and c`
+pub fn enumerate<T: Display>(names: impl IntoIterator<Item = T>) -> String {
+    let mut names: Vec<_> = names.into_iter().map(|name| name.to_string()).collect();
+    match (names.pop(), &names[..]) {
+        (None, _) => String::new(),
+        (Some(one), []) => one,
+        (Some(last), first) => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `a, b, c and 9 more`
+pub fn few<T: Display>(names: impl IntoIterator<Item = T>) -> String {
+    let mut names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
+    if let Some(more @ 1..) = names.len().checked_sub(MOST_NAMED) {
+        names.truncate(MOST_NAMED);
+        names.push(format!("{more} more"));
+    }
+    enumerate(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn at_most_three_are_named() {
+        for (number, expected) in [(0, ""), (1, "1"), (2, "1 and 2"), (3, "1, 2 and 3"), (5, "1, 2, 3 and 2 more")] {
+            assert_eq!(few(1..=number), expected);
+        }
+        assert_eq!(
+            [count(1, "hash"), count(0, "hash"), count(2, "root module")],
+            ["1 hash", "0 hashes", "2 root modules"]
+        );
+    }
+}
