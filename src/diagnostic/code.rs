@@ -19,8 +19,8 @@ pub struct Rule {
     pub level: Severity,
     /// Whether a project may allow such findings, or lower them to warnings, in its settings, in a comment or in a baseline.
     ///
-    /// Not those that show a forgery or a change of the policy, that say why the file was not checked, or that the policy itself
-    /// decides: whoever may edit those files could switch the check off.
+    /// It may not suppress findings that show a forgery or a change of the policy, that explain why a file was not
+    /// checked, or that the policy itself decides: anyone who can edit those files could switch the check off.
     pub may_be_suppressed: bool,
     /// What must be known before the absence of such a finding means that nothing is wrong.
     pub needs: Needs,
@@ -105,7 +105,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What holds for findings with this code; none if only errors have it.
+            /// What holds for findings with this code; `None` if only errors have it.
             pub fn rule(self) -> Option<&'static Rule> {
                 match self {
                     $(Self::$finding => Some(&Rule {

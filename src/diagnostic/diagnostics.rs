@@ -13,17 +13,17 @@ pub type Result<T> = std::result::Result<T, Diagnostics>;
 
 /// Why something could not be done: everything that is wrong, in the order in which it is to be shown.
 ///
-/// An empty list serves to collect errors; [`Diagnostics::into_result`] says whether there were any.
+/// An empty list collects errors; [`Diagnostics::into_result`] fails if there are any.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics(Vec<Diagnostic>);
 
 impl Diagnostics {
-    /// Adds one.
+    /// Adds a diagnostic.
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.0.push(diagnostic);
     }
 
-    /// Adds one. What is wrong for several reasons in the same words is one diagnostic with several places.
+    /// Adds a diagnostic. One that differs from another only in its places and providers adds these to it.
     pub fn merge(&mut self, diagnostic: Diagnostic) {
         match self.0.iter_mut().find(|known| known.says_the_same(&diagnostic)) {
             Some(known) => {
@@ -38,13 +38,13 @@ impl Diagnostics {
         }
     }
 
-    /// Changes each.
+    /// Changes each diagnostic.
     #[must_use]
     pub fn map(self, change: impl FnMut(Diagnostic) -> Diagnostic) -> Self {
         self.0.into_iter().map(change).collect()
     }
 
-    /// `value` if nothing is wrong.
+    /// `value` if there are no diagnostics.
     ///
     /// # Errors
     /// The diagnostics, if there are any.

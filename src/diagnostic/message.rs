@@ -24,7 +24,7 @@ pub enum RootModules {
     One {
         /// Its directory, as the user knows it.
         directory: PathBuf,
-        /// Whether a note names it, since it is one of many.
+        /// Whether a note names it, because it is one of many.
         is_noted: bool,
     },
     /// Root modules that were selected together.
@@ -55,7 +55,7 @@ pub struct Diagnostic {
     pub help: Option<Help>,
     /// The root modules that it is about, if it is about any: the remedies in its help are for them.
     pub root_modules: Option<Box<RootModules>>,
-    /// The dialect that remedies must name, since another machine might not detect it.
+    /// The dialect that remedies must name, because another machine might not detect it.
     pub dialect: Option<Dialect>,
     /// The providers that it is about; empty when it is about none in particular.
     pub providers: Vec<ProviderAddress>,
@@ -83,7 +83,7 @@ impl Diagnostic {
         Self { severity: Severity::Warning, ..Self::error(code, message) }
     }
 
-    /// A finding about no particular file, which weighs what its code's rule says.
+    /// A finding about no particular file, at the level of its code's rule.
     pub fn finding(code: Code, message: impl Into<String>) -> Self {
         let error = Self::error(code, message);
         Self { severity: code.rule().map_or(Severity::Error, |rule| rule.level), ..error }
@@ -105,46 +105,46 @@ impl Diagnostic {
         self
     }
 
-    /// Adds a line about what is known.
+    /// Adds a note, which is one line.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 
-    /// Says which provider it is about.
+    /// Adds a provider that it is about.
     #[must_use]
     pub fn about(mut self, provider: &ProviderAddress) -> Self {
         self.providers.push(provider.clone());
         self
     }
 
-    /// Says what to do next.
+    /// Sets what to do next.
     #[must_use]
     pub fn help(mut self, help: impl Into<Help>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// Says which of many root modules it is about, which is a note, too.
+    /// Sets which of many root modules it is about. A note names the root module.
     #[must_use]
     pub fn in_root(self, root: &Path) -> Self {
         self.in_root_modules(RootModules::One { directory: root.to_owned(), is_noted: true })
     }
 
-    /// Says which root module it is about.
+    /// Sets the root module that it is about.
     #[must_use]
     pub fn in_directory(self, directory: &Path) -> Self {
         self.in_root_modules(RootModules::One { directory: directory.to_owned(), is_noted: false })
     }
 
-    /// Says which root modules it is about.
+    /// Sets the root modules that it is about.
     #[must_use]
     pub fn in_root_modules(self, root_modules: RootModules) -> Self {
         Self { root_modules: Some(Box::new(root_modules)), ..self }
     }
 
-    /// Says which dialect remedies must name, since another machine might not detect it.
+    /// Sets the dialect that remedies must name, because another machine might not detect it.
     #[must_use]
     pub fn in_dialect(self, dialect: Dialect) -> Self {
         Self { dialect: Some(dialect), ..self }
@@ -158,7 +158,7 @@ impl Diagnostic {
         }
     }
 
-    /// What is known, one line each, and which of many root modules it is about.
+    /// The notes, and one that names the root module if it is one of many.
     pub fn all_notes(&self) -> impl Iterator<Item = String> {
         let root = self.root().map(|root| format!("root module: {}", root.display()));
         self.notes.iter().cloned().chain(root)

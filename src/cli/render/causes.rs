@@ -1,4 +1,4 @@
-//! What is said of many root modules is said by cause: what a hundred of them have in common is one message.
+//! Diagnostics of many root modules by cause: a message that a hundred root modules share is shown once.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -16,12 +16,12 @@ pub(crate) struct Many<'a> {
     pub(crate) recursive: bool,
 }
 
-/// What two diagnostics with the same cause share. The message names the provider and its version.
+/// What diagnostics with the same cause share. The message names the provider and its version.
 type Key = (Severity, Code, String);
 
 /// Diagnostics by cause, in the order of the first of each, which stands for all.
 pub(crate) struct Causes<'a> {
-    /// How the root modules were selected; nothing where there is one, of which each different diagnostic is shown.
+    /// How the root modules were selected; `None` if there is only one, whose diagnostics are all shown.
     many: Option<Many<'a>>,
     /// Whether all places are named.
     all: bool,
@@ -74,7 +74,7 @@ impl<'a> Causes<'a> {
         self.list[place].add(root, diagnostic, self.many.is_some());
     }
 
-    /// What is said of each cause.
+    /// One diagnostic for each cause.
     pub(crate) fn shown(&self) -> Vec<Diagnostic> {
         self.list.iter().flat_map(|cause| cause.shown(self.many, self.all)).collect()
     }
@@ -129,7 +129,7 @@ fn common_message(diagnostic: &Diagnostic) -> &String {
     diagnostic.shared_message.as_ref().unwrap_or(&diagnostic.message)
 }
 
-/// `also in a, b, c and 208 more: -v lists them`. The first root module is named unless the place that is shown is in it.
+/// `also in a, b, c and 208 more: -v lists them`. It leaves out the first root module if the shown place is in it.
 fn places(first: &Diagnostic, first_root: &Path, others: &BTreeSet<PathBuf>, all: bool) -> String {
     let is_shown = first.labels.first().is_some_and(|label| label.location.path().starts_with(first_root));
     let (word, first_root) = if is_shown { ("also in", None) } else { ("in", Some(first_root)) };

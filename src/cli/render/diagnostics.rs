@@ -11,13 +11,13 @@ use super::help::Invocation;
 use super::pages;
 use super::style::{TextStyle, count};
 
-/// How many errors, and how many warnings, about one file are shown; nobody reads more.
+/// The number of errors, and of warnings, that are shown of one file; nobody reads more.
 const MOST_OF_A_FILE: usize = 100;
 
-/// How many bytes before and after a place are shown of its line at most; terminals show fewer.
+/// The number of bytes before and after a place that are shown of a long line; terminals show fewer.
 const FARTHEST: usize = 1000;
 
-/// Renders diagnostics, each without a final newline. Of very many about one file the last ones are only counted.
+/// Renders diagnostics, each without a final newline. If very many are about one file, the last ones are only counted.
 pub(crate) fn render_all<'a>(
     list: impl IntoIterator<Item = &'a Diagnostic>,
     invocation: &Invocation,
@@ -112,7 +112,7 @@ fn are_near(a: &Label, b: &Label) -> bool {
     between.len() <= 64 * FARTHEST && file.text[between].lines().all(|line| line.len() <= FARTHEST)
 }
 
-/// The lines that the spans are on, of long ones a part: the renderer reads all that it is given several times.
+/// The lines that the spans are on, or parts of long lines: the renderer reads its whole input several times.
 fn excerpt(text: &str, spans: impl Iterator<Item = Range<usize>>) -> Range<usize> {
     let (start, end) = spans.fold((text.len(), 0), |(start, end), span| (start.min(span.start), end.max(span.end)));
     // A place after the last line break is shown on the line before.

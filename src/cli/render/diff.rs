@@ -1,4 +1,4 @@
-//! What `diff` says: one line per provider, one line per provider of a single file, and the difference line by line.
+//! The output of `diff`: one line per provider, one line per provider of a single file, or the difference line by line.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ pub(crate) fn render(files: &[FileDiff], style: TextStyle) -> String {
     text
 }
 
-/// What is said when no provider changed.
+/// The message if no provider changed.
 pub(crate) fn no_difference(files: usize, bytes_differ: bool) -> String {
     let layout = if bytes_differ { "; only comments or layout differ" } else { "" };
     format!("No provider differs in {}{layout}", count(files, "lock file"))

@@ -1,8 +1,8 @@
 //! Text that comes from elsewhere: from registries, mirrors, archives, lock files, configurations, names of files, the
 //! environment, git and helper programs. Whatever is shown goes through here.
 //!
-//! Secrets are left out and lengths are capped in every format. What obeys characters or reads commands, such as a terminal
-//! or the runner of a workflow, gets them escaped.
+//! Every format leaves out secrets and caps lengths. Control characters and commands are escaped for a terminal and for
+//! the runner of a workflow, which would obey them.
 
 use provlock::diagnostic::{Diagnostic, Label, Location, SourceFile};
 use provlock::system::Secrets;
@@ -18,8 +18,8 @@ const MOST_PARTS: usize = 100;
 /// What the runners of GitHub and Azure Pipelines look for anywhere in a line.
 const COMMAND_MARKS: [&str; 2] = ["##[", "##vso["];
 
-/// A diagnostic that may be shown: without secrets, with a limited length, and without a word of a file that leads out of
-/// the repository.
+/// A diagnostic that may be shown: without secrets, with a limited length, and without text of files outside of the
+/// repository.
 pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnostic {
     let text = |text: &str| capped(&invocation.secrets.redact(text));
     let Diagnostic { message, labels, notes, .. } = diagnostic;
@@ -69,13 +69,13 @@ pub(crate) fn capped(text: &str) -> String {
     }
 }
 
-/// A text on one line in which nothing is invisible and nothing is obeyed: not by a terminal, and not by the runner of a
-/// workflow.
+/// A text on one line without invisible characters, in which neither a terminal nor the runner of a workflow finds
+/// anything to obey.
 pub(crate) fn printable(text: &str) -> String {
     without_marks(&text.chars().map(escaped).collect::<String>())
 }
 
-/// A text whose lines and indentation stay, and nothing else in it is obeyed.
+/// [`printable`] for a text that keeps its lines and tabs.
 pub(crate) fn printable_lines(text: &str) -> String {
     let line = |line: &str| {
         let content = line.trim_end_matches(['\r', '\n']);
@@ -85,7 +85,7 @@ pub(crate) fn printable_lines(text: &str) -> String {
     text.split_inclusive('\n').map(line).collect()
 }
 
-/// A text of the same length in which nothing is invisible or secret, so that places in it stay what they are.
+/// A text of the same length without secrets and invisible characters, so that places in it stay valid.
 pub(crate) fn masked(text: &str, secrets: &Secrets) -> String {
     // The renderer of excerpts shows the other control characters of ASCII as pictures.
     let mask = |c: char| match c.len_utf8() {
@@ -97,11 +97,11 @@ pub(crate) fn masked(text: &str, secrets: &Secrets) -> String {
     secrets.mask(text).chars().map(mask).collect()
 }
 
-/// A text of which no line is a command for the runner of a workflow: of GitHub's, which looks for `::` at its start and for
-/// `##[` anywhere, or of Azure's, which looks for `##vso[`.
+/// A text without commands for the runner of a workflow: GitHub's looks for `::` at the start of a line and for `##[`
+/// anywhere, Azure's for `##vso[`.
 pub(crate) fn without_commands(text: &str) -> String {
     let is_command = |line: &str| {
-        // Of three colons, as excerpts begin with, the third would be part of the command's name, and none has such a name.
+        // Excerpts begin with three colons. The third would belong to the command's name, which no command has.
         line.trim_start().strip_prefix("::").is_some_and(|rest| !rest.starts_with(':'))
     };
     let line = |line: &str| if is_command(line) { line.replacen("::", ":\\u{3a}", 1) } else { line.to_owned() };

@@ -39,8 +39,8 @@ pub(crate) fn annotations(found: Found<'_>, paths: &RepositoryPaths<'_>, invocat
 /// A finding with the file that stands for it where it has no place.
 type Placed<'a> = (&'a Diagnostic, Option<&'a Path>);
 
-/// If there are more than are shown: what cannot be trusted, what could not be checked, then the rest; the first of each code before
-/// the second of any.
+/// Sorts findings if there are more than are shown: what cannot be trusted, failed checks, then the rest. The first
+/// finding of each code comes before the second of any code.
 fn worst_first(all: Vec<Placed<'_>>) -> Vec<Placed<'_>> {
     if all.len() <= MOST_OF_A_LEVEL {
         return all;

@@ -14,9 +14,9 @@ pub(crate) struct Invocation {
     pub(crate) secrets: Secrets,
     /// The directory of `-C`, absolute and as the user knows it.
     start: PathBuf,
-    /// The paths that the command is about, relative to that directory; the directory itself if there are none.
+    /// The paths that the command is about, relative to that directory; empty for the directory itself.
     paths: Vec<PathBuf>,
-    /// The directory in which the user has both programs keep modules, if that is not the usual one.
+    /// The directory where both programs keep modules, if it is not the usual one.
     data_directory: Option<PathBuf>,
     boundary: OnceLock<Boundary>,
     /// The directory of `-C`, which the directories of commands are relative to; `.` without.
@@ -45,8 +45,8 @@ impl Invocation {
         Self { secrets, start, paths, data_directory: None, boundary, directory, shell: Shell::CURRENT }
     }
 
-    /// The same for a command that is about these paths, relative to the directory of `-C`, and for a data directory that is
-    /// not the usual one.
+    /// The same for a command about these paths, which are relative to the directory of `-C`. `data_directory` is where
+    /// both programs keep modules, unless it is the usual one.
     pub(crate) fn about(self, paths: Vec<PathBuf>, data_directory: Option<PathBuf>) -> Self {
         Self { paths, data_directory, ..self }
     }

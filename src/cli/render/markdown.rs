@@ -18,7 +18,7 @@ use super::verify::RepositoryPaths;
 /// GitHub takes 65,536 characters in a comment; the folded hashes are left out of anything near that.
 const LENGTH_LIMIT: usize = 60_000;
 
-/// A section for each file that differs, or one line saying that none does.
+/// A section for each file that differs, or one line if no file does.
 pub(crate) fn render(files: &[FileDiff]) -> String {
     let changed: Vec<_> = files.iter().filter(|file| !file.difference.is_empty()).collect();
     if changed.is_empty() {
@@ -173,7 +173,7 @@ fn hash_cell(row: &Row) -> String {
     warning.into_iter().chain(row.hash_changes()).collect::<Vec<_>>().join("; ")
 }
 
-/// The hashes that came and went, folded away.
+/// The added and removed hashes, folded.
 fn folded_hashes(file: &FileDiff) -> String {
     let mut lines = String::new();
     let mut total = 0;

@@ -1,4 +1,4 @@
-//! What `mirror` says: one line per release and removed file, then a summary.
+//! The output of `mirror`: one line per release and per removed file, then a summary.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::style::{Color, TextStyle, bytes, columns, count, enumerate, paint};
 /// The packages of a version, for several platforms.
 type Release<'a> = Vec<&'a MirroredPackage>;
 
-/// One line for each release of which there is something to say, and one for each file that was removed.
+/// One line for each release that changed (all of them if verbose), and one for each removed file.
 pub(crate) fn lines(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
     let mut releases: BTreeMap<(&ProviderAddress, &Version), Release<'_>> = BTreeMap::new();
     for package in &mirrored.packages {
@@ -30,7 +30,7 @@ pub(crate) fn lines(mirrored: &Mirrored, style: TextStyle) -> Vec<String> {
     lines.chain(removed).map(line).collect()
 }
 
-/// What happened to a release: what says most of what happened to its packages.
+/// What happened to a release: the greatest change among its packages.
 fn action(release: &[&MirroredPackage]) -> MirrorAction {
     release.iter().map(|package| package.action).max().unwrap_or(MirrorAction::Kept)
 }
@@ -43,7 +43,7 @@ fn symbol(action: MirrorAction) -> (&'static str, Color) {
     }
 }
 
-/// The provider, its version, what was done for which platforms, how that was authenticated, bytes, and what was replaced.
+/// The provider, its version, the platforms, how packages were authenticated, their size, and what was replaced.
 fn row(action: MirrorAction, release: &[&MirroredPackage]) -> Vec<String> {
     let is_done = |package: &&&MirroredPackage| package.action >= action.min(MirrorAction::Added);
     let done: Vec<_> = release.iter().filter(is_done).copied().collect();
@@ -102,7 +102,7 @@ pub(crate) fn summary(mirrored: &Mirrored, directory: &Path, is_dry_run: bool) -
     Some(format!("{verb} {what}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", ")))
 }
 
-/// The bytes of packages, if those of all are known.
+/// The size of packages in bytes, if it is known of all.
 fn size(packages: &[&MirroredPackage]) -> Option<u64> {
     packages.iter().map(|package| package.size).sum()
 }

@@ -11,7 +11,7 @@ pub(crate) fn page(code: Code) -> &'static str {
     section.split("\n##").next().unwrap_or(section).trim()
 }
 
-/// How findings with this code are suppressed, in a sentence; none if it is no finding.
+/// How findings with this code are suppressed, in a sentence; `None` if only errors have the code.
 pub(crate) fn suppression(code: Code) -> Option<String> {
     let is_finding = Code::FINDINGS.contains(&code);
     is_finding.then(|| {

@@ -1,4 +1,4 @@
-//! A request as a line, for those who want to know what a run waits for.
+//! A request as one line, which shows what a run waits for.
 
 use std::time::Duration;
 

@@ -70,9 +70,9 @@ fn rule(code: Code) -> Value {
     rule
 }
 
-/// How grave a finding is for security, on the scale of CVSS, as GitHub shows it
+/// The severity of a finding for security, on the scale of CVSS, as GitHub shows it
 /// (<https://docs.github.com/en/code-security/code-scanning/integrating-with-code-scanning/sarif-support-for-code-scanning>).
-/// None for findings that are no more than untidy.
+/// `None` for findings that do not matter to security.
 fn security_severity(code: Code) -> Option<&'static str> {
     match code.rule()?.threat {
         Threat::Forgery => Some("9.0"),

@@ -10,7 +10,7 @@ pub(crate) struct TextStyle {
     pub(crate) color: bool,
     /// Whether codes link to their pages.
     pub(crate) hyperlinks: bool,
-    /// Whether what is unchanged is shown, too.
+    /// Whether unchanged entries are shown, too.
     pub(crate) verbose: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What `tree` says: who requires a provider, as `cargo tree --invert` does.
+//! The output of `tree`: who requires a provider, as `cargo tree --invert` does.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use super::foreign::{capped, printable};
 pub(crate) struct ProviderTree<'a> {
     pub(crate) address: &'a ProviderAddress,
     pub(crate) locked: Option<&'a Version>,
-    /// All constraints together; none if nothing requires the provider.
+    /// All constraints together; `None` if nothing requires the provider.
     pub(crate) constraints: Option<&'a ConstraintList>,
     pub(crate) requirers: Vec<Requirer<'a>>,
 }
@@ -74,7 +74,7 @@ fn row(branch: &str, requirer: &Requirer<'_>) -> [String; 3] {
     [format!("{branch}{module}{repeated}"), place, constraints].map(|cell| printable(&capped(&cell)))
 }
 
-/// What stands before each node of a tree that is given by the depths of its nodes, each before those below it.
+/// The lines before each node of a tree. The tree is given by the depths of its nodes, each before its children.
 fn branches(depths: &[usize]) -> Vec<String> {
     // For each depth, whether another node of it follows before the tree gets back to a smaller depth.
     let mut follows: Vec<bool> = Vec::new();

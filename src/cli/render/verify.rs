@@ -1,4 +1,4 @@
-//! What `verify` says: the findings, then a summary.
+//! The output of `verify`: the findings, then a summary.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub(crate) fn causes(found: Found<'_>, least: Severity, many: Option<Many<'_>>, 
     let findings = findings.filter(|(_, finding)| finding.severity >= least);
     match many {
         Some(many) => by_cause(findings, Some(many), all),
-        // Of one root module nothing has a cause in common with others.
+        // The findings of one root module share no cause with others.
         None => findings.map(|(_, finding)| finding.clone()).collect(),
     }
 }
@@ -180,7 +180,7 @@ fn file<'a>(root: Option<&'a VerifiedRoot>, finding: &'a Diagnostic) -> Option<&
 /// How paths are shown to a service that shows the repository.
 pub(crate) struct RepositoryPaths<'a> {
     pub(crate) current_directory: &'a Path,
-    /// The top of the repository; none outside of one.
+    /// The top of the repository; `None` outside of one.
     pub(crate) top: Option<&'a Path>,
 }
 

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::cli::render::style::{bytes, count};
 
-/// What is known of a run's downloads.
+/// The state of a run's downloads.
 #[derive(Default)]
 pub(super) struct Transfers {
-    /// Those that go on, in the order in which they started.
+    /// The unfinished downloads, in the order in which they started.
     pub(super) active: Vec<Transfer>,
     /// How many packages have come.
     pub(super) done: usize,
@@ -27,7 +27,7 @@ pub(super) struct Transfer {
     pub(super) received: u64,
 }
 
-/// More rows than these nobody reads while they change.
+/// The greatest number of rows: nobody reads more while they change.
 const MOST_ROWS: usize = 8;
 
 /// The width of `1023.9/1023.9 MiB`.
@@ -36,7 +36,7 @@ const BYTES_WIDTH: usize = 17;
 /// The bar is never narrower, and names are cut off for it.
 const LEAST_BAR: usize = 8;
 
-/// The bar is never wider; a longer one tells no more.
+/// The greatest width of the bar: a longer one shows nothing more.
 const MOST_BAR: usize = 40;
 
 /// Between columns.

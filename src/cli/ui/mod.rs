@@ -43,7 +43,7 @@ pub(crate) struct Ui {
 #[derive(Clone, Default)]
 struct Stderr {
     drawn: Arc<Mutex<Option<Display>>>,
-    /// What is not printed.
+    /// Secrets, which are not printed.
     secrets: Secrets,
 }
 
@@ -90,7 +90,7 @@ impl Ui {
     pub(crate) fn safe(&self, text: &str, format: OutputFormat) -> String {
         match format {
             OutputFormat::Json | OutputFormat::Sarif => json_without_commands(text),
-            // Its lines are commands of this program, and nothing in them is another's.
+            // Its lines are commands that this program has made, with everything else in them escaped.
             OutputFormat::Github => self.invocation.secrets.redact(text),
             _ => without_commands(&self.invocation.secrets.redact(text)),
         }
@@ -114,12 +114,12 @@ impl Ui {
         });
     }
 
-    /// The error when data could not be printed. A reader that closed the pipe has seen enough; that is none.
+    /// Why data could not be printed. That a reader closed the pipe is not an error: it has seen enough.
     pub(crate) fn take_stdout_error(&mut self) -> Option<std::io::Error> {
         self.stdout_error.take().filter(|error| error.kind() != ErrorKind::BrokenPipe)
     }
 
-    /// Whether status is read by somebody at a terminal.
+    /// Whether status is shown on a terminal.
     pub(crate) fn is_watched(&self) -> bool {
         self.verbosity >= Verbosity::Normal && std::io::stderr().is_terminal()
     }
@@ -136,7 +136,7 @@ impl Ui {
         }
     }
 
-    /// Prints one line of status that only those who ask for it see.
+    /// Prints one line of status if more detail was asked for.
     pub(crate) fn verbose(&self, line: &str) {
         if self.verbosity >= Verbosity::Verbose {
             self.stderr.print(&[printable(line)]);
@@ -165,7 +165,7 @@ impl Ui {
         }
     }
 
-    /// Progress on a terminal, nothing elsewhere: what is waited for until the first download, then the downloads.
+    /// Progress, on a terminal only: the words in `waiting_for` until the first download, then the downloads.
     pub(crate) fn progress(&self, waiting_for: Option<&str>) -> Downloads {
         let can_redraw = terminal::can_redraw(std::io::stderr().is_terminal(), &variable);
         let display = Display::new(waiting_for, self.verbosity == Verbosity::Quiet || !can_redraw);
@@ -173,7 +173,7 @@ impl Ui {
         display.downloads()
     }
 
-    /// Shows each request, to those who ask for it.
+    /// Shows each request if that was asked for.
     pub(crate) fn request_observer(&self) -> RequestObserver {
         if self.verbosity < Verbosity::Debug {
             return RequestObserver::default();
@@ -182,8 +182,8 @@ impl Ui {
         RequestObserver::new(move |answer| stderr.print(&[request::line(answer)]))
     }
 
-    /// What is to be done before a signal ends the program, while no file is being replaced: leaves the terminal as it was and
-    /// says what was not done.
+    /// The last actions before a signal ends the program, while no file is being replaced: they restore the terminal
+    /// and report what was not done.
     pub(crate) fn on_interrupt(&self) -> impl Fn() + Send + 'static {
         let (stderr, verbosity) = (self.stderr.clone(), self.verbosity);
         move || {

@@ -1,4 +1,4 @@
-//! Progress on a terminal: what is waited for until the first download, then the downloads.
+//! Progress on a terminal: words about what the run waits for until the first download, then the downloads.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -62,12 +62,12 @@ impl Display {
         self.bar.suspend(print);
     }
 
-    /// Whether nothing is shown any more.
+    /// Whether the display has ended.
     pub(super) fn is_over(&self) -> bool {
         self.bar.is_finished()
     }
 
-    /// Shows nothing any more. How many downloads go on.
+    /// Ends the display, and returns the number of unfinished downloads.
     pub(super) fn clear(&self) -> usize {
         self.bar.finish_and_clear();
         lock(&self.state).transfers.active.len()

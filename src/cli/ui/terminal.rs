@@ -1,4 +1,4 @@
-//! What is shown how, as users and terminals ask for it by variables.
+//! How output looks, by the variables that users and terminals set.
 
 use crate::cli::args::ColorChoice;
 
