@@ -78,7 +78,7 @@ struct Shared {
     tofu: OnceLock<Result<Connection>>,
     terraform: OnceLock<Result<Connection>>,
     /// What is shared, by its place.
-    facts: OnceMap<(Dialect, OciRepository), SharedFacts>,
+    facts: OnceMap<(Dialect, OciRepository), Arc<SharedFacts>>,
 }
 
 struct Connection {
@@ -171,7 +171,7 @@ impl Connections {
     }
 
     /// Everything that was looked up in what others share.
-    pub fn shared_facts(&self) -> Vec<SharedFacts> {
+    pub fn shared_facts(&self) -> Vec<Arc<SharedFacts>> {
         let mut all = self.shared.facts.values();
         all.sort_by(|one, other| one.repository().cmp(other.repository()));
         all
@@ -208,7 +208,7 @@ impl Connections {
         let facts = self
             .shared
             .facts
-            .get_or_compute(&(dialect, repository.clone()), || SharedFacts::new(registries, repository));
+            .get_or_compute(&(dialect, repository.clone()), || Arc::new(SharedFacts::new(registries, repository)));
         Ok(Arc::new(TrustedFacts::new(facts, settings)))
     }
 

@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
+use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 
 /// A list of at most `MOST` elements; reading a longer one is an error, and stops there.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct List<T, const MOST: usize>(pub(crate) Vec<T>);
 
 /// A map of at most `MOST` members.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Map<T, const MOST: usize>(pub(crate) BTreeMap<String, T>);
 
 struct ListVisitor<T, const MOST: usize>(PhantomData<T>);

@@ -18,7 +18,7 @@ use std::time::SystemTime;
 pub(crate) use dispositions::HashDisposition;
 pub use dispositions::HashDispositions;
 pub(crate) use packages::PackageReport;
-pub use sha256sums::{Sha256Sums, SumsError};
+pub use sha256sums::Sha256Sums;
 #[doc(hidden)]
 pub use signature::verify_detached;
 pub use signature::{Expired, SignatureError, SignaturePolicy, SigningKey, VerifiedSignature};

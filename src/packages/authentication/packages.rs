@@ -13,55 +13,6 @@ pub(crate) struct PackageReport {
     pub package_size: Option<u64>,
 }
 
-/// Why a package is not the one in the `packages` map.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PackagesError {
-    /// A key of the map is not a platform.
-    #[error("the registry reports a package for {0:?}, which is not a platform")]
-    InvalidPlatform(String),
-    /// The requested platform is not in the map.
-    #[error("the registry reports packages, but none for {0}")]
-    MissingPlatform(Platform),
-    /// The size is missing or zero.
-    #[error("the registry reports no valid package size for {0}")]
-    InvalidSize(Platform),
-    /// The size is not that of the archive.
-    #[error("the registry reports {reported} bytes for the package, which has {actual}")]
-    SizeDiffers {
-        /// The reported size in bytes.
-        reported: u64,
-        /// The size of what came, in bytes.
-        actual: u64,
-    },
-    /// No `zh:` for the requested platform.
-    #[error("the registry reports no zh: hash for the {0} package")]
-    MissingZh(Platform),
-    /// A `zh:` that is not `shasum`.
-    #[error("the registry reports {reported} for the package, but its shasum is {shasum:?}")]
-    ZhDiffers {
-        /// The reported hash.
-        reported: Hash,
-        /// `shasum` as the registry sent it.
-        shasum: String,
-    },
-    /// A `zh:` that is not in SHA256SUMS.
-    #[error("the registry reports {reported} for {platform}, but SHA256SUMS does not list it")]
-    NotPublished {
-        /// The key in the map.
-        platform: String,
-        /// The reported hash.
-        reported: Hash,
-    },
-    /// An `h1:` that is not the package's.
-    #[error("the registry reports {reported} for the package, which has {computed}")]
-    H1Differs {
-        /// The reported hash.
-        reported: Hash,
-        /// The hash of what came.
-        computed: Hash,
-    },
-}
-
 /// Checks a downloaded package against the map; only in the tofu dialect. `shasum` is the text that the registry sent,
 /// compared in its exact case; `size` is the zip's, in bytes; `h1` is the computed hash. An empty map says nothing, and
 /// what it says of other platforms is not checked.
@@ -74,15 +25,14 @@ pub fn check(
     shasum: &str,
     size: u64,
     h1: &Hash,
-) -> Result<(), PackagesError> {
+) -> Result<(), String> {
     let Some(report) = report_of(reports, platform)? else { return Ok(()) };
-    match report.package_size {
-        Some(reported) if reported != size => return Err(PackagesError::SizeDiffers { reported, actual: size }),
-        _ => {}
+    if let Some(reported) = report.package_size.filter(|reported| *reported != size) {
+        return Err(format!("the registry reports {reported} bytes for the package, which has {size}"));
     }
     check_zh(report, platform, shasum)?;
     if let Some(reported) = report.of_scheme(HashScheme::H1).find(|hash| *hash != h1) {
-        return Err(PackagesError::H1Differs { reported: reported.clone(), computed: h1.clone() });
+        return Err(format!("the registry reports {reported} for the package, which has {h1}"));
     }
     Ok(())
 }
@@ -98,12 +48,12 @@ pub fn authenticated(
     platform: &Platform,
     shasum: &str,
     published: &BTreeSet<Hash>,
-) -> Result<Option<Hash>, PackagesError> {
+) -> Result<Option<Hash>, String> {
     let Some(report) = report_of(reports, platform)? else { return Ok(None) };
     check_zh(report, platform, shasum)?;
     for (platform, report) in reports {
         if let Some(unknown) = report.of_scheme(HashScheme::Zh).find(|hash| !published.contains(hash)) {
-            return Err(PackagesError::NotPublished { platform: platform.clone(), reported: unknown.clone() });
+            return Err(format!("the registry reports {unknown} for {platform}, but SHA256SUMS does not list it"));
         }
     }
     let h1: BTreeSet<_> = report.of_scheme(HashScheme::H1).filter(|hash| hash.is_well_formed()).collect();
@@ -114,28 +64,28 @@ pub fn authenticated(
 fn report_of<'a>(
     reports: &'a BTreeMap<String, PackageReport>,
     platform: &Platform,
-) -> Result<Option<&'a PackageReport>, PackagesError> {
+) -> Result<Option<&'a PackageReport>, String> {
     if reports.is_empty() {
         return Ok(None);
     }
     if let Some(invalid) = reports.keys().find(|key| key.parse::<Platform>().is_err()) {
-        return Err(PackagesError::InvalidPlatform(invalid.clone()));
+        return Err(format!("the registry reports a package for {invalid:?}, which is not a platform"));
     }
     let Some(report) = reports.get(&platform.to_string()) else {
-        return Err(PackagesError::MissingPlatform(platform.clone()));
+        return Err(format!("the registry reports packages, but none for {platform}"));
     };
     match report.package_size {
-        None | Some(0) => Err(PackagesError::InvalidSize(platform.clone())),
+        None | Some(0) => Err(format!("the registry reports no valid package size for {platform}")),
         Some(_) => Ok(Some(report)),
     }
 }
 
-fn check_zh(report: &PackageReport, platform: &Platform, shasum: &str) -> Result<(), PackagesError> {
+fn check_zh(report: &PackageReport, platform: &Platform, shasum: &str) -> Result<(), String> {
     if report.of_scheme(HashScheme::Zh).next().is_none() {
-        return Err(PackagesError::MissingZh(platform.clone()));
+        return Err(format!("the registry reports no zh: hash for the {platform} package"));
     }
     match report.of_scheme(HashScheme::Zh).find(|hash| hash.value() != shasum) {
-        Some(wrong) => Err(PackagesError::ZhDiffers { reported: wrong.clone(), shasum: shasum.to_owned() }),
+        Some(wrong) => Err(format!("the registry reports {wrong} for the package, but its shasum is {shasum:?}")),
         None => Ok(()),
     }
 }
@@ -185,11 +135,11 @@ mod tests {
     }
 
     /// The verdict on a map with this entry for `linux_amd64` and others beside it.
-    fn verdict(entry: PackageReport) -> Result<(), PackagesError> {
+    fn verdict(entry: PackageReport) -> Result<(), String> {
         verdict_on(vec![("linux_amd64", entry), ("darwin_arm64", report(&["zh:00", "h1:other", "h9:x"], None))])
     }
 
-    fn verdict_on(entries: Vec<(&str, PackageReport)>) -> Result<(), PackagesError> {
+    fn verdict_on(entries: Vec<(&str, PackageReport)>) -> Result<(), String> {
         let reports = entries.into_iter().map(|(key, report)| (key.to_owned(), report)).collect();
         check(&reports, &"linux_amd64".parse().unwrap(), SHASUM, 865, &h1())
     }
@@ -208,26 +158,25 @@ mod tests {
         let zh = format!("zh:{SHASUM}");
         let upper = format!("zh:{}", SHASUM.to_uppercase());
         let zeros = format!("zh:{}", "0".repeat(64));
-        let platform: Platform = "linux_amd64".parse().unwrap();
-        assert_eq!(verdict_on(vec![("darwin_arm64", good())]), Err(PackagesError::MissingPlatform(platform.clone())));
-        assert_eq!(
-            verdict_on(vec![("linux_amd64", good()), ("linux", good())]),
-            Err(PackagesError::InvalidPlatform("linux".into()))
-        );
+        let refused = |verdict: Result<(), String>, why: &str| {
+            let error = verdict.unwrap_err();
+            assert!(error.contains(why), "{error}");
+        };
+        refused(verdict_on(vec![("darwin_arm64", good())]), "none for linux_amd64");
+        refused(verdict_on(vec![("linux_amd64", good()), ("linux", good())]), "\"linux\", which is not a platform");
         for size in [None, Some(0)] {
-            assert_eq!(verdict(report(&[&zh], size)), Err(PackagesError::InvalidSize(platform.clone())));
+            refused(verdict(report(&[&zh], size)), "no valid package size for linux_amd64");
         }
-        assert_eq!(verdict(report(&[&zh], Some(866))), Err(PackagesError::SizeDiffers { reported: 866, actual: 865 }));
+        refused(verdict(report(&[&zh], Some(866))), "866 bytes for the package, which has 865");
         for hashes in [vec![], vec![h1().to_string()]] {
             let hashes: Vec<&str> = hashes.iter().map(String::as_str).collect();
-            assert_eq!(verdict(report(&hashes, Some(865))), Err(PackagesError::MissingZh(platform.clone())));
+            refused(verdict(report(&hashes, Some(865))), "no zh: hash for the linux_amd64 package");
         }
         for wrong in [&zeros, &upper] {
-            let result = verdict(report(&[&zh, wrong], Some(865)));
-            assert!(matches!(result, Err(PackagesError::ZhDiffers { .. })), "{wrong}: {result:?}");
+            refused(verdict(report(&[&zh, wrong], Some(865))), &format!("{wrong} for the package, but its shasum"));
         }
-        let result = verdict(report(&[&zh, h1().as_str(), "h1:AAAA"], Some(865)));
-        assert!(matches!(result, Err(PackagesError::H1Differs { .. })), "{result:?}");
+        let with_another = report(&[&zh, h1().as_str(), "h1:AAAA"], Some(865));
+        refused(verdict(with_another), &format!("h1:AAAA for the package, which has {}", h1()));
     }
 
     #[test]
@@ -249,8 +198,8 @@ mod tests {
         assert_eq!(verdict(map(&["h1:short"], &other)), Ok(None));
         assert_eq!(authenticated(&BTreeMap::new(), &platform, SHASUM, &published), Ok(None));
         let foreign = Hash::zh(&[8; 32]);
-        let error = PackagesError::NotPublished { platform: "darwin_arm64".into(), reported: foreign.clone() };
-        assert_eq!(verdict(map(&[h1().as_str()], &foreign)), Err(error));
+        let error = verdict(map(&[h1().as_str()], &foreign)).unwrap_err();
+        assert!(error.contains(&format!("{foreign} for darwin_arm64, but SHA256SUMS does not list it")), "{error}");
     }
 
     #[test]

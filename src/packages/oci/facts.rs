@@ -5,7 +5,7 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::authorization::Access;
 use super::client::{LONGEST_TAG, OciRegistries, RepositoryClient};
@@ -14,7 +14,7 @@ use super::manifest::{Digest, MANIFEST};
 use super::tag_of_version;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{RequestError, RequestErrorKind};
-use crate::packages::shared_facts::Envelope;
+use crate::packages::shared_facts::{Envelope, unusable};
 use crate::provider::{OciRepository, ProviderAddress, Version};
 use crate::system::bounded::List;
 
@@ -28,25 +28,6 @@ const EMPTY_CONTENT: &[u8] = b"{}";
 const MAXIMUM_MANIFEST_BYTES: u64 = 128 << 10;
 /// There is one.
 const MOST_LAYERS: usize = 16;
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Manifest {
-    schema_version: u8,
-    media_type: &'static str,
-    artifact_type: &'static str,
-    config: Descriptor,
-    layers: [Descriptor; 1],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Descriptor {
-    media_type: &'static str,
-    digest: String,
-    size: usize,
-    data: String,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -64,67 +45,66 @@ struct Layer {
     data: String,
 }
 
-/// Why facts cannot be had.
-#[derive(Clone, Debug)]
-pub(in crate::packages) enum FactsError {
-    /// The registry did not answer as one.
-    Registry(Diagnostics),
-    /// It refused the login, or wants one: for this repository at least.
-    Login(Diagnostics),
-    /// What it sent cannot be used.
-    Invalid(String),
+/// Why facts are not used.
+pub(in crate::packages) struct FactsError {
+    pub(in crate::packages) errors: Diagnostics,
+    /// Whether the registry did not answer as a registry. If it refuses a login, or sends something that cannot be used, it may
+    /// have usable facts about another release.
+    pub(in crate::packages) is_unavailable: bool,
 }
 
-/// Which release, in which repository.
-pub(in crate::packages) struct Place<'a> {
+/// The tag that the facts about a release have, in the repository of its provider below `repository`.
+pub(in crate::packages) struct ReleaseTag<'a> {
     pub(in crate::packages) repository: &'a OciRepository,
     pub(in crate::packages) address: &'a ProviderAddress,
     pub(in crate::packages) version: &'a Version,
 }
 
 impl OciRegistries {
-    /// What is published of a release below a repository; none if nothing is. One request, which is not repeated.
-    pub(in crate::packages) fn facts(&self, place: &Place<'_>) -> std::result::Result<Option<Envelope>, FactsError> {
-        let Ok((repository, tag)) = place.resolve() else { return Ok(None) };
-        let client = self.client(repository).map_err(FactsError::Registry)?;
+    /// The facts that are published about a release, if there are any. One request, which is not repeated.
+    pub(in crate::packages) fn facts(
+        &self,
+        release: &ReleaseTag<'_>,
+    ) -> std::result::Result<Option<Envelope>, FactsError> {
+        let Ok((repository, tag)) = release.resolve() else { return Ok(None) };
+        let client = self.client(repository).map_err(|errors| FactsError { errors, is_unavailable: true })?;
         match client.manifest_in_one_attempt(&tag, MANIFEST, MAXIMUM_MANIFEST_BYTES) {
-            Ok(manifest) => read(&manifest).map(Some),
+            Ok(manifest) => read(&manifest).map(Some).map_err(|why| release.unusable(&why)),
             Err(error) if error.kind == RequestErrorKind::NotFound => Ok(None),
-            Err(error) => Err(failed(&client, error, place)),
+            Err(error) => Err(failed(&client, error, release)),
         }
     }
 
-    /// Publishes facts below a repository, in the place of what is there. `make` makes them of that; none if they are not to
-    /// be changed. Whether they were.
+    /// Replaces the published facts by what `make` returns for them, if it returns anything. Returns whether it did.
     ///
     /// # Errors
-    /// The registry refused it, or `make` did.
+    /// The registry or `make` refuses it.
     pub(in crate::packages) fn push_facts(
         &self,
-        place: &Place<'_>,
+        release: &ReleaseTag<'_>,
         make: impl FnOnce(Option<Envelope>) -> Result<Option<Envelope>>,
     ) -> Result<bool> {
-        let (repository, tag) = place.resolve()?;
+        let (repository, tag) = release.resolve()?;
         let client = self.client_for(Access::PullAndPush, repository)?;
         let published = match client.manifest_by_tag(&tag, MANIFEST) {
-            // What is no envelope is of no use to anybody, and replaced.
+            // Whatever is not an envelope is of no use to anybody, and is replaced.
             Ok(manifest) => read(&manifest).ok(),
             Err(error) if error.kind == RequestErrorKind::NotFound => None,
-            Err(error) => return Err(not_pushed(&client, error, place)),
+            Err(error) => return Err(not_pushed(&client, error, release)),
         };
         let Some(envelope) = make(published)? else { return Ok(false) };
         let content = envelope.to_json();
         let manifest = manifest(&content);
         if manifest.len() as u64 > MAXIMUM_MANIFEST_BYTES {
-            return Err(place.impossible("there are too many platforms for one document"));
+            return Err(release.impossible("there are too many platforms for one document"));
         }
         let pushed = [EMPTY_CONTENT, &content].iter().try_for_each(|blob| client.push_blob(blob));
         let pushed = pushed.and_then(|()| client.push_manifest(&tag, MANIFEST, &manifest));
-        pushed.map(|()| true).map_err(|error| not_pushed(&client, error, place))
+        pushed.map(|()| true).map_err(|error| not_pushed(&client, error, release))
     }
 }
 
-impl Place<'_> {
+impl ReleaseTag<'_> {
     /// The provider's repository and the version's tag.
     fn resolve(&self) -> Result<(OciRepository, String)> {
         let repository = self.repository.of_provider(self.address);
@@ -136,64 +116,63 @@ impl Place<'_> {
         Ok((repository, tag))
     }
 
+    /// What is published cannot be used.
+    fn unusable(&self, why: &str) -> FactsError {
+        FactsError { errors: unusable(self.address, self.version, why).into(), is_unavailable: false }
+    }
+
     fn impossible(&self, why: &str) -> Diagnostics {
         Diagnostic::error(Code::InvalidArgument, format!("cannot publish {self}: {why}")).into()
     }
 }
 
-impl fmt::Display for Place<'_> {
+impl fmt::Display for ReleaseTag<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the facts of {} {}", self.address, self.version)
     }
 }
 
-fn failed(client: &RepositoryClient<'_>, error: RequestError, place: &Place<'_>) -> FactsError {
-    let told = |error| Diagnostics::from(client.source_error(error, place));
-    match error.kind {
-        RequestErrorKind::TooLarge { .. } | RequestErrorKind::InvalidBody(_) => FactsError::Invalid(error.to_string()),
-        RequestErrorKind::Unauthorized { .. } | RequestErrorKind::Credentials(_) => FactsError::Login(told(error)),
-        _ => FactsError::Registry(told(error)),
-    }
+fn failed(client: &RepositoryClient<'_>, error: RequestError, release: &ReleaseTag<'_>) -> FactsError {
+    let is_unavailable = match error.kind {
+        RequestErrorKind::TooLarge { .. } | RequestErrorKind::InvalidBody(_) => {
+            return release.unusable(&error.to_string());
+        }
+        RequestErrorKind::Unauthorized { .. } | RequestErrorKind::Credentials(_) => false,
+        _ => true,
+    };
+    FactsError { errors: client.source_error(error, release).into(), is_unavailable }
 }
 
-/// The error of an upload. Of a missing repository a registry may say that it is not found.
-fn not_pushed(client: &RepositoryClient<'_>, error: RequestError, place: &Place<'_>) -> Diagnostics {
+/// The error of an upload. A registry may answer "not found" when the repository does not exist.
+fn not_pushed(client: &RepositoryClient<'_>, error: RequestError, release: &ReleaseTag<'_>) -> Diagnostics {
     if error.kind == RequestErrorKind::NotFound {
-        let message = format!("cannot publish {place}: {} does not take it (status 404)", client.repository());
+        let message = format!("cannot publish {release}: {} does not take it (status 404)", client.repository());
         let error = Diagnostic::error(Code::RequestFailed, message);
         return error.help(login_help(client.repository())).into();
     }
     let note = format!("needed to publish them in {}", client.repository());
-    Diagnostics::from(client.source_error(error, place)).map(|error| error.note(note.clone()))
+    Diagnostics::from(client.source_error(error, release)).map(|error| error.note(note.clone()))
 }
 
 fn manifest(envelope: &[u8]) -> Vec<u8> {
-    let descriptor = |media_type, content: &[u8]| Descriptor {
-        media_type,
-        digest: Digest::of(content).to_string(),
-        size: content.len(),
-        data: BASE64_STANDARD.encode(content),
+    // Nothing in it needs to be escaped.
+    let descriptor = |media_type, content: &[u8]| {
+        let (digest, size, data) = (Digest::of(content), content.len(), BASE64_STANDARD.encode(content));
+        format!(r#"{{"mediaType":"{media_type}","digest":"{digest}","size":{size},"data":"{data}"}}"#)
     };
-    let manifest = Manifest {
-        schema_version: 2,
-        media_type: MANIFEST,
-        artifact_type: ARTIFACT,
-        config: descriptor(EMPTY, EMPTY_CONTENT),
-        layers: [descriptor(ENVELOPE, envelope)],
-    };
-    serde_json::to_vec(&manifest).unwrap_or_default()
+    let (config, layer) = (descriptor(EMPTY, EMPTY_CONTENT), descriptor(ENVELOPE, envelope));
+    let types = format!(r#""mediaType":"{MANIFEST}","artifactType":"{ARTIFACT}""#);
+    format!(r#"{{"schemaVersion":2,{types},"config":{config},"layers":[{layer}]}}"#).into_bytes()
 }
 
-/// The envelope in a manifest. Its digest says nothing that its signature does not say.
-fn read(manifest: &[u8]) -> std::result::Result<Envelope, FactsError> {
-    let invalid = |why: &str| FactsError::Invalid(why.to_owned());
+/// The envelope in a manifest. The signature covers whatever the manifest's digest covers. An error is a sentence about what is there.
+fn read(manifest: &[u8]) -> std::result::Result<Envelope, String> {
     let Received { artifact_type, layers } =
-        serde_json::from_slice(manifest).map_err(|_| invalid("it is not an OCI manifest"))?;
+        serde_json::from_slice(manifest).map_err(|_| "it is not an OCI manifest")?;
     if artifact_type != ARTIFACT {
-        return Err(invalid("it is an OCI artifact of another type"));
+        return Err("it is an OCI artifact of another type".to_owned());
     }
     let layer = layers.0.iter().find(|layer| layer.media_type == ENVELOPE && !layer.data.is_empty());
     let content = layer.and_then(|layer| BASE64_STANDARD.decode(&layer.data).ok());
-    let content = content.ok_or_else(|| invalid("its manifest does not hold the document"))?;
-    Envelope::parse(&content).map_err(|error| FactsError::Invalid(error.to_string()))
+    Envelope::parse(&content.ok_or("its manifest does not hold the document")?)
 }

@@ -4,9 +4,8 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde::{Deserialize, Serialize};
 
-use super::release::{ReleaseFacts, ReleaseFactsError};
-use crate::provider::{ProviderAddress, Version};
-use crate::provider::{PublicKey, SigningKey};
+use super::release::ReleaseFacts;
+use crate::provider::{ProviderAddress, PublicKey, SigningKey, Version};
 use crate::system::bounded::List;
 
 /// What the document is, which is signed with it, so that no signature over something else counts.
@@ -21,34 +20,9 @@ pub struct Envelope {
     signatures: Vec<(Option<PublicKey>, Vec<u8>)>,
 }
 
-/// Why facts do not count.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum EnvelopeError {
-    /// Not an envelope with a document of this kind.
-    #[error("it is not a signed document of facts")]
-    Malformed,
-    /// No trusted key has signed it.
-    #[error("no key that trusted-keys lists has signed it")]
-    UnknownKey,
-    /// What names a trusted key is not its signature.
-    #[error("its signature is not that of {0}")]
-    WrongSignature(PublicKey),
-    /// The document is signed, and not to be used.
-    #[error(transparent)]
-    Facts(#[from] ReleaseFactsError),
-}
-
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Document {
-    payload: String,
-    payload_type: String,
-    signatures: Vec<Signature>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Received {
     payload: String,
     payload_type: String,
     signatures: List<Signature, MOST_SIGNATURES>,
@@ -56,7 +30,7 @@ struct Received {
 
 #[derive(Serialize, Deserialize)]
 struct Signature {
-    /// A hint only; what counts is which key the signature fits.
+    /// A hint only: the key that verifies the signature decides.
     #[serde(default)]
     keyid: String,
     sig: String,
@@ -73,17 +47,17 @@ impl Envelope {
     /// Reads an envelope.
     ///
     /// # Errors
-    /// It is not one.
-    pub fn parse(bytes: &[u8]) -> Result<Self, EnvelopeError> {
-        let Received { payload, payload_type, signatures } =
-            serde_json::from_slice(bytes).map_err(|_| EnvelopeError::Malformed)?;
-        if payload_type != PAYLOAD_TYPE {
-            return Err(EnvelopeError::Malformed);
-        }
-        let decode = |text: &str| BASE64_STANDARD.decode(text).map_err(|_| EnvelopeError::Malformed);
-        let signature = |Signature { keyid, sig }: &Signature| decode(sig).map(|sig| (keyid.parse().ok(), sig));
-        let signatures = signatures.0.iter().map(signature).collect::<Result<_, _>>()?;
-        Ok(Self { payload: decode(&payload)?, signatures })
+    /// It is not one, as a sentence about it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        Self::read(bytes).ok_or_else(|| "it is not a signed document of facts".to_owned())
+    }
+
+    fn read(bytes: &[u8]) -> Option<Self> {
+        let Document { payload, payload_type, signatures } = serde_json::from_slice(bytes).ok()?;
+        let decode = |text: &str| BASE64_STANDARD.decode(text).ok();
+        let signature = |Signature { keyid, sig }: &Signature| Some((keyid.parse().ok(), decode(sig)?));
+        let signatures = signatures.0.iter().map(signature).collect::<Option<_>>()?;
+        (payload_type == PAYLOAD_TYPE).then_some(Self { payload: decode(&payload)?, signatures })
     }
 
     /// The envelope as JSON.
@@ -95,7 +69,7 @@ impl Envelope {
         let document = Document {
             payload: BASE64_STANDARD.encode(&self.payload),
             payload_type: PAYLOAD_TYPE.to_owned(),
-            signatures: signatures.collect(),
+            signatures: List(signatures.collect()),
         };
         serde_json::to_vec(&document).unwrap_or_default()
     }
@@ -108,20 +82,21 @@ impl Envelope {
     /// The facts, if one of the keys has signed them and they are about this release.
     ///
     /// # Errors
-    /// Why they do not count.
+    /// Why they are not used, as a sentence about the envelope.
     pub fn open(
         &self,
         keys: &[PublicKey],
         address: &ProviderAddress,
         version: &Version,
-    ) -> Result<ReleaseFacts, EnvelopeError> {
+    ) -> Result<ReleaseFacts, String> {
         let message = signed_bytes(&self.payload);
         let is_signed_by = |key: &PublicKey| self.signatures.iter().any(|(_, sig)| key.verifies(&message, sig));
         if !keys.iter().any(is_signed_by) {
             let named = self.signatures.iter().find_map(|(key, _)| key.filter(|key| keys.contains(key)));
-            return Err(named.map_or(EnvelopeError::UnknownKey, EnvelopeError::WrongSignature));
+            let unknown = || "no key that trusted-keys lists has signed it".to_owned();
+            return Err(named.map_or_else(unknown, |key| format!("its signature is not that of {key}")));
         }
-        Ok(ReleaseFacts::parse(&self.payload)?.about(address, version)?)
+        ReleaseFacts::parse(&self.payload)?.about(address, version)
     }
 }
 
@@ -164,11 +139,13 @@ mod tests {
         };
         let both = [other.public_key(), key.public_key()];
         assert_eq!(open(&both, "acme/gamma", "1.0.0"), Ok(facts()));
-        assert_eq!(open(&[other.public_key()], "acme/gamma", "1.0.0"), Err(EnvelopeError::UnknownKey));
-        assert_eq!(open(&[], "acme/gamma", "1.0.0"), Err(EnvelopeError::UnknownKey));
+        for keys in [&[other.public_key()][..], &[]] {
+            let error = open(keys, "acme/gamma", "1.0.0").unwrap_err();
+            assert_eq!(error, "no key that trusted-keys lists has signed it");
+        }
         for (provider, release) in [("acme/delta", "1.0.0"), ("h.test/acme/gamma", "1.0.0"), ("acme/gamma", "1.0.1")] {
             let error = open(&both, provider, release).unwrap_err();
-            assert_eq!(error.to_string(), "it is about registry.opentofu.org/acme/gamma 1.0.0");
+            assert_eq!(error, "it is about registry.opentofu.org/acme/gamma 1.0.0");
         }
     }
 
@@ -181,7 +158,7 @@ mod tests {
             let mut changed = sealed.clone();
             changed.payload[index] ^= 1 << bit;
             let error = changed.open(&[key.public_key()], &address("acme/gamma"), &version("1.0.0")).unwrap_err();
-            assert_eq!(error, EnvelopeError::WrongSignature(key.public_key()));
+            assert_eq!(error, format!("its signature is not that of {}", key.public_key()));
             cases += 1;
         }
         provlock_test::survived("shared facts that were changed", cases);
@@ -194,10 +171,11 @@ mod tests {
         let signatures = vec![(Some(key.public_key()), key.sign(&payload))];
         let error =
             Envelope { payload, signatures }.open(&[key.public_key()], &address("acme/gamma"), &version("1.0.0"));
-        assert_eq!(error, Err(EnvelopeError::WrongSignature(key.public_key())));
+        assert_eq!(error, Err(format!("its signature is not that of {}", key.public_key())));
         let text = String::from_utf8(Envelope::seal(&facts(), &key).to_json()).unwrap();
         for other in [text.replace("release-facts", "other"), text.replace("payload", "load"), String::new()] {
-            assert_eq!(Envelope::parse(other.as_bytes()), Err(EnvelopeError::Malformed), "{other}");
+            let error = Envelope::parse(other.as_bytes()).unwrap_err();
+            assert_eq!(error, "it is not a signed document of facts", "{other}");
         }
     }
 }

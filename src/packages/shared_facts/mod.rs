@@ -1,5 +1,5 @@
-//! Facts about releases that others have published in an OCI registry. A run can do without them: they are asked for in the
-//! background, a registry that is slow or away holds up nobody for long, and one warning says why some were not used.
+//! Facts about releases that others have published in an OCI registry. A run can do without them, so it asks for them in the
+//! background, does not wait long for a slow registry or a registry that is down, and warns once why it did not use some.
 
 mod envelope;
 mod patience;
@@ -12,47 +12,44 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-pub use envelope::{Envelope, EnvelopeError};
+pub use envelope::Envelope;
 pub use publish::{PublishedRelease, publish};
-pub use release::{ReleaseFacts, ReleaseFactsError};
+pub use release::ReleaseFacts;
 
 use super::oci::OciRegistries;
-use super::oci::facts::{FactsError, Place};
+use super::oci::facts::{FactsError, ReleaseTag};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::provider::{Hash, OciRepository, ProviderAddress, PublicKey, SharedCache, Version};
 use patience::Patience;
 
-/// How long a run waits for a registry that answers nothing. Requests go out ahead of need, so that most have an answer by then.
+/// How long a run waits for a registry that answers nothing. Requests go out ahead of need, so most have an answer by then.
 const LONGEST_SILENCE: Duration = Duration::from_secs(5);
 /// How long a run waits for a registry in all.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
-/// So many requests without an answer mean that there is no registry.
+/// After so many requests in a row without an answer, the registry counts as down.
 const MOST_FAILURES: usize = 3;
-/// What is kept of all answers may have so many bytes. One about 50 platforms has 20 KB.
+/// All answers that are kept may together have so many bytes. One about 50 platforms has 20 KB.
 const MOST_BYTES: usize = 16 << 20;
 /// Requests that are under way at the same time.
 const THREADS: usize = 16;
 
-/// What is published at a place, asked for once a run. Clones share it.
-#[derive(Clone)]
-pub struct SharedFacts(Arc<Shared>);
-
-/// What is published at a place, as far as one of these keys has signed it.
-pub struct TrustedFacts {
-    facts: SharedFacts,
-    keys: Vec<PublicKey>,
-}
-
-struct Shared {
+/// The facts that are published below a repository. Each release is asked about once a run.
+pub struct SharedFacts {
     registries: Arc<OciRegistries>,
     repository: OciRepository,
     state: Mutex<State>,
     answered: Condvar,
 }
 
+/// Shared facts, as far as one of these keys has signed them.
+pub struct TrustedFacts {
+    facts: Arc<SharedFacts>,
+    keys: Vec<PublicKey>,
+}
+
 struct State {
-    releases: HashMap<Release, Answer>,
+    releases: HashMap<Release, Lookup>,
     queue: VecDeque<Release>,
     threads: usize,
     patience: Patience,
@@ -60,7 +57,7 @@ struct State {
     failures: usize,
     /// Bytes that may still be kept.
     room: usize,
-    /// Whether nothing is asked for any more.
+    /// Whether the registry is not asked any more.
     is_over: bool,
     /// The first reason not to use something.
     problem: Option<Diagnostic>,
@@ -69,13 +66,13 @@ struct State {
 
 type Release = (ProviderAddress, Version);
 
-enum Answer {
-    Awaited,
-    Is(Option<Arc<Envelope>>),
+enum Lookup {
+    Pending,
+    Finished(Option<Arc<Envelope>>),
 }
 
 impl SharedFacts {
-    /// What is published below `repository`.
+    /// The facts that are published below `repository`.
     pub(super) fn new(registries: Arc<OciRegistries>, repository: OciRepository) -> Self {
         let state = State {
             releases: HashMap::new(),
@@ -88,113 +85,82 @@ impl SharedFacts {
             problem: None,
             used: 0,
         };
-        Self(Arc::new(Shared { registries, repository, state: Mutex::new(state), answered: Condvar::new() }))
+        Self { registries, repository, state: Mutex::new(state), answered: Condvar::new() }
     }
 
-    /// How many packages were not downloaded because of it.
+    /// How many packages were not downloaded because of these facts.
     pub fn used(&self) -> usize {
-        self.0.lock().used
+        self.lock().used
     }
 
-    /// Where it is.
+    /// The repository that they are published below.
     pub fn repository(&self) -> &OciRepository {
-        &self.0.repository
+        &self.repository
     }
 
-    /// Why some of it was not used, if it was not.
+    /// Why some of them were not used.
     pub fn warning(&self) -> Option<Diagnostic> {
-        self.0.lock().problem.clone()
+        let why = self.lock().problem.clone()?;
+        let message = format!("not all packages could be looked up in oci://{}: {}", self.repository, why.message);
+        let warning = Diagnostic { code: Code::SharedFactsNotUsed, severity: Severity::Warning, message, ..why };
+        Some(warning.note("the others were downloaded"))
     }
 
-    /// Asks for what is published of a release, unless that was done before. Nobody waits for the answer here.
-    fn request(&self, address: &ProviderAddress, version: &Version) {
-        let mut state = self.0.lock();
+    /// Asks for the facts about a release, unless that was done before. Does not wait for the answer.
+    fn request(self: &Arc<Self>, address: &ProviderAddress, version: &Version) {
+        let mut state = self.lock();
         if state.is_over {
             return;
         }
         let release = (address.clone(), version.clone());
         let Entry::Vacant(entry) = state.releases.entry(release.clone()) else { return };
-        entry.insert(Answer::Awaited);
+        entry.insert(Lookup::Pending);
         state.queue.push_back(release);
         if state.threads < THREADS {
-            let shared = Arc::clone(&self.0);
+            let shared = Arc::clone(self);
             // A request that takes long must not hold up the run, so nobody waits for the thread.
             let thread = thread::Builder::new().name("shared facts".to_owned()).spawn(move || shared.work());
             state.threads += usize::from(thread.is_ok());
         }
     }
 
-    /// What is published of a release, as soon as it is known; none where that takes too long.
-    fn envelope(&self, address: &ProviderAddress, version: &Version) -> Option<Arc<Envelope>> {
+    /// The facts about a release, as soon as they have arrived; none where that takes too long.
+    fn envelope(self: &Arc<Self>, address: &ProviderAddress, version: &Version) -> Option<Arc<Envelope>> {
         self.request(address, version);
         let release = (address.clone(), version.clone());
-        let mut state = self.0.lock();
+        let mut state = self.lock();
         state.patience.begin(Instant::now());
-        let answer = loop {
+        let envelope = loop {
             match state.releases.get(&release) {
-                Some(Answer::Is(answer)) => break answer.clone(),
-                Some(Answer::Awaited) if !state.is_over => {}
+                Some(Lookup::Finished(envelope)) => break envelope.clone(),
+                Some(Lookup::Pending) if !state.is_over => {}
                 _ => break None,
             }
             let left = state.patience.left(Instant::now());
             if left.is_zero() {
-                state.give_up(&self.0.repository, "its registry did not answer in time".to_owned());
-                self.0.answered.notify_all();
+                state.give_up("its registry did not answer in time");
+                self.answered.notify_all();
                 break None;
             }
-            state = self.0.answered.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.answered.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         };
         state.patience.end(Instant::now());
-        answer
-    }
-}
-
-impl TrustedFacts {
-    /// What counts of `facts` for who has these settings.
-    pub(super) fn new(facts: SharedFacts, settings: &SharedCache) -> Self {
-        Self { facts, keys: settings.trusted_keys.clone() }
+        envelope
     }
 
-    /// Asks for what is published of a release, so that [`TrustedFacts::digest`] need not wait for it.
-    pub(super) fn request(&self, address: &ProviderAddress, version: &Version) {
-        self.facts.request(address, version);
-    }
-
-    /// What a trusted key has signed about the package whose archive has the hash `zh`. It counts only if a verified SHA256SUMS
-    /// lists that hash.
-    pub(super) fn digest(&self, package: &PackageId, zh: &Hash) -> Option<PackageDigest> {
-        let PackageId { address, version, platform } = package;
-        let envelope = self.facts.envelope(address, version)?;
-        match envelope.open(&self.keys, address, version) {
-            Ok(facts) => facts.packages.get(platform).filter(|digest| digest.zh == *zh).cloned(),
-            Err(error) => {
-                let shared = &self.facts.0;
-                shared.lock().complain(&shared.repository, invalid(address, version, &error.to_string()));
-                None
-            }
-        }
-    }
-
-    /// Takes note that a package was not downloaded because of what [`TrustedFacts::digest`] said.
-    pub(super) fn used(&self) {
-        self.facts.0.lock().used += 1;
-    }
-}
-
-impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Asks for what others have put into the queue.
+    /// Asks about the releases in the queue until it is empty.
     fn work(&self) {
         while let Some((address, version)) = self.next() {
-            let place = Place { repository: &self.repository, address: &address, version: &version };
-            let answer = self.registries.facts(&place);
+            let tag = ReleaseTag { repository: &self.repository, address: &address, version: &version };
+            let answer = self.registries.facts(&tag);
             let mut state = self.lock();
             state.patience.hear(Instant::now());
-            let envelope = state.judge(&self.repository, answer, &address, &version);
-            state.releases.insert((address, version), Answer::Is(envelope.map(Arc::new)));
+            let envelope = state.judge(answer);
+            state.releases.insert((address, version), Lookup::Finished(envelope.map(Arc::new)));
             self.answered.notify_all();
         }
     }
@@ -207,15 +173,40 @@ impl Shared {
     }
 }
 
+impl TrustedFacts {
+    /// The facts that a user with these settings trusts.
+    pub(super) fn new(facts: Arc<SharedFacts>, settings: &SharedCache) -> Self {
+        Self { facts, keys: settings.trusted_keys.clone() }
+    }
+
+    /// Asks for the facts about a release, so that [`TrustedFacts::digest`] need not wait for them.
+    pub(super) fn request(&self, address: &ProviderAddress, version: &Version) {
+        self.facts.request(address, version);
+    }
+
+    /// The hashes of the package whose archive has the hash `zh`, if a trusted key has signed them. The caller must not use them
+    /// unless a verified SHA256SUMS lists `zh`.
+    pub(super) fn digest(&self, package: &PackageId, zh: &Hash) -> Option<PackageDigest> {
+        let PackageId { address, version, platform } = package;
+        let envelope = self.facts.envelope(address, version)?;
+        match envelope.open(&self.keys, address, version) {
+            Ok(facts) => facts.packages.get(platform).filter(|digest| digest.zh == *zh).cloned(),
+            Err(why) => {
+                self.facts.lock().problem.get_or_insert_with(|| unusable(address, version, &why));
+                None
+            }
+        }
+    }
+
+    /// Takes note that a package was not downloaded because of [`TrustedFacts::digest`].
+    pub(super) fn used(&self) {
+        self.facts.lock().used += 1;
+    }
+}
+
 impl State {
-    /// What there is to use of an answer.
-    fn judge(
-        &mut self,
-        repository: &OciRepository,
-        answer: Result<Option<Envelope>, FactsError>,
-        address: &ProviderAddress,
-        version: &Version,
-    ) -> Option<Envelope> {
+    /// The usable facts in an answer.
+    fn judge(&mut self, answer: Result<Option<Envelope>, FactsError>) -> Option<Envelope> {
         let failures = std::mem::take(&mut self.failures);
         match answer {
             Ok(None) => {}
@@ -224,36 +215,28 @@ impl State {
                     self.room = room;
                     return Some(envelope);
                 }
-                None => self.give_up(repository, format!("it has more than {} MiB", MOST_BYTES >> 20)),
+                None => self.give_up(&format!("it has more than {} MiB", MOST_BYTES >> 20)),
             },
-            Err(FactsError::Invalid(problem)) => self.complain(repository, invalid(address, version, &problem)),
-            Err(FactsError::Login(errors)) => errors.into_iter().for_each(|error| self.complain(repository, error)),
-            Err(FactsError::Registry(errors)) => {
-                errors.into_iter().for_each(|error| self.complain(repository, error));
-                self.failures = failures + 1;
-                self.is_over |= self.failures >= MOST_FAILURES;
+            Err(FactsError { errors, is_unavailable }) => {
+                self.problem = self.problem.take().or_else(|| errors.into_iter().next());
+                if is_unavailable {
+                    self.failures = failures + 1;
+                    self.is_over |= self.failures >= MOST_FAILURES;
+                }
             }
         }
         None
     }
 
-    fn give_up(&mut self, repository: &OciRepository, why: String) {
+    /// Stops asking the registry.
+    fn give_up(&mut self, why: &str) {
         self.is_over = true;
-        self.complain(repository, Diagnostic::warning(Code::SharedFactsNotUsed, why));
-    }
-
-    /// Takes note of why something was not used, unless there is a reason already.
-    fn complain(&mut self, repository: &OciRepository, why: Diagnostic) {
-        self.problem.get_or_insert_with(|| {
-            let message = format!("not all packages could be looked up in oci://{repository}: {}", why.message);
-            let warning = Diagnostic { code: Code::SharedFactsNotUsed, severity: Severity::Warning, message, ..why };
-            warning.note("the others were downloaded")
-        });
+        self.problem.get_or_insert_with(|| Diagnostic::warning(Code::SharedFactsNotUsed, why));
     }
 }
 
-/// The warning about facts that do not count.
-fn invalid(address: &ProviderAddress, version: &Version, why: &str) -> Diagnostic {
+/// The facts that are published about a release cannot be used.
+pub(super) fn unusable(address: &ProviderAddress, version: &Version, why: &str) -> Diagnostic {
     let message = format!("what is there about {address} {version} does not count: {why}");
     Diagnostic::warning(Code::SharedFactsNotUsed, message)
 }

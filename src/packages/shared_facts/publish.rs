@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::super::oci::OciRegistries;
-use super::super::oci::facts::Place;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::packages::archive::PackageDigest;
+use crate::packages::oci::OciRegistries;
+use crate::packages::oci::facts::ReleaseTag;
 use crate::packages::shared_facts::{Envelope, ReleaseFacts};
 use crate::provider::{OciRepository, Platform, ProviderAddress, SigningKey, Version};
 use crate::system::parallel;
@@ -37,9 +37,9 @@ pub fn publish(
     let has_failed = AtomicBool::new(false);
     parallel::map(releases, THREADS, |facts| {
         let (address, version, packages) = (facts.address.clone(), facts.version.clone(), facts.packages.len());
-        let place = Place { repository, address: &address, version: &version };
+        let tag = ReleaseTag { repository, address: &address, version: &version };
         let outcome = (!has_failed.load(Ordering::Relaxed))
-            .then(|| registries.push_facts(&place, |published| renewed(published.as_ref(), facts, key)));
+            .then(|| registries.push_facts(&tag, |published| renewed(published.as_ref(), facts, key)));
         has_failed.fetch_or(matches!(outcome, Some(Err(_))), Ordering::Relaxed);
         PublishedRelease { address, version, packages, outcome }
     })

@@ -24,30 +24,9 @@ pub struct ReleaseFacts {
     pub packages: BTreeMap<Platform, PackageDigest>,
 }
 
-/// Why a document cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ReleaseFactsError {
-    /// Not a document of this kind.
-    #[error("what is signed is not a document of facts")]
-    Malformed,
-    /// Of a version of the format that came later.
-    #[error("it has schema {0}, which this version of provlock does not know")]
-    UnknownSchema(u32),
-    /// For something else than it was asked for.
-    #[error("it is about {0} {1}")]
-    AnotherRelease(Box<ProviderAddress>, Box<Version>),
-}
-
-#[derive(Serialize)]
+#[derive(Serialize, Deserialize)]
 struct Document {
     schema: u32,
-    address: String,
-    version: String,
-    packages: BTreeMap<String, Package>,
-}
-
-#[derive(Deserialize)]
-struct Received {
     address: String,
     version: String,
     packages: Map<Package, MOST_PLATFORMS>,
@@ -77,36 +56,36 @@ impl ReleaseFacts {
             schema: SCHEMA,
             address: self.address.to_string(),
             version: self.version.to_string(),
-            packages: self.packages.iter().map(package).collect(),
+            packages: Map(self.packages.iter().map(package).collect()),
         };
         serde_json::to_vec(&document).unwrap_or_default()
     }
 
-    /// Reads a document.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Self, ReleaseFactsError> {
+    /// Reads a document. An error is a sentence about it.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
         struct Schema {
             schema: u32,
         }
-        let malformed = |_| ReleaseFactsError::Malformed;
-        let Schema { schema } = serde_json::from_slice(bytes).map_err(malformed)?;
+        const MALFORMED: &str = "what is signed is not a document of facts";
+        let Schema { schema } = serde_json::from_slice(bytes).map_err(|_| MALFORMED)?;
         if schema != SCHEMA {
-            return Err(ReleaseFactsError::UnknownSchema(schema));
+            return Err(format!("it has schema {schema}, which this version of provlock does not know"));
         }
-        let document: Received = serde_json::from_slice(bytes).map_err(malformed)?;
-        document.facts().ok_or(ReleaseFactsError::Malformed)
+        let document: Option<Document> = serde_json::from_slice(bytes).ok();
+        document.and_then(Document::facts).ok_or_else(|| MALFORMED.to_owned())
     }
 
     /// The facts, if they are about this release.
-    pub(super) fn about(self, address: &ProviderAddress, version: &Version) -> Result<Self, ReleaseFactsError> {
+    pub(super) fn about(self, address: &ProviderAddress, version: &Version) -> Result<Self, String> {
         if self.address == *address && self.version == *version {
             return Ok(self);
         }
-        Err(ReleaseFactsError::AnotherRelease(self.address.into(), self.version.into()))
+        Err(format!("it is about {} {}", self.address, self.version))
     }
 }
 
-impl Received {
+impl Document {
     fn facts(self) -> Option<ReleaseFacts> {
         let package = |(platform, package): (String, Package)| {
             let Package { zh, h1, h1_with_directories, size } = package;
@@ -149,9 +128,10 @@ mod tests {
             "{}".to_owned(),
             "[]".to_owned(),
         ] {
-            assert_eq!(ReleaseFacts::parse(wrong.as_bytes()), Err(ReleaseFactsError::Malformed), "{wrong}");
+            let error = ReleaseFacts::parse(wrong.as_bytes()).unwrap_err();
+            assert_eq!(error, "what is signed is not a document of facts", "{wrong}");
         }
         let later = document(2, address, "linux_amd64", &zh);
-        assert_eq!(ReleaseFacts::parse(later.as_bytes()), Err(ReleaseFactsError::UnknownSchema(2)));
+        assert!(ReleaseFacts::parse(later.as_bytes()).unwrap_err().starts_with("it has schema 2,"));
     }
 }

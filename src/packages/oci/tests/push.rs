@@ -1,7 +1,7 @@
 //! Uploads of facts.
 
 use super::*;
-use crate::packages::oci::facts::Place;
+use crate::packages::oci::facts::ReleaseTag;
 use crate::packages::shared_facts::{Envelope, ReleaseFacts};
 use crate::provider::{OciRepository, SigningKey};
 
@@ -10,7 +10,7 @@ fn push(registry: &Server) -> diagnostic::Result<bool> {
     let address = ProviderAddress::parse("acme/null", Dialect::Tofu).unwrap();
     let facts = ReleaseFacts { address, version: "1.0.0+x".parse().unwrap(), packages: BTreeMap::default() };
     let repository: OciRepository = format!("{}/facts", registry.host()).parse().unwrap();
-    let place = Place { repository: &repository, address: &facts.address, version: &facts.version };
+    let place = ReleaseTag { repository: &repository, address: &facts.address, version: &facts.version };
     let registries = OciRegistries::new(network(), OciLogins::anonymous());
     let key = SigningKey::generate().unwrap();
     registries.push_facts(&place, |_| Ok(Some(Envelope::seal(&facts, &key))))
