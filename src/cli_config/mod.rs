@@ -26,7 +26,7 @@ pub use credentials::{Credentials, CredentialsOrigin, Forgotten};
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
 pub(crate) use netrc::Netrc;
 pub use network::NetSettings;
-pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin};
+pub use oci::{OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource};
 
 use self::document::{Body, ConfigFile, Located, invalid};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Location, Result};

@@ -12,15 +12,24 @@ pub struct OciCredentials {
     /// The registry's host, with a path if only the repositories below it are meant.
     pub repository_prefix: String,
     /// How to log in there.
-    pub login: OciLogin,
+    pub login: OciLoginSource,
     /// Where the block stands.
     pub location: Location,
 }
 
-/// A way to log in to an OCI registry.
+/// Where the login for an OCI registry is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OciLoginSource {
+    /// Here.
+    Login(OciLogin),
+    /// The Docker credential helper `docker-credential-NAME` knows it.
+    DockerHelper(String),
+}
+
+/// A login for an OCI registry or its token server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OciLogin {
-    /// HTTP basic authentication.
+    /// A user and a password.
     Basic {
         /// The user.
         username: String,
@@ -29,21 +38,21 @@ pub enum OciLogin {
     },
     /// OAuth tokens.
     OAuth {
-        /// The token that is sent.
-        access_token: Token,
-        /// The token that gets another one.
+        /// The token that the registry takes, if it is known.
+        access_token: Option<Token>,
+        /// The token that the token server takes for another access token.
         refresh_token: Token,
     },
-    /// The Docker credential helper `docker-credential-NAME`.
-    DockerHelper(String),
 }
 
-impl OciLogin {
+impl OciLoginSource {
     /// What is secret in it.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &Token> {
         let secrets = match self {
-            Self::Basic { password, .. } => [Some(password), None],
-            Self::OAuth { access_token, refresh_token } => [Some(access_token), Some(refresh_token)],
+            Self::Login(OciLogin::Basic { password, .. }) => [Some(password), None],
+            Self::Login(OciLogin::OAuth { access_token, refresh_token }) => {
+                [access_token.as_ref(), Some(refresh_token)]
+            }
             Self::DockerHelper(_) => [None, None],
         };
         secrets.into_iter().flatten()
@@ -75,14 +84,16 @@ pub(super) fn read_credentials(prefix: &str, block: &Located<Body<'_>>) -> Resul
     let username = body.string("username")?.map(|text| text.value.to_owned());
     let found = (username, secret("password")?, secret("access_token")?, secret("refresh_token")?);
     let login = match (found, helper(body)?) {
-        ((Some(username), Some(password), None, None), None) => OciLogin::Basic { username, password },
-        ((None, None, Some(access_token), Some(refresh_token)), None) => {
-            OciLogin::OAuth { access_token, refresh_token }
+        ((Some(username), Some(password), None, None), None) => {
+            OciLoginSource::Login(OciLogin::Basic { username, password })
+        }
+        ((None, None, access_token @ Some(_), Some(refresh_token)), None) => {
+            OciLoginSource::Login(OciLogin::OAuth { access_token, refresh_token })
         }
         ((None, None, None, None), Some(_)) if prefix.contains('/') => {
             return Err(refuse("\"docker_credentials_helper\" is for whole hosts, not for a path").into());
         }
-        ((None, None, None, None), Some(name)) => OciLogin::DockerHelper(name),
+        ((None, None, None, None), Some(name)) => OciLoginSource::DockerHelper(name),
         _ => {
             return Err(refuse(
                 "the block needs username and password, or access_token and refresh_token, or docker_credentials_helper",

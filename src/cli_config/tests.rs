@@ -241,8 +241,10 @@ credentials_helper "store" { args = ["--flag"] }
     assert!(!installation.methods[0].providers.contains(&address("hashicorp/aws")));
     assert_eq!(config.oci_default_credentials.docker_style_config_files, Some(vec![home.path("docker.json")]));
     assert_eq!(config.oci_default_credentials.docker_credentials_helper.as_deref(), Some("desktop"));
-    assert!(matches!(&config.oci_credentials[0].login, OciLogin::Basic { username, .. } if username == "u"));
-    assert!(matches!(&config.oci_credentials[1].login, OciLogin::OAuth { .. }));
+    assert!(
+        matches!(&config.oci_credentials[0].login, OciLoginSource::Login(OciLogin::Basic { username, .. }) if username == "u")
+    );
+    assert!(matches!(&config.oci_credentials[1].login, OciLoginSource::Login(OciLogin::OAuth { .. })));
     assert!(
         config.debug.iter().any(|line| line.contains(":38:1: \"future_block\" is not known")),
         "{:?}",

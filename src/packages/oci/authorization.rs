@@ -8,8 +8,9 @@ use url::Url;
 
 use super::challenge::{BearerChallenge, Challenge};
 use super::credentials::Found;
-use super::login::{Login, login_help};
+use super::login::login_help;
 use super::refusal::Refusal;
+use crate::cli_config::OciLogin;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::net::{Client, Failure, RequestErrorKind, is_loopback, read_whole};
 use crate::provider::OciRepository;
@@ -78,7 +79,7 @@ impl Applicant<'_> {
         });
         let login = self.login.map(|found| &found.login);
         match (bearer, login, refused) {
-            (Some(_), Some(Login::OAuth { access_token: Some(token), .. }), None) => {
+            (Some(_), Some(OciLogin::OAuth { access_token: Some(token), .. }), None) => {
                 self.authorization(AuthorizationKind::AccessToken, "Bearer", token).map(Some)
             }
             (Some(_), _, Some(AuthorizationKind::Fetched)) if fresh => Ok(None),
@@ -86,7 +87,7 @@ impl Applicant<'_> {
                 let token = self.fetch(bearer)?;
                 self.authorization(AuthorizationKind::Fetched, "Bearer", &token).map(Some)
             }
-            (None, Some(Login::Basic { username, password }), None) if challenges.contains(&Challenge::Basic) => {
+            (None, Some(OciLogin::Basic { username, password }), None) if challenges.contains(&Challenge::Basic) => {
                 let pair = Token::basic(username, password.reveal());
                 self.authorization(AuthorizationKind::Basic, "Basic", &pair).map(Some)
             }
@@ -109,11 +110,11 @@ impl Applicant<'_> {
     fn fetch(&self, challenge: &BearerChallenge) -> Result<Token, Failure> {
         let realm = self.realm(challenge)?;
         let request = match self.login.map(|found| &found.login) {
-            Some(Login::OAuth { refresh_token, .. }) => {
+            Some(OciLogin::OAuth { refresh_token, .. }) => {
                 self.client.learn(refresh_token);
                 self.refresh_request(&realm, challenge, refresh_token)
             }
-            Some(Login::Basic { username, password }) => {
+            Some(OciLogin::Basic { username, password }) => {
                 self.client.learn(&Token::basic(username, password.reveal()));
                 self.token_request(&realm, challenge).basic_auth(username, Some(password.reveal()))
             }

@@ -38,8 +38,8 @@ const MOST_TAGS: usize = 100_000;
 const MAXIMUM_TAG_LIST_BYTES: u64 = 32 << 20;
 /// A tag has at most so many characters (OCI distribution specification 1.1, "Pulling manifests").
 pub(super) const LONGEST_TAG: usize = 128;
-/// More answers to challenges than these mean a registry that cannot make up its mind.
-const MOST_ANSWERS: usize = 4;
+/// So many authorizations are tried for one request.
+const MOST_AUTHORIZATIONS: usize = 4;
 
 /// Access to OCI registries, shared by all mirrors of a run: connections, logins, tokens.
 pub struct OciRegistries {
@@ -63,6 +63,13 @@ pub(super) struct RepositoryClient<'a> {
     repository: OciRepository,
     access: Access,
     session: Arc<Session>,
+}
+
+/// What a manifest is asked for by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ManifestName {
+    Tag(String),
+    Digest(Digest),
 }
 
 #[derive(Deserialize)]
@@ -177,51 +184,35 @@ impl RepositoryClient<'_> {
         Err(request_error(&url, RequestErrorKind::InvalidBody("the list of tags has no end".to_owned())))
     }
 
-    /// The manifest that a tag names.
-    pub(super) fn manifest_by_tag(
+    /// A manifest. Its digest is checked if it is asked for by digest, or if the registry says the digest.
+    pub(super) fn manifest(
         &self,
-        tag: &str,
+        name: &ManifestName,
         accept: &'static str,
     ) -> std::result::Result<Vec<u8>, RequestError> {
-        self.manifest(tag, accept, |bytes, response_digest| match response_digest {
-            Some(digest) if !digest.is_of(bytes) => Err("the registry sent a manifest of another digest than it says"),
-            _ => Ok(()),
-        })
-    }
-
-    /// The manifest of a digest, which is checked.
-    pub(super) fn manifest_by_digest(
-        &self,
-        digest: &Digest,
-        accept: &'static str,
-    ) -> std::result::Result<Vec<u8>, RequestError> {
-        self.manifest(&digest.to_string(), accept, |bytes, _| {
-            if digest.is_of(bytes) { Ok(()) } else { Err("the manifest does not have its digest") }
-        })
-    }
-
-    fn manifest(
-        &self,
-        reference: &str,
-        accept: &'static str,
-        check: impl Fn(&[u8], Option<Digest>) -> std::result::Result<(), &'static str>,
-    ) -> std::result::Result<Vec<u8>, RequestError> {
-        let url = self.manifest_url(reference)?;
+        let url = self.manifest_url(name)?;
         self.repeat(&url, Purpose::Metadata, || {
             let response = self.get(&self.registries.request(&url, Some(accept)))?;
             let header = response.headers().get("docker-content-digest").and_then(|value| value.to_str().ok());
-            let response_digest = header.and_then(|text| text.parse().ok());
+            let (expected, problem) = match name {
+                ManifestName::Digest(digest) => (Some(digest.clone()), "the manifest does not have its digest"),
+                ManifestName::Tag(_) => (
+                    header.and_then(|text| text.parse().ok()),
+                    "the registry sent a manifest of another digest than it says",
+                ),
+            };
             let bytes = read_whole(response, MAXIMUM_MANIFEST_BYTES)?;
-            let wrong = |why: &str| Failure::lasting(RequestErrorKind::InvalidBody(why.to_owned()));
-            check(&bytes, response_digest).map_err(wrong)?;
+            if expected.is_some_and(|digest| !digest.is_of(&bytes)) {
+                return Err(Failure::lasting(RequestErrorKind::InvalidBody(problem.to_owned())));
+            }
             Ok(bytes)
         })
     }
 
-    /// The manifest that a tag names, of at most `limit` bytes, asked for once: for who can do without.
+    /// The manifest that a tag names, of at most `limit` bytes. One attempt, for a caller that can do without it.
     pub(super) fn manifest_in_one_attempt(
         &self,
-        tag: &str,
+        tag: &ManifestName,
         accept: &'static str,
         limit: u64,
     ) -> std::result::Result<Vec<u8>, RequestError> {
@@ -231,9 +222,11 @@ impl RepositoryClient<'_> {
         bytes.map_err(|failure| request_error(&url, failure.kind))
     }
 
-    /// Where the manifest of a tag or a digest is.
-    pub(super) fn manifest_url(&self, reference: &str) -> std::result::Result<Url, RequestError> {
-        self.url(&format!("manifests/{reference}"))
+    pub(super) fn manifest_url(&self, name: &ManifestName) -> std::result::Result<Url, RequestError> {
+        self.url(&match name {
+            ManifestName::Tag(tag) => format!("manifests/{tag}"),
+            ManifestName::Digest(digest) => format!("manifests/{digest}"),
+        })
     }
 
     /// Hands the content of a blob, at most `limit` bytes, to `consume`, with its length if that is known, as
@@ -310,7 +303,7 @@ impl RepositoryClient<'_> {
     ) -> Attempt<std::result::Result<Response, Refusal>> {
         let mut authorization = self.authorization().clone();
         let mut fresh = false;
-        for _ in 0..MOST_ANSWERS {
+        for _ in 0..MOST_AUTHORIZATIONS {
             let header = authorization.as_ref().map(|authorization| &authorization.header);
             let response = request(header)?;
             if response.status().is_success() {

@@ -9,18 +9,17 @@ use serde::Deserialize;
 
 use crate::system::process::{self, one_line};
 
-/// What a helper knows of a server. Has no `Debug`, since it holds the secret.
+/// The credentials that a helper has for a server. There is no `Debug`, since they are secret.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Answer {
+pub(super) struct HelperCredentials {
     #[serde(default)]
     pub(super) username: String,
     #[serde(default)]
     pub(super) secret: String,
 }
 
-/// Finds the program of a helper among directories; only absolute ones count, so that none is taken from where the
-/// user happens to be.
+/// Finds the program of a helper. Only absolute directories are searched, so that none is found in the working directory.
 pub(super) fn find(name: &str, directories: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
     if name.contains(['/', '\\']) {
         return None;
@@ -32,14 +31,14 @@ pub(super) fn find(name: &str, directories: impl IntoIterator<Item = PathBuf>) -
 
 /// Asks a helper for the credentials of a server; `None` if it has none. An error says why there is no answer, as a
 /// continuation of the program's name.
-pub(super) fn get(program: &Path, server: &str, time_limit: Duration) -> Result<Option<Answer>, String> {
+pub(super) fn get(program: &Path, server: &str, time_limit: Duration) -> Result<Option<HelperCredentials>, String> {
     let mut command = Command::new(program);
     command.arg("get");
     let finished = process::run(command, Some(server.to_owned()), time_limit)?;
     if finished.status.success() {
         // What was printed may hold the secret, so no error quotes it.
-        let answer = serde_json::from_slice(&finished.stdout);
-        return answer.map(Some).map_err(|_| "printed something that is not a credentials object".to_owned());
+        let credentials = serde_json::from_slice(&finished.stdout);
+        return credentials.map(Some).map_err(|_| "printed something that is not a credentials object".to_owned());
     }
     // The protocol has its errors on stdout; the text of this one is fixed by docker-credential-helpers.
     let message = one_line(&finished.stdout);

@@ -1,4 +1,4 @@
-//! Which login counts for a repository of an OCI registry: `oci_credentials` blocks, Docker-style configuration files and
+//! Which login is used for a repository of an OCI registry: `oci_credentials` blocks, Docker-style configuration files and
 //! Docker credential helpers, by OpenTofu's rules.
 
 use std::sync::OnceLock;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::credential_helper;
 use super::docker_config::{DockerConfig, usual_places};
-use super::login::{DOCKER_HUB, Login};
-use crate::cli_config::{OciCredentials, OciDefaultCredentials, OciLogin};
+use super::login::DOCKER_HUB;
+use crate::cli_config::{OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::OciRepository;
 use crate::system::{Environment, OnceMap, Token};
@@ -15,7 +15,7 @@ use crate::system::{Environment, OnceMap, Token};
 /// A login and where it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    pub(super) login: Login,
+    pub(super) login: OciLogin,
     /// The file, block or program, for the user.
     pub(super) origin: String,
 }
@@ -28,7 +28,8 @@ pub struct OciLogins {
     environment: Environment,
     time_limit: Duration,
     files: OnceLock<Result<Files>>,
-    answers: OnceMap<(String, String), Result<Option<Found>>>,
+    /// By the name of a helper and a registry.
+    from_helpers: OnceMap<(String, String), Result<Option<Found>>>,
 }
 
 #[derive(Default)]
@@ -38,13 +39,10 @@ struct Files {
     problems: Vec<String>,
 }
 
-/// Where a login may come from.
-enum Candidate {
-    Ready(std::result::Result<Login, String>, String),
-    Helper(String, String),
-}
+/// A rule that may apply to a repository: where its login is, or why it cannot be read, and the file or block, for the user.
+type Rule = (std::result::Result<OciLoginSource, String>, String);
 
-/// How closely a rule fits a repository: for all registries, for one, or for so many segments of the name in addition.
+/// How specific a rule is: for all registries, for one registry, or for so many segments of the name in addition.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Specificity {
     Everywhere,
@@ -61,7 +59,7 @@ impl OciLogins {
         environment: Environment,
         time_limit: Duration,
     ) -> Self {
-        Self { blocks, defaults, environment, time_limit, files: OnceLock::new(), answers: OnceMap::default() }
+        Self { blocks, defaults, environment, time_limit, files: OnceLock::new(), from_helpers: OnceMap::default() }
     }
 
     /// No logins at all.
@@ -71,29 +69,23 @@ impl OciLogins {
         Self::new(Vec::new(), defaults, Environment::default(), Duration::ZERO)
     }
 
-    /// The login for a repository: of those that fit it the most specific, and of equals the first.
+    /// The login for a repository: the most specific rule decides, and of equally specific rules the first.
     pub(super) fn find(&self, repository: &OciRepository) -> Result<Option<Found>> {
         let files = self.files.get_or_init(|| self.read_files()).as_ref().map_err(Clone::clone)?;
-        let mut best: Option<(Specificity, Candidate)> = None;
-        for (specificity, candidate) in self.candidates(files, repository) {
-            if best.as_ref().is_none_or(|(other, _)| specificity > *other) {
-                best = Some((specificity, candidate));
-            }
-        }
-        match best.map(|(_, candidate)| candidate) {
-            None => Ok(None),
-            Some(Candidate::Ready(Ok(login), origin)) => Ok(Some(Found { login, origin })),
-            Some(Candidate::Ready(Err(problem), _)) => {
-                Err(Diagnostic::error(Code::InvalidCliConfiguration, problem).into())
-            }
-            Some(Candidate::Helper(name, origin)) => {
+        // Of several with the greatest specificity this yields the first.
+        let best = self.rules(files, repository).into_iter().rev().max_by_key(|(specificity, _)| *specificity);
+        let Some((_, (source, origin))) = best else { return Ok(None) };
+        match source {
+            Ok(OciLoginSource::Login(login)) => Ok(Some(Found { login, origin })),
+            Ok(OciLoginSource::DockerHelper(name)) => {
                 let key = (name.clone(), repository.registry.clone());
-                self.answers.get_or_compute(&key, || self.ask(&name, &origin, &repository.registry))
+                self.from_helpers.get_or_compute(&key, || self.ask(&name, &origin, &repository.registry))
             }
+            Err(problem) => Err(Diagnostic::error(Code::InvalidCliConfiguration, problem).into()),
         }
     }
 
-    /// Where a login was looked for, one line each, for a user who is refused.
+    /// Where a login was searched for, one line each, for a user whom the registry refuses.
     pub(super) fn searched(&self) -> Vec<String> {
         let mut lines = vec![match self.blocks.len() {
             0 => "there are no oci_credentials blocks".to_owned(),
@@ -106,33 +98,30 @@ impl OciLogins {
         lines
     }
 
-    /// Every rule that fits, in the order of precedence.
-    fn candidates(&self, files: &Files, repository: &OciRepository) -> Vec<(Specificity, Candidate)> {
-        let mut candidates = Vec::new();
+    /// Every rule that applies to a repository, in the order of precedence.
+    fn rules(&self, files: &Files, repository: &OciRepository) -> Vec<(Specificity, Rule)> {
+        let mut rules: Vec<(Option<Specificity>, Rule)> = Vec::new();
         for block in &self.blocks {
-            let Some(specificity) = specificity(&block.repository_prefix, repository) else { continue };
             let (line, _) = block.location.line_column();
             let origin = format!("the oci_credentials block at {}:{line}", block.location.path().display());
-            candidates.push((specificity, Candidate::of_block(&block.login, origin)));
+            rules.push((specificity(&block.repository_prefix, repository), (Ok(block.login.clone()), origin)));
         }
-        if let Some(name) = &self.defaults.docker_credentials_helper {
-            let origin = "the oci_default_credentials block".to_owned();
-            candidates.push((Specificity::Everywhere, Candidate::Helper(name.clone(), origin)));
-        }
+        let helper = |name: Option<&str>, specificity, origin: &str| {
+            let name = name.map(str::to_owned);
+            name.map(|name| (Some(specificity), (Ok(OciLoginSource::DockerHelper(name)), origin.to_owned())))
+        };
+        let default = self.defaults.docker_credentials_helper.as_deref();
+        rules.extend(helper(default, Specificity::Everywhere, "the oci_default_credentials block"));
         for config in &files.configs {
             let origin = config.path.display().to_string();
-            for (prefix, login) in config.logins() {
-                let candidate = Candidate::Ready(login, origin.clone());
-                candidates.extend(specificity(prefix, repository).map(|specificity| (specificity, candidate)));
-            }
-            let mut helper = |name: Option<&str>, specificity| {
-                let candidate = name.map(|name| Candidate::Helper(name.to_owned(), origin.clone()));
-                candidates.extend(candidate.map(|candidate| (specificity, candidate)));
-            };
-            helper(config.helper(&repository.registry), Specificity::Registry);
-            helper(config.store(), Specificity::Everywhere);
+            let logins = config.logins().map(|(prefix, login)| {
+                (specificity(prefix, repository), (login.map(OciLoginSource::Login), origin.clone()))
+            });
+            rules.extend(logins);
+            rules.extend(helper(config.helper(&repository.registry), Specificity::Registry, &origin));
+            rules.extend(helper(config.store(), Specificity::Everywhere, &origin));
         }
-        candidates
+        rules.into_iter().filter_map(|(specificity, rule)| Some((specificity?, rule))).collect()
     }
 
     /// Files that the user named must be readable; others may be broken, since they belong to other programs.
@@ -182,8 +171,8 @@ impl OciLogins {
                 let secret = Token::new(&answer.secret)?;
                 Some(match answer.username.as_str() {
                     // The mark of an identity token, by Docker's protocol.
-                    "<token>" => Login::OAuth { access_token: None, refresh_token: secret },
-                    _ => Login::Basic { username: answer.username, password: secret },
+                    "<token>" => OciLogin::OAuth { access_token: None, refresh_token: secret },
+                    _ => OciLogin::Basic { username: answer.username, password: secret },
                 })
             });
             if let Some(login) = login {
@@ -191,21 +180,6 @@ impl OciLogins {
             }
         }
         Ok(None)
-    }
-}
-
-impl Candidate {
-    fn of_block(login: &OciLogin, origin: String) -> Self {
-        let login = match login {
-            OciLogin::DockerHelper(name) => return Self::Helper(name.clone(), origin),
-            OciLogin::Basic { username, password } => {
-                Login::Basic { username: username.clone(), password: password.clone() }
-            }
-            OciLogin::OAuth { access_token, refresh_token } => {
-                Login::OAuth { access_token: Some(access_token.clone()), refresh_token: refresh_token.clone() }
-            }
-        };
-        Self::Ready(Ok(login), origin)
     }
 }
 
@@ -217,7 +191,8 @@ fn server_names(registry: &str) -> Vec<String> {
     }
 }
 
-/// How closely a prefix, a registry with maybe the first segments of a name, fits a repository, if it does.
+/// How specific a prefix is that a repository starts with: a registry, maybe with the first segments of a name. None if the
+/// repository does not start with it.
 fn specificity(prefix: &str, repository: &OciRepository) -> Option<Specificity> {
     let (registry, path) = prefix.split_once('/').unwrap_or((prefix, ""));
     if !registry.eq_ignore_ascii_case(&repository.registry) {

@@ -10,7 +10,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Deserialize;
 
-use super::login::{DOCKER_HUB, Login};
+use super::login::DOCKER_HUB;
+use crate::cli_config::OciLogin;
 use crate::system::{Environment, Token};
 
 /// Such files are a few kilobytes.
@@ -61,7 +62,7 @@ impl DockerConfig {
 
     /// The logins by the repositories they are for, a registry's host and maybe a path. Entries that hold none, as Docker
     /// leaves them behind when a helper keeps the secret, are left out.
-    pub(super) fn logins(&self) -> impl Iterator<Item = (&str, Result<Login, String>)> {
+    pub(super) fn logins(&self) -> impl Iterator<Item = (&str, Result<OciLogin, String>)> {
         self.content.auths.iter().flatten().filter_map(|(key, entry)| {
             let login = entry.login()?.map_err(|()| {
                 format!("the entry for {key:?} in {} is not a user and a password in base64", self.path.display())
@@ -85,15 +86,15 @@ impl DockerConfig {
 
 impl Entry {
     /// `None` without a login, an error if it cannot be decoded.
-    fn login(&self) -> Option<Result<Login, ()>> {
+    fn login(&self) -> Option<Result<OciLogin, ()>> {
         if let Some(token) = self.identity_token.as_deref().and_then(Token::new) {
-            return Some(Ok(Login::OAuth { access_token: None, refresh_token: token }));
+            return Some(Ok(OciLogin::OAuth { access_token: None, refresh_token: token }));
         }
         let encoded = self.auth.as_deref().filter(|text| !text.is_empty())?;
         let decoded = BASE64.decode(encoded).ok().and_then(|bytes| String::from_utf8(bytes).ok());
         let login = decoded.and_then(|pair| {
             let (username, password) = pair.split_once(':')?;
-            Some(Login::Basic { username: username.to_owned(), password: Token::new(password)? })
+            Some(OciLogin::Basic { username: username.to_owned(), password: Token::new(password)? })
         });
         Some(login.ok_or(()))
     }

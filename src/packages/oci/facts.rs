@@ -8,7 +8,7 @@ use base64::prelude::BASE64_STANDARD;
 use serde::Deserialize;
 
 use super::authorization::Access;
-use super::client::{LONGEST_TAG, OciRegistries, RepositoryClient};
+use super::client::{LONGEST_TAG, ManifestName, OciRegistries, RepositoryClient};
 use super::login::login_help;
 use super::manifest::{Digest, MANIFEST};
 use super::tag_of_version;
@@ -86,7 +86,7 @@ impl OciRegistries {
     ) -> Result<bool> {
         let (repository, tag) = release.resolve()?;
         let client = self.client_for(Access::PullAndPush, repository)?;
-        let published = match client.manifest_by_tag(&tag, MANIFEST) {
+        let published = match client.manifest(&tag, MANIFEST) {
             // Whatever is not an envelope is of no use to anybody, and is replaced.
             Ok(manifest) => read(&manifest).ok(),
             Err(error) if error.kind == RequestErrorKind::NotFound => None,
@@ -106,14 +106,14 @@ impl OciRegistries {
 
 impl ReleaseTag<'_> {
     /// The provider's repository and the version's tag.
-    fn resolve(&self) -> Result<(OciRepository, String)> {
+    fn resolve(&self) -> Result<(OciRepository, ManifestName)> {
         let repository = self.repository.of_provider(self.address);
         let repository = repository.map_err(|_| self.impossible("the name of the repository would be too long"))?;
         let tag = tag_of_version(self.version);
         if tag.len() > LONGEST_TAG {
             return Err(self.impossible("the version is too long for a tag"));
         }
-        Ok((repository, tag))
+        Ok((repository, ManifestName::Tag(tag)))
     }
 
     /// What is published cannot be used.

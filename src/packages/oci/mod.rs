@@ -28,7 +28,7 @@ pub use credentials::OciLogins;
 pub use module_package::ModulePackage;
 pub use template::RepositoryTemplate;
 
-use self::client::RepositoryClient;
+use self::client::{ManifestName, RepositoryClient};
 use self::manifest::{PROVIDER_TARGET, Reference, Targets};
 use super::archive_file::{ArchiveFile, Archived};
 use super::available::AvailableVersions;
@@ -96,7 +96,7 @@ impl OciMirror {
     ) -> Result<Archived> {
         let client = self.client(&package.address)?;
         let target = self.target(package)?;
-        let manifest = client.manifest_by_digest(&target.digest, manifest::MANIFEST);
+        let manifest = client.manifest(&ManifestName::Digest(target.digest.clone()), manifest::MANIFEST);
         let manifest = manifest.map_err(|error| client.source_error(error, package))?;
         let layer = manifest::read_manifest(&manifest, PROVIDER_TARGET).map_err(|problem| {
             let problem = format!("{}@{} {problem}", client.repository(), target.digest);
@@ -157,7 +157,7 @@ impl OciMirror {
         self.targets.get_or_compute(&key, || {
             let client = self.client(address)?;
             let tag = tag_of_version(version);
-            let index = client.manifest_by_tag(&tag, manifest::ACCEPT_INDEX);
+            let index = client.manifest(&ManifestName::Tag(tag.clone()), manifest::ACCEPT_INDEX);
             let index = index.map_err(|error| client.source_error(error, format_args!("{address} {version}")))?;
             manifest::read_index(&index).map(Arc::new).map_err(|problem| {
                 let problem = format!(

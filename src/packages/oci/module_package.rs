@@ -1,16 +1,17 @@
 //! Packages of modules in OCI registries
 //! (<https://opentofu.org/docs/cli/oci_registries/module-package/>; OpenTofu's `internal/getmodules/oci_getter.go`).
 
-use crate::provider::OciRepository;
 use std::fs::File;
-use std::io::{self, Read, Seek as _, Write as _};
+use std::io::{self, Read, Seek as _};
 
 use sha2::{Digest as _, Sha256};
 use url::Url;
 
-use super::client::OciRegistries;
-use super::manifest::{self, Digest, MANIFEST, MODULE_PACKAGE};
+use super::client::{ManifestName, OciRegistries};
+use super::manifest::{self, MANIFEST, MODULE_PACKAGE};
+
 use crate::packages::error::{Result, SourceError};
+use crate::provider::OciRepository;
 
 /// The tag of an address that names none.
 const DEFAULT_TAG: &str = "latest";
@@ -19,13 +20,7 @@ const DEFAULT_TAG: &str = "latest";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModulePackage {
     repository: OciRepository,
-    reference: Reference,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Reference {
-    Tag(String),
-    Digest(Digest),
+    name: ManifestName,
 }
 
 impl ModulePackage {
@@ -37,25 +32,27 @@ impl ModulePackage {
         let text = url.as_str().split(['?', '#']).next().unwrap_or_default();
         let repository = text.strip_prefix("oci://").unwrap_or(text).parse();
         let repository = repository.map_err(|error| format!("it is not the address of a repository: {error}"))?;
-        let mut reference = None;
+        let mut found = None;
         for (name, value) in url.query_pairs() {
-            let found = match &*name {
-                "tag" if is_tag(&value) => Reference::Tag(value.into_owned()),
-                "digest" => Reference::Digest(value.parse().map_err(|()| format!("{value:?} is not a sha256 digest"))?),
+            let manifest = match &*name {
+                "tag" if is_tag(&value) => ManifestName::Tag(value.into_owned()),
+                "digest" => {
+                    ManifestName::Digest(value.parse().map_err(|()| format!("{value:?} is not a sha256 digest"))?)
+                }
                 "tag" => return Err(format!("{value:?} is not a tag")),
                 _ => return Err(format!("it has the argument {name:?}, and there are only tag and digest")),
             };
-            if reference.replace(found).is_some() {
+            if found.replace(manifest).is_some() {
                 return Err("it has more than one tag or digest".to_owned());
             }
         }
-        let reference = reference.unwrap_or_else(|| Reference::Tag(DEFAULT_TAG.to_owned()));
-        Ok(Self { repository, reference })
+        let name = found.unwrap_or_else(|| ManifestName::Tag(DEFAULT_TAG.to_owned()));
+        Ok(Self { repository, name })
     }
 
-    /// Whether the address names the same package for ever.
+    /// Whether the address always names the same package.
     pub fn is_immutable(&self) -> bool {
-        matches!(self.reference, Reference::Digest(_))
+        matches!(self.name, ManifestName::Digest(_))
     }
 }
 
@@ -68,11 +65,8 @@ impl OciRegistries {
     pub fn download_module(&self, package: &ModulePackage, subject: &str, limit: u64, file: &mut File) -> Result<()> {
         let client = self.client(package.repository.clone())?;
         let failed = |error| client.source_error(error, subject);
-        let manifest = match &package.reference {
-            Reference::Tag(tag) => client.manifest_by_tag(tag, MANIFEST),
-            Reference::Digest(digest) => client.manifest_by_digest(digest, MANIFEST),
-        };
-        let layer = manifest::read_manifest(&manifest.map_err(failed)?, MODULE_PACKAGE);
+        let manifest = client.manifest(&package.name, MANIFEST).map_err(failed)?;
+        let layer = manifest::read_manifest(&manifest, MODULE_PACKAGE);
         let invalid = |problem: &str| SourceError::invalid_response(subject, format!("its manifest {problem}"));
         let layer = layer.map_err(|problem| invalid(&problem))?;
         let copied = client.blob(&layer.digest, limit, |body, _| copy(body, file)).map_err(failed)?;
@@ -86,19 +80,14 @@ impl OciRegistries {
 
 /// Replaces the content of a file, and returns the digest of what was written.
 fn copy(body: &mut dyn Read, file: &mut File) -> io::Result<String> {
-    let mut sha256 = Sha256::new();
     file.rewind()?;
     file.set_len(0)?;
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        let count = body.read(&mut buffer)?;
-        if count == 0 {
-            file.rewind()?;
-            return Ok(format!("sha256:{:x}", sha256.finalize()));
-        }
-        sha256.update(&buffer[..count]);
-        file.write_all(&buffer[..count])?;
-    }
+    io::copy(body, file)?;
+    file.rewind()?;
+    let mut sha256 = Sha256::new();
+    io::copy(file, &mut sha256)?;
+    file.rewind()?;
+    Ok(format!("sha256:{:x}", sha256.finalize()))
 }
 
 /// Whether a text is a tag (OCI distribution specification 1.1, "Pulling manifests").

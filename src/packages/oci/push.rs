@@ -6,7 +6,7 @@ use reqwest::blocking::Response;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
 use url::Url;
 
-use super::client::{Attempt, RepositoryClient};
+use super::client::{Attempt, ManifestName, RepositoryClient};
 use super::manifest::Digest;
 use crate::net::{Failure, Purpose, RequestError, RequestErrorKind};
 
@@ -34,7 +34,12 @@ impl RepositoryClient<'_> {
     }
 
     /// Uploads a manifest under a tag.
-    pub(super) fn push_manifest(&self, tag: &str, media_type: &'static str, bytes: &[u8]) -> Result<(), RequestError> {
+    pub(super) fn push_manifest(
+        &self,
+        tag: &ManifestName,
+        media_type: &'static str,
+        bytes: &[u8],
+    ) -> Result<(), RequestError> {
         let url = self.manifest_url(tag)?;
         let upload = Upload { method: Method::PUT, url: &url, media_type, body: bytes };
         self.repeat(&url, Purpose::Metadata, || self.upload(&upload).map(drop))

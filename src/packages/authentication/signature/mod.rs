@@ -195,7 +195,7 @@ impl<'a> CandidateKey<'a> {
         });
         Ok(VerifiedSignature {
             key_id: self.key_id(),
-            fingerprint: upper_hex(self.entity.primary.fingerprint().as_bytes()),
+            fingerprint: format!("{:X}", self.entity.primary.fingerprint()),
             expired,
         })
     }
@@ -228,21 +228,13 @@ impl<'a> CandidateKey<'a> {
     }
 
     fn key_id(&self) -> String {
-        upper_hex(self.entity.primary.legacy_key_id().as_ref())
+        self.entity.primary.legacy_key_id().to_string().to_ascii_uppercase()
     }
 }
 
 fn fits(signature: &SignaturePacket, key: &impl VerifyingKey, message: &[u8]) -> bool {
     let algorithm = signature.packet.config().map(|config| config.pub_alg);
     algorithm == Some(key.algorithm()) && signature.packet.verify(key, message).is_ok()
-}
-
-fn upper_hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .map(|digit| char::from(b"0123456789ABCDEF"[usize::from(digit)]))
-        .collect()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::diagnostic::{Location, SourceFile};
 
-fn block(prefix: &str, login: OciLogin) -> OciCredentials {
+fn block(prefix: &str, login: OciLoginSource) -> OciCredentials {
     let location = Location::new(&SourceFile::new(".tofurc", "\n\nblock"), 2..3);
     OciCredentials { repository_prefix: prefix.to_owned(), login, location }
 }
@@ -15,8 +15,8 @@ fn token(text: &str) -> Token {
     Token::new(text).unwrap()
 }
 
-fn password(username: &str) -> OciLogin {
-    OciLogin::Basic { username: username.to_owned(), password: token("s3cr3t") }
+fn password(username: &str) -> OciLoginSource {
+    OciLoginSource::Login(OciLogin::Basic { username: username.to_owned(), password: token("s3cr3t") })
 }
 
 fn auth(username: &str) -> serde_json::Value {
@@ -51,8 +51,8 @@ fn find(logins: &OciLogins, repository: &str) -> Result<Option<Found>> {
 /// The user of the login for a repository, or `-`.
 fn user(logins: &OciLogins, repository: &str) -> String {
     match find(logins, repository).unwrap().map(|found| found.login) {
-        Some(Login::Basic { username, .. }) => username,
-        Some(Login::OAuth { .. }) => "<oauth>".to_owned(),
+        Some(OciLogin::Basic { username, .. }) => username,
+        Some(OciLogin::OAuth { .. }) => "<oauth>".to_owned(),
         None => "-".to_owned(),
     }
 }
@@ -159,7 +159,7 @@ fn helpers_are_asked_as_opentofu_and_docker_ask_them() {
             "credsStore": "sketch",
         }),
     );
-    let blocks = vec![block("identity.test", OciLogin::DockerHelper("sketch".to_owned()))];
+    let blocks = vec![block("identity.test", OciLoginSource::DockerHelper("sketch".to_owned()))];
     let logins = logins(blocks, OciDefaultCredentials::default(), home.path());
     for (repository, expected) in [
         ("known.test/a", "helper"),

@@ -1,18 +1,17 @@
 //! Challenges and what is sent to whom.
 
 use super::*;
-use crate::cli_config::{OciCredentials, OciDefaultCredentials, OciLogin};
+use crate::cli_config::{OciCredentials, OciDefaultCredentials, OciLogin, OciLoginSource};
 use crate::packages::oci::authorization::{Access, Applicant};
 use crate::packages::oci::challenge::{BearerChallenge, Challenge};
 use crate::packages::oci::credentials::Found;
-use crate::packages::oci::login::Login;
 use crate::system::{Environment, Token};
 
 const USER: &str = "user";
 const PASSWORD: &str = "s3cr3t-password";
 
 fn logins(prefix: &str, login: OciLogin) -> OciLogins {
-    let block = OciCredentials { repository_prefix: prefix.to_owned(), login, location: location() };
+    let block = OciCredentials { repository_prefix: prefix.to_owned(), login: OciLoginSource::Login(login), location: location() };
     let defaults = OciDefaultCredentials { discover_ambient_credentials: false, ..Default::default() };
     OciLogins::new(vec![block], defaults, Environment::default(), Duration::from_secs(5))
 }
@@ -23,7 +22,10 @@ fn basic(prefix: &str) -> OciLogins {
 
 fn oauth(prefix: &str) -> OciLogins {
     let token = |text| Token::new(text).unwrap();
-    logins(prefix, OciLogin::OAuth { access_token: token("s3cr3t-access"), refresh_token: token("s3cr3t-refresh") })
+    logins(
+        prefix,
+        OciLogin::OAuth { access_token: Some(token("s3cr3t-access")), refresh_token: token("s3cr3t-refresh") },
+    )
 }
 
 /// A registry that takes only `Bearer good-N`, where N is how many tokens it has given out, with its own token server.
@@ -233,7 +235,7 @@ fn a_token_server_that_sends_no_token_is_an_error() {
 fn a_registry_of_the_network_cannot_name_a_token_server_of_this_machine() {
     let thief = Server::http(|_| Response::new(200, r#"{"token": "x"}"#));
     let found = Found {
-        login: Login::Basic { username: USER.to_owned(), password: Token::new(PASSWORD).unwrap() },
+        login: OciLogin::Basic { username: USER.to_owned(), password: Token::new(PASSWORD).unwrap() },
         origin: String::new(),
     };
     let applicant = |registry: &str| {
