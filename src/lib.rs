@@ -12,7 +12,7 @@
 //! - [`configuration`]: which providers a configuration requires.
 //! - [`modules`]: packages of modules, fetched and installed.
 //! - [`packages`]: packages of providers: archives, signatures, registries, mirrors.
-//! - [`net`], [`cli_config`], [`settings`], [`lockfile`]: what those are made of.
+//! - [`cli_config`], [`settings`], [`lockfile`]: what those are made of.
 //! - [`system`]: files, processes, threads, and the environment as a value.
 //! - [`diagnostic`]: what a user is told.
 //! - [`provider`]: values without I/O.
@@ -47,8 +47,7 @@ pub mod diagnostic;
 mod hcl;
 pub mod lockfile;
 pub mod modules;
-#[doc(hidden)]
-pub mod net;
+mod net;
 pub mod packages;
 pub mod project;
 pub mod provider;

@@ -7,18 +7,14 @@ use std::io::{Cursor, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use provlock::cli_config::{NetSettings, OciCredentials, OciDefaultCredentials, OciLogin};
-use provlock::diagnostic::{Location, SourceFile};
-use provlock::net::Client as Network;
 use provlock::packages::archive::PackageId;
-use provlock::packages::oci::{OciLogins, OciRegistries, RepositoryTemplate};
-use provlock::packages::{Downloader, OciMirror, Source, SourceError, SourceKind};
+use provlock::packages::connections::{Connections, RequestObserver, SourceChoice, SourceOptions};
+use provlock::packages::{Source, SourceError};
 use provlock::provider::{Dialect, Hash, ProviderAddress};
-use provlock::system::{Environment, Token};
+use provlock::system::Environment;
 use reqwest::blocking::{Client, RequestBuilder};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -44,9 +40,7 @@ struct Registry {
     host: String,
     http: Client,
     mode: Mode,
-    /// In DER.
-    certificate: Vec<u8>,
-    _directory: TempDir,
+    directory: TempDir,
 }
 
 impl Registry {
@@ -69,7 +63,7 @@ impl Registry {
                 let _ = rustls::crypto::ring::default_provider().install_default();
                 let trusted = [reqwest::Certificate::from_der(&certificate).unwrap()];
                 let http = Client::builder().no_proxy().tls_certs_only(trusted).build().unwrap();
-                return Some(Self { child, host, http, mode, certificate, _directory: directory });
+                return Some(Self { child, host, http, mode, directory });
             }
             end(&mut child);
         }
@@ -212,28 +206,29 @@ fn package(kind: &str, content: &str) -> Vec<u8> {
     writer.finish().unwrap().into_inner()
 }
 
-fn logins(blocks: Vec<OciCredentials>) -> OciLogins {
-    let defaults = OciDefaultCredentials { discover_ambient_credentials: false, ..Default::default() };
-    OciLogins::new(blocks, defaults, Environment::default(), Duration::from_secs(10))
+/// A block of the CLI configuration with a login for the registry.
+fn login(registry: &Registry, password: &str) -> String {
+    let host = &registry.host;
+    format!("oci_credentials \"{host}\" {{\n  username = \"{USER}\"\n  password = \"{password}\"\n}}\n")
 }
 
-fn block(host: &str, password: &str) -> OciCredentials {
-    OciCredentials {
-        repository_prefix: host.to_owned(),
-        login: OciLogin::Basic { username: USER.to_owned(), password: Token::new(password).unwrap() },
-        location: Location::new(&SourceFile::new(".tofurc", "oci_credentials"), 0..1),
-    }
-}
-
-fn mirror(registry: &Registry, logins: OciLogins) -> Source {
-    let extra_root_certificates = vec![registry.certificate.clone()];
-    let settings = NetSettings { use_proxies: false, extra_root_certificates, ..NetSettings::default() };
-    let network = Network::new(settings, |_| Ok(None)).unwrap();
-    let registries = Arc::new(OciRegistries::new(network.clone(), logins));
-    let template = format!("{}/mirror/{{namespace}}/{{type}}", registry.host);
-    let template = RepositoryTemplate::parse_flag(&template).unwrap();
-    let downloader = Downloader::new(network, 2, None);
-    Source::new(SourceKind::OciMirror(OciMirror::new(downloader, registries, template, Dialect::Tofu)))
+/// The registry as a mirror, with these blocks in the CLI configuration.
+fn mirror(registry: &Registry, blocks: &str) -> Source {
+    let at = |name: &str| registry.directory.path().join(name);
+    let defaults = "oci_default_credentials {\n  discover_ambient_credentials = false\n}\n";
+    fs::write(at("tofurc"), format!("{blocks}{defaults}")).unwrap();
+    let variable = |name: &str, file: &str| (name.to_owned(), at(file).to_str().unwrap().to_owned());
+    let variables = [variable("TF_CLI_CONFIG_FILE", "tofurc"), variable("SSL_CERT_FILE", "certificate.pem")].into();
+    let options = SourceOptions {
+        choice: SourceChoice::OciMirror(format!("{}/mirror/{{namespace}}/{{type}}", registry.host)),
+        jobs: 2,
+        trust_registry: false,
+        cache_directory: None,
+        date_services: None,
+        observer: RequestObserver::default(),
+    };
+    let connections = Connections::new(options, &Environment { variables, ..Environment::default() }).unwrap();
+    connections.source(Dialect::Tofu, None).unwrap()
 }
 
 fn address(text: &str) -> ProviderAddress {
@@ -241,7 +236,7 @@ fn address(text: &str) -> ProviderAddress {
 }
 
 /// Lists and fetches what is there, and compares it with what was pushed.
-fn check(registry: &Registry, logins: OciLogins) {
+fn check(registry: &Registry, blocks: &str) {
     let packages = [package("null", "linux"), package("null", "darwin")];
     let [linux, darwin] = packages.clone();
     registry.push_provider("mirror/acme/null", "1.0.0", &[("linux", "amd64", linux.clone())]);
@@ -249,7 +244,7 @@ fn check(registry: &Registry, logins: OciLogins) {
     registry.push_provider("mirror/acme/null", "1.1.0-rc.1_build.7", &both);
     registry.push_provider("mirror/acme/null", "latest", &both);
 
-    let (mirror, null) = (mirror(registry, logins), address("acme/null"));
+    let (mirror, null) = (mirror(registry, blocks), address("acme/null"));
     let versions: Vec<_> = mirror.versions(&null).unwrap().versions.keys().cloned().collect();
     assert_eq!(versions.iter().map(ToString::to_string).collect::<Vec<_>>(), ["1.0.0", "1.1.0-rc.1+build.7"]);
     let platforms = mirror.platforms(&null, &versions[1]).unwrap();
@@ -278,18 +273,18 @@ fn check(registry: &Registry, logins: OciLogins) {
 #[test]
 fn a_registry_for_anybody() {
     let Some(registry) = Registry::start(Mode::Anybody) else { return };
-    check(&registry, OciLogins::anonymous());
+    check(&registry, "");
 }
 
 #[test]
 fn a_registry_with_passwords() {
     let Some(registry) = Registry::start(Mode::Passwords) else { return };
-    check(&registry, logins(vec![block(&registry.host, PASSWORD)]));
-    for (logins, expected) in [
-        (OciLogins::anonymous(), "no credentials were sent"),
-        (logins(vec![block(&registry.host, "s3cr3t-but-wrong")]), "the login comes from the oci_credentials block"),
+    check(&registry, &login(&registry, PASSWORD));
+    for (blocks, expected) in [
+        (String::new(), "no credentials were sent"),
+        (login(&registry, "s3cr3t-but-wrong"), "the login comes from the oci_credentials block"),
     ] {
-        let error = mirror(&registry, logins).versions(&address("acme/null")).unwrap_err();
+        let error = mirror(&registry, &blocks).versions(&address("acme/null")).unwrap_err();
         let told = format!("{error:?}");
         assert!(told.contains(expected) && !told.contains("s3cr3t"), "{told}");
         assert!(told.contains(&format!("docker login {}", registry.host)));
@@ -299,7 +294,7 @@ fn a_registry_with_passwords() {
 #[test]
 fn a_registry_with_encryption() {
     let Some(registry) = Registry::start(Mode::Encryption) else { return };
-    check(&registry, OciLogins::anonymous());
+    check(&registry, "");
 }
 
 #[test]
@@ -313,7 +308,7 @@ fn all_tags_are_listed() {
         registry.push_manifest(repository, Some(&format!("1.0.{patch}")), &manifest);
     }
     let many = address("acme/many");
-    let mirror = mirror(&registry, OciLogins::anonymous());
+    let mirror = mirror(&registry, "");
     let available = mirror.versions(&many).unwrap();
     assert_eq!(available.versions.len(), 120);
     let error = mirror.platforms(&many, available.versions.keys().next().unwrap()).unwrap_err();
@@ -346,7 +341,7 @@ fn lock_from_a_registry_with_passwords() {
         (output.status.code(), said)
     };
     let template = format!("{host}/mirror/{{namespace}}/{{type}}");
-    let login = format!("oci_credentials \"{host}\" {{\n  username = \"{USER}\"\n  password = \"{PASSWORD}\"\n}}\n");
+    let login = login(&registry, PASSWORD);
     for flags in [&["--oci-mirror", template.as_str()][..], &["--use-cli-config"]] {
         let (code, said) = lock("", flags);
         assert_eq!(code, Some(2), "{said}");

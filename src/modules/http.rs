@@ -12,7 +12,7 @@ use super::checksum::{Checksum, ExpectedDigest};
 use super::contents::MOST_BYTES;
 use super::source::RemoteSource;
 use crate::cli_config::Netrc;
-use crate::net::{Client, Credentials, RequestError, read_whole};
+use crate::net::{Client, Credentials, Purpose, RequestError, read_whole};
 use crate::provider::Dialect;
 use crate::system::{SafeUrl, Token, percent_decoded};
 
@@ -93,7 +93,7 @@ impl HttpAddress {
     fn ask_location(&self, client: &Client, credentials: Credentials<'_>) -> Result<Answer> {
         let mut url = self.url.clone();
         url.query_pairs_mut().append_pair("terraform-get", "1");
-        let location = client.fetch(&url, credentials, |response| {
+        let location = client.exchange(&url, credentials, Purpose::Download, |response| {
             let header = response.headers().get(LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
             match header.filter(|text| !text.is_empty()) {
                 Some(location) => Ok(Some(location)),
@@ -118,7 +118,8 @@ impl HttpAddress {
         let mut url = url.clone();
         let login = login(&mut url, netrc);
         let credentials = login.as_ref().map_or(Credentials::None, Credentials::Basic);
-        let list = client.fetch(&url, credentials, |response| read_whole(response, LARGEST_PAGE))?;
+        let list =
+            client.exchange(&url, credentials, Purpose::Download, |response| read_whole(response, LARGEST_PAGE))?;
         let name = self.url.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
         ExpectedDigest::find(&String::from_utf8_lossy(&list), name)
             .ok_or_else(|| HttpError::Other(format!("{} lists no checksum for {name}", SafeUrl::from(&url))))
@@ -127,7 +128,7 @@ impl HttpAddress {
 
 /// Downloads an archive to a file in `workshop` that has no name there.
 pub(super) fn download(client: &Client, url: &Url, credentials: Credentials<'_>, workshop: &Path) -> Result<File> {
-    let written = client.download_with(url, credentials, MOST_BYTES, |body, _| {
+    let written = client.download(url, credentials, MOST_BYTES, |body, _| {
         let mut file = tempfile::tempfile_in(workshop)?;
         io::copy(body, &mut file)?;
         file.rewind()?;

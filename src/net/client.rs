@@ -156,12 +156,8 @@ impl Client {
         purpose: Purpose,
         decode: impl FnOnce(Document) -> std::result::Result<(T, usize), RequestErrorKind>,
     ) -> std::result::Result<T, RequestError> {
-        let time_limit = match purpose {
-            Purpose::Metadata => self.time_limit(),
-            Purpose::Download => self.small_download_time_limit(),
-        };
         let credentials = credentials_of.map_or(Credentials::None, Credentials::TokenOf);
-        let answer = self.exchange(url, credentials, purpose, time_limit, |response| {
+        let answer = self.exchange(url, credentials, purpose, |response| {
             let url = response.url().clone();
             let last_modified = http_date(response.headers(), &LAST_MODIFIED);
             let headers = response.headers().clone();
@@ -200,21 +196,11 @@ impl Client {
     }
 
     /// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and returns what that returns.
-    /// No credentials are sent.
+    /// The credentials go to the origin of the URL and nowhere else.
     ///
     /// When the connection breaks, the rest is asked for, and `consume` does not notice. Where the server cannot send the
     /// rest alone, everything is done again, with a fresh call of `consume`.
-    pub fn download<T>(
-        &self,
-        url: &Url,
-        limit: u64,
-        consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
-    ) -> std::result::Result<T, RequestError> {
-        self.download_with(url, Credentials::None, limit, consume)
-    }
-
-    /// [`Client::download`] with credentials, which go to the origin of the URL and nowhere else.
-    pub(crate) fn download_with<T>(
+    pub(crate) fn download<T>(
         &self,
         url: &Url,
         credentials: Credentials<'_>,
@@ -242,26 +228,19 @@ impl Client {
         resume::download(limit, &pace, self.retries(Purpose::Download), send, consume)
     }
 
-    /// Hands over the response to a request for a small file. A failure of `receive` counts as one of the request.
-    pub(crate) fn fetch<T>(
-        &self,
-        url: &Url,
-        credentials: Credentials<'_>,
-        receive: impl FnMut(Response) -> std::result::Result<T, Failure>,
-    ) -> std::result::Result<T, RequestError> {
-        self.exchange(url, credentials, Purpose::Download, self.small_download_time_limit(), receive)
-    }
-
     /// Sends a request until it succeeds, or cannot, and hands the response over. A failure of `receive` counts as one of the
     /// request.
-    fn exchange<T>(
+    pub(crate) fn exchange<T>(
         &self,
         url: &Url,
         credentials: Credentials<'_>,
         purpose: Purpose,
-        time_limit: Duration,
         mut receive: impl FnMut(Response) -> std::result::Result<T, Failure>,
     ) -> std::result::Result<T, RequestError> {
+        let time_limit = match purpose {
+            Purpose::Metadata => self.time_limit(),
+            Purpose::Download => SILENCE_TIMEOUT.max(self.time_limit()).min(self.shared.settings.download_timeout),
+        };
         let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials.host().cloned() };
         let (scheme, token) = self.permission(url, credentials).map_err(fail)?;
         let (headers, time_limit) = (HeaderMap::new(), Some(time_limit));
@@ -364,11 +343,6 @@ impl Client {
             Purpose::Download => self.download_retries,
         };
         Retries::new(retries, self.shared.settings.back_off)
-    }
-
-    /// How long a download may take that is a document.
-    fn small_download_time_limit(&self) -> Duration {
-        SILENCE_TIMEOUT.max(self.time_limit()).min(self.shared.settings.download_timeout)
     }
 
     /// How long a request for a document may take.

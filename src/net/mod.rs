@@ -20,7 +20,7 @@ pub(crate) use body::read_whole;
 pub(crate) use client::Credentials;
 pub use client::{Client, Document, Purpose};
 pub use error::{RequestError, RequestErrorKind};
-pub use observer::{Answer, RequestObserver, RequestReport};
+pub use observer::{RequestObserver, RequestOutcome, RequestReport};
 pub(crate) use proxy::is_loopback;
 pub(crate) use redirect::{PlainHttp, Request};
 pub(crate) use retry::{Failure, Retry, after_status};

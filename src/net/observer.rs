@@ -16,14 +16,14 @@ pub struct RequestReport {
     pub method: String,
     /// Without user, password and query.
     pub url: SafeUrl,
-    /// What came back.
-    pub answer: Answer,
+    /// How it ended.
+    pub outcome: RequestOutcome,
 }
 
-/// What came back of a request.
+/// How a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// A response.
+pub enum RequestOutcome {
+    /// A response came.
     Response {
         /// Its status.
         status: u16,
@@ -32,12 +32,12 @@ pub enum Answer {
         /// How long that took, from the request on.
         duration: Duration,
     },
-    /// No response.
-    None {
-        /// How long it was waited for.
+    /// No response came.
+    NoResponse {
+        /// How long the client waited for it.
         duration: Duration,
     },
-    /// Nothing was sent, since it is known from an earlier run what would come.
+    /// Nothing was sent, because the response is known from an earlier run.
     Cached,
 }
 
@@ -54,7 +54,7 @@ impl RequestObserver {
     /// Reports a document that need not be asked for.
     pub(crate) fn cached(&self, url: impl Into<SafeUrl>) {
         let method = "GET".to_owned();
-        (self.0)(&RequestReport { method, url: url.into(), answer: Answer::Cached });
+        (self.0)(&RequestReport { method, url: url.into(), outcome: RequestOutcome::Cached });
     }
 
     /// Sends a request and reports it, at once without a response, else when the response is dropped.
@@ -72,7 +72,11 @@ impl RequestObserver {
                 Ok(response)
             }
             Err(error) => {
-                (self.0)(&RequestReport { method, url, answer: Answer::None { duration: started.elapsed() } });
+                (self.0)(&RequestReport {
+                    method,
+                    url,
+                    outcome: RequestOutcome::NoResponse { duration: started.elapsed() },
+                });
                 Err(error)
             }
         }
@@ -118,7 +122,7 @@ impl Drop for Pending {
     fn drop(&mut self) {
         let Self { observer, method, url, status, started, bytes } = self;
         let (bytes, duration) = (bytes.load(Ordering::Relaxed), started.elapsed());
-        let answer = Answer::Response { status: *status, bytes, duration };
-        (observer.0)(&RequestReport { method: std::mem::take(method), url: url.clone(), answer });
+        let outcome = RequestOutcome::Response { status: *status, bytes, duration };
+        (observer.0)(&RequestReport { method: std::mem::take(method), url: url.clone(), outcome });
     }
 }

@@ -1,29 +1,29 @@
 //! Makes sources: the one that is named, or the installation methods of the CLI configuration.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
-use super::oci::{OciLogins, OciRegistries, RepositoryTemplate};
+use super::oci::{OciLogins, OciMirror, OciRegistries, RepositoryTemplate};
 use super::shared_facts::publish;
 use super::{
-    DateServices, Discovery, DiscoveryCache, Downloader, FilesystemMirror, Method, NetworkMirror, OciMirror, Offline,
+    DateServices, Discovery, DiscoveryCache, Downloader, FilesystemMirror, Method, NetworkMirror, Offline,
     PublicationDates, PublishedRelease, Registry, RegistryPolicy, ReleaseUrls, SharedFacts, Source, SourceKind,
     TrustedFacts,
 };
 use crate::cli_config::{self, CliConfig, Credentials, InstallationMethod, MethodKind, directories};
-use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
-use crate::net::{Client, RequestObserver};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
+use crate::net::Client;
+pub use crate::net::{RequestObserver, RequestOutcome, RequestReport};
 use crate::packages::archive::HashCache;
 use crate::packages::shared_facts::ReleaseFacts;
 use crate::provider::{Dialect, OciRepository, ProviderAddress, ProviderSelection, SharedCache, SigningKey, Version};
 use crate::system::{Environment, OnceMap, storage};
 
-/// Where packages come from.
+/// Which source packages come from.
 #[derive(Clone, Debug, Default)]
-pub enum Origin {
+pub enum SourceChoice {
     /// The registries that the providers' addresses name.
     #[default]
     Registries,
@@ -40,17 +40,17 @@ pub enum Origin {
 /// Where packages come from, and how they are fetched.
 #[derive(Clone, Debug)]
 pub struct SourceOptions {
-    /// Where they come from.
-    pub origin: Origin,
+    /// Which source they come from.
+    pub choice: SourceChoice,
     /// How many packages are downloaded and hashed at a time.
     pub jobs: usize,
-    /// Whether hashes that a registry reports are taken without a look at the packages.
+    /// Whether hashes that a registry reports are recorded without downloading the packages.
     pub trust_registry: bool,
-    /// Where everything is that is remembered across runs; none if nothing is.
+    /// The directory of everything that is remembered across runs, if anything is.
     pub cache_directory: Option<PathBuf>,
-    /// Who knows when versions were published.
+    /// The services that publish the dates of versions.
     pub date_services: Option<DateServices>,
-    /// Who is told of requests.
+    /// Receives a report of each request.
     pub observer: RequestObserver,
 }
 
@@ -77,21 +77,24 @@ struct Shared {
     environment: Environment,
     tofu: OnceLock<Result<Connection>>,
     terraform: OnceLock<Result<Connection>>,
-    /// What is shared, by its place.
+    /// By the repository that they are published below.
     facts: OnceMap<(Dialect, OciRepository), Arc<SharedFacts>>,
 }
 
 struct Connection {
+    dialect: Dialect,
     config: CliConfig,
     client: Client,
     discovery: Arc<Discovery>,
+    /// Everybody asks them through this, so that one login is enough.
+    oci_registries: Arc<OciRegistries>,
 }
 
 impl Connections {
     /// Nothing is read yet, and no host is asked.
     ///
     /// # Errors
-    /// When others can write to the cache directory: what is in it counts as what this user has verified.
+    /// Others can write to the cache directory, whose content counts as verified by this user.
     pub fn new(options: SourceOptions, environment: &Environment) -> Result<Self> {
         if let Some(directory) = &options.cache_directory
             && storage::is_writable_by_others(directory)
@@ -117,16 +120,15 @@ impl Connections {
 
     /// OCI registries, with the logins that the CLI configuration gives.
     pub(crate) fn oci_registries(&self, dialect: Dialect) -> Result<Arc<OciRegistries>> {
-        let Connection { config, client, .. } = self.connection(dialect)?;
-        Ok(oci_registries(config, self.environment(), client.clone()))
+        self.connection(dialect).map(|connection| Arc::clone(&connection.oci_registries))
     }
 
-    /// The surroundings.
+    /// The environment of the run.
     pub(crate) fn environment(&self) -> &Environment {
         &self.shared.environment
     }
 
-    /// Where everything is that is remembered across runs; none if nothing is.
+    /// The directory of everything that is remembered across runs, if anything is.
     pub(crate) fn cache_directory(&self) -> Option<&Path> {
         self.shared.options.cache_directory.as_deref()
     }
@@ -137,7 +139,7 @@ impl Connections {
         slots.into_iter().filter_map(|(dialect, slot)| Some((dialect, &slot.get()?.as_ref().ok()?.config)))
     }
 
-    /// The same for who checks what others have written: packages are looked at again, whatever the cache says of them.
+    /// The same for a check of what others have written: packages are hashed again, whatever the cache knows about them.
     #[must_use]
     pub fn without_remembered_hashes(mut self) -> Self {
         self.believes_cache = false;
@@ -149,35 +151,48 @@ impl Connections {
         self.shared.options.cache_directory.as_deref().map(HashCache::open)
     }
 
-    /// When versions were published, as the services tell; none without services.
+    /// The dates of versions, if services for them are named.
     pub(crate) fn publication_dates(&self, dialect: Dialect) -> Result<Option<PublicationDates>> {
         let Some(services) = self.shared.options.date_services.clone() else { return Ok(None) };
         Ok(Some(PublicationDates::new(self.connection(dialect)?.client.clone(), services)))
     }
 
-    /// A source that has not been asked anything yet.
-    pub fn source(&self, dialect: Dialect) -> Result<Source> {
-        self.source_with(dialect, None)
-    }
-
-    /// [`Connections::source`], where registries' packages about which facts are shared need not be downloaded.
-    pub fn source_with(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Source> {
-        match &self.shared.options.origin {
-            Origin::FilesystemMirror(directory) => {
-                Ok(Source::new(SourceKind::FilesystemMirror(FilesystemMirror::new(directory))))
-            }
-            origin => self.online(origin, self.connection(dialect)?, dialect, shared),
+    /// A source that has not been asked anything yet. Where `shared` names facts about packages of registries, these packages need
+    /// not be downloaded.
+    pub fn source(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Source> {
+        let Shared { options, environment, .. } = &*self.shared;
+        if let SourceChoice::FilesystemMirror(directory) = &options.choice {
+            return Ok(Source::in_directory(directory));
         }
+        let connection = self.connection(dialect)?;
+        let cache = self.cache().map(|cache| if self.believes_cache { cache } else { cache.not_believed() });
+        let factory = Factory {
+            options,
+            environment,
+            connection,
+            downloader: Downloader::new(connection.client.clone(), options.jobs, cache),
+            facts: shared.map(|shared| self.trusted_facts(dialect, shared)).transpose()?,
+        };
+        let downloader = factory.downloader.clone();
+        let kind = match &options.choice {
+            SourceChoice::NetworkMirror(url) => factory.network_mirror(downloader, url, false)?,
+            SourceChoice::OciMirror(template) => {
+                factory.oci_mirror(downloader, RepositoryTemplate::parse_flag(template)?)
+            }
+            SourceChoice::CliConfiguration => return factory.configured(),
+            SourceChoice::Registries | SourceChoice::FilesystemMirror(_) => factory.registry(downloader),
+        };
+        Ok(Source::new(kind))
     }
 
-    /// Everything that was looked up in what others share.
+    /// The shared facts that were asked for.
     pub fn shared_facts(&self) -> Vec<Arc<SharedFacts>> {
         let mut all = self.shared.facts.values();
         all.sort_by(|one, other| one.repository().cmp(other.repository()));
         all
     }
 
-    /// Publishes what the cache knows of packages below `repository`, each release signed with `key`.
+    /// Publishes the hashes in the cache below `repository`, and signs those of each release with `key`.
     ///
     /// # Errors
     /// The CLI configuration, which may hold logins, cannot be read.
@@ -193,7 +208,7 @@ impl Connections {
         Ok(publish(&*self.oci_registries(dialect)?, repository, key, releases))
     }
 
-    /// What is known on this machine, where these versions are all there are.
+    /// The packages in the cache, and these versions from lock files.
     pub fn offline<'b>(&self, versions: impl Iterator<Item = (&'b ProviderAddress, &'b Version)>) -> Source {
         let mut known: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for (address, version) in versions {
@@ -204,12 +219,9 @@ impl Connections {
 
     fn trusted_facts(&self, dialect: Dialect, settings: &SharedCache) -> Result<Arc<TrustedFacts>> {
         let registries = self.oci_registries(dialect)?;
-        let repository = settings.repository.clone();
-        let facts = self
-            .shared
-            .facts
-            .get_or_compute(&(dialect, repository.clone()), || Arc::new(SharedFacts::new(registries, repository)));
-        Ok(Arc::new(TrustedFacts::new(facts, settings)))
+        let key = (dialect, settings.repository.clone());
+        let new = || Arc::new(SharedFacts::new(registries, settings.repository.clone()));
+        Ok(Arc::new(TrustedFacts::new(self.shared.facts.get_or_compute(&key, new), settings)))
     }
 
     fn connection(&self, dialect: Dialect) -> Result<&Connection> {
@@ -221,109 +233,71 @@ impl Connections {
     }
 
     fn connect(&self, dialect: Dialect) -> Result<Connection> {
-        let config = cli_config::load(&self.shared.environment, dialect)?;
-        let credentials = Credentials::new(&self.shared.environment, &config, dialect);
-        let client = Client::new(config.net_settings(&self.shared.environment), move |host| credentials.token(host))?;
-        let client = client.with_observer(self.shared.options.observer.clone());
-        let cache = self.shared.options.cache_directory.as_deref().map(DiscoveryCache::open);
-        let discovery = Arc::new(Discovery::new(client.clone(), config.hosts.clone(), cache));
-        Ok(Connection { config, client, discovery })
-    }
-
-    fn online(
-        &self,
-        origin: &Origin,
-        Connection { config, client, discovery }: &Connection,
-        dialect: Dialect,
-        shared: Option<&SharedCache>,
-    ) -> Result<Source> {
         let Shared { options, environment, .. } = &*self.shared;
-        let cache = self.cache().map(|cache| if self.believes_cache { cache } else { cache.not_believed() });
-        let factory = Factory {
-            config,
-            environment,
-            dialect,
-            discovery: Arc::clone(discovery),
-            downloader: Downloader::new(client.clone(), options.jobs, cache),
-            trust_registry: options.trust_registry,
-            places: options.cache_directory.as_deref().map(ReleaseUrls::open),
-            oci_registries: OnceCell::new(),
-            facts: shared.map(|shared| self.trusted_facts(dialect, shared)).transpose()?,
-        };
-        let downloader = factory.downloader.clone();
-        let kind = match origin {
-            Origin::Registries => factory.registry(downloader),
-            Origin::FilesystemMirror(directory) => SourceKind::FilesystemMirror(FilesystemMirror::new(directory)),
-            Origin::NetworkMirror(url) => {
-                environment.secrets.learn_url(url);
-                SourceKind::NetworkMirror(NetworkMirror::new(downloader, url, dialect)?)
-            }
-            Origin::OciMirror(template) => factory.oci_mirror(RepositoryTemplate::parse_flag(template)?),
-            Origin::CliConfiguration => return factory.configured(),
-        };
-        Ok(Source::new(kind))
+        let config = cli_config::load(environment, dialect)?;
+        let credentials = Credentials::new(environment, &config, dialect);
+        let client = Client::new(config.net_settings(environment), move |host| credentials.token(host))?;
+        let client = client.with_observer(options.observer.clone());
+        let cache = options.cache_directory.as_deref().map(DiscoveryCache::open);
+        let discovery = Arc::new(Discovery::new(client.clone(), config.hosts.clone(), cache));
+        let (blocks, defaults) = (config.oci_credentials.clone(), config.oci_default_credentials.clone());
+        let logins = OciLogins::new(blocks, defaults, environment.clone(), environment.helper_time_limit());
+        let oci_registries = Arc::new(OciRegistries::new(client.clone(), logins));
+        Ok(Connection { dialect, config, client, discovery, oci_registries })
     }
 }
 
-/// What sources are made of.
+/// Makes the installation methods of a source.
 struct Factory<'a> {
-    config: &'a CliConfig,
+    options: &'a SourceOptions,
     environment: &'a Environment,
-    dialect: Dialect,
-    discovery: Arc<Discovery>,
+    connection: &'a Connection,
     downloader: Downloader,
-    /// Whether hashes that a registry reports are taken without a look at the packages.
-    trust_registry: bool,
-    /// Where releases were in earlier runs.
-    places: Option<ReleaseUrls>,
-    /// Shared by all mirrors in OCI registries, so that they log in once.
-    oci_registries: OnceCell<Arc<OciRegistries>>,
-    /// What others have published about packages of registries.
+    /// Facts that others have published about packages of registries.
     facts: Option<Arc<TrustedFacts>>,
 }
 
 impl Factory<'_> {
     /// The registries that addresses name.
     fn registry(&self, downloader: Downloader) -> SourceKind {
-        let enforced = |name| self.dialect == Dialect::Tofu && self.environment.variable(name) == Some("true");
+        let Connection { dialect, discovery, .. } = self.connection;
+        let enforced = |name| *dialect == Dialect::Tofu && self.environment.variable(name) == Some("true");
         let policy = RegistryPolicy {
-            dialect: self.dialect,
+            dialect: *dialect,
             enforce_validation: enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
             enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
-            trust_registry: self.trust_registry,
+            trust_registry: self.options.trust_registry,
             now: SystemTime::now(),
         };
-        let registry = Registry::new(downloader, Arc::clone(&self.discovery), policy, self.places.clone());
-        SourceKind::Registry(registry.with_facts(self.facts.clone()))
+        let urls = self.options.cache_directory.as_deref().map(ReleaseUrls::open);
+        SourceKind::Registry(Registry::new(downloader, Arc::clone(discovery), policy, urls, self.facts.clone()))
+    }
+
+    fn network_mirror(&self, downloader: Downloader, url: &str, trust_all_hashes: bool) -> Result<SourceKind> {
+        self.environment.secrets.learn_url(url);
+        NetworkMirror::new(downloader, url, self.connection.dialect, trust_all_hashes).map(SourceKind::NetworkMirror)
     }
 
     /// The repositories of OCI registries that a template names.
-    fn oci_mirror(&self, template: RepositoryTemplate) -> SourceKind {
-        let client = || self.downloader.client().clone();
-        let registries = self.oci_registries.get_or_init(|| oci_registries(self.config, self.environment, client()));
-        let mirror = OciMirror::new(self.downloader.clone(), Arc::clone(registries), template, self.dialect);
-        SourceKind::OciMirror(mirror)
+    fn oci_mirror(&self, downloader: Downloader, template: RepositoryTemplate) -> SourceKind {
+        let registries = Arc::clone(&self.connection.oci_registries);
+        SourceKind::OciMirror(OciMirror::new(downloader, registries, template, self.connection.dialect))
     }
 
     /// The installation methods of the CLI configuration; without any, the directories that both programs look into before
     /// they ask registries.
     fn configured(&self) -> Result<Source> {
-        let Some(installation) = &self.config.provider_installation else {
+        let Some(installation) = &self.connection.config.provider_installation else {
             return Ok(Source::from_methods(self.implied_methods(), BTreeMap::new()));
         };
-        let (mut methods, mut errors) = (Vec::new(), Vec::new());
+        let (mut methods, mut errors) = (Vec::new(), Diagnostics::default());
         for method in &installation.methods {
             match self.kind(method) {
-                Ok(kind) => {
-                    methods.push(Method::new(kind, method.providers.clone()));
-                }
+                Ok(kind) => methods.push(Method::new(kind, method.providers.clone())),
                 Err(error) => errors.extend(error),
             }
         }
-        if !errors.is_empty() {
-            return Err(errors.into());
-        }
-        Ok(Source::from_methods(methods, installation.dev_overrides.clone()))
+        errors.into_result(Source::from_methods(methods, installation.dev_overrides.clone()))
     }
 
     fn kind(&self, method: &InstallationMethod) -> Result<SourceKind> {
@@ -335,15 +309,12 @@ impl Factory<'_> {
             MethodKind::Direct => Ok(self.registry(downloader)),
             MethodKind::FilesystemMirror { path } => Ok(SourceKind::FilesystemMirror(FilesystemMirror::new(path))),
             MethodKind::NetworkMirror { url, trust_all_hashes } => {
-                self.environment.secrets.learn_url(url.as_str());
-                let mirror = NetworkMirror::new(downloader, url.as_str(), self.dialect)?;
-                let mirror = if *trust_all_hashes { mirror.trusting_all_hashes() } else { mirror };
-                Ok(SourceKind::NetworkMirror(mirror))
+                self.network_mirror(downloader, url.as_str(), *trust_all_hashes)
             }
             MethodKind::OciMirror { repository_template } => {
                 let include = &method.providers.include;
                 let template = RepositoryTemplate::parse_configuration(repository_template, include, &method.location)?;
-                Ok(self.oci_mirror(template))
+                Ok(self.oci_mirror(downloader, template))
             }
             MethodKind::Unknown { name } => {
                 let message = format!("the installation method {name:?} is not known");
@@ -355,19 +326,14 @@ impl Factory<'_> {
 
     /// Registries are not asked for a provider that one of the directories has, whatever its version.
     fn implied_methods(&self) -> Vec<Method> {
-        let directories = directories::implied_mirrors(self.environment, self.dialect).into_iter();
+        let dialect = self.connection.dialect;
+        let directories = directories::implied_mirrors(self.environment, dialect).into_iter();
         let mirrors: Vec<_> = directories.filter(|path| path.is_dir()).map(FilesystemMirror::new).collect();
-        let found = mirrors.iter().flat_map(|mirror| mirror.providers(self.dialect));
+        let found = mirrors.iter().flat_map(|mirror| mirror.providers(dialect));
         let direct = ProviderSelection { include: Vec::new(), exclude: found.map(Into::into).collect() };
         let mirrors = mirrors
             .into_iter()
             .map(|mirror| Method::new(SourceKind::FilesystemMirror(mirror), ProviderSelection::default()));
         mirrors.chain([Method::new(self.registry(self.downloader.clone()), direct)]).collect()
     }
-}
-
-fn oci_registries(config: &CliConfig, environment: &Environment, client: Client) -> Arc<OciRegistries> {
-    let (credentials, defaults) = (config.oci_credentials.clone(), config.oci_default_credentials.clone());
-    let logins = OciLogins::new(credentials, defaults, environment.clone(), environment.helper_time_limit());
-    Arc::new(OciRegistries::new(client, logins))
 }

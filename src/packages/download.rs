@@ -9,7 +9,7 @@ use super::archive_file::{ArchiveFile, Copied};
 use super::download_queue::DownloadQueue;
 use super::error::{Result, SourceError};
 use super::progress::{Progress, ProgressSink};
-use crate::net::Client;
+use crate::net::{Client, Credentials};
 use crate::packages::archive::{HashCache, Limits, PackageDigest, PackageError, PackageId, hash_zip, hash_zip_spooled};
 use crate::provider::Hash;
 use crate::system::SafeUrl;
@@ -34,7 +34,7 @@ const CANCELLED: &str = "the download was cancelled";
 /// An archive that can be downloaded.
 pub(super) struct Archive<'a> {
     /// Where it is, for errors.
-    pub(super) origin: &'a str,
+    pub(super) origin: String,
     /// The host of that place.
     pub(super) host: &'a str,
     /// Its bytes, if somebody says how many there are.
@@ -79,7 +79,7 @@ struct Counted<'a, R> {
 
 impl Downloader {
     /// Downloads through `client`, `jobs` packages side by side, and remembers hashes in `cache`.
-    pub fn new(client: Client, jobs: usize, cache: Option<HashCache>) -> Self {
+    pub(super) fn new(client: Client, jobs: usize, cache: Option<HashCache>) -> Self {
         Self { client, shared: Arc::new(Shared { cache, download_queue: DownloadQueue::new(jobs.max(1)) }) }
     }
 
@@ -89,35 +89,6 @@ impl Downloader {
         Self { client: self.client.with_download_retries(retries), shared: Arc::clone(&self.shared) }
     }
 
-    /// The client that everything is asked through.
-    pub fn client(&self) -> &Client {
-        &self.client
-    }
-
-    /// The package at `url` whose archive has the hash `zh`: from the cache if it is there, else downloaded. Its `size` need
-    /// not be known. It counts only if a verified SHA256SUMS lists that hash; once it is known that none does, `is_wanted`
-    /// ends the download.
-    #[expect(clippy::too_many_arguments, reason = "each says something else of the package")]
-    pub(super) fn listed_package(
-        &self,
-        package: &PackageId,
-        url: &Url,
-        zh: &Hash,
-        size: Option<u64>,
-        is_wanted: &dyn Fn() -> bool,
-        into: Option<&ArchiveFile<'_>>,
-        progress: ProgressSink<'_>,
-    ) -> Result<Downloaded> {
-        let expected = Some(Expected { zh, by: "SHA256SUMS" });
-        let archive =
-            Archive { origin: &SafeUrl::from(url).to_string(), host: host(url), size, expected, is_wanted, into };
-        let downloaded = self.fetch(package, &archive, progress, |hash| self.get(package, url, hash))?;
-        if downloaded.transferred == 0 {
-            self.client.observer().cached(url);
-        }
-        Ok(downloaded)
-    }
-
     /// Remembers that a package is the provider's. Only for one that a verified SHA256SUMS lists.
     pub(super) fn remember(&self, package: &PackageId, digest: &PackageDigest) {
         if let Some(cache) = &self.shared.cache {
@@ -125,23 +96,23 @@ impl Downloader {
         }
     }
 
-    /// The package at `url`, whatever it is.
+    /// The package in `archive`, which is at `url`. If its hash is known, the caller must not use it unless a verified SHA256SUMS
+    /// lists that hash.
     pub(super) fn package(
         &self,
         package: &PackageId,
         url: &Url,
-        into: Option<&ArchiveFile<'_>>,
+        archive: &Archive<'_>,
         progress: ProgressSink<'_>,
     ) -> Result<Downloaded> {
-        let (origin, host) = (&SafeUrl::from(url).to_string(), host(url));
-        let archive = Archive { origin, host, size: None, expected: None, is_wanted: &|| true, into };
-        self.fetch(package, &archive, progress, |hash| self.get(package, url, hash))
-    }
-
-    /// One pass over the archive at `url`. No credentials are sent.
-    fn get(&self, package: &PackageId, url: &Url, hash: &mut Hasher<'_>) -> Result<HashOutcome> {
-        let hashed = self.client.download(url, Limits::default().archive_bytes, hash);
-        hashed.map_err(|error| SourceError::request(package, error))
+        let downloaded = self.fetch(package, archive, progress, |hash| {
+            let hashed = self.client.download(url, Credentials::None, Limits::default().archive_bytes, hash);
+            hashed.map_err(|error| SourceError::request(package, error))
+        })?;
+        if downloaded.transferred == 0 {
+            self.client.observer().cached(url);
+        }
+        Ok(downloaded)
     }
 
     /// What the cache knows of a package.
@@ -228,8 +199,12 @@ impl Downloader {
     }
 }
 
-fn host(url: &Url) -> &str {
-    url.host_str().unwrap_or_default()
+impl<'a> Archive<'a> {
+    /// The archive at `url`, of which nothing is known.
+    pub(super) fn at(url: &'a Url, into: Option<&'a ArchiveFile<'a>>) -> Self {
+        let (origin, host) = (SafeUrl::from(url).to_string(), url.host_str().unwrap_or_default());
+        Self { origin, host, size: None, expected: None, is_wanted: &|| true, into }
+    }
 }
 
 impl<R: Read> Read for Counted<'_, R> {

@@ -15,8 +15,8 @@ mod download_queue;
 mod error;
 mod fetched;
 mod method;
-pub mod mirrors;
-pub mod oci;
+mod mirrors;
+pub(crate) mod oci;
 mod offline;
 mod progress;
 mod publication_dates;
@@ -29,21 +29,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use archive_file::{ArchiveFile, Archived};
 pub use available::{AvailableVersion, AvailableVersions, Platforms, Protocols};
-pub use download::Downloader;
+use download::Downloader;
 pub use error::{Result, SourceError};
 pub use fetched::{Fetched, Packages, Published};
-pub use method::{Method, SourceKind};
+use method::{Method, SourceKind};
+pub(crate) use mirrors::FilesystemMirror;
+use mirrors::NetworkMirror;
 pub(crate) use mirrors::packed_name;
-pub use mirrors::{FilesystemMirror, NetworkMirror};
-pub use oci::OciMirror;
-pub use offline::Offline;
+use offline::Offline;
 pub use progress::{Progress, ProgressSink};
-pub use publication_dates::{DateServices, PublicationDates};
+pub use publication_dates::DateServices;
+pub(crate) use publication_dates::PublicationDates;
+pub(crate) use registry::Discovery;
 pub(crate) use registry::Service;
-pub use registry::{Discovery, DiscoveryCache, Registry, RegistryPolicy, ReleaseUrls};
+pub use registry::{DiscoveryCache, ReleaseUrls};
+use registry::{Registry, RegistryPolicy};
 #[doc(hidden)]
 pub use registry::{read_reported_hashes, read_versions};
-pub use shared_facts::{PublishedRelease, SharedFacts, TrustedFacts};
+use shared_facts::TrustedFacts;
+pub use shared_facts::{PublishedRelease, SharedFacts};
 
 use jiff::Timestamp;
 
@@ -56,25 +60,30 @@ pub struct Source {
     methods: Vec<Method>,
     dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
     versions: OnceMap<ProviderAddress, Result<Arc<AvailableVersions>>>,
-    /// Held by whoever asks for all that many root modules need.
-    asking: Mutex<()>,
+    /// Held by the batch of root modules that sends requests.
+    batch: Mutex<()>,
 }
 
 impl Source {
-    /// One place, for all providers.
-    pub fn new(kind: SourceKind) -> Self {
+    /// A directory of packages, for all providers.
+    pub fn in_directory(directory: impl Into<PathBuf>) -> Self {
+        Self::new(SourceKind::FilesystemMirror(FilesystemMirror::new(directory)))
+    }
+
+    /// One installation method, for all providers.
+    pub(crate) fn new(kind: SourceKind) -> Self {
         Self::from_methods(vec![Method::new(kind, ProviderSelection::default())], BTreeMap::new())
     }
 
-    /// Several, the first with precedence. Providers with a development override are for none of them.
+    /// Several installation methods, of which the first has precedence. Providers with a development override have none.
     pub(crate) fn from_methods(methods: Vec<Method>, dev_overrides: BTreeMap<ProviderAddress, PathBuf>) -> Self {
-        Self { methods, dev_overrides, versions: OnceMap::default(), asking: Mutex::default() }
+        Self { methods, dev_overrides, versions: OnceMap::default(), batch: Mutex::default() }
     }
 
-    /// Waits until nobody else asks for all that many root modules need. Most of it will then be known, and hosts do not get the
-    /// requests of several at once.
-    pub(crate) fn ask_alone(&self) -> MutexGuard<'_, ()> {
-        self.asking.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits until no other batch of root modules sends requests. The source then knows most answers already, and hosts do not
+    /// get the requests of several batches at once.
+    pub(crate) fn batch_permit(&self) -> MutexGuard<'_, ()> {
+        self.batch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The versions of a provider that any method lists. A method without the provider does not matter, any other failure

@@ -144,7 +144,7 @@ impl<'a> Session<'a> {
 
     /// What root modules of a dialect are locked from, and of those who trust the same others.
     pub(super) fn source(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Arc<Source>> {
-        let make = || self.connections.source_with(dialect, shared).map(Arc::new);
+        let make = || self.connections.source(dialect, shared).map(Arc::new);
         self.sources.get_or_compute(&(dialect, shared.cloned()), make)
     }
 

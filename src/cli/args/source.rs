@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
-use provlock::packages::connections::{Origin, SourceOptions};
+use provlock::packages::connections::{SourceChoice, SourceOptions};
 use provlock::project::SessionOptions;
 use provlock::provider::Hostname;
 use provlock::system::Environment;
@@ -126,18 +126,17 @@ impl OnlineArgs {
 
     /// Adds where packages come from, and how they are fetched.
     pub(crate) fn sources(&self, environment: &Environment, options: &mut SourceOptions) {
-        let origin = if let Some(directory) = &self.fs_mirror {
-            Origin::FilesystemMirror(directory.clone())
+        options.choice = if let Some(directory) = &self.fs_mirror {
+            SourceChoice::FilesystemMirror(directory.clone())
         } else if let Some(url) = &self.net_mirror {
-            Origin::NetworkMirror(url.clone())
+            SourceChoice::NetworkMirror(url.clone())
         } else if let Some(template) = &self.oci_mirror {
-            Origin::OciMirror(template.clone())
+            SourceChoice::OciMirror(template.clone())
         } else if self.use_cli_config {
-            Origin::CliConfiguration
+            SourceChoice::CliConfiguration
         } else {
-            Origin::Registries
+            SourceChoice::Registries
         };
-        options.origin = origin;
         options.jobs = self.jobs.map_or(options.jobs, usize::from);
         options.trust_registry = self.trust_registry;
         options.cache_directory = self.cache.used(environment);

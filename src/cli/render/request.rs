@@ -2,21 +2,21 @@
 
 use std::time::Duration;
 
-use provlock::net::{Answer, RequestReport};
+use provlock::packages::connections::{RequestOutcome, RequestReport};
 
 use super::foreign::printable;
 use super::style::bytes;
 
 /// `GET https://registry.opentofu.org/v1/providers/hashicorp/aws/versions 200 41.20 KiB 83 ms`
-pub(crate) fn line(RequestReport { method, url, answer }: &RequestReport) -> String {
-    let answer = match answer {
-        Answer::Response { status, bytes: number, duration } => {
+pub(crate) fn line(RequestReport { method, url, outcome }: &RequestReport) -> String {
+    let outcome = match outcome {
+        RequestOutcome::Response { status, bytes: number, duration } => {
             format!("{status} {} {}", bytes(*number), time(*duration))
         }
-        Answer::None { duration } => format!("no response {}", time(*duration)),
-        Answer::Cached => "cached".to_owned(),
+        RequestOutcome::NoResponse { duration } => format!("no response {}", time(*duration)),
+        RequestOutcome::Cached => "cached".to_owned(),
     };
-    printable(&format!("{method} {url} {answer}"))
+    printable(&format!("{method} {url} {outcome}"))
 }
 
 fn time(duration: Duration) -> String {

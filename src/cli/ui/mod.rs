@@ -11,7 +11,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use provlock::diagnostic::{Diagnostic, Severity};
-use provlock::net::RequestObserver;
+use provlock::packages::connections::RequestObserver;
 use provlock::system::{Secrets, files};
 
 use self::progress::Display;

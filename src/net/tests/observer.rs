@@ -9,14 +9,14 @@ use super::*;
 fn observed(url: &Url, settings: NetSettings) -> Vec<String> {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let lines = Arc::clone(&seen);
-    let observer = RequestObserver::new(move |RequestReport { method, url, answer }: &RequestReport| {
-        let answer = match answer {
-            Answer::Response { status, bytes, .. } => format!("{status} {bytes}"),
-            Answer::None { .. } => "nothing".to_owned(),
-            Answer::Cached => "cached".to_owned(),
+    let observer = RequestObserver::new(move |RequestReport { method, url, outcome }: &RequestReport| {
+        let outcome = match outcome {
+            RequestOutcome::Response { status, bytes, .. } => format!("{status} {bytes}"),
+            RequestOutcome::NoResponse { .. } => "nothing".to_owned(),
+            RequestOutcome::Cached => "cached".to_owned(),
         };
         assert!(!url.to_string().contains("s3cr3t"), "{url}");
-        lines.lock().unwrap().push(format!("{method} {} {answer}", url.path()));
+        lines.lock().unwrap().push(format!("{method} {} {outcome}", url.path()));
     });
     let _ = get(&client(settings).with_observer(observer), url);
     seen.lock().unwrap().clone()

@@ -9,13 +9,14 @@ const SIZE: usize = 1_000_000;
 /// What a download comes to, and how often it was begun.
 fn download(server: &Server) -> (Vec<u8>, usize) {
     let mut calls = 0;
-    let result = plain_client().download(&server.url("127.0.0.1", "/file"), 1 << 30, |body, length| {
-        calls += 1;
-        assert_eq!(length, Some(SIZE as u64));
-        let mut bytes = Vec::new();
-        let _ = body.read_to_end(&mut bytes);
-        bytes
-    });
+    let result =
+        plain_client().download(&server.url("127.0.0.1", "/file"), Credentials::None, 1 << 30, |body, length| {
+            calls += 1;
+            assert_eq!(length, Some(SIZE as u64));
+            let mut bytes = Vec::new();
+            let _ = body.read_to_end(&mut bytes);
+            bytes
+        });
     (result.unwrap(), calls)
 }
 
@@ -46,7 +47,9 @@ fn of_a_large_download_only_what_is_missing_is_fetched() {
         if request.number == 0 { response.cut_at(90) } else { response }
     });
     let url = server.url("127.0.0.1", "/");
-    let received = plain_client().download(&url, LARGE, |body, _| io::copy(body, &mut io::sink()).unwrap()).unwrap();
+    let received = plain_client()
+        .download(&url, Credentials::None, LARGE, |body, _| io::copy(body, &mut io::sink()).unwrap())
+        .unwrap();
     assert_eq!((received, server.statistics().bytes_sent), (LARGE, LARGE));
     assert_eq!(server.requests()[1].header("range"), Some("bytes=180000000-"));
     survived("200 MB that break off at 90 %: 20 MB are fetched after that, and no byte twice", 1);
@@ -56,7 +59,9 @@ fn of_a_large_download_only_what_is_missing_is_fetched() {
 fn each_break_takes_one_of_the_tries() {
     let server = Server::http(|request| Response::ok(content(0)).resumable(request, "\"one\"").cut_at(10));
     let url = server.url("127.0.0.1", "/");
-    let error = plain_client().download(&url, 1 << 30, |body, _| io::copy(body, &mut io::sink()).is_ok()).unwrap_err();
+    let error = plain_client()
+        .download(&url, Credentials::None, 1 << 30, |body, _| io::copy(body, &mut io::sink()).is_ok())
+        .unwrap_err();
     assert!(matches!(error.kind, RequestErrorKind::Connection(_)), "{error:?}");
     assert_eq!(server.requests().len(), 3);
 }

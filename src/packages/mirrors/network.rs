@@ -13,6 +13,7 @@ use crate::packages::archive::{PackageDigest, PackageId};
 use crate::packages::archive_file::{ArchiveFile, Archived};
 use crate::packages::authentication::{HashDisposition, HashDispositions};
 use crate::packages::available::{AvailableVersions, LONGEST_VERSION};
+use crate::packages::download;
 use crate::packages::download::Downloader;
 use crate::packages::error::{Result, SourceError};
 use crate::packages::fetched::Fetched;
@@ -102,8 +103,15 @@ impl Archives {
 }
 
 impl NetworkMirror {
-    /// The mirror at `url`, an `https` URL; its documents are asked for with the credentials of its host.
-    pub fn new(downloader: Downloader, url: &str, dialect: Dialect) -> diagnostic::Result<Self> {
+    /// The mirror at `url`, an `https` URL; its documents are asked for with the credentials of its host. `trust_all_hashes`
+    /// (of an installation method, which only OpenTofu has) says whether it is trusted to report hashes of packages that were
+    /// not downloaded.
+    pub(in crate::packages) fn new(
+        downloader: Downloader,
+        url: &str,
+        dialect: Dialect,
+        trust_all_hashes: bool,
+    ) -> diagnostic::Result<Self> {
         let invalid = |shown: &dyn std::fmt::Display, problem: &str| {
             let message = format!("{shown} is not the URL of a network mirror: {problem}");
             Diagnostic::error(Code::InvalidArgument, message).help("write it as https://HOST/PATH/")
@@ -119,15 +127,7 @@ impl NetworkMirror {
         let host = base.host_str().ok_or_else(|| invalid(&SafeUrl::from(&base), "it has no host"))?;
         let authority = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         let (host, archives) = (Hostname::known(authority), OnceMap::default());
-        Ok(Self { downloader, base: base.into(), host, dialect, trust_all_hashes: false, archives })
-    }
-
-    /// The same mirror, whose word is taken for hashes of packages that were not downloaded (`trust_all_hashes` of an
-    /// installation method, which only OpenTofu has).
-    #[must_use]
-    pub(crate) fn trusting_all_hashes(mut self) -> Self {
-        self.trust_all_hashes = true;
-        self
+        Ok(Self { downloader, base: base.into(), host, dialect, trust_all_hashes, archives })
     }
 
     pub(in crate::packages) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
@@ -159,7 +159,7 @@ impl NetworkMirror {
         let url = archives.base.join(&archive.url).map_err(|error| {
             SourceError::invalid_response(package, format!("the mirror sent an invalid URL for the package: {error}"))
         })?;
-        let downloaded = self.downloader.package(package, &url, into, progress)?;
+        let downloaded = self.downloader.package(package, &url, &download::Archive::at(&url, into), progress)?;
         let reported = archive.hashes.as_ref().map_or(&[][..], |hashes| hashes.0.as_slice());
         let reported = check_reported(reported, &downloaded.digest).map_err(|problem| {
             SourceError::not_authentic(package, problem, Some(format!("downloaded from {}", SafeUrl::from(&url))))

@@ -55,7 +55,7 @@ pub struct OciMirror {
 
 impl OciMirror {
     /// The repositories that `template` leads to.
-    pub fn new(
+    pub(super) fn new(
         downloader: Downloader,
         registries: Arc<OciRegistries>,
         template: RepositoryTemplate,
@@ -105,7 +105,7 @@ impl OciMirror {
         let origin = format!("{}@{}", client.repository(), layer.digest);
         let expected = Some(Expected { zh: layer.digest.as_zh(), by: "its manifest" });
         let archive = Archive {
-            origin: &origin,
+            origin: origin.clone(),
             host: &client.repository().registry,
             size: Some(layer.size),
             expected,

@@ -24,7 +24,7 @@ pub use signed::RegistryPolicy;
 
 use super::archive_file::{ArchiveFile, Archived};
 use super::available::AvailableVersions;
-use super::download::{Downloaded, Downloader};
+use super::download::{Archive, Downloaded, Downloader, Expected};
 use super::error::{Result, SourceError};
 use super::fetched::{Fetched, Published};
 use super::progress::ProgressSink;
@@ -54,23 +54,18 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Registries that `discovery` finds and that are asked through `downloader`. `urls` says where releases were in
-    /// earlier runs.
-    pub fn new(
+    /// Registries that `discovery` finds and that are asked through `downloader`. `urls` says where releases were in earlier
+    /// runs. Packages that `facts` are about need not be downloaded.
+    pub(super) fn new(
         downloader: Downloader,
         discovery: Arc<Discovery>,
         policy: RegistryPolicy,
         urls: Option<ReleaseUrls>,
+        facts: Option<Arc<TrustedFacts>>,
     ) -> Self {
         let protocol = Protocol::new(downloader.client.clone(), discovery);
         let releases = SignedReleases::new(downloader.client.clone(), policy, urls);
-        Self { downloader, policy, protocol, releases, first_platforms: OnceMap::default(), facts: None }
-    }
-
-    /// The same, where packages about which facts are shared are not downloaded.
-    #[must_use]
-    pub(crate) fn with_facts(self, facts: Option<Arc<TrustedFacts>>) -> Self {
-        Self { facts, ..self }
+        Self { downloader, policy, protocol, releases, first_platforms: OnceMap::default(), facts }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
@@ -152,7 +147,9 @@ impl Registry {
             let downloaded = match shared {
                 Some(digest) => Ok(Downloaded { digest, transferred: 0, is_shared: true }),
                 None => metadata.url(&response.download_url).and_then(|url| {
-                    self.downloader.listed_package(package, &url, &zh, size, &is_wanted, into, progress)
+                    let expected = Some(Expected { zh: &zh, by: "SHA256SUMS" });
+                    let archive = Archive { size, expected, is_wanted: &is_wanted, ..Archive::at(&url, into) };
+                    self.downloader.package(package, &url, &archive, progress)
                 }),
             };
             (signed.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), downloaded)

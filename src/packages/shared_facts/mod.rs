@@ -13,8 +13,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 pub use envelope::Envelope;
-pub use publish::{PublishedRelease, publish};
+pub use publish::PublishedRelease;
+pub(super) use publish::publish;
 pub use release::ReleaseFacts;
+pub(super) use release::unusable;
 
 use super::oci::OciRegistries;
 use super::oci::facts::{FactsError, ReleaseTag};
@@ -233,10 +235,4 @@ impl State {
         self.is_over = true;
         self.problem.get_or_insert_with(|| Diagnostic::warning(Code::SharedFactsNotUsed, why));
     }
-}
-
-/// The facts that are published about a release cannot be used.
-pub(super) fn unusable(address: &ProviderAddress, version: &Version, why: &str) -> Diagnostic {
-    let message = format!("what is there about {address} {version} does not count: {why}");
-    Diagnostic::warning(Code::SharedFactsNotUsed, message)
 }

@@ -28,7 +28,7 @@ pub struct PublishedRelease {
 
 /// Publishes facts, signed with `key`. What is published already and signed with that key is kept. After a failure no other
 /// release is begun.
-pub fn publish(
+pub(in crate::packages) fn publish(
     registries: &OciRegistries,
     repository: &OciRepository,
     key: &SigningKey,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::diagnostic::{Code, Diagnostic};
 use crate::packages::archive::PackageDigest;
 use crate::provider::{Dialect, Platform, ProviderAddress, Version};
 use crate::system::bounded::Map;
@@ -98,6 +99,12 @@ impl Document {
             packages: self.packages.0.into_iter().map(package).collect::<Option<_>>()?,
         })
     }
+}
+
+/// The facts that are published about a release cannot be used.
+pub(in crate::packages) fn unusable(address: &ProviderAddress, version: &Version, why: &str) -> Diagnostic {
+    let message = format!("what is there about {address} {version} does not count: {why}");
+    Diagnostic::warning(Code::SharedFactsNotUsed, message)
 }
 
 #[cfg(test)]

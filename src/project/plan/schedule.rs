@@ -68,7 +68,7 @@ pub(crate) fn lock_all<T: Send + Sync>(
     };
     let unknown = needed.packages.iter().filter(|package| !source.knows_package(&package.id())).count();
     // Others may ask while nothing but files is written.
-    let _asking = (unknown > 0).then(|| asking.unwrap_or_else(|| source.ask_alone()));
+    let _asking = (unknown > 0).then(|| asking.unwrap_or_else(|| source.batch_permit()));
     let threads = WAITING_REQUESTS.min(unknown + WITHOUT_WAITING.min(roots.len()));
     parallel::run(jobs(&needed, &roots), threads, |job| match job {
         Job::Fetch(package) => fetch(&needed.packages[package]),
@@ -95,7 +95,7 @@ fn plan_all<'a, 'b>(
     let mut ahead = ahead(&known, requests);
     ahead.retain(|job| !job.is_known(source));
     let asks_while_selecting = requests.iter().any(LockRequest::asks_while_selecting);
-    let asking = (asks_while_selecting || !ahead.is_empty()).then(|| source.ask_alone());
+    let asking = (asks_while_selecting || !ahead.is_empty()).then(|| source.batch_permit());
     // Others may have asked for the same until now.
     ahead.retain(|job| !job.is_known(source));
     // Where nobody is waited for, others plan their root modules beside this.

@@ -126,7 +126,7 @@ impl UpgradePlan {
 pub(crate) fn plan_upgrades(requests: &[UpgradeRequest<'_>], source: &Source) -> Vec<Result<UpgradePlan>> {
     let old: Vec<_> = requests.iter().map(|request| lock::carry_over(&request.lock)).collect();
     let (to_upgrade, overridden) = lock::candidates_of(requests.iter().map(|request| &request.lock).zip(&old), source);
-    let _asking = source.ask_alone();
+    let _asking = source.batch_permit();
     let addresses = to_upgrade.iter().flatten().flatten().map(|candidate| Ahead::Versions(candidate.address));
     schedule::ask(addresses.collect(), source);
     let planned = schedule::each_candidate(to_upgrade, WAITING_REQUESTS, |index, candidate| {

@@ -11,7 +11,11 @@ const USER: &str = "user";
 const PASSWORD: &str = "s3cr3t-password";
 
 fn logins(prefix: &str, login: OciLogin) -> OciLogins {
-    let block = OciCredentials { repository_prefix: prefix.to_owned(), login: OciLoginSource::Login(login), location: location() };
+    let block = OciCredentials {
+        repository_prefix: prefix.to_owned(),
+        login: OciLoginSource::Login(login),
+        location: location(),
+    };
     let defaults = OciDefaultCredentials { discover_ambient_credentials: false, ..Default::default() };
     OciLogins::new(vec![block], defaults, Environment::default(), Duration::from_secs(5))
 }
