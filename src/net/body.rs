@@ -37,8 +37,8 @@ pub(super) fn read_bounded(
     Ok((bytes, reserved))
 }
 
-/// Hands the body of a response, at most `limit` bytes, to `consume`, with its length if that is known. Whatever `consume`
-/// makes of it, a failure to read it is an error.
+/// Hands the body of a response, at most `limit` bytes, to `consume`, with its length if that is known. Whatever
+/// `consume` makes of it, a failure to read it is an error.
 pub(crate) fn read_with<T>(
     response: Response,
     limit: u64,
@@ -53,7 +53,7 @@ pub(crate) fn read_with<T>(
 /// Reads a body. What went wrong with the connection is kept, because the code that reads may wrap errors as it likes.
 pub(super) struct Body {
     response: Response,
-    /// Who is told how much is read.
+    /// Where the number of bytes is reported.
     pending: Option<Arc<Pending>>,
     limit: u64,
     pub(super) read: u64,

@@ -51,7 +51,7 @@ struct Shared {
     memory: Memory,
 }
 
-/// Says which token a host gets.
+/// Returns the token of a host.
 type Authorize = dyn Fn(&Hostname) -> Result<Option<Token>> + Send + Sync;
 
 /// A document that was fetched whole.
@@ -61,9 +61,9 @@ pub struct Document {
     pub url: Url,
     /// Its content.
     pub bytes: Vec<u8>,
-    /// When it changed last, if the server says so.
+    /// The time of its last change, if the server sends it.
     pub last_modified: Option<Timestamp>,
-    /// What the server says beside it.
+    /// The headers of the response.
     pub headers: HeaderMap,
 }
 
@@ -76,7 +76,7 @@ pub enum Purpose {
     Download,
 }
 
-/// What a request proves its right with.
+/// The credentials that a request sends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Credentials<'a> {
     /// Nothing.
@@ -98,7 +98,8 @@ impl<'a> Credentials<'a> {
 }
 
 impl Client {
-    /// A client for a run. `authorize` says which token a host gets, and is asked before each request that may carry one.
+    /// A client for a run. `authorize` returns the token of a host, and is called before each request that may carry
+    /// one.
     ///
     /// # Errors
     /// When a certificate cannot be read or the system's trust store is unusable.
@@ -115,13 +116,13 @@ impl Client {
         Ok(Self { shared, observer: RequestObserver::default(), download_retries })
     }
 
-    /// The same client, which tells of its requests.
+    /// The same client, which reports its requests.
     #[must_use]
     pub fn with_observer(self, observer: RequestObserver) -> Self {
         Self { observer, ..self }
     }
 
-    /// Who is told of the requests.
+    /// Receives a report of each request.
     pub(crate) fn observer(&self) -> &RequestObserver {
         &self.observer
     }
@@ -134,8 +135,8 @@ impl Client {
 
     /// Fetches a document of at most `limit` bytes, after decompression.
     ///
-    /// The token of the host `credentials_of` is sent along, if it has one and if the connection is encrypted or stays on
-    /// this machine. A redirect to another host or port goes without it.
+    /// The token of the host `credentials_of` is sent along, if it has one and if the connection is encrypted or stays
+    /// on this machine. A redirect to another host or port goes without it.
     pub fn get(
         &self,
         url: &Url,
@@ -146,8 +147,8 @@ impl Client {
         self.get_decoded(url, credentials_of, limit, purpose, |document| Ok((document, 0)))
     }
 
-    /// [`Client::get`], and decodes the document, while others that are large wait for memory. `decode` also says how many bytes
-    /// of what it returns stay in memory until the end of the run.
+    /// [`Client::get`], and decodes the document, while others that are large wait for memory. `decode` also says how
+    /// many bytes of what it returns stay in memory until the end of the run.
     pub(crate) fn get_decoded<T>(
         &self,
         url: &Url,
@@ -177,8 +178,8 @@ impl Client {
         kept.map_err(|kind| RequestError { url: url.into(), kind, credentials_of: None })
     }
 
-    /// Fetches a JSON document, as [`Client::get`] does, and says where it came from. `weight` says how many bytes of it stay in
-    /// memory until the end of the run.
+    /// Fetches a JSON document, as [`Client::get`] does, and says where it came from. `weight` says how many bytes of
+    /// it stay in memory until the end of the run.
     pub(crate) fn get_json<T: DeserializeOwned>(
         &self,
         url: &Url,
@@ -195,11 +196,11 @@ impl Client {
         })
     }
 
-    /// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and returns what that returns.
-    /// The credentials go to the origin of the URL and nowhere else.
+    /// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and returns what that
+    /// returns. The credentials go to the origin of the URL and nowhere else.
     ///
-    /// When the connection breaks, the rest is asked for, and `consume` does not notice. Where the server cannot send the
-    /// rest alone, everything is done again, with a fresh call of `consume`.
+    /// When the connection breaks, the rest is asked for, and `consume` does not notice. Where the server cannot send
+    /// the rest alone, everything is done again, with a fresh call of `consume`.
     pub(crate) fn download<T>(
         &self,
         url: &Url,
@@ -228,8 +229,8 @@ impl Client {
         resume::download(limit, &pace, self.retries(Purpose::Download), send, consume)
     }
 
-    /// Sends a request until it succeeds, or cannot, and hands the response over. A failure of `receive` counts as one of the
-    /// request.
+    /// Sends a request until it succeeds, or cannot, and hands the response over. A failure of `receive` counts as one
+    /// of the request.
     pub(crate) fn exchange<T>(
         &self,
         url: &Url,
@@ -308,8 +309,8 @@ impl Client {
         Err(Failure { kind, retry })
     }
 
-    /// One attempt: sends a request and follows its redirects. The response may have any status. `authorization` goes to the
-    /// origin of the URL and nowhere else.
+    /// One attempt: sends a request and follows its redirects. The response may have any status. `authorization` goes
+    /// to the origin of the URL and nowhere else.
     pub(crate) fn send(
         &self,
         request: &Request<'_>,
@@ -351,8 +352,8 @@ impl Client {
     }
 }
 
-/// What is wrong with a JSON document, and where. The words of serde would quote it, and a server may have put the token
-/// that it was sent in it.
+/// What is wrong with a JSON document, and where. The words of serde would quote it, and a server may have put the
+/// token that it was sent in it.
 fn what_is_wrong(error: &serde_json::Error) -> String {
     let what = match error.classify() {
         Category::Syntax | Category::Io => "it is not JSON",
@@ -362,7 +363,8 @@ fn what_is_wrong(error: &serde_json::Error) -> String {
     format!("{what} (line {}, column {})", error.line(), error.column())
 }
 
-/// Follows no redirect by itself, since [`redirect`] decides whether one may be followed, and with what. An error is its text.
+/// Follows no redirect by itself, since [`redirect`] decides whether one may be followed, and with what. An error is
+/// its text.
 fn build(settings: &NetSettings) -> std::result::Result<reqwest::blocking::Client, String> {
     let certificates = settings.extra_root_certificates.iter().map(|der| Certificate::from_der(der));
     let mut certificates = certificates.collect::<reqwest::Result<Vec<_>>>().map_err(causes)?;

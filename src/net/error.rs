@@ -77,7 +77,7 @@ pub enum RequestErrorKind {
 }
 
 impl RequestErrorKind {
-    /// What a status without success means. `body` tells how the body begins, without control characters.
+    /// The error for a status without success. `body` returns the start of the body, without control characters.
     pub(crate) fn of_status(status: StatusCode, credentials_sent: bool, body: impl FnOnce() -> String) -> Self {
         match status {
             StatusCode::NOT_FOUND => Self::NotFound,
@@ -215,7 +215,7 @@ pub(super) fn causes(error: reqwest::Error) -> String {
     if causes.is_empty() { quote(&error.to_string()) } else { quote(&causes.join(": ")) }
 }
 
-/// The start of a foreign text in one line, fit for a terminal.
+/// The start of a foreign text in one line, without control characters.
 pub(super) fn quote(text: &str) -> String {
     let words: String =
         text.chars().map(|c| if c.is_whitespace() { ' ' } else { c }).filter(|c| !c.is_control()).collect();

@@ -1,4 +1,4 @@
-//! How much memory answers may take together, however many are asked for at the same time and whoever gives them.
+//! A limit on the memory that all answers take together, however many requests there are, and to whatever hosts.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -8,7 +8,8 @@ use super::error::RequestErrorKind;
 pub(super) const SMALL: u64 = 256 << 10;
 /// What the larger answers that are being read and decoded may take together, in bytes.
 const AT_WORK: u64 = 36 << 20;
-/// What is kept of all answers until the end of the run may have so many bytes. A large provider takes some hundred KiB.
+/// What is kept of all answers until the end of the run may have so many bytes. A large provider takes some hundred
+/// KiB.
 const KEPT: u64 = 48 << 20;
 /// A document takes about so many times its bytes while it is decoded.
 const DECODING: u64 = 3;
@@ -34,8 +35,8 @@ pub(super) struct Reserved<'a> {
 }
 
 impl Memory {
-    /// Waits until there is room for an answer of at most `limit` bytes. Whoever has room never waits for more, so everybody
-    /// gets it in the end; one who needs more than there is gets all of it.
+    /// Waits until there is room for an answer of at most `limit` bytes. Whoever has room never waits for more, so
+    /// everybody gets it in the end; an answer that needs more than there is gets all of it.
     pub(super) fn reserve(&self, limit: u64) -> Reserved<'_> {
         let bytes = limit.saturating_mul(DECODING).min(AT_WORK);
         let left = self.freed.wait_while(self.lock(), |left| left.at_work < bytes);

@@ -1,4 +1,4 @@
-//! What a client tells of its requests.
+//! Reports of a client's requests.
 
 use std::fmt;
 use std::sync::Arc;
@@ -41,17 +41,17 @@ pub enum RequestOutcome {
     Cached,
 }
 
-/// Takes note of requests; called from several threads.
+/// Receives a report of each request; called from several threads.
 #[derive(Clone)]
 pub struct RequestObserver(Arc<dyn Fn(&RequestReport) + Send + Sync>);
 
 impl RequestObserver {
-    /// Has a function called after each request.
+    /// Calls a function after each request.
     pub fn new(observe: impl Fn(&RequestReport) + Send + Sync + 'static) -> Self {
         Self(Arc::new(observe))
     }
 
-    /// Reports a document that need not be asked for.
+    /// Reports a document that need not be requested.
     pub(crate) fn cached(&self, url: impl Into<SafeUrl>) {
         let method = "GET".to_owned();
         (self.0)(&RequestReport { method, url: url.into(), outcome: RequestOutcome::Cached });
@@ -83,7 +83,7 @@ impl RequestObserver {
     }
 }
 
-/// Notes nothing.
+/// Ignores all reports.
 impl Default for RequestObserver {
     fn default() -> Self {
         Self::new(|_| {})
@@ -107,7 +107,7 @@ pub(super) struct Pending {
 }
 
 impl Pending {
-    /// That of a response, to be told what is read of it.
+    /// The pending report of a response.
     pub(super) fn of(response: &Response) -> Option<Arc<Self>> {
         response.extensions().get::<Arc<Self>>().cloned()
     }

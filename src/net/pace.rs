@@ -15,7 +15,7 @@ pub(super) struct Pace {
     minimum_rate: u64,
     /// When the time is over, and how much of it there was.
     deadline: Option<(Instant, Duration)>,
-    /// Time that was spent in waiting for data since the window began. Work on the data in between does not count.
+    /// Time that was spent waiting for data since the window began, without the work on the data in between.
     waited: Duration,
     /// What came in that time, in bytes.
     received: u64,
@@ -54,7 +54,7 @@ impl Pace {
     }
 }
 
-/// The pace of what nobody has set another for: that of a server that is not silent.
+/// A pace that any server keeps which is not silent.
 impl Default for Pace {
     fn default() -> Self {
         Self { minimum_rate: 1 << 10, deadline: None, waited: Duration::ZERO, received: 0 }

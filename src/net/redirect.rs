@@ -1,7 +1,7 @@
 //! Requests and their redirects (RFC 9110, section 15.4).
 //!
-//! Credentials stay with the origin that they are for: a redirect to another host, port or scheme goes without them, and so
-//! does everything after it. No redirect leads from https to http.
+//! Credentials stay with the origin that they are for: a redirect to another host, port or scheme goes without them,
+//! and so does everything after it. No redirect leads from https to http.
 
 use std::time::{Duration, Instant};
 
@@ -74,8 +74,8 @@ pub(super) fn send(
     Err(refused(format!("more than {MOST_REDIRECTS} redirects")))
 }
 
-/// Sends a request as it is, and follows no redirect. All failures may be gone in a moment, except that of a request that
-/// cannot be made.
+/// Sends a request as it is, and follows no redirect. All failures may be gone in a moment, except that of a request
+/// that cannot be made.
 pub(super) fn send_once(builder: RequestBuilder, observer: &RequestObserver) -> Result<Response, Failure> {
     observer.send(builder).map_err(|error| {
         if error.is_builder() {
@@ -96,7 +96,7 @@ pub(super) fn is_allowed(url: &Url, plain_http: PlainHttp, settings: &NetSetting
     }
 }
 
-/// Where a response redirects to. A user name in that URL does not count, since nobody but the user chooses credentials.
+/// The URL that a response redirects to, without a user name: only the user chooses credentials.
 fn target(response: &Response) -> Result<Option<Url>, Failure> {
     let status = response.status();
     let moved = [

@@ -16,9 +16,9 @@ use super::retry::{Failure, Retries, http_date};
 
 /// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and returns what that returns.
 ///
-/// `send` sends a request with these headers, and returns a response of success. When the connection breaks, the rest is
-/// asked for and `consume` notices nothing; where the server cannot do that, everything is done again, with a fresh call of
-/// `consume`. Each takes one of the `retries`.
+/// `send` sends a request with these headers, and returns a response of success. When the connection breaks, the rest
+/// is asked for and `consume` notices nothing; where the server cannot do that, everything is done again, with a fresh
+/// call of `consume`. Each takes one of the `retries`.
 pub(super) fn download<T>(
     limit: u64,
     pace: &Pace,
@@ -54,8 +54,8 @@ fn headers() -> HeaderMap {
     HeaderMap::from_iter([(ACCEPT_ENCODING, HeaderValue::from_static("identity"))])
 }
 
-/// What changes whenever the content does: an entity tag that is not weak or, without any tag, a date that was over when the
-/// response was made (RFC 9110, sections 8.8.2.2 and 13.1.5).
+/// What changes whenever the content does: an entity tag that is not weak or, without any tag, a date that was over
+/// when the response was made (RFC 9110, sections 8.8.2.2 and 13.1.5).
 fn strong_validator(headers: &HeaderMap) -> Option<&HeaderValue> {
     if let Some(tag) = headers.get(ETAG) {
         return Some(tag).filter(|tag| !tag.as_bytes().starts_with(b"W/"));

@@ -1,15 +1,15 @@
-//! What a source says of a provider before any package is fetched. A registry may say a lot of many versions, so a version
-//! takes little more than the text that says it.
+//! What a source lists of a provider before any package is fetched. A registry may list many versions with much data,
+//! so a version takes little more memory than the text that lists it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::provider::{Platform, Version};
 
-/// Plugin protocols that OpenTofu and Terraform speak.
+/// The plugin protocols that OpenTofu and Terraform support.
 const SUPPORTED_PROTOCOLS: [&str; 2] = ["5", "6"];
 /// The longest version that a source may list, in bytes.
 pub(super) const LONGEST_VERSION: usize = 128;
-/// So many characters of the protocols that nobody speaks are kept for the error.
+/// So many characters of a list of unsupported protocols are kept for the error.
 const LONGEST_PROTOCOLS: usize = 100;
 
 /// The versions of a provider.
@@ -21,22 +21,22 @@ pub struct AvailableVersions {
     pub warnings: Vec<String>,
 }
 
-/// What a source says of a version.
+/// What a source lists of a version.
 #[derive(Clone, Debug, Default)]
 pub struct AvailableVersion {
-    /// Whether OpenTofu and Terraform speak one of its plugin protocols.
+    /// Whether OpenTofu and Terraform support one of its plugin protocols.
     pub protocols: Protocols,
-    /// Platforms; empty when the source does not say.
+    /// Its platforms; empty if the source does not list them.
     pub platforms: Platforms,
 }
 
 /// The plugin protocols of a version.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Protocols {
-    /// One is spoken by OpenTofu and Terraform; a source that names none is believed.
+    /// OpenTofu and Terraform support one of them, or the source does not list any.
     #[default]
     Supported,
-    /// None is; how the list of them begins, as in `4.0, 4.1`.
+    /// They support none of them; the start of the list, as in `4.0, 4.1`.
     Unsupported(Box<str>),
 }
 
@@ -48,7 +48,7 @@ pub struct Platforms {
 }
 
 impl AvailableVersions {
-    /// Adds what another source says of the same provider.
+    /// Adds what another source lists of the same provider.
     pub(super) fn merge(&mut self, other: &Self) {
         for (version, available) in &other.versions {
             let known = self.versions.entry(version.clone());
@@ -68,7 +68,7 @@ impl AvailableVersions {
 }
 
 impl AvailableVersion {
-    /// Adds what another source says of the same version: the package of a platform may come from either.
+    /// Adds what another source lists of the same version: the package of a platform may come from either.
     fn merge(&mut self, other: &Self) {
         if self.platforms.is_empty() || other.platforms.is_empty() {
             self.platforms = Platforms::default();
@@ -98,7 +98,7 @@ impl Protocols {
 }
 
 impl Platforms {
-    /// Whether there are none, or the source does not say.
+    /// Whether the source does not list any.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }

@@ -55,17 +55,17 @@ pub struct SourceOptions {
 }
 
 impl Default for SourceOptions {
-    /// The registries, without a cache. Enough packages at a time to keep every core busy while others wait for bytes, and few
-    /// enough for their memory of about a megabyte each.
+    /// The registries, without a cache. Enough packages at a time to keep every core busy while others wait for bytes,
+    /// and few enough for their memory of about a megabyte each.
     fn default() -> Self {
         let jobs = std::thread::available_parallelism().map_or(0, |cores| 2 * usize::from(cores)).max(24);
-        let (origin, observer) = (Origin::default(), RequestObserver::default());
-        Self { origin, jobs, trust_registry: false, cache_directory: None, date_services: None, observer }
+        let (choice, observer) = (SourceChoice::default(), RequestObserver::default());
+        Self { choice, jobs, trust_registry: false, cache_directory: None, date_services: None, observer }
     }
 }
 
-/// How hosts are reached: for each dialect the CLI configuration, read once when it is needed, and one client for everything.
-/// Cheap to clone; clones share both.
+/// How hosts are reached: for each dialect the CLI configuration, read once when it is needed, and one client for
+/// everything. Cheap to clone; clones share both.
 #[derive(Clone)]
 pub struct Connections {
     shared: Arc<Shared>,
@@ -139,7 +139,8 @@ impl Connections {
         slots.into_iter().filter_map(|(dialect, slot)| Some((dialect, &slot.get()?.as_ref().ok()?.config)))
     }
 
-    /// The same for a check of what others have written: packages are hashed again, whatever the cache knows about them.
+    /// The same for a check of what others have written: packages are hashed again, whatever the cache knows about
+    /// them.
     #[must_use]
     pub fn without_remembered_hashes(mut self) -> Self {
         self.believes_cache = false;
@@ -157,8 +158,8 @@ impl Connections {
         Ok(Some(PublicationDates::new(self.connection(dialect)?.client.clone(), services)))
     }
 
-    /// A source that has not been asked anything yet. Where `shared` names facts about packages of registries, these packages need
-    /// not be downloaded.
+    /// A source that has not been asked anything yet. Where `shared` names facts about packages of registries, these
+    /// packages need not be downloaded.
     pub fn source(&self, dialect: Dialect, shared: Option<&SharedCache>) -> Result<Source> {
         let Shared { options, environment, .. } = &*self.shared;
         if let SourceChoice::FilesystemMirror(directory) = &options.choice {
@@ -284,8 +285,8 @@ impl Factory<'_> {
         SourceKind::OciMirror(OciMirror::new(downloader, registries, template, self.connection.dialect))
     }
 
-    /// The installation methods of the CLI configuration; without any, the directories that both programs look into before
-    /// they ask registries.
+    /// The installation methods of the CLI configuration; without any, the directories that both programs look into
+    /// before they ask registries.
     fn configured(&self) -> Result<Source> {
         let Some(installation) = &self.connection.config.provider_installation else {
             return Ok(Source::from_methods(self.implied_methods(), BTreeMap::new()));

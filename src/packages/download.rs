@@ -35,13 +35,13 @@ const CANCELLED: &str = "the download was cancelled";
 pub(super) struct Archive<'a> {
     /// Where it is, for errors.
     pub(super) origin: String,
-    /// The host of that place.
+    /// The host that it is downloaded from.
     pub(super) host: &'a str,
-    /// Its bytes, if somebody says how many there are.
+    /// How many bytes it has, if that is known.
     pub(super) size: Option<u64>,
     /// Its hash, if it is known.
     pub(super) expected: Option<Expected<'a>>,
-    /// Whether anybody still wants it, which is asked again and again while it arrives.
+    /// Whether it is still wanted; called again and again while it arrives.
     pub(super) is_wanted: &'a dyn Fn() -> bool,
     /// Where it is kept, if it is: then it is downloaded whatever the cache knows of it.
     pub(super) into: Option<&'a ArchiveFile<'a>>,
@@ -50,7 +50,7 @@ pub(super) struct Archive<'a> {
 /// The hash that an archive must have.
 pub(super) struct Expected<'a> {
     pub(super) zh: &'a Hash,
-    /// The document that says so.
+    /// The document that states the hash.
     pub(super) by: &'a str,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Downloaded {
     pub(super) is_shared: bool,
 }
 
-/// A reader that tells how many bytes went through it, and ends when nobody wants them any more.
+/// A reader that reports progress, and fails once the archive is not wanted any more.
 struct Counted<'a, R> {
     inner: R,
     package: &'a PackageId,
@@ -96,8 +96,8 @@ impl Downloader {
         }
     }
 
-    /// The package in `archive`, which is at `url`. If its hash is known, the caller must not use it unless a verified SHA256SUMS
-    /// lists that hash.
+    /// The package in `archive`, which is at `url`. If its hash is known, the caller must not use it unless a verified
+    /// SHA256SUMS lists that hash.
     pub(super) fn package(
         &self,
         package: &PackageId,
@@ -125,8 +125,8 @@ impl Downloader {
         self.shared.cache.as_ref().is_some_and(|cache| cache.get(zh, &package.address.name).is_some())
     }
 
-    /// The package in `archive`: from the cache if its hash is known and there, else from `get`, which hands the archive's
-    /// body to the function that it is called with.
+    /// The package in `archive`: from the cache if its hash is known and there, else from `get`, which hands the
+    /// archive's body to the function that it is called with.
     pub(super) fn fetch(
         &self,
         package: &PackageId,

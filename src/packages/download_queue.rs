@@ -1,14 +1,14 @@
-//! Who may download next: a fair share for each host, and the largest first.
+//! Which download is next: a fair share for each host, and the largest package first.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::provider::ProviderAddress;
 
-/// The right to work on a package, for so many at a time.
+/// A limit on the number of packages that are downloaded at the same time.
 ///
-/// Of those that wait, one for the host with the fewest downloads comes next, so that a slow host does not take all places;
-/// among these, one of the provider with the largest packages, so that no large one is left alone at the end.
+/// The next download is one from the host with the fewest downloads, so that a slow host does not hold up the others.
+/// Among these it is one of the provider with the largest packages, so that a large one is not left alone at the end.
 pub(super) struct DownloadQueue {
     state: Mutex<State>,
     freed: Condvar,
@@ -18,10 +18,10 @@ struct State {
     free: usize,
     /// Downloads that are going on, by host.
     busy: BTreeMap<String, usize>,
-    /// In the order in which they came.
+    /// In the order of their arrival.
     waiting: BTreeMap<u64, Waiting>,
     tickets: u64,
-    /// The largest package of a provider that has been heard of, in bytes.
+    /// The largest known package of each provider, in bytes.
     sizes: HashMap<ProviderAddress, u64>,
 }
 
@@ -30,27 +30,27 @@ struct Waiting {
     provider: ProviderAddress,
 }
 
-/// A place, given back when dropped.
+/// The right to download one package, given back when dropped.
 pub(super) struct Permit<'a> {
     download_queue: &'a DownloadQueue,
     host: String,
 }
 
 impl DownloadQueue {
-    /// Places for `free` downloads.
+    /// A queue with `free` downloads at the same time.
     pub(super) fn new(free: usize) -> Self {
         let (busy, waiting, sizes) = (BTreeMap::new(), BTreeMap::new(), HashMap::new());
         Self { state: Mutex::new(State { free, busy, waiting, tickets: 0, sizes }), freed: Condvar::new() }
     }
 
-    /// Takes note of the size of one of a provider's packages. Those for other platforms are about as large.
+    /// Notes the size of one of a provider's packages. Its packages for other platforms have about the same size.
     pub(super) fn learn_size(&self, provider: &ProviderAddress, bytes: u64) {
         let mut state = self.lock();
         let known = state.sizes.entry(provider.clone()).or_default();
         *known = bytes.max(*known);
     }
 
-    /// Waits for a place to download one of a provider's packages from `host`.
+    /// Waits for the right to download one of a provider's packages from `host`.
     pub(super) fn acquire(&self, host: &str, provider: &ProviderAddress) -> Permit<'_> {
         let mut state = self.lock();
         let ticket = state.tickets;
@@ -62,7 +62,7 @@ impl DownloadQueue {
         state.waiting.remove(&ticket);
         state.free -= 1;
         *state.busy.entry(host.to_owned()).or_default() += 1;
-        // There may be a place for somebody else, too.
+        // Another download may be free to start, too.
         self.freed.notify_all();
         Permit { download_queue: self, host: host.to_owned() }
     }
@@ -73,7 +73,7 @@ impl DownloadQueue {
 }
 
 impl State {
-    /// The ticket of who is next.
+    /// The ticket of the next download.
     fn next(&self) -> Option<u64> {
         let rank = |(ticket, Waiting { host, provider }): &(&u64, &Waiting)| {
             let busy = self.busy.get(host).copied().unwrap_or_default();

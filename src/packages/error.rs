@@ -1,4 +1,4 @@
-//! Why a source cannot answer: as the user is told, sorted by what matters to code that decides what to do next.
+//! Why a source cannot answer: diagnostics for the user, sorted by what callers do next.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -38,8 +38,8 @@ impl SourceError {
         Self::ProviderNotFound { address: address.clone(), searched: vec![error], in_registry: false }
     }
 
-    /// The source has the version, but not for this platform. `available` is empty when nobody knows the platforms, `asked`
-    /// is the URL that was asked for the package.
+    /// The source has the version, but not for this platform. `available` is empty if its platforms are not known,
+    /// `asked` is the URL that was asked for the package.
     pub(crate) fn platform_not_available(
         package: &PackageId,
         available: impl IntoIterator<Item = Platform>,
@@ -76,8 +76,8 @@ impl SourceError {
         Diagnostic::error(Code::PlatformNotKnown, message).help(Help::run_online()).into()
     }
 
-    /// The version uses none of the plugin protocols that OpenTofu and Terraform support; `protocols` lists those that it
-    /// uses, as in `4.0, 4.1`.
+    /// The version uses none of the plugin protocols that OpenTofu and Terraform support; `protocols` lists those that
+    /// it uses, as in `4.0, 4.1`.
     pub(crate) fn unsupported_protocol(address: &ProviderAddress, version: &Version, protocols: &str) -> Self {
         let message = format!("{address} {version} uses plugin protocol {protocols}; only 5 and 6 are supported");
         Diagnostic::error(Code::UnsupportedProtocol, message).into()

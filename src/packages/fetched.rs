@@ -1,4 +1,4 @@
-//! What a source knows of a package after looking at it, or of a release without doing so.
+//! What a source knows of a package that it fetched, or of a release without fetching a package.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::provider::{Authentication, Hash, Platform};
 pub struct Fetched {
     /// The `h1:` of the package.
     pub h1: Hash,
-    /// The hashes of the package, and what its source says of others of the release.
+    /// The hashes of the package, and what its source says about other hashes of the release.
     pub hashes: HashDispositions,
     /// How the package was authenticated.
     pub authentication: Authentication,
@@ -23,7 +23,12 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// Whether the `h1:` is the registry's word, and nobody looked at the package.
+    /// A package that was not authenticated.
+    pub(super) fn unauthenticated(h1: Hash, hashes: HashDispositions) -> Self {
+        Self { h1, hashes, authentication: Authentication::Unauthenticated, warnings: Vec::new(), downloaded: 0 }
+    }
+
+    /// Whether a registry reported the `h1:`, and the package was not downloaded.
     pub fn is_reported(&self) -> bool {
         !self.hashes.is_computed(&self.h1)
     }
@@ -32,12 +37,12 @@ impl Fetched {
 /// Packages of one version of a provider, by platform.
 pub type Packages = BTreeMap<Platform, Arc<Fetched>>;
 
-/// What a registry publishes of a version, as far as it says so without a package being fetched.
+/// What a registry publishes about a version, as far as that is known without fetching a package.
 #[derive(Clone, Debug)]
 pub struct Published {
     /// The `zh:` of every line of the verified SHA256SUMS.
     pub zh: BTreeSet<Hash>,
-    /// The `h1:` that the registry reports, by platform; only those whose `zh:` is in SHA256SUMS.
+    /// The `h1:` that the registry reports for each platform whose `zh:` is in SHA256SUMS.
     pub h1: BTreeMap<Platform, BTreeSet<Hash>>,
     /// How SHA256SUMS was authenticated.
     pub authentication: Authentication,

@@ -1,4 +1,4 @@
-//! One place that packages come from, with what it has answered so far.
+//! One installation method, with all its answers so far.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,12 +12,11 @@ use super::offline::Offline;
 use super::progress::{Progress, ProgressSink};
 use super::registry::Registry;
 use crate::packages::archive::PackageId;
-use crate::packages::mirrors::FilesystemMirror;
-use crate::packages::mirrors::NetworkMirror;
+use crate::packages::mirrors::{FilesystemMirror, NetworkMirror};
 use crate::provider::{Platform, ProviderAddress, ProviderSelection, Version};
 use crate::system::OnceMap;
 
-/// The kinds of places.
+/// The kinds of installation methods.
 pub enum SourceKind {
     /// The registry that each provider's address names.
     Registry(Registry),
@@ -27,11 +26,11 @@ pub enum SourceKind {
     NetworkMirror(NetworkMirror),
     /// Repositories of OCI registries.
     OciMirror(OciMirror),
-    /// What is known on this machine.
+    /// The cache and the lock files on this machine.
     Offline(Offline),
 }
 
-/// An installation method: a place, and the providers that it is for.
+/// An installation method, and the providers that it is for.
 pub struct Method {
     pub(super) kind: SourceKind,
     pub(super) providers: ProviderSelection,
@@ -40,7 +39,7 @@ pub struct Method {
 }
 
 impl Method {
-    /// A place that has not been asked anything yet.
+    /// A method that has not been asked anything yet.
     pub fn new(kind: SourceKind, providers: ProviderSelection) -> Self {
         Self { kind, providers, versions: OnceMap::default(), packages: OnceMap::default() }
     }
@@ -95,7 +94,7 @@ impl Method {
         })
     }
 
-    /// Downloads the archive of a package to a file, whatever is known of the package.
+    /// Downloads the archive of a package to a file, even if its hashes are known.
     pub(super) fn archive(
         &self,
         package: &PackageId,

@@ -1,9 +1,10 @@
 //! Where packages come from: registries
-//! (<https://opentofu.org/docs/internals/provider-registry-protocol/>) and mirrors, alone or as a `provider_installation`
-//! block lists them (<https://opentofu.org/docs/cli/config/config-file/#provider-installation>).
+//! (<https://opentofu.org/docs/internals/provider-registry-protocol/>) and mirrors, alone or as a
+//! `provider_installation` block lists them
+//! (<https://opentofu.org/docs/cli/config/config-file/#provider-installation>).
 //!
-//! A source answers two questions, which versions there are and what the package of one version and platform is, and
-//! asks its host for the answer to each at most once per run.
+//! A source answers two questions: which versions there are, and which hashes the package of one version and platform
+//! has. It asks its host for each answer at most once per run.
 
 pub mod archive;
 mod archive_file;
@@ -55,7 +56,7 @@ use crate::packages::archive::PackageId;
 use crate::provider::{Platform, ProviderAddress, ProviderSelection, Version};
 use crate::system::OnceMap;
 
-/// Installation methods in the order in which they are asked for a package, with what they have answered so far.
+/// Installation methods in the order of their precedence, with all their answers so far.
 pub struct Source {
     methods: Vec<Method>,
     dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
@@ -75,19 +76,20 @@ impl Source {
         Self::from_methods(vec![Method::new(kind, ProviderSelection::default())], BTreeMap::new())
     }
 
-    /// Several installation methods, of which the first has precedence. Providers with a development override have none.
+    /// Several installation methods, of which the first has precedence. Providers with a development override have
+    /// none.
     pub(crate) fn from_methods(methods: Vec<Method>, dev_overrides: BTreeMap<ProviderAddress, PathBuf>) -> Self {
         Self { methods, dev_overrides, versions: OnceMap::default(), batch: Mutex::default() }
     }
 
-    /// Waits until no other batch of root modules sends requests. The source then knows most answers already, and hosts do not
-    /// get the requests of several batches at once.
+    /// Waits until no other batch of root modules sends requests. The source then knows most answers already, and hosts
+    /// do not get the requests of several batches at once.
     pub(crate) fn batch_permit(&self) -> MutexGuard<'_, ()> {
         self.batch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The versions of a provider that any method lists. A method without the provider does not matter, any other failure
-    /// does.
+    /// The versions of a provider that any method lists. A method without the provider is passed over; any other
+    /// failure is an error.
     ///
     /// # Errors
     /// [`SourceError::ProviderNotFound`] if no method has it.
@@ -130,8 +132,8 @@ impl Source {
         self.first(package, |method| method.package(package, progress))
     }
 
-    /// [`Source::package`], where its archive is downloaded in any case, and written to a file. Not to be called twice for a
-    /// package, which would be downloaded twice.
+    /// [`Source::package`], but the archive is always downloaded, and written to a file. A second call for the same
+    /// package downloads it again.
     pub(crate) fn archive(
         &self,
         package: &PackageId,
@@ -141,7 +143,7 @@ impl Source {
         self.first(package, |method| method.archive(package, into, progress))
     }
 
-    /// What the first method answers that has a package.
+    /// The answer of the first method that has a package.
     fn first<T>(&self, package: &PackageId, ask: impl Fn(&Method) -> Result<T>) -> Result<T> {
         let mut missing = SourceError::platform_not_available(package, [], None);
         for method in self.methods_with(&package.address, &package.version)? {
@@ -153,23 +155,21 @@ impl Source {
         Err(missing)
     }
 
-    /// Fetches what is signed about a version, where an earlier run has seen it. What goes wrong comes up in
-    /// [`Source::package`].
+    /// Fetches the signed sums of a version from the URLs of an earlier run. An error comes up in [`Source::package`].
     pub(crate) fn prepare_release(&self, address: &ProviderAddress, version: &Version) {
         if let Some(registry) = self.only_method(address).and_then(Method::registry) {
             registry.prepare_release(address, version);
         }
     }
 
-    /// Fetches what the source says of a package, so that [`Source::package`] need not wait for it. What goes wrong comes up
-    /// there.
+    /// Fetches the metadata of a package, so that [`Source::package`] need not wait for it. An error comes up there.
     pub(crate) fn prepare(&self, package: &PackageId) {
         if let Some(method) = self.only_method(&package.address) {
             method.prepare(package);
         }
     }
 
-    /// Whether it is known already which versions of a provider there are.
+    /// Whether the versions of a provider are known already.
     pub(crate) fn knows_versions(&self, address: &ProviderAddress) -> bool {
         self.versions.get(address).is_some()
     }
@@ -179,14 +179,14 @@ impl Source {
         self.methods_for(&package.address).any(|method| method.knows_package(package))
     }
 
-    /// What is published of a version, seen from the package of one platform; none where a mirror, which holds what
-    /// somebody copied, supplies it.
+    /// What is published about a version, as the metadata of one platform shows it; none where a mirror supplies it,
+    /// which holds copies.
     pub fn published(&self, package: &PackageId) -> Result<Option<Published>> {
         let registry = self.registry_of(&package.address, &package.version)?;
         registry.map(|registry| registry.published(package)).transpose()
     }
 
-    /// When the SHA256SUMS of a version changed last, if its server says so; only registries have one.
+    /// The time of the last change of a version's SHA256SUMS, if its server sends it. Only registries have SHA256SUMS.
     pub(crate) fn sums_modified(&self, address: &ProviderAddress, version: &Version) -> Result<Option<Timestamp>> {
         let Some(registry) = self.registry_of(address, version)? else { return Ok(None) };
         let platform = self.platforms(address, version)?.into_iter().next().unwrap_or_else(Platform::current);
@@ -207,7 +207,7 @@ impl Source {
         self.methods.iter().filter(|method| method.providers.contains(address))
     }
 
-    /// The method for a provider, if there is no choice. Which of several is asked depends on the versions that each has.
+    /// The method for a provider, if there is only one. Which of several is used depends on the versions that each has.
     fn only_method(&self, address: &ProviderAddress) -> Option<&Method> {
         let mut methods = self.methods_for(address);
         methods.next().filter(|_| methods.next().is_none())

@@ -1,4 +1,4 @@
-//! What is known on this machine: packages in the cache of hashes, versions in lock files.
+//! Packages in the cache of hashes, and versions in lock files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,13 +9,13 @@ use super::fetched::Fetched;
 use crate::diagnostic::{Code, Diagnostic, Help};
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::authentication::{HashDisposition, HashDispositions};
-use crate::provider::{Authentication, Platform, ProviderAddress, Version};
+use crate::provider::{Platform, ProviderAddress, Version};
 use crate::system::OnceMap;
 
 /// A source that asks no host.
 ///
-/// The packages in the cache were verified when they got there. Nobody vouches for them again, so an entry of a lock file that
-/// contradicts them is refused as ever.
+/// The packages in the cache were verified when they were stored. They are not authenticated again, so an entry of a
+/// lock file that contradicts them is still refused.
 #[derive(Debug)]
 pub struct Offline {
     cache: Option<HashCache>,
@@ -34,7 +34,7 @@ impl Offline {
         let packages = self.packages(address);
         let cached = packages.iter().map(|package| package.version.clone());
         let locked = self.locked.get(address).into_iter().flatten().cloned();
-        // Nothing is said of platforms: that one is not in the cache does not mean that there is none.
+        // Platforms stay unknown: a package that is not in the cache may exist.
         let available: AvailableVersions = cached.chain(locked).collect();
         if available.versions.is_empty() {
             let message = format!("no version of {address} is known offline");
@@ -68,12 +68,6 @@ impl Offline {
         };
         let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
         hashes.add(HashDisposition::Listed, [digest.zh]);
-        Ok(Fetched {
-            h1: digest.h1,
-            hashes,
-            authentication: Authentication::Unauthenticated,
-            warnings: Vec::new(),
-            downloaded: 0,
-        })
+        Ok(Fetched::unauthenticated(digest.h1, hashes))
     }
 }

@@ -1,5 +1,5 @@
-//! When versions were published: no part of the registry protocol, so the two public registries are asked through their
-//! documentation services, and any other through the time stamp of SHA256SUMS.
+//! The dates of versions, which the registry protocol does not have. The documentation services of the two public
+//! registries have them; for any other registry it is the time stamp of SHA256SUMS.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::system::bounded::List;
 const MAXIMUM_DOCUMENT_BYTES: u64 = 4 << 20;
 const MOST_VERSIONS: usize = 10_000;
 
-/// Where the public registries tell when their versions were published.
+/// Where the public registries publish the dates of their versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DateServices {
     /// For providers of registry.opentofu.org: the base of `registry/docs/providers/NAMESPACE/TYPE/index.json`.
@@ -77,7 +77,7 @@ impl PublicationDates {
     /// When a version was published.
     ///
     /// # Errors
-    /// Why that cannot be known.
+    /// Why the date is not known.
     pub fn published(
         &self,
         address: &ProviderAddress,
@@ -124,7 +124,7 @@ impl PublicationDates {
         Ok(pairs.into_iter().filter_map(dated).collect())
     }
 
-    /// `count` says how many dates there are in a document, which are kept.
+    /// Fetches a document. `count` returns the number of its dates, which stay in memory.
     fn get<T: DeserializeOwned>(&self, base: &Url, path: &str, count: fn(&T) -> usize) -> Result<T, String> {
         /// Of a date and its version in the map, in bytes.
         const ENTRY: usize = 128;

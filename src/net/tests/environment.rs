@@ -6,8 +6,8 @@ use std::process::Command;
 
 use super::*;
 
-/// Runs [`with_the_variables_of_the_process`] in a process of its own with these variables and no others for proxies and
-/// certificates, and returns its output if it succeeds. `asks` is a URL to get, or `failure of` a URL, to print the
+/// Runs [`with_the_variables_of_the_process`] in a process of its own with these variables and no others for proxies
+/// and certificates, and returns its output if it succeeds. `asks` is a URL to get, or `failure of` a URL, to print the
 /// error.
 fn in_a_process_with(variables: &[(&str, &str)], asks: &str) -> Option<String> {
     let mut command = Command::new(std::env::current_exe().unwrap());

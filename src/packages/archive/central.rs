@@ -2,16 +2,16 @@
 //!
 //! A pure function of bytes, so that the archive that arrives from the network and the one in a file are judged by the
 //! same code. What is accepted follows Go's `archive/zip`, which OpenTofu and Terraform read packages with: only the
-//! central directory counts, bytes before and after the archive are tolerated, counts are compared modulo 2^16. An archive
-//! that versions of Go read differently is refused, since its hash would depend on who computes it.
+//! central directory counts, bytes before and after the archive are tolerated, counts are compared modulo 2^16. An
+//! archive that versions of Go read differently is refused, since its hash would depend on who computes it.
 //!
 //! The `zip` crate does not take its place, because it does not accept what Go accepts. Of the 109 recorded archives in
 //! `testdata/packages`, zip 9.4.1 accepts one that Terraform refuses. Of 10,000 generated archives without damage it
 //! refuses 191 that are valid; of the same 10,000 with damaged bytes it refuses 1,011 that this reader accepts, accepts
-//! 593 that this reader refuses, and reads other entries from one (`tests/central.rs` counts them). Where Go reads headers
-//! until one is not valid and then compares their number, it trusts the number in the end record; where Go takes the
-//! last end record, it goes on to an earlier one; and it replaces names by those of an extra field (0x7075). Its reader
-//! that keeps entries of the same name is in `zip::unstable`, which may change with each patch.
+//! 593 that this reader refuses, and reads other entries from one (`tests/central.rs` counts them). Where Go reads
+//! headers until one is not valid and then compares their number, it trusts the number in the end record; where Go
+//! takes the last end record, it goes on to an earlier one; and it replaces names by those of an extra field (0x7075).
+//! Its reader that keeps entries of the same name is in `zip::unstable`, which may change with each patch.
 
 use super::error::{EntryProblem, Refusal};
 

@@ -50,7 +50,7 @@ impl<'a> Contents<'a> {
         Ok(Self { entries, paths })
     }
 
-    /// The hash over the files; of several with the same path the last one counts. `digests` holds the SHA-256 of each
+    /// The hash over the files; the last of several with the same path is used. `digests` holds the SHA-256 of each
     /// entry; those of directories are not used.
     pub(super) fn h1(&self, digests: &[[u8; 32]]) -> Hash {
         let mut files: Vec<(&[u8], &[u8; 32])> =

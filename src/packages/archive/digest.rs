@@ -40,7 +40,7 @@ impl PackageDigest {
         self.hashes().contains(&hash) || self.h1_with_directories == *hash
     }
 
-    /// Whether the files of the package are among those that a lock file has the hashes of.
+    /// Whether a lock file with these hashes records the files of the package.
     pub(crate) fn is_recorded_in(&self, recorded: &BTreeSet<Hash>) -> bool {
         recorded.contains(&self.h1) || recorded.contains(&self.h1_with_directories)
     }

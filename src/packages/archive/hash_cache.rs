@@ -1,4 +1,4 @@
-//! The hash cache: what is known of packages that were hashed before.
+//! The hash cache: the hashes of packages that were hashed before.
 //!
 //! A package never changes, because its `zh:` names it. So an entry is never stale, only absent or damaged, and a
 //! damaged one counts as absent and is rewritten. Every entry is stored by its `zh:`, and that of a package which a
@@ -49,34 +49,33 @@ impl HashCache {
         Self { folder: directory.join(FOLDER), is_believed: true }
     }
 
-    /// The same cache, of which no entry is found by its `zh:` or package, and which is still filled: for who checks what others
-    /// have written.
+    /// The same cache for a check of what others have written: no entry is found, and entries are still stored.
     #[must_use]
     pub(crate) fn not_believed(self) -> Self {
         Self { is_believed: false, ..self }
     }
 
-    /// What is known of the package with that `zh:`, as one of a provider of type `provider_type`. The type counts,
-    /// because a package is valid for one type only: it names the executable.
+    /// The hashes of the package with that `zh:`, if it is of a provider of type `provider_type`. A package is valid
+    /// for one type only, since the type names its executable.
     pub fn get(&self, zh: &Hash, provider_type: &str) -> Option<PackageDigest> {
         let (package, digest) = read(&self.path_by_zh(zh)?)?;
         (self.is_believed && digest.zh == *zh && package.address.name == provider_type).then_some(digest)
     }
 
-    /// What is known of a provider's package.
+    /// The hashes of a provider's package.
     pub(crate) fn lookup(&self, package: &PackageId) -> Option<PackageDigest> {
         let (found, digest) = read(&self.path_by_provider(package))?;
         (self.is_believed && found == *package).then_some(digest)
     }
 
-    /// Everything that is known of a provider's packages, in no order.
+    /// The hashes of all packages of a provider, in no order.
     pub fn packages(&self, provider: &ProviderAddress) -> Vec<(PackageId, PackageDigest)> {
         let versions = entries(&self.folder_of(provider));
         let files = versions.flat_map(|version| entries(&version).collect::<Vec<_>>());
         files.filter_map(|file| read(&file)).filter(|(package, _)| package.address == *provider).collect()
     }
 
-    /// Everything that is known of the packages of one of a provider's versions, in no order.
+    /// The hashes of all packages of one version of a provider, in no order.
     pub(crate) fn packages_of(&self, provider: &ProviderAddress, version: &Version) -> Vec<(PackageId, PackageDigest)> {
         let files = entries(&self.folder_of(provider).join(storage::file_name(&version.to_string())));
         let is_asked_for =
@@ -84,7 +83,7 @@ impl HashCache {
         files.filter_map(|file| read(&file)).filter(is_asked_for).collect()
     }
 
-    /// Everything that is known of packages by provider, version and platform.
+    /// The hashes of all packages that are stored by provider, version and platform.
     pub fn releases(&self) -> BTreeMap<(ProviderAddress, Version), BTreeMap<Platform, PackageDigest>> {
         let mut paths = vec![self.folder.join("by-provider")];
         // Host, namespace, type, version, platform.
@@ -99,7 +98,7 @@ impl HashCache {
         releases
     }
 
-    /// What a file says, if it is the one of that provider's package.
+    /// The content of a file, if it is the file of that provider's package.
     fn read_by_provider(&self, path: &Path) -> Option<(PackageId, PackageDigest)> {
         read(path).filter(|(package, _)| self.path_by_provider(package) == path)
     }
@@ -139,7 +138,7 @@ impl HashCache {
         parts.iter().fold(self.folder_of(&package.address), |path, part| path.join(storage::file_name(part)))
     }
 
-    /// Where what is known of a provider is, in a folder for each version.
+    /// The folder of a provider, which has a folder for each version.
     fn folder_of(&self, provider: &ProviderAddress) -> PathBuf {
         let parts = [provider.hostname.as_ascii(), &provider.namespace, &provider.name];
         parts.into_iter().fold(self.folder.join("by-provider"), |path, part| path.join(storage::file_name(part)))
@@ -185,7 +184,7 @@ fn read(path: &Path) -> Option<(PackageId, PackageDigest)> {
 fn write(path: &Path, package: &PackageId, digest: &PackageDigest) {
     let is_known = read(path).is_some_and(|(known, its_digest)| known == *package && its_digest == *digest);
     if let Some(bytes) = encode(package, digest).filter(|_| !is_known) {
-        // A cache that cannot be written is no reason to stop.
+        // The run goes on without a cache that cannot be written.
         let _ = storage::replace(path, &bytes);
     }
 }

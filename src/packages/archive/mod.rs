@@ -1,12 +1,13 @@
 //! Packages: a zip archive or a directory to its `zh:` and `h1:` hashes, as OpenTofu's
 //! `internal/getproviders/hash.go` defines them.
 //!
-//! An archive is hashed in one pass while it arrives ([`hash_zip`]): its bytes feed SHA-256 and the inflater at once, each
-//! entry feeds its own SHA-256 as it inflates, and nothing is written. Local headers are not trusted; what they led to
-//! is compared with the central directory at the end. An archive for which that cannot be done is read a second time
-//! through its central directory, which alone decides. Its first 128 KiB are kept in memory, so an archive that shows
-//! early that it is odd, or is small, goes into an unnamed temporary file without being fetched again; else the caller is
-//! told ([`PackageError::NotStreamable`]) and fetches it again (`hash_zip_spooled`). A refusal is the same either way.
+//! An archive is hashed in one pass while it arrives ([`hash_zip`]): its bytes feed SHA-256 and the inflater at once,
+//! each entry feeds its own SHA-256 as it inflates, and nothing is written. Local headers are not trusted; what they
+//! led to is compared with the central directory at the end. An archive for which that cannot be done is read a second
+//! time through its central directory, which alone decides. Its first 128 KiB are kept in memory, so an archive that
+//! shows early that it is odd, or is small, goes into an unnamed temporary file without being fetched again; else the
+//! caller is told ([`PackageError::NotStreamable`]) and fetches it again (`hash_zip_spooled`). A refusal is the same
+//! either way.
 //!
 //! Which archives are accepted follows OpenTofu: Go's `archive/zip` reads them, and they are hashed as extracted.
 

@@ -9,8 +9,8 @@ use super::sha256::Sha256;
 
 /// Bytes that are read at once.
 const INPUT: usize = 64 * 1024;
-/// As long as no more bytes than these have come they are kept, so that an archive that shows at its first entry that it is
-/// not streamable, as nearly all of those do, need not be fetched again.
+/// As long as no more bytes than these have come they are kept, so that an archive that shows at its first entry that
+/// it is not streamable, as nearly all of those do, need not be fetched again.
 const KEPT: usize = 2 * INPUT;
 
 /// A buffered reader that knows the SHA-256 of all it has read.

@@ -19,9 +19,9 @@ pub(crate) enum HashDisposition {
     /// SHA256SUMS lists it for a file that is not a package, such as the manifest, which is often the same in every
     /// release.
     ListedForOtherFile,
-    /// A registry that is taken at its word reports it for a package of the release.
+    /// A registry whose reports are trusted reports it for a package of the release.
     ReportedByRegistry,
-    /// A mirror that is taken at its word reports it for a package of the release.
+    /// A mirror whose reports are trusted reports it for a package of the release.
     ReportedByMirror,
 }
 
@@ -69,8 +69,8 @@ impl HashDispositions {
         self.extend(hashes.into_iter().map(|hash| (hash, disposition)));
     }
 
-    /// The hashes that may be recorded in a lock file. One over the bytes of an archive needs somebody who lists or reports
-    /// it, because a mirror may have repacked the files.
+    /// The hashes that may be recorded in a lock file. A hash over the bytes of an archive must be listed or
+    /// reported, because a mirror may have repacked the files.
     pub fn recordable(&self) -> impl Iterator<Item = &Hash> {
         let hashes = self.0.iter().filter(|(hash, known)| {
             known.is_any_of(Known::RECORDABLE)

@@ -6,7 +6,7 @@
 //! - `sha256sums`: the list of sums of a version, and whether it says what the registry says.
 //! - `signature`: whether one of the registry's keys signed that list.
 //! - `packages`: the hashes that the OpenTofu registry reports for all platforms.
-//! - `dispositions`: what is known of each hash, whether it may be recorded, and whether it confirms an entry.
+//! - `dispositions`: where each hash comes from, whether it may be recorded, and whether it confirms an entry.
 
 mod dispositions;
 pub(crate) mod packages;
@@ -39,14 +39,13 @@ pub struct AuthenticationPolicy {
 }
 
 impl AuthenticationPolicy {
-    /// Whether a registry that reports no signing key is taken at its word.
+    /// Whether SHA256SUMS is accepted without a signature if the registry reports no signing key.
     pub(crate) fn allows_missing_keys(self) -> bool {
         self.dialect == Dialect::Tofu && self.default_host && !self.enforce_validation
     }
 }
 
-/// Decides whether a SHA256SUMS file may be believed. The second part of the answer is what
-/// the user must be warned of.
+/// Authenticates a SHA256SUMS file. Returns how it was authenticated, and what the user must be warned of.
 ///
 /// # Errors
 /// No key was reported where one is needed, or no reported key made an acceptable signature.

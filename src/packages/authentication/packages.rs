@@ -37,7 +37,7 @@ pub fn check(
     Ok(())
 }
 
-/// The `h1:` that the map vouches for, for `--trust-registry`: none if there is no map, or not exactly one `h1:` for the
+/// The `h1:` that is recorded by `--trust-registry`: none if there is no map, or not exactly one `h1:` for the
 /// platform. `published` are the `zh:` of the verified SHA256SUMS; all that the map reports, for any platform, must be
 /// among them.
 ///
@@ -97,15 +97,15 @@ impl PackageReport {
 }
 
 /// The hashes of the map, of every platform; to be recorded for the default host of the tofu dialect only, after
-/// [`check`]. OpenTofu records none whose scheme it does not know, and any text of one that it knows; what has not the form of
-/// a hash is left out here.
+/// [`check`]. OpenTofu records none whose scheme it does not know, and any text of one that it knows; what has not the
+/// form of a hash is left out here.
 pub fn reported(reports: &BTreeMap<String, PackageReport>) -> BTreeSet<Hash> {
     let hashes = reports.values().flat_map(|report| &report.hashes);
     hashes.filter(|hash| has_form(hash)).cloned().collect()
 }
 
-/// Whether a hash of a known scheme has the length and the letters of one. Unlike [`Hash::is_well_formed`], but like the base64
-/// of Go, this takes no notice of the bits after the last byte of an `h1:`.
+/// Whether a hash of a known scheme has the length and the letters of one. Unlike [`Hash::is_well_formed`], but like
+/// the base64 of Go, this takes no notice of the bits after the last byte of an `h1:`.
 fn has_form(hash: &Hash) -> bool {
     match hash.scheme() {
         HashScheme::H1 => hash.value().strip_suffix('=').is_some_and(|digits| {

@@ -12,7 +12,7 @@ use crate::packages::authentication::HashDispositions;
 use crate::packages::available::{AvailableVersion, AvailableVersions};
 use crate::packages::error::{Result, SourceError};
 use crate::packages::fetched::Fetched;
-use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
+use crate::provider::{Dialect, Platform, ProviderAddress, Version};
 use crate::system::files;
 
 /// A directory in the layout `HOST/NAMESPACE/TYPE/…` that `tofu providers mirror` writes.
@@ -77,7 +77,7 @@ impl FilesystemMirror {
             let h1 = hash_directory(&local.path, name).map_err(invalid)?;
             (h1.clone(), HashDispositions::computed([h1]))
         };
-        Ok(fetched(h1, hashes))
+        Ok(Fetched::unauthenticated(h1, hashes))
     }
 
     /// Copies the archive of a package to a file.
@@ -95,10 +95,10 @@ impl FilesystemMirror {
         }
         let digest = copied.map_err(|error| local.invalid(package, &error))?;
         let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
-        Ok(Archived { fetched: fetched(digest.h1.clone(), hashes), digest })
+        Ok(Archived { fetched: Fetched::unauthenticated(digest.h1.clone(), hashes), digest })
     }
 
-    /// A package in all the forms that the mirror has it in, and there is at least one.
+    /// A package in every form that the mirror has; at least one.
     fn local_packages(&self, package: &PackageId) -> Result<Vec<LocalPackage>> {
         let mut packages = self.packages(&package.address)?;
         packages.retain(|local| local.version == package.version);
@@ -154,11 +154,6 @@ impl LocalPackage {
     fn invalid(&self, package: &PackageId, error: &PackageError) -> SourceError {
         SourceError::invalid_package(package, error, format!("read from {}", self.path.display()))
     }
-}
-
-/// What is known of a package that nobody vouches for.
-fn fetched(h1: Hash, hashes: HashDispositions) -> Fetched {
-    Fetched { h1, hashes, authentication: Authentication::Unauthenticated, warnings: Vec::new(), downloaded: 0 }
 }
 
 /// The version and the platform of `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.

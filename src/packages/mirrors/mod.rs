@@ -1,4 +1,5 @@
-//! Mirrors: packages in directories and behind web servers (<https://opentofu.org/docs/internals/provider-network-mirror-protocol/>).
+//! Mirrors: packages in directories and behind web servers
+//! (<https://opentofu.org/docs/internals/provider-network-mirror-protocol/>).
 
 mod filesystem;
 mod network;

@@ -103,9 +103,9 @@ impl Archives {
 }
 
 impl NetworkMirror {
-    /// The mirror at `url`, an `https` URL; its documents are asked for with the credentials of its host. `trust_all_hashes`
-    /// (of an installation method, which only OpenTofu has) says whether it is trusted to report hashes of packages that were
-    /// not downloaded.
+    /// The mirror at `url`, an `https` URL; its documents are asked for with the credentials of its host.
+    /// `trust_all_hashes` (of an installation method, which only OpenTofu has) says whether it is trusted to report
+    /// hashes of packages that were not downloaded.
     pub(in crate::packages) fn new(
         downloader: Downloader,
         url: &str,
@@ -172,17 +172,11 @@ impl NetworkMirror {
                 hashes.add(HashDisposition::ReportedByMirror, archives.reported());
             }
         }
-        let fetched = Fetched {
-            h1: downloaded.digest.h1.clone(),
-            hashes,
-            authentication: if reported.is_empty() {
-                Authentication::Unauthenticated
-            } else {
-                Authentication::HashesChecked
-            },
-            warnings: Vec::new(),
-            downloaded: downloaded.transferred,
-        };
+        let mut fetched = Fetched::unauthenticated(downloaded.digest.h1.clone(), hashes);
+        fetched.downloaded = downloaded.transferred;
+        if !reported.is_empty() {
+            fetched.authentication = Authentication::HashesChecked;
+        }
         Ok(Archived { digest: downloaded.digest, fetched })
     }
 

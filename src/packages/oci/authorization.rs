@@ -31,7 +31,7 @@ pub(super) struct Authorization {
 /// Where an authorization comes from, which decides what can be done when it is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AuthorizationKind {
-    /// The user's name and password: there is no other.
+    /// The user's name and password, which cannot be renewed.
     Basic,
     /// The user's access token: it may have expired, and there may be a refresh token.
     AccessToken,
@@ -65,8 +65,8 @@ struct TokenDocument {
 }
 
 impl Applicant<'_> {
-    /// The answer to a challenge after `refused`; `None` if there is none left. `fresh` says that what was refused had just
-    /// been fetched.
+    /// The answer to a challenge after `refused`; `None` if there is none left. `fresh` says that what was refused had
+    /// just been fetched.
     pub(super) fn answer(
         &self,
         challenges: &[Challenge],
@@ -103,10 +103,10 @@ impl Applicant<'_> {
         }
     }
 
-    /// Gets a token: by the user's password, by the refresh token (OAuth 2), or for anybody.
+    /// Gets a token: with the user's password, with the refresh token (OAuth 2), or anonymously.
     ///
-    /// A token server is named by the registry, so it gets the user's secret; it must not pass it on, so redirects count as
-    /// errors.
+    /// A token server is named by the registry, so it gets the user's secret; it must not pass it on, so redirects
+    /// count as errors.
     fn fetch(&self, challenge: &BearerChallenge) -> Result<Token, Failure> {
         let realm = self.realm(challenge)?;
         let request = match self.login.map(|found| &found.login) {
@@ -178,7 +178,8 @@ impl Applicant<'_> {
         request.header(CONTENT_TYPE, "application/x-www-form-urlencoded").body(form)
     }
 
-    /// What the token must allow. Who pushes asks for that at once: a registry names only what the refused request needs.
+    /// What the token must allow. Who pushes asks for that at once: a registry names only what the refused request
+    /// needs.
     fn scopes(&self, challenge: &BearerChallenge) -> String {
         let name = &self.repository.name;
         match self.access {

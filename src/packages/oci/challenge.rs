@@ -20,7 +20,8 @@ pub(super) struct BearerChallenge {
     pub(super) scope: Option<String>,
 }
 
-/// Reads the challenges of all `WWW-Authenticate` fields; unknown schemes, and what follows a syntax error, are left out.
+/// Reads the challenges of all `WWW-Authenticate` fields; unknown schemes, and what follows a syntax error, are left
+/// out.
 pub(super) fn parse<'a>(fields: impl IntoIterator<Item = &'a str>) -> Vec<Challenge> {
     fields.into_iter().flat_map(parse_field).filter_map(|parsed| understand(&parsed)).collect()
 }

@@ -1,9 +1,9 @@
 //! A client for what is needed of the OCI distribution specification 1.1: tags, manifests, blobs.
 //!
 //! The crate `oci-client` 0.18 does not hold up here. It is asynchronous only and makes an HTTP client of its own, so
-//! neither this program's retries nor its rules for redirects count; it follows no `Link` in a list of tags, reads manifests
-//! and lists of any size into memory, sends a password to whatever token server is named, even over plain HTTP, and knows no
-//! refresh tokens. It would add 21 crates.
+//! neither this program's retries nor its rules for redirects apply; it follows no `Link` in a list of tags, reads
+//! manifests and lists of any size into memory, sends a password to whatever token server is named, even over plain
+//! HTTP, and knows no refresh tokens. It would add 21 crates.
 
 use std::fmt;
 use std::io::Read;
@@ -30,7 +30,8 @@ use crate::provider::OciRepository;
 use crate::system::bounded::List;
 use crate::system::{OnceMap, SafeUrl};
 
-/// Registries should take manifests up to this size, and need not take larger ones (OCI distribution specification 1.1).
+/// Registries should take manifests up to this size, and need not take larger ones (OCI distribution specification
+/// 1.1).
 const MAXIMUM_MANIFEST_BYTES: u64 = 4 << 20;
 /// The longest list of tags that is read, in pages of at most [`MAXIMUM_MANIFEST_BYTES`].
 const MOST_PAGES: usize = 1_000;
@@ -145,7 +146,8 @@ impl RepositoryClient<'_> {
         &self.registries.client
     }
 
-    /// The names of all tags, but for those that are too long for one; `None` if the registry has no such repository.
+    /// The names of all tags; `None` if the registry has no such repository. Names that are too long for a tag are left
+    /// out.
     pub(super) fn tags(&self) -> std::result::Result<Option<Vec<String>>, RequestError> {
         let mut url = self.url("tags/list")?;
         let mut tags = Vec::new();
@@ -295,7 +297,8 @@ impl RepositoryClient<'_> {
         self.authorized(request.url, |authorization| self.registries.client.send(request, authorization))
     }
 
-    /// One attempt with the answers to the registry's challenges; `request` sends a request to `url` with an authorization.
+    /// One attempt with the answers to the registry's challenges; `request` sends a request to `url` with an
+    /// authorization.
     pub(super) fn authorized(
         &self,
         url: &Url,

@@ -19,7 +19,8 @@ pub(super) struct HelperCredentials {
     pub(super) secret: String,
 }
 
-/// Finds the program of a helper. Only absolute directories are searched, so that none is found in the working directory.
+/// Finds the program of a helper. Only absolute directories are searched, so that none is found in the working
+/// directory.
 pub(super) fn find(name: &str, directories: impl IntoIterator<Item = PathBuf>) -> Option<PathBuf> {
     if name.contains(['/', '\\']) {
         return None;
@@ -29,8 +30,8 @@ pub(super) fn find(name: &str, directories: impl IntoIterator<Item = PathBuf>) -
     absolute.map(|directory| directory.join(&file)).find(|path| path.is_file())
 }
 
-/// Asks a helper for the credentials of a server; `None` if it has none. An error says why there is no answer, as a
-/// continuation of the program's name.
+/// Asks a helper for the credentials of a server; `None` if it has none. An error continues a sentence that
+/// starts with the program's name.
 pub(super) fn get(program: &Path, server: &str, time_limit: Duration) -> Result<Option<HelperCredentials>, String> {
     let mut command = Command::new(program);
     command.arg("get");

@@ -1,5 +1,5 @@
-//! Which login is used for a repository of an OCI registry: `oci_credentials` blocks, Docker-style configuration files and
-//! Docker credential helpers, by OpenTofu's rules.
+//! Which login is used for a repository of an OCI registry: `oci_credentials` blocks, Docker-style configuration files
+//! and Docker credential helpers, by OpenTofu's rules.
 
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -39,7 +39,8 @@ struct Files {
     problems: Vec<String>,
 }
 
-/// A rule that may apply to a repository: where its login is, or why it cannot be read, and the file or block, for the user.
+/// A rule that may apply to a repository: where its login is, or why it cannot be read, and the file or block, for the
+/// user.
 type Rule = (std::result::Result<OciLoginSource, String>, String);
 
 /// How specific a rule is: for all registries, for one registry, or for so many segments of the name in addition.
@@ -183,7 +184,8 @@ impl OciLogins {
     }
 }
 
-/// How a registry is named to a helper: as OpenTofu does, then as `docker login` does, since some helpers compare texts.
+/// How a registry is named to a helper: as OpenTofu does, then as `docker login` does, since some helpers compare
+/// texts.
 fn server_names(registry: &str) -> Vec<String> {
     match registry {
         DOCKER_HUB => vec!["https://index.docker.io/v1/".to_owned()],
@@ -191,8 +193,8 @@ fn server_names(registry: &str) -> Vec<String> {
     }
 }
 
-/// How specific a prefix is that a repository starts with: a registry, maybe with the first segments of a name. None if the
-/// repository does not start with it.
+/// How specific a prefix is that a repository starts with: a registry, maybe with the first segments of a name. None if
+/// the repository does not start with it.
 fn specificity(prefix: &str, repository: &OciRepository) -> Option<Specificity> {
     let (registry, path) = prefix.split_once('/').unwrap_or((prefix, ""));
     if !registry.eq_ignore_ascii_case(&repository.registry) {

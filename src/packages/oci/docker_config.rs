@@ -60,8 +60,8 @@ impl DockerConfig {
         Ok(Some(Self { path: path.to_owned(), content }))
     }
 
-    /// The logins by the repositories they are for, a registry's host and maybe a path. Entries that hold none, as Docker
-    /// leaves them behind when a helper keeps the secret, are left out.
+    /// The logins by the repositories they are for, a registry's host and maybe a path. Entries that hold none, as
+    /// Docker leaves them behind when a helper keeps the secret, are left out.
     pub(super) fn logins(&self) -> impl Iterator<Item = (&str, Result<OciLogin, String>)> {
         self.content.auths.iter().flatten().filter_map(|(key, entry)| {
             let login = entry.login()?.map_err(|()| {

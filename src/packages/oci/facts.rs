@@ -1,5 +1,6 @@
-//! Facts about releases in repositories: a repository for each provider, a tag for each version, and in its manifest the signed
-//! document itself (the field `data` of a descriptor, OCI image specification 1.1), so that one request brings it.
+//! Facts about releases in repositories: a repository for each provider, a tag for each version, and in its manifest
+//! the signed document itself (the field `data` of a descriptor, OCI image specification 1.1), so that one request
+//! brings it.
 
 use std::fmt;
 
@@ -48,8 +49,8 @@ struct Layer {
 /// Why facts are not used.
 pub(in crate::packages) struct FactsError {
     pub(in crate::packages) errors: Diagnostics,
-    /// Whether the registry did not answer as a registry. If it refuses a login, or sends something that cannot be used, it may
-    /// have usable facts about another release.
+    /// Whether the registry did not answer as a registry. If it refuses a login, or sends something that cannot be
+    /// used, it may have usable facts about another release.
     pub(in crate::packages) is_unavailable: bool,
 }
 
@@ -165,7 +166,8 @@ fn manifest(envelope: &[u8]) -> Vec<u8> {
     format!(r#"{{"schemaVersion":2,{types},"config":{config},"layers":[{layer}]}}"#).into_bytes()
 }
 
-/// The envelope in a manifest. The signature covers whatever the manifest's digest covers. An error is a sentence about what is there.
+/// The envelope in a manifest. The signature covers whatever the manifest's digest covers. An error is a sentence about
+/// what is there.
 fn read(manifest: &[u8]) -> std::result::Result<Envelope, String> {
     let Received { artifact_type, layers } =
         serde_json::from_slice(manifest).map_err(|_| "it is not an OCI manifest")?;

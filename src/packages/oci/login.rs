@@ -1,4 +1,4 @@
-//! What a user is told of logins to OCI registries.
+//! What to do about a missing login to an OCI registry.
 
 use crate::provider::OciRepository;
 

@@ -1,5 +1,5 @@
-//! The documents by which OpenTofu lays a provider out in a repository: an index for each version, which lists a manifest
-//! for each platform, which names one zip archive (OpenTofu's "Provider Mirrors in OCI Registries").
+//! The documents by which OpenTofu lays a provider out in a repository: an index for each version, which lists a
+//! manifest for each platform, which names one zip archive (OpenTofu's "Provider Mirrors in OCI Registries").
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,7 +13,8 @@ use crate::system::bounded::List;
 pub(super) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 /// The media type of a manifest.
 pub(super) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
-/// What an index is asked for with: other manifests too, so that they can be told from a missing one.
+/// The media types that are accepted for an index: also that of a manifest, whose error differs from that of a missing
+/// index.
 pub(super) const ACCEPT_INDEX: &str =
     "application/vnd.oci.image.index.v1+json, application/vnd.oci.image.manifest.v1+json";
 
@@ -37,7 +38,7 @@ pub(super) struct Reference {
     pub(super) size: u64,
 }
 
-/// The manifests of a version's platforms. A platform may be there twice, which is an error only for who wants it.
+/// The manifests of a version's platforms. A platform may have two, which is an error only if that platform is fetched.
 pub(super) type Targets = Vec<(Platform, Reference)>;
 
 #[derive(Deserialize)]
@@ -74,8 +75,8 @@ struct PlatformDescriptor {
     os_version: String,
 }
 
-/// Reads a version's index. Entries that are for something other than a provider's platform are left out, as are those for
-/// certain versions of an operating system.
+/// Reads a version's index. Entries that are for something other than a provider's platform are left out, as are those
+/// for certain versions of an operating system.
 ///
 /// An error says what the index is or has instead, as a continuation of its name.
 pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
@@ -107,7 +108,7 @@ pub(super) fn read_index(bytes: &[u8]) -> Result<Targets, String> {
         if !platform.os_version.is_empty() {
             continue;
         }
-        // Other texts are platforms that nobody can ask for.
+        // Other texts do not name a platform.
         if let Ok(platform) = format!("{}_{}", platform.os, platform.architecture).parse() {
             targets.push((platform, descriptor.reference()?));
         }
@@ -138,7 +139,7 @@ fn read(bytes: &[u8]) -> Result<Document, String> {
     serde_json::from_slice(bytes).map_err(invalid)
 }
 
-/// The start of a text that a registry sent, fit for a terminal.
+/// The start of a text that a registry sent, without control characters.
 fn quoted(text: &str) -> String {
     let start: String = text.chars().filter(|c| !c.is_control()).take(100).collect();
     format!("{start:?}")

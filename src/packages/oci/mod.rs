@@ -1,8 +1,8 @@
 //! Providers in OCI registries, as OpenTofu 1.10 and later lay them out
 //! (<https://opentofu.org/docs/cli/oci_registries/provider-mirror/>).
 //!
-//! A template gives each provider its repository. The tags of a repository are versions, with `_` for `+`. A tag names an
-//! index, the index a manifest for each platform, and the manifest one layer, the zip archive.
+//! A template gives each provider its repository. The tags of a repository are versions, with `_` for `+`. A tag names
+//! an index, the index a manifest for each platform, and the manifest one layer, the zip archive.
 
 mod authorization;
 mod challenge;
@@ -39,7 +39,7 @@ use super::progress::ProgressSink;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::packages::archive::{Limits, PackageId};
 use crate::packages::authentication::{HashDisposition, HashDispositions};
-use crate::provider::{Authentication, Dialect, OciRepository, Platform, ProviderAddress, Version};
+use crate::provider::{Dialect, OciRepository, Platform, ProviderAddress, Version};
 use crate::system::OnceMap;
 
 /// Repositories of OCI registries that hold the packages of providers of any registry.
@@ -86,8 +86,8 @@ impl OciMirror {
         Ok(targets.iter().map(|(platform, _)| platform.clone()).collect())
     }
 
-    /// Fetches a package; its archive goes to a file if there is one. What its manifest says of it is checked; nobody
-    /// vouches for it beyond that.
+    /// Fetches a package; its archive goes to a file if there is one. The package is compared with its manifest, and
+    /// not authenticated beyond that.
     pub(super) fn fetch(
         &self,
         package: &PackageId,
@@ -125,14 +125,8 @@ impl OciMirror {
         if self.dialect == Dialect::Tofu {
             hashes.add(HashDisposition::ReportedByMirror, [digest.zh.clone()]);
         }
-        let fetched = Fetched {
-            h1: digest.h1.clone(),
-            hashes,
-            authentication: Authentication::Unauthenticated,
-            warnings: Vec::new(),
-            downloaded: downloaded.transferred,
-        };
-        Ok(Archived { digest, fetched })
+        let fetched = Fetched::unauthenticated(digest.h1.clone(), hashes);
+        Ok(Archived { digest, fetched: Fetched { downloaded: downloaded.transferred, ..fetched } })
     }
 
     /// The manifest of a platform: the only one there is.

@@ -57,8 +57,8 @@ impl ModulePackage {
 }
 
 impl OciRegistries {
-    /// Downloads the zip archive of a package, at most `limit` bytes of it, to a file, and checks its digest. `subject` says what
-    /// it is.
+    /// Downloads the zip archive of a package, at most `limit` bytes of it, to a file, and checks its digest. `subject`
+    /// says what it is.
     ///
     /// # Errors
     /// When the registry does not have it, or it is not what its manifest says.

@@ -10,8 +10,8 @@ use crate::net::{Failure, RequestErrorKind, Retry, after_status, read_whole};
 /// What is read of the body that comes with an error.
 const MAXIMUM_BYTES: u64 = 64 << 10;
 
-/// A response without success. Of its body only the codes of the specification are kept, since a server may repeat in it
-/// what it was sent.
+/// A response without success. Of its body only the codes of the specification are kept, since a server may repeat in
+/// it what it was sent.
 pub(super) struct Refusal {
     status: StatusCode,
     retry: Retry,

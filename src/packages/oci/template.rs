@@ -9,28 +9,14 @@ use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Result};
 use crate::hcl::evaluate::allowance::Allowance;
 use crate::hcl::evaluate::expression::Evaluator;
 use crate::hcl::evaluate::value::Value;
-use crate::provider::{OciRepository, OciRepositoryError};
-use crate::provider::{ProviderAddress, ProviderPattern};
+use crate::provider::{OciRepository, OciRepositoryError, ProviderAddress, ProviderPattern};
 
 /// A rule that gives each provider its repository.
 #[derive(Clone, Debug)]
 pub struct RepositoryTemplate {
+    /// As the user wrote it.
     text: String,
-    form: Form,
-}
-
-#[derive(Clone, Debug)]
-enum Form {
-    /// A URI template of level 1 (RFC 6570), as `--oci-mirror` takes it.
-    Uri(Vec<Part>),
-    /// A template of the configuration language, as an `oci_mirror` block has it.
-    Hcl(Template),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
-    Literal(String),
-    Variable(Variable),
+    parsed: Template,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +45,7 @@ impl Variable {
         }
     }
 
-    /// Whether the patterns leave only one value, by OpenTofu's rule: wildcards do not count.
+    /// Whether the patterns leave only one value, by OpenTofu's rule, which ignores wildcards.
     fn is_fixed_by(self, include: &[ProviderPattern]) -> bool {
         let part = |pattern: &ProviderPattern| match self {
             Self::Hostname => pattern.hostname.as_ref().map(|hostname| hostname.as_ascii().to_owned()),
@@ -80,7 +66,8 @@ impl RepositoryTemplate {
             let help = Help::text("write it as in ").and(Remedy::OciMirror(example));
             Diagnostic::error(Code::InvalidArgument, message).help(help)
         };
-        let template = Self { text: text.to_owned(), form: Form::Uri(parse_uri_template(text).map_err(invalid)?) };
+        let parsed = parse_uri_template(text).map_err(invalid)?;
+        let template = Self { text: text.to_owned(), parsed };
         template.resolve_example().map_err(invalid)?;
         Ok(template)
     }
@@ -96,7 +83,7 @@ impl RepositoryTemplate {
             let help = "write it as in repository_template = \"registry.example.com/mirror/${namespace}/${type}\"";
             error.at(location.clone(), text).help(help)
         };
-        let parsed = hcl_edit::parser::parse_template(text).map_err(|error| invalid(one_line(&error)))?;
+        let parsed = parse(text).map_err(invalid)?;
         for variable in Variable::ALL {
             let name = variable.name();
             if !variable.is_fixed_by(include) && !uses(&parsed, variable) {
@@ -105,7 +92,7 @@ impl RepositoryTemplate {
                 );
             }
         }
-        let template = Self { text: text.to_owned(), form: Form::Hcl(parsed) };
+        let template = Self { text: text.to_owned(), parsed };
         template.resolve_example().map_err(invalid)?;
         Ok(template)
     }
@@ -125,7 +112,7 @@ impl RepositoryTemplate {
             })
     }
 
-    /// Finds what is wrong with the template whatever the provider is.
+    /// Checks the template for problems that do not depend on the provider.
     fn resolve_example(&self) -> std::result::Result<(), String> {
         let text = self.expand(|variable| match variable {
             Variable::Hostname => "registry.example",
@@ -136,17 +123,7 @@ impl RepositoryTemplate {
     }
 
     fn expand<'a>(&self, value: impl Fn(Variable) -> &'a str) -> std::result::Result<String, String> {
-        match &self.form {
-            // What a URI template would have to encode cannot be in a repository's address anyway.
-            Form::Uri(parts) => Ok(parts
-                .iter()
-                .map(|part| match part {
-                    Part::Literal(text) => text,
-                    Part::Variable(variable) => value(*variable),
-                })
-                .collect()),
-            Form::Hcl(template) => render(template, &Variable::ALL, value),
-        }
+        render(&self.parsed, &Variable::ALL, value)
     }
 }
 
@@ -178,8 +155,10 @@ fn uses(template: &Template, variable: Variable) -> bool {
     render(template, &others, |_| "example").is_err()
 }
 
-fn parse_uri_template(text: &str) -> std::result::Result<Vec<Part>, String> {
-    let mut parts = Vec::new();
+/// Reads a URI template of level 1 (RFC 6570) as a template of the configuration language. What a URI template would
+/// have to encode cannot be in a repository's address anyway.
+fn parse_uri_template(text: &str) -> std::result::Result<Template, String> {
+    let mut template = String::new();
     let mut rest = text;
     while let Some(position) = rest.find(['{', '}']) {
         let (literal, expression) = rest.split_at(position);
@@ -187,21 +166,23 @@ fn parse_uri_template(text: &str) -> std::result::Result<Vec<Part>, String> {
             .strip_prefix('{')
             .and_then(|after| after.split_once('}'))
             .ok_or_else(|| "it contains an unmatched brace".to_owned())?;
-        let variable = Variable::ALL.into_iter().find(|variable| variable.name() == name);
-        let variable = variable
-            .ok_or_else(|| format!("{{{name}}} is not known; there are {{hostname}}, {{namespace}} and {{type}}"))?;
+        if !Variable::ALL.iter().any(|variable| variable.name() == name) {
+            return Err(format!("{{{name}}} is not known; there are {{hostname}}, {{namespace}} and {{type}}"));
+        }
         if literal.ends_with('$') {
             return Err(format!("on the command line {{{name}}} is written without \"$\""));
         }
-        parts.extend([Part::Literal(literal.to_owned()), Part::Variable(variable)]);
+        template.extend([literal, "${", name, "}"]);
         rest = after;
     }
-    parts.push(Part::Literal(rest.to_owned()));
-    Ok(parts)
+    parse(&(template + rest))
 }
 
-fn one_line(error: &impl fmt::Display) -> String {
-    error.to_string().lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+fn parse(template: &str) -> std::result::Result<Template, String> {
+    hcl_edit::parser::parse_template(template).map_err(|error| {
+        let text = error.to_string();
+        text.lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
+    })
 }
 
 #[cfg(test)]

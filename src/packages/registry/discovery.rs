@@ -32,7 +32,7 @@ pub struct Discovery {
     remembered: OnceMap<(Hostname, Service), Option<Url>>,
 }
 
-/// What a host answered.
+/// The discovery document of a host.
 struct Document {
     /// Where it came from in the end; relative URLs in it are relative to this.
     url: Url,
@@ -44,8 +44,8 @@ struct Document {
 type Services = Map<Box<RawValue>, MOST_SERVICES>;
 
 impl Discovery {
-    /// Discovery through `client`, except for `hosts`, whose services are known by their names (the `host` blocks of the CLI
-    /// configuration). What is found is kept in `cache`.
+    /// Discovery through `client`, except for `hosts`, whose services are known by their names (the `host` blocks of
+    /// the CLI configuration). What is found is kept in `cache`.
     pub fn new(
         client: Client,
         hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
@@ -71,8 +71,9 @@ impl Discovery {
         self.discovered(host, service).ok().filter(|url| url != failed)
     }
 
-    /// The host, if a registry at `url`, which discovery has found for it, gets the token for the host. It does not where a
-    /// redirect had led to another host, which then named the registry: nobody but the host itself says who gets its token.
+    /// The host, if a registry at `url`, which discovery has found for it, gets the token for the host. It does not
+    /// where a redirect had led to another host, which then named the registry: only the host itself decides which URL
+    /// gets its token.
     pub(crate) fn credentials_of<'a>(&self, host: &'a Hostname, url: &Url) -> Option<&'a Hostname> {
         let own = well_known(host).ok()?.origin();
         let said_elsewhere = matches!(self.documents.get(host), Some(Ok(document)) if document.url.origin() != own);

@@ -1,7 +1,8 @@
-//! What hosts answered to service discovery lately, kept across runs.
+//! The results of service discovery, kept across runs.
 //!
-//! Only a service on the host itself is kept, so that nobody who can write to the cache can send a request, or the token
-//! that goes with it, anywhere else. What is kept holds for [`LIFETIME`]; whoever fails with it repeats the discovery.
+//! Only a service on the host itself is kept, so that a program which can write to the cache cannot send a request, or
+//! the token that goes with it, to another host. An entry is valid for [`LIFETIME`]; after a failed request the
+//! discovery is repeated.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ impl DiscoveryCache {
     pub(super) fn put(&self, host: &Hostname, service: Service, url: &Url) {
         let stored = Stored { saved: Timestamp::now().as_second(), url: url.to_string() };
         if let (true, Ok(text)) = (is_on(url, host), serde_json::to_string(&stored)) {
-            // A cache that cannot be written is no reason to stop.
+            // The run goes on without a cache that cannot be written.
             let _ = storage::replace(&self.path(host, service), text.as_bytes());
         }
     }

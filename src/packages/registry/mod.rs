@@ -54,8 +54,8 @@ pub struct Registry {
 }
 
 impl Registry {
-    /// Registries that `discovery` finds and that are asked through `downloader`. `urls` says where releases were in earlier
-    /// runs. Packages that `facts` are about need not be downloaded.
+    /// Registries that `discovery` finds and that are asked through `downloader`. `urls` says where releases were in
+    /// earlier runs. Packages that `facts` are about need not be downloaded.
     pub(super) fn new(
         downloader: Downloader,
         discovery: Arc<Discovery>,
@@ -114,7 +114,7 @@ impl Registry {
         let Downloaded { digest, transferred, is_shared } = downloaded?;
         packages::check(&reports, &package.platform, &metadata.response.shasum, digest.size, &digest.h1)
             .map_err(|error| SourceError::not_authentic(package, error, None))?;
-        // The cache holds what this machine has seen itself: whose word counts for one project does not for another.
+        // The cache holds only what this machine has hashed: another project may not trust the same keys.
         if !is_shared {
             self.downloader.remember(package, &digest);
         }
@@ -123,7 +123,7 @@ impl Registry {
         Ok(Archived { digest, fetched: Fetched { downloaded: transferred, ..fetched } })
     }
 
-    /// What is signed about a package, and the package, which has come while that was being asked for.
+    /// The signed sums of a package, and the package, which are fetched at the same time.
     fn signed_and_downloaded(
         &self,
         metadata: &Metadata,
@@ -156,7 +156,7 @@ impl Registry {
         }))
     }
 
-    /// Asks for what is shared about a package that may have to be downloaded.
+    /// Asks for the shared facts about a package that may have to be downloaded.
     fn request_facts(&self, package: &PackageId) {
         let facts = self.facts.as_ref().filter(|_| self.downloader.cached(package).is_none());
         if let Some(facts) = facts {
@@ -164,8 +164,8 @@ impl Registry {
         }
     }
 
-    /// What is shared about a package that is not in the cache. It counts like a download: if SHA256SUMS lists its `zh:`. What
-    /// contradicts the registry's report does not count, since a look at the package decides who is right.
+    /// The shared facts about a package that is not in the cache. Like a download they are used only if SHA256SUMS
+    /// lists the `zh:`. Facts that contradict the registry's report are not used: the package itself decides.
     fn shared(&self, metadata: &Metadata, zh: &Hash) -> Option<PackageDigest> {
         let Metadata { package, response, .. } = metadata;
         let facts = self.facts.as_ref().filter(|_| !self.downloader.knows(zh, package))?;
@@ -176,7 +176,8 @@ impl Registry {
         Some(digest)
     }
 
-    /// A package as the registry reports it, once that fits to what is signed; none if it does not report its `h1:`.
+    /// A package as the registry reports it, once the report matches the signed sums; none if it does not report an
+    /// `h1:`.
     fn reported(&self, metadata: &Metadata) -> Result<Option<Fetched>> {
         let Metadata { package, response, .. } = metadata;
         let signed = self.releases.get(metadata)?;
@@ -193,8 +194,8 @@ impl Registry {
         }))
     }
 
-    /// A package that need not be asked about, because an earlier run has verified it, and because the SHA256SUMS that
-    /// another platform's metadata names will tell whether it is still published.
+    /// The hashes of a package that an earlier run has verified. Its metadata is not needed: the SHA256SUMS that
+    /// another platform's metadata names shows whether the package is still published.
     fn remembered(&self, package: &PackageId) -> Option<PackageDigest> {
         let PackageId { address, version, .. } = package;
         let is_known = || {
@@ -208,7 +209,7 @@ impl Registry {
         (self.first_platform(package) != package.platform).then_some(digest)
     }
 
-    /// The platform whose metadata is asked for in any case.
+    /// The platform whose metadata is fetched in any case.
     fn first_platform(&self, package: &PackageId) -> Platform {
         let PackageId { address, version, platform } = package;
         self.first_platforms.get_or_compute(&(address.clone(), version.clone()), || platform.clone())
@@ -247,7 +248,7 @@ impl Registry {
         Fetched { h1, hashes, authentication, warnings, downloaded: 0 }
     }
 
-    /// What the registry says of a version without a package being fetched.
+    /// What the registry publishes about a version; no package is fetched.
     pub(super) fn published(&self, package: &PackageId) -> Result<Published> {
         let metadata = self.protocol.metadata(package)?;
         let signed = self.releases.get(&metadata)?;
@@ -265,7 +266,7 @@ impl Registry {
         Ok(Published { h1, zh, authentication: signed.authentication.clone(), warnings: signed.warnings(package) })
     }
 
-    /// When the SHA256SUMS of a package changed last, if its server says so.
+    /// The time of the last change of the SHA256SUMS of a package, if its server sends it.
     pub(super) fn sums_modified(&self, package: &PackageId) -> Result<Option<Timestamp>> {
         let metadata = self.protocol.metadata(package)?;
         Ok(self.releases.get(&metadata)?.last_modified)

@@ -55,8 +55,8 @@ pub(super) struct Metadata {
     base: Url,
 }
 
-/// A document and where it came from in the end, or why there is none.
-type Answer<T> = std::result::Result<(Url, T), RequestError>;
+/// A document and its URL after redirects, or why there is none.
+type Fetched<T> = std::result::Result<(Url, T), RequestError>;
 
 impl Protocol {
     pub(super) fn new(client: Client, discovery: Arc<Discovery>) -> Self {
@@ -118,7 +118,7 @@ impl Protocol {
         path: &str,
         limit: u64,
         weight: impl Fn(&T) -> usize,
-    ) -> Result<(String, Answer<T>)> {
+    ) -> Result<(String, Fetched<T>)> {
         let host = &address.hostname;
         let get = |url: &Url| {
             self.client.get_json(url, self.discovery.credentials_of(host, url), limit, Purpose::Metadata, &weight)
@@ -209,7 +209,7 @@ pub(super) struct PackageResponse {
     pub(super) shasum: String,
     #[serde(default)]
     signing_keys: SigningKeys,
-    /// Read only where it counts, so that nothing in it disturbs elsewhere.
+    /// Not read before it is needed, so that an error in it does not matter elsewhere.
     packages: Option<Box<RawValue>>,
 }
 
@@ -296,7 +296,7 @@ impl<'de> Deserialize<'de> for Protocols {
     }
 }
 
-/// Platforms that are none are left out, too.
+/// Entries that do not name a platform are left out, too.
 impl<'de> Deserialize<'de> for Platforms {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         let entries = Option::<List<PlatformEntry, MOST_PLATFORMS>>::deserialize(deserializer)?;

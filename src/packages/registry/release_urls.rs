@@ -1,6 +1,6 @@
-//! Where SHA256SUMS and its signature were in an earlier run, so that they can be asked for before the registry has said so
-//! again. Nothing but the place is kept, and what comes from there counts only if the registry names the same place. A place
-//! counts only for the service that named it: a `host` block of the CLI configuration may give a host another service.
+//! Where SHA256SUMS and its signature were in an earlier run, so that they can be asked for before the registry has
+//! said so again. Only the URLs are kept, and the documents are used only if the registry names the same URLs. URLs are
+//! kept for the service that named them: a `host` block of the CLI configuration may give a host another service.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ const FOLDER: &str = "provlock-releases-v2";
 /// No entry is longer, in bytes.
 const LONGEST_ENTRY: u64 = 16 * 1024;
 
-/// The places of releases, in a directory. One that cannot be used is a cache without entries.
+/// The URLs of releases, in a directory. A directory that cannot be used is a cache without entries.
 #[derive(Clone, Debug)]
 pub struct ReleaseUrls {
     folder: PathBuf,
@@ -27,12 +27,12 @@ struct Stored {
 }
 
 impl ReleaseUrls {
-    /// The places in `directory`, which need not exist.
+    /// The URLs in `directory`, which need not exist.
     pub fn open(directory: &Path) -> Self {
         Self { folder: directory.join(FOLDER) }
     }
 
-    /// Forgets all places. Returns how many bytes that frees.
+    /// Removes all URLs. Returns how many bytes that frees.
     ///
     /// # Errors
     /// What the operating system says when something cannot be removed.
@@ -40,14 +40,14 @@ impl ReleaseUrls {
         storage::remove(&self.folder)
     }
 
-    /// The places of SHA256SUMS and its signature.
+    /// The URLs of SHA256SUMS and its signature.
     pub(super) fn get(&self, service: &Origin, address: &ProviderAddress, version: &Version) -> Option<(Url, Url)> {
         let stored = read(&self.path(service, address, version))?;
         let url = |text: &str| Url::parse(text).ok().filter(may_be_kept);
         Some((url(&stored.sums)?, url(&stored.signature)?))
     }
 
-    /// Keeps the places, if that is allowed and possible.
+    /// Keeps the URLs, if that is allowed and possible.
     pub(super) fn put(
         &self,
         service: &Origin,
@@ -61,7 +61,7 @@ impl ReleaseUrls {
             return;
         }
         if let Ok(text) = serde_json::to_string(&stored) {
-            // A cache that cannot be written is no reason to stop.
+            // The run goes on without a cache that cannot be written.
             let _ = storage::replace(&path, text.as_bytes());
         }
     }
@@ -88,25 +88,25 @@ mod tests {
     use crate::provider::Dialect;
 
     #[test]
-    fn only_plain_places_are_kept() {
+    fn only_plain_urls_are_kept() {
         let directory = tempfile::tempdir().unwrap();
-        let places = ReleaseUrls::open(directory.path());
+        let urls = ReleaseUrls::open(directory.path());
         let address = ProviderAddress::parse("acme/gamma", Dialect::Tofu).unwrap();
         let version: Version = "1.0.0".parse().unwrap();
         let url = |text: &str| Url::parse(text).unwrap();
         let service = url("https://registry.opentofu.org/v1/").origin();
         let signature = url("https://files.test/SHA256SUMS.sig");
         for secret in ["https://files.test/SHA256SUMS?token=1", "https://me:pw@files.test/S", "http://files.test/S"] {
-            places.put(&service, &address, &version, (&url(secret), &signature));
-            assert_eq!(places.get(&service, &address, &version), None, "{secret}");
+            urls.put(&service, &address, &version, (&url(secret), &signature));
+            assert_eq!(urls.get(&service, &address, &version), None, "{secret}");
         }
         let sums = url("https://files.test/SHA256SUMS");
-        places.put(&service, &address, &version, (&sums, &signature));
-        assert_eq!(places.get(&service, &address, &version), Some((sums, signature)));
-        assert_eq!(places.get(&service, &address, &"1.0.1".parse().unwrap()), None);
+        urls.put(&service, &address, &version, (&sums, &signature));
+        assert_eq!(urls.get(&service, &address, &version), Some((sums, signature)));
+        assert_eq!(urls.get(&service, &address, &"1.0.1".parse().unwrap()), None);
         let another = url("https://internal.test/v1/").origin();
-        assert_eq!(places.get(&another, &address, &version), None, "another service has not named it");
-        std::fs::write(places.path(&service, &address, &version), "{").unwrap();
-        assert_eq!(places.get(&service, &address, &version), None);
+        assert_eq!(urls.get(&another, &address, &version), None, "another service has not named it");
+        std::fs::write(urls.path(&service, &address, &version), "{").unwrap();
+        assert_eq!(urls.get(&service, &address, &version), None);
     }
 }

@@ -30,9 +30,10 @@ pub struct RegistryPolicy {
     pub enforce_validation: bool,
     /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: expired keys and signatures are refused.
     pub enforce_expiration: bool,
-    /// Whether hashes that a registry reports are recorded without a look at the packages, once they fit to what is signed.
+    /// Whether hashes that a registry reports are recorded without downloading the packages, once they match the signed
+    /// sums.
     pub trust_registry: bool,
-    /// The time that expiry is judged by.
+    /// The time that expiry is compared with.
     pub now: SystemTime,
 }
 
@@ -153,7 +154,7 @@ impl SignedSums {
         sum.map_err(|error| SourceError::not_authentic(&metadata.package, error, None))
     }
 
-    /// What has expired, as the user is told.
+    /// Warnings about what has expired.
     pub(super) fn warnings(&self, package: &PackageId) -> Vec<Diagnostic> {
         let subject = format!("{} {}", package.address, package.version);
         self.expired.iter().map(|expired| expired.warning(&subject)).collect()

@@ -8,9 +8,10 @@ use super::release::ReleaseFacts;
 use crate::provider::{ProviderAddress, PublicKey, SigningKey, Version};
 use crate::system::bounded::List;
 
-/// What the document is, which is signed with it, so that no signature over something else counts.
+/// The type of the document. It is signed together with the document, so that a signature over another type is not
+/// valid here.
 const PAYLOAD_TYPE: &str = "application/vnd.provlock.release-facts.v1+json";
-/// There is one for each key that signs.
+/// There is one for each key that has signed.
 const MOST_SIGNATURES: usize = 16;
 
 /// Facts about a release with their signatures, not checked.

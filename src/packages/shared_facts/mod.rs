@@ -1,5 +1,6 @@
-//! Facts about releases that others have published in an OCI registry. A run can do without them, so it asks for them in the
-//! background, does not wait long for a slow registry or a registry that is down, and warns once why it did not use some.
+//! Facts about releases that others have published in an OCI registry. A run can do without them, so it asks for them
+//! in the background, does not wait long for a slow registry or a registry that is down, and warns once why it did not
+//! use some.
 
 mod envelope;
 mod patience;
@@ -25,7 +26,8 @@ use crate::packages::archive::{PackageDigest, PackageId};
 use crate::provider::{Hash, OciRepository, ProviderAddress, PublicKey, SharedCache, Version};
 use patience::Patience;
 
-/// How long a run waits for a registry that answers nothing. Requests go out ahead of need, so most have an answer by then.
+/// How long a run waits for a registry that answers nothing. Requests go out ahead of need, so most have an answer by
+/// then.
 const LONGEST_SILENCE: Duration = Duration::from_secs(5);
 /// How long a run waits for a registry in all.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
@@ -186,8 +188,8 @@ impl TrustedFacts {
         self.facts.request(address, version);
     }
 
-    /// The hashes of the package whose archive has the hash `zh`, if a trusted key has signed them. The caller must not use them
-    /// unless a verified SHA256SUMS lists `zh`.
+    /// The hashes of the package whose archive has the hash `zh`, if a trusted key has signed them. The caller must not
+    /// use them unless a verified SHA256SUMS lists `zh`.
     pub(super) fn digest(&self, package: &PackageId, zh: &Hash) -> Option<PackageDigest> {
         let PackageId { address, version, platform } = package;
         let envelope = self.facts.envelope(address, version)?;

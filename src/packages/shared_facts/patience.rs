@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-/// Two limits: one of time without any answer, so that a registry which hangs holds up nobody for long, and one of all time,
-/// so that one which answers slowly does not either. Time goes by while anybody waits, however many do.
+/// Two limits: on the time without any answer, for a registry that hangs, and on the time in all, for a registry that
+/// answers slowly. Only time in which at least one thread waits is counted, and only once.
 #[derive(Debug)]
 pub(super) struct Patience {
     silence: Duration,
@@ -14,23 +14,23 @@ pub(super) struct Patience {
 }
 
 impl Patience {
-    /// Waits so long without an answer, and so long in all.
+    /// Limits on the time without an answer, and on the time in all.
     pub(super) fn new(silence: Duration, left: Duration) -> Self {
         Self { silence, left, waiting: 0, since: None, heard: None }
     }
 
-    /// Somebody begins to wait.
+    /// A thread begins to wait.
     pub(super) fn begin(&mut self, now: Instant) {
         self.waiting += 1;
         self.since.get_or_insert(now);
     }
 
-    /// There was an answer.
+    /// An answer has arrived.
     pub(super) fn hear(&mut self, now: Instant) {
         self.heard = Some(now);
     }
 
-    /// Somebody waits no more.
+    /// A thread stops waiting.
     pub(super) fn end(&mut self, now: Instant) {
         self.waiting = self.waiting.saturating_sub(1);
         if self.waiting == 0 {
@@ -39,7 +39,7 @@ impl Patience {
         }
     }
 
-    /// How much longer those who wait may do so, unless there is an answer.
+    /// How much longer threads may wait, unless an answer arrives.
     pub(super) fn left(&self, now: Instant) -> Duration {
         let silent = passed(self.since.max(self.heard.filter(|_| self.since.is_some())), now);
         self.silence.saturating_sub(silent).min(self.left.saturating_sub(passed(self.since, now)))

@@ -1,4 +1,4 @@
-//! Publishing what this machine has hashed.
+//! Publishing the hashes in the cache of this machine.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,20 +14,20 @@ use crate::system::parallel;
 /// Releases that are published at the same time.
 const THREADS: usize = 8;
 
-/// What became of one release.
+/// The outcome for one release.
 pub struct PublishedRelease {
     /// The provider.
     pub address: ProviderAddress,
     /// Its version.
     pub version: Version,
-    /// How many packages this machine knows of it.
+    /// How many of its packages this machine has hashed.
     pub packages: usize,
-    /// Whether what is published has changed; none if that was not tried, since another release failed.
+    /// Whether the published facts have changed; none if another release failed before.
     pub outcome: Option<Result<bool>>,
 }
 
-/// Publishes facts, signed with `key`. What is published already and signed with that key is kept. After a failure no other
-/// release is begun.
+/// Publishes facts, signed with `key`, in addition to those that are published already and signed with that key. After
+/// a failure no other release is begun.
 pub(in crate::packages) fn publish(
     registries: &OciRegistries,
     repository: &OciRepository,
@@ -45,7 +45,7 @@ pub(in crate::packages) fn publish(
     })
 }
 
-/// The facts together with those that are published and signed with the same key; none if that adds nothing.
+/// The facts together with the published ones that the same key has signed; none if there is nothing to add.
 fn renewed(published: Option<&Envelope>, facts: ReleaseFacts, key: &SigningKey) -> Result<Option<Envelope>> {
     let ReleaseFacts { address, version, packages } = &facts;
     let keys = [key.public_key()];

@@ -1,4 +1,4 @@
-//! The document: what is known of the packages of one release.
+//! The document: the hashes of the packages of one release.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,8 @@ impl Document {
             Some((platform.parse().ok()?, PackageDigest::read(&zh, &h1, &h1_with_directories, size)?))
         };
         Some(ReleaseFacts {
-            // The address has all its parts, so defaults do not matter; in this dialect a namespace may hold underscores.
+            // The address has all its parts, so defaults do not matter; in this dialect a namespace may hold
+            // underscores.
             address: ProviderAddress::parse_canonical(&self.address, Dialect::Terraform).ok()?,
             version: self.version.parse().ok()?,
             packages: self.packages.0.into_iter().map(package).collect::<Option<_>>()?,

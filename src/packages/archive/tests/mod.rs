@@ -24,8 +24,8 @@ fn answer(result: Result<PackageDigest, PackageError>) -> Answer {
     }
 }
 
-/// Hashes the zip archive that `open` yields, as whoever downloads it does: it is opened a second time if it cannot be hashed
-/// in one pass, which happens with odd archives only.
+/// Hashes the zip archive that `open` yields, as whoever downloads it does: it is opened a second time if it cannot be
+/// hashed in one pass, which happens with odd archives only.
 fn hash_zip_with<R: Read>(
     mut open: impl FnMut() -> R,
     provider_type: &str,

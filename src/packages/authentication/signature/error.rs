@@ -1,4 +1,4 @@
-//! What is wrong with a signature, and how the user is told.
+//! Why a signature is not accepted, and the diagnostics about it.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -48,7 +48,7 @@ pub enum SignatureError {
         /// What is wrong with it.
         reason: String,
     },
-    /// None of the keys issued the signature, or none of those that may sign.
+    /// None of the keys that may sign issued the signature.
     #[error("none of the reported signing keys made the signature")]
     NoKeyMatches,
     /// The file is not a binary OpenPGP signature.

@@ -1,8 +1,9 @@
-//! Detached OpenPGP signatures, judged as OpenTofu and Terraform judge them: as <https://github.com/ProtonMail/go-crypto> does.
+//! Detached OpenPGP signatures, judged as OpenTofu and Terraform judge them: as
+//! <https://github.com/ProtonMail/go-crypto> does.
 //!
 //! rPGP does the cryptography, this module applies the policy. The policy is that of Go's ProtonMail/go-crypto
 //! (`openpgp.ReadArmoredKeyRing`, `openpgp.CheckDetachedSignature`), which both programs call once per reported key:
-//! - Every key of an armored block counts, its primary key and its subkeys alike, if the key flags allow it to sign.
+//! - Every key of an armored block is used, its primary key and its subkeys alike, if the key flags allow it to sign.
 //! - The first signature packet whose issuer is among those keys decides. Packets of unknown version or algorithm, made
 //!   over MD5 or RIPEMD-160, or with an unknown critical subpacket are passed over; SHA-1 is accepted.
 //! - Revocation, expiry and validity are judged as of now, not as of the signature's date.

@@ -6,16 +6,16 @@ use pgp::packet::{RevocationCode, Signature, SignatureType, SignatureVersion, Su
 use pgp::types::{Fingerprint, KeyDetails};
 
 /// A version 4 signature packet with its subpackets digested. Of the hashed subpackets a later one overrides an earlier
-/// one; of the others only the issuer and the embedded signature count, which authenticate themselves.
+/// one; of the others only the issuer and the embedded signature are used, which authenticate themselves.
 #[derive(Clone, Debug)]
 pub(super) struct SignaturePacket {
     pub(super) packet: Signature,
     pub(super) kind: SignatureType,
     /// Seconds since 1970.
     pub(super) created: u64,
-    /// For how many seconds the signature is valid; `None` is for ever.
+    /// For how many seconds the signature is valid; `None` means without end.
     pub(super) lifetime: Option<u64>,
-    /// For how many seconds after its own creation the key is valid; `None` is for ever.
+    /// For how many seconds after its own creation the key is valid; `None` means without end.
     pub(super) key_lifetime: Option<u64>,
     /// Whether the key flags allow it to sign data; false if there are no key flags.
     pub(super) may_sign: bool,
@@ -166,8 +166,8 @@ fn is_acceptable(algorithm: HashAlgorithm) -> bool {
     )
 }
 
-/// Whether a hashed subpacket means that the signature must not be used: a critical one that Go's library does not know, or a
-/// certification that is not meant for others.
+/// Whether a hashed subpacket means that the signature must not be used: a critical one that Go's library does not
+/// know, or a certification that is not meant for others.
 fn is_unsupported(part: &Subpacket) -> bool {
     match part.data {
         SubpacketData::ExportableCertification(exportable) => !exportable,

@@ -248,7 +248,8 @@ fn no_change_of_what_is_signed_is_accepted() {
     let hashed_end = start + 6 + usize::from(u16::from_be_bytes([original[start + 4], original[start + 5]]));
     let unhashed_length = usize::from(u16::from_be_bytes([original[hashed_end], original[hashed_end + 1]]));
     let signature_start = hashed_end + 2 + unhashed_length;
-    // Two octets of the digest, then two numbers, each after its length in bits: 255 or 256 bits are the same 32 octets.
+    // Two octets of the digest, then two numbers, each after its length in bits: 255 or 256 bits are the same 32
+    // octets.
     let second_number = signature_start + 2 + 2 + 32;
     assert_eq!(original.len(), second_number + 2 + 32);
     let is_length = |position| [signature_start + 2, second_number].iter().any(|&at| (at..at + 2).contains(&position));
