@@ -18,8 +18,8 @@ mod tests;
 
 pub(crate) use body::read_whole;
 pub(crate) use client::Credentials;
-pub use client::{Client, Document, Purpose};
-pub use error::{RequestError, RequestErrorKind};
+pub(crate) use client::{Client, Document, Purpose};
+pub(crate) use error::{RequestError, RequestErrorKind};
 pub use observer::{RequestObserver, RequestOutcome, RequestReport};
 pub(crate) use proxy::is_loopback;
 pub(crate) use redirect::{PlainHttp, Request};

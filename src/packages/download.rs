@@ -18,7 +18,7 @@ use crate::system::SafeUrl;
 ///
 /// Clones share the limit, so that the sources of a run keep it together.
 #[derive(Clone)]
-pub struct Downloader {
+pub(super) struct Downloader {
     pub(super) client: Client,
     shared: Arc<Shared>,
 }

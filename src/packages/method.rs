@@ -17,7 +17,7 @@ use crate::provider::{Platform, ProviderAddress, ProviderSelection, Version};
 use crate::system::OnceMap;
 
 /// The kinds of installation methods.
-pub enum SourceKind {
+pub(crate) enum SourceKind {
     /// The registry that each provider's address names.
     Registry(Registry),
     /// A directory of packages.
@@ -31,7 +31,7 @@ pub enum SourceKind {
 }
 
 /// An installation method, and the providers that it is for.
-pub struct Method {
+pub(crate) struct Method {
     pub(super) kind: SourceKind,
     pub(super) providers: ProviderSelection,
     versions: OnceMap<ProviderAddress, Result<Arc<AvailableVersions>>>,
@@ -40,7 +40,7 @@ pub struct Method {
 
 impl Method {
     /// A method that has not been asked anything yet.
-    pub fn new(kind: SourceKind, providers: ProviderSelection) -> Self {
+    pub(crate) fn new(kind: SourceKind, providers: ProviderSelection) -> Self {
         Self { kind, providers, versions: OnceMap::default(), packages: OnceMap::default() }
     }
 

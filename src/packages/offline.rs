@@ -17,7 +17,7 @@ use crate::system::OnceMap;
 /// The packages in the cache were verified when they were stored. They are not authenticated again, so an entry of a
 /// lock file that contradicts them is still refused.
 #[derive(Debug)]
-pub struct Offline {
+pub(crate) struct Offline {
     cache: Option<HashCache>,
     /// What the cache has of each provider.
     packages: OnceMap<ProviderAddress, Arc<Vec<PackageId>>>,
@@ -26,7 +26,7 @@ pub struct Offline {
 
 impl Offline {
     /// What `cache` knows, and versions that lock files name.
-    pub fn new(cache: Option<HashCache>, locked: BTreeMap<ProviderAddress, BTreeSet<Version>>) -> Self {
+    pub(crate) fn new(cache: Option<HashCache>, locked: BTreeMap<ProviderAddress, BTreeSet<Version>>) -> Self {
         Self { cache, packages: OnceMap::default(), locked }
     }
 

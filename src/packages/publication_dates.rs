@@ -29,7 +29,7 @@ pub struct DateServices {
 }
 
 /// Publication dates, asked for once per provider.
-pub struct PublicationDates {
+pub(crate) struct PublicationDates {
     client: Client,
     services: DateServices,
     documents: OnceMap<ProviderAddress, Result<Arc<Dates>, String>>,
@@ -70,7 +70,7 @@ struct VersionAttributes {
 
 impl PublicationDates {
     /// Dates that are asked for through `client`, without credentials.
-    pub fn new(client: Client, services: DateServices) -> Self {
+    pub(crate) fn new(client: Client, services: DateServices) -> Self {
         Self { client, services, documents: OnceMap::default() }
     }
 
@@ -78,7 +78,7 @@ impl PublicationDates {
     ///
     /// # Errors
     /// Why the date is not known.
-    pub fn published(
+    pub(crate) fn published(
         &self,
         address: &ProviderAddress,
         version: &Version,

@@ -27,20 +27,20 @@ use crate::provider::{Authentication, Dialect};
 
 /// What is demanded of a version's signature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AuthenticationPolicy {
+pub(crate) struct AuthenticationPolicy {
     /// Whose rules apply.
-    pub dialect: Dialect,
+    pub(crate) dialect: Dialect,
     /// Whether the provider is on the dialect's default host.
-    pub default_host: bool,
+    pub(crate) default_host: bool,
     /// `OPENTOFU_ENFORCE_GPG_VALIDATION=true`; without meaning in the terraform dialect.
-    pub enforce_validation: bool,
+    pub(crate) enforce_validation: bool,
     /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`; without meaning in the terraform dialect.
-    pub enforce_expiration: bool,
+    pub(crate) enforce_expiration: bool,
 }
 
 impl AuthenticationPolicy {
     /// Whether SHA256SUMS is accepted without a signature if the registry reports no signing key.
-    pub(crate) fn allows_missing_keys(self) -> bool {
+    fn allows_missing_keys(self) -> bool {
         self.dialect == Dialect::Tofu && self.default_host && !self.enforce_validation
     }
 }

@@ -19,7 +19,7 @@ pub(crate) struct PackageReport {
 ///
 /// # Errors
 /// The map has no valid entry for the platform, or the entry is about another package.
-pub fn check(
+pub(crate) fn check(
     reports: &BTreeMap<String, PackageReport>,
     platform: &Platform,
     shasum: &str,
@@ -43,7 +43,7 @@ pub fn check(
 ///
 /// # Errors
 /// What [`check`] finds without the package, or a `zh:` that is not published.
-pub fn authenticated(
+pub(crate) fn authenticated(
     reports: &BTreeMap<String, PackageReport>,
     platform: &Platform,
     shasum: &str,
@@ -99,7 +99,7 @@ impl PackageReport {
 /// The hashes of the map, of every platform; to be recorded for the default host of the tofu dialect only, after
 /// [`check`]. OpenTofu records none whose scheme it does not know, and any text of one that it knows; what has not the
 /// form of a hash is left out here.
-pub fn reported(reports: &BTreeMap<String, PackageReport>) -> BTreeSet<Hash> {
+pub(crate) fn reported(reports: &BTreeMap<String, PackageReport>) -> BTreeSet<Hash> {
     let hashes = reports.values().flat_map(|report| &report.hashes);
     hashes.filter(|hash| has_form(hash)).cloned().collect()
 }

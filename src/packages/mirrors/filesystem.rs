@@ -17,7 +17,7 @@ use crate::system::files;
 
 /// A directory in the layout `HOST/NAMESPACE/TYPE/…` that `tofu providers mirror` writes.
 #[derive(Clone, Debug)]
-pub struct FilesystemMirror {
+pub(crate) struct FilesystemMirror {
     directory: PathBuf,
 }
 
@@ -31,12 +31,12 @@ struct LocalPackage {
 
 impl FilesystemMirror {
     /// The mirror in `directory`, which need not exist yet.
-    pub fn new(directory: impl Into<PathBuf>) -> Self {
+    pub(crate) fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into() }
     }
 
     /// The providers that the mirror has packages of. What cannot be read is left out.
-    pub fn providers(&self, dialect: Dialect) -> BTreeSet<ProviderAddress> {
+    pub(crate) fn providers(&self, dialect: Dialect) -> BTreeSet<ProviderAddress> {
         let below = |path: &Path| entries(path).unwrap_or_default();
         let mut addresses = BTreeSet::new();
         for (host, path) in below(&self.directory) {

@@ -4,6 +4,6 @@
 mod filesystem;
 mod network;
 
-pub use filesystem::FilesystemMirror;
+pub(crate) use filesystem::FilesystemMirror;
 pub(crate) use filesystem::packed_name;
-pub use network::NetworkMirror;
+pub(super) use network::NetworkMirror;

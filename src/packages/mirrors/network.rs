@@ -32,7 +32,7 @@ const MOST_PLATFORMS: usize = 256;
 const MOST_HASHES: usize = 16;
 
 /// A server that holds packages of providers of any registry.
-pub struct NetworkMirror {
+pub(crate) struct NetworkMirror {
     downloader: Downloader,
     base: SafeUrl,
     host: Hostname,

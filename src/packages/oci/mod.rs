@@ -23,10 +23,10 @@ mod tests;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-pub use client::OciRegistries;
-pub use credentials::OciLogins;
-pub use module_package::ModulePackage;
-pub use template::RepositoryTemplate;
+pub(crate) use client::OciRegistries;
+pub(crate) use credentials::OciLogins;
+pub(crate) use module_package::ModulePackage;
+pub(crate) use template::RepositoryTemplate;
 
 use self::client::{ManifestName, RepositoryClient};
 use self::manifest::{PROVIDER_TARGET, Reference, Targets};
@@ -43,7 +43,7 @@ use crate::provider::{Dialect, OciRepository, Platform, ProviderAddress, Version
 use crate::system::OnceMap;
 
 /// Repositories of OCI registries that hold the packages of providers of any registry.
-pub struct OciMirror {
+pub(crate) struct OciMirror {
     downloader: Downloader,
     registries: Arc<OciRegistries>,
     template: RepositoryTemplate,

@@ -13,7 +13,7 @@ use crate::provider::{OciRepository, OciRepositoryError, ProviderAddress, Provid
 
 /// A rule that gives each provider its repository.
 #[derive(Clone, Debug)]
-pub struct RepositoryTemplate {
+pub(crate) struct RepositoryTemplate {
     /// As the user wrote it.
     text: String,
     parsed: Template,
@@ -59,7 +59,7 @@ impl Variable {
 impl RepositoryTemplate {
     /// Reads a template that the user names: `{hostname}`, `{namespace}` and `{type}` stand for the parts of a
     /// provider's address.
-    pub fn parse_flag(text: &str) -> Result<Self> {
+    pub(crate) fn parse_flag(text: &str) -> Result<Self> {
         let invalid = |problem: String| {
             let message = format!("{text:?} is not the template of an OCI mirror: {problem}");
             let example = "registry.example.com/mirror/{namespace}/{type}".to_owned();
@@ -98,7 +98,7 @@ impl RepositoryTemplate {
     }
 
     /// The repository of a provider.
-    pub fn resolve(&self, address: &ProviderAddress) -> Result<OciRepository> {
+    pub(crate) fn resolve(&self, address: &ProviderAddress) -> Result<OciRepository> {
         self.expand(|variable| variable.of(address))
             .and_then(|text| {
                 text.parse().map_err(|error: OciRepositoryError| {

@@ -21,7 +21,7 @@ const MAXIMUM_DOCUMENT_BYTES: u64 = 64 << 10;
 const MOST_SERVICES: usize = 256;
 
 /// The registries of hosts. Each host is asked once per run.
-pub struct Discovery {
+pub(crate) struct Discovery {
     client: Client,
     /// The services of hosts that the user has named.
     hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
@@ -46,7 +46,7 @@ type Services = Map<Box<RawValue>, MOST_SERVICES>;
 impl Discovery {
     /// Discovery through `client`, except for `hosts`, whose services are known by their names (the `host` blocks of
     /// the CLI configuration). What is found is kept in `cache`.
-    pub fn new(
+    pub(crate) fn new(
         client: Client,
         hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
         cache: Option<DiscoveryCache>,

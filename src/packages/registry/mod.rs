@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub use discovery::Discovery;
+pub(crate) use discovery::Discovery;
 pub use discovery_cache::DiscoveryCache;
 use jiff::Timestamp;
 
@@ -20,7 +20,7 @@ use jiff::Timestamp;
 pub use protocol::{read_reported_hashes, read_versions};
 pub use release_urls::ReleaseUrls;
 pub(crate) use service::Service;
-pub use signed::RegistryPolicy;
+pub(super) use signed::RegistryPolicy;
 
 use super::archive_file::{ArchiveFile, Archived};
 use super::available::AvailableVersions;
@@ -42,7 +42,7 @@ use signed::{SignedReleases, SignedSums};
 type Reports = BTreeMap<String, PackageReport>;
 
 /// The registries that provider addresses name.
-pub struct Registry {
+pub(crate) struct Registry {
     downloader: Downloader,
     policy: RegistryPolicy,
     protocol: Protocol,

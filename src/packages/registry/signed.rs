@@ -23,7 +23,7 @@ const MAXIMUM_SIGNATURE_BYTES: u64 = 64 << 10;
 
 /// What decides how packages of a registry are authenticated.
 #[derive(Clone, Copy, Debug)]
-pub struct RegistryPolicy {
+pub(crate) struct RegistryPolicy {
     /// Whose rules apply.
     pub dialect: Dialect,
     /// `OPENTOFU_ENFORCE_GPG_VALIDATION=true`: a provider without signing keys is refused.

@@ -22,7 +22,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use pgp::packet::{Packet, PacketParser};
 use pgp::types::{KeyDetails, VerifyingKey};
 
-pub use self::error::{Expired, ExpiredPart, SignatureError, Validity};
+pub use self::error::{Expired, SignatureError};
+use self::error::{ExpiredPart, Validity};
 use self::keyring::{Budget, Entity, Subkey};
 use self::signature_packet::{SignaturePacket, Unreadable};
 use crate::provider::Dialect;
