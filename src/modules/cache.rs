@@ -30,18 +30,10 @@ pub struct PackageCache {
 pub(super) struct Stored {
     /// The directory with all that was fetched.
     pub(super) content: PathBuf,
-    pub(super) about: About,
-}
-
-/// What is known of a package beside its files.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct About {
-    /// The part of what was fetched that belongs to it; empty for all.
+    /// The part of what was fetched that belongs to the package; empty for all.
     pub(super) top: String,
-    /// The directory in it that its address leads to; empty for its top.
+    /// The directory in the package that its address leads to; empty for its top.
     pub(super) directory: String,
-    /// The commit that it was taken from, if it comes from a repository.
-    pub(super) commit: Option<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -50,8 +42,21 @@ struct Entry {
     saved: i64,
     /// The name of the directory.
     content: String,
-    #[serde(flatten)]
-    about: About,
+    top: String,
+    directory: String,
+}
+
+impl Stored {
+    /// A package of all that is in a directory.
+    pub(super) fn whole(content: PathBuf) -> Self {
+        Self { content, top: String::new(), directory: String::new() }
+    }
+
+    /// The same with nothing but the directory that its address leads to.
+    pub(super) fn below_directory(self) -> Self {
+        let top = Path::new(&self.top).join(&self.directory).to_string_lossy().into_owned();
+        Self { top, directory: String::new(), ..self }
+    }
 }
 
 impl PackageCache {
@@ -75,7 +80,8 @@ impl PackageCache {
         let is_current = lifetime.is_none_or(|lifetime| u64::try_from(age).is_ok_and(|age| age < lifetime.as_secs()));
         let is_name = entry.content.len() == 64 && entry.content.bytes().all(|byte| byte.is_ascii_hexdigit());
         let content = self.contents().join(&entry.content);
-        (is_current && is_name && content.is_dir()).then_some(Stored { content, about: entry.about })
+        let Entry { top, directory, .. } = entry;
+        (is_current && is_name && content.is_dir()).then_some(Stored { content, top, directory })
     }
 
     /// A directory in which a package can be put together.
@@ -86,7 +92,7 @@ impl PackageCache {
     }
 
     /// Keeps the package in the directory `package`, which is moved, for an address. `identity` is different for different content.
-    pub(super) fn put(&self, address: &str, identity: &str, about: &About, package: &Path) -> io::Result<Stored> {
+    pub(super) fn put(&self, address: &str, identity: &str, package: &Path) -> io::Result<Stored> {
         let content = self.contents().join(digest(identity));
         fs::create_dir_all(self.contents())?;
         {
@@ -96,7 +102,7 @@ impl PackageCache {
                 fs::rename(package, &content)?;
             }
         }
-        let stored = Stored { content, about: about.clone() };
+        let stored = Stored::whole(content);
         self.put_again(address, &stored)?;
         Ok(stored)
     }
@@ -104,7 +110,8 @@ impl PackageCache {
     /// Keeps a package that the cache holds for another address, too.
     pub(super) fn put_again(&self, address: &str, stored: &Stored) -> io::Result<()> {
         let content = stored.content.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let entry = Entry { saved: Timestamp::now().as_second(), content, about: stored.about.clone() };
+        let Stored { top, directory, .. } = stored.clone();
+        let entry = Entry { saved: Timestamp::now().as_second(), content, top, directory };
         storage::replace(&self.entry(address), &serde_json::to_vec(&entry)?)
     }
 
@@ -139,13 +146,13 @@ mod tests {
     fn a_package_is_found_by_its_address_as_long_as_it_lives() {
         let directory = tempfile::tempdir().unwrap();
         let cache = PackageCache::open(directory.path());
-        let about = About { top: String::new(), directory: "m".to_owned(), commit: Some("c0ffee".to_owned()) };
         let (_workshop, path) = package(&cache, "one");
-        let stored = cache.put("git::https://u:s3cr3t@h.test/a.git", "1", &about, &path).unwrap();
+        let stored = cache.put("git::https://u:s3cr3t@h.test/a.git", "1", &path).unwrap();
         assert_eq!(fs::read(stored.content.join("main.tf")).unwrap(), b"one");
         assert_eq!(cache.get("git::https://u:s3cr3t@h.test/a.git", None), Some(stored.clone()));
         assert_eq!(cache.get("git::https://u:s3cr3t@h.test/a.git", Some(Duration::ZERO)), None);
         assert_eq!(cache.get("git::https://h.test/b.git", None), None);
+        let stored = Stored { directory: "m".to_owned(), ..stored };
         cache.put_again("registry", &stored).unwrap();
         assert_eq!(cache.get("registry", Some(Duration::from_hours(1))), Some(stored));
         assert!(cache.clean().unwrap() > 0);
@@ -157,11 +164,11 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let cache = PackageCache::open(directory.path());
         let (_workshop, path) = package(&cache, "one");
-        let first = cache.put("a", "1", &About::default(), &path).unwrap();
+        let first = cache.put("a", "1", &path).unwrap();
         let (_workshop, path) = package(&cache, "one");
-        assert_eq!(cache.put("a", "1", &About::default(), &path).unwrap(), first);
+        assert_eq!(cache.put("a", "1", &path).unwrap(), first);
         let (_workshop, path) = package(&cache, "two");
-        let moved = cache.put("a", "2", &About::default(), &path).unwrap();
+        let moved = cache.put("a", "2", &path).unwrap();
         assert_eq!(fs::read(first.content.join("main.tf")).unwrap(), b"one", "as it was, for whoever reads it");
         assert_eq!(cache.get("a", None), Some(moved));
     }
@@ -171,7 +178,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let cache = PackageCache::open(directory.path());
         let (_workshop, path) = package(&cache, "one");
-        cache.put("a", "1", &About::default(), &path).unwrap();
+        cache.put("a", "1", &path).unwrap();
         for text in [r#"{"saved":"#, r#"{"saved":1,"content":"../../elsewhere","top":"","directory":"","commit":null}"#]
         {
             storage::replace(&cache.entry("a"), text.as_bytes()).unwrap();

@@ -1,12 +1,12 @@
 //! `checksum=` in the address of an archive (`checksum.go` of go-getter).
 
-use std::fmt::Write as _;
+use std::fmt::LowerHex;
 use std::fs::File;
 use std::io::{self, Seek as _};
 
 use md5::Md5;
 use sha1::Sha1;
-use sha2::digest::Digest;
+use sha2::digest::{Digest, Output};
 use sha2::{Sha256, Sha512};
 use url::Url;
 
@@ -22,16 +22,9 @@ pub(super) enum Checksum {
 /// A digest in hexadecimal digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ExpectedDigest {
-    algorithm: Algorithm,
+    /// `md5`, `sha1`, `sha256` or `sha512`.
+    algorithm: &'static str,
     digits: String,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Algorithm {
-    Md5,
-    Sha1,
-    Sha256,
-    Sha512,
 }
 
 impl Checksum {
@@ -51,13 +44,13 @@ impl ExpectedDigest {
     fn parse(text: &str) -> Option<Self> {
         let (name, digits) = text.split_once(':').map_or((None, text), |(name, digits)| (Some(name), digits));
         let algorithm = match digits.len() {
-            32 => Algorithm::Md5,
-            40 => Algorithm::Sha1,
-            64 => Algorithm::Sha256,
-            128 => Algorithm::Sha512,
+            32 => "md5",
+            40 => "sha1",
+            64 => "sha256",
+            128 => "sha512",
             _ => return None,
         };
-        let fits = name.is_none_or(|name| name == algorithm.name()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
+        let fits = name.is_none_or(|name| name == algorithm) && digits.bytes().all(|b| b.is_ascii_hexdigit());
         fits.then(|| Self { algorithm, digits: digits.to_ascii_lowercase() })
     }
 
@@ -77,44 +70,29 @@ impl ExpectedDigest {
     /// Whether a file has the digest; else why not.
     pub(super) fn check(&self, file: &mut File) -> Result<(), String> {
         let digits = match self.algorithm {
-            Algorithm::Md5 => hexadecimal::<Md5>(file),
-            Algorithm::Sha1 => hexadecimal::<Sha1>(file),
-            Algorithm::Sha256 => hexadecimal::<Sha256>(file),
-            Algorithm::Sha512 => hexadecimal::<Sha512>(file),
+            "md5" => hexadecimal::<Md5>(file),
+            "sha1" => hexadecimal::<Sha1>(file),
+            "sha256" => hexadecimal::<Sha256>(file),
+            _ => hexadecimal::<Sha512>(file),
         };
         match digits {
             Ok(digits) if digits == self.digits => Ok(()),
-            Ok(digits) => {
-                let name = self.algorithm.name();
-                Err(format!("its {name} checksum is {digits}, not {}", self.digits))
-            }
+            Ok(digits) => Err(format!("its {} checksum is {digits}, not {}", self.algorithm, self.digits)),
             Err(error) => Err(format!("its checksum cannot be computed: {error}")),
         }
     }
 }
 
-impl Algorithm {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Md5 => "md5",
-            Self::Sha1 => "sha1",
-            Self::Sha256 => "sha256",
-            Self::Sha512 => "sha512",
-        }
-    }
-}
-
 /// The digest of a file, which is read from its start and left there.
-pub(super) fn hexadecimal<D: Digest + io::Write>(file: &mut File) -> io::Result<String> {
+pub(super) fn hexadecimal<D: Digest + io::Write>(file: &mut File) -> io::Result<String>
+where
+    Output<D>: LowerHex,
+{
     let mut digest = D::new();
     file.rewind()?;
     io::copy(file, &mut digest)?;
     file.rewind()?;
-    Ok(digest.finalize().iter().fold(String::new(), |mut digits, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(digits, "{byte:02x}");
-        digits
-    }))
+    Ok(format!("{:x}", digest.finalize()))
 }
 
 #[cfg(test)]

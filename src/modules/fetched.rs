@@ -41,9 +41,9 @@ impl FetchedModule {
     ///
     /// # Errors
     /// The package has no such directory.
-    pub(crate) fn new(package: Arc<Package>, directory: &str, wildcards: Wildcards) -> Result<Self> {
+    pub(super) fn new(package: Arc<Package>, directory: &str, wildcards: Wildcards) -> Result<Self> {
         let path = package.directory(directory, wildcards)?;
-        let below = path.strip_prefix(&package.top).unwrap_or(&path);
+        let below = path.strip_prefix(package.top()).unwrap_or(&path);
         let parts = below.components().map(|part| part.as_os_str().to_string_lossy());
         let directory = parts.collect::<Vec<_>>().join("/");
         Ok(Self { package, directory })
@@ -54,9 +54,7 @@ impl FetchedModule {
     /// # Errors
     /// The package has no such directory, or it leads out of the package.
     pub(crate) fn path(&self) -> Result<PathBuf> {
-        let mut package = Package::clone(&self.package);
-        package.directory.clone_from(&package.top);
-        package.directory(&self.directory, Wildcards::Literal)
+        self.package.directory_below(&self.package.top(), &self.directory, Wildcards::Literal)
     }
 
     /// What the user knows the directory as.

@@ -18,7 +18,7 @@ use crate::system::{OnceMap, parallel};
 const MAX_PACKAGES: usize = 10_000;
 
 /// Fetches modules, each package once a run whoever calls it; to be shared by threads.
-pub struct ModuleFetcher {
+pub(crate) struct ModuleFetcher {
     connections: Connections,
     version_lists: Option<VersionLists>,
     /// Whether nobody is asked, so that only what earlier runs fetched is found.
@@ -37,7 +37,7 @@ struct Getters {
 
 impl ModuleFetcher {
     /// A fetcher that asks hosts through `connections`, unless it is offline.
-    pub fn new(connections: &Connections, is_offline: bool) -> Self {
+    pub(crate) fn new(connections: &Connections, is_offline: bool) -> Self {
         Self {
             version_lists: connections.cache_directory().map(VersionLists::open),
             connections: connections.clone(),
@@ -49,7 +49,7 @@ impl ModuleFetcher {
     }
 
     /// The packages that were read in this run, with where they came from.
-    pub fn found(&self) -> Vec<(String, &'static str)> {
+    pub(crate) fn found(&self) -> Vec<(String, &'static str)> {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
@@ -118,8 +118,8 @@ impl ModuleFetcher {
             let (client, discovery) = self.connections.module_registry(dialect)?;
             let Self { connections, .. } = self;
             let (environment, cache_directory) = (connections.environment(), connections.cache_directory());
-            let packages = PackageFetcher::new(client.clone(), environment, dialect, cache_directory)
-                .with_oci_registries(connections.oci_registries(dialect)?);
+            let oci_registries = Some(connections.oci_registries(dialect)?);
+            let packages = PackageFetcher::new(client.clone(), environment, dialect, cache_directory, oci_registries);
             Ok(Arc::new(Getters { registry: ModuleRegistry::new(client, discovery, dialect), packages }))
         })
     }

@@ -167,16 +167,16 @@ impl Git<'_> {
     /// Returns the commit; none for an empty repository.
     pub(super) fn fetch(&self, address: &GitAddress, workshop: &Path, package: &Path) -> Result<Option<String>> {
         let deadline = Instant::now() + self.time_limit;
-        let mut repository = Repository { git: self, address, directory: workshop, deadline, ssh_command: None };
-        repository.initialize()?;
-        let Some(revision) = repository.fetch()? else { return Ok(None) };
-        let files = repository.files(&revision)?;
-        repository.write(&revision, &files, package).map(Some)
+        let mut fetch = Fetch { git: self, address, directory: workshop, deadline, ssh_command: None };
+        fetch.initialize()?;
+        let Some(revision) = fetch.fetch()? else { return Ok(None) };
+        let files = fetch.files(&revision)?;
+        fetch.write(&revision, &files, package).map(Some)
     }
 }
 
 /// A repository that is being fetched.
-struct Repository<'a> {
+struct Fetch<'a> {
     git: &'a Git<'a>,
     address: &'a GitAddress,
     directory: &'a Path,
@@ -197,7 +197,7 @@ struct Blob {
     is_link: bool,
 }
 
-impl Repository<'_> {
+impl Fetch<'_> {
     fn initialize(&mut self) -> Result<()> {
         self.create()?;
         if self.address.url.scheme() == "ssh" {

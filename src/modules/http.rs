@@ -10,9 +10,10 @@ use url::Url;
 use super::archive::Format;
 use super::checksum::{Checksum, ExpectedDigest};
 use super::contents::MOST_BYTES;
+use super::fetch_error::FetchError;
 use super::source::RemoteSource;
 use crate::cli_config::Netrc;
-use crate::net::{Client, Credentials, Purpose, RequestError, read_whole};
+use crate::net::{Client, Credentials, Purpose, read_whole};
 use crate::provider::Dialect;
 use crate::system::{SafeUrl, Token, percent_decoded};
 
@@ -31,24 +32,18 @@ pub(super) struct HttpAddress {
 }
 
 /// What a web server has for an address.
-pub(super) enum Answer {
+pub(super) enum Found {
     Archive(File, Format),
     /// The package is there.
     Elsewhere(RemoteSource),
 }
 
-/// Why there is no package.
-pub(super) enum HttpError {
-    Request(RequestError),
-    /// The text goes on after the package's name.
-    Other(String),
-}
-
-type Result<T> = std::result::Result<T, HttpError>;
+type Result<T> = std::result::Result<T, FetchError>;
 
 impl HttpAddress {
     pub(super) fn parse(text: &str, dialect: Dialect, netrc: &Netrc) -> Result<Self> {
-        let mut url = Url::parse(text).map_err(|error| HttpError::Other(format!("its URL cannot be read: {error}")))?;
+        let mut url =
+            Url::parse(text).map_err(|error| FetchError::Package(format!("its URL cannot be read: {error}")))?;
         let parameter =
             |wanted: &str| url.query_pairs().find(|(name, _)| name == wanted).map(|(_, value)| value.into_owned());
         let (archive, checksum) = (parameter("archive"), parameter("checksum"));
@@ -57,9 +52,9 @@ impl HttpAddress {
             Some(name) => Format::named(name, dialect),
         };
         let checksum = checksum.filter(|text| !text.is_empty());
-        let checksum = checksum.map(|text| Checksum::parse(&text)).transpose().map_err(HttpError::Other)?;
+        let checksum = checksum.map(|text| Checksum::parse(&text)).transpose().map_err(FetchError::Package)?;
         if checksum.is_some() && format.is_none() {
-            return Err(HttpError::Other("it has a checksum, which only an archive can have".to_owned()));
+            return Err(FetchError::Package("it has a checksum, which only an archive can have".to_owned()));
         }
         let is_for_server = |part: &&str| !matches!(part.split('=').next(), Some("archive" | "checksum"));
         let query = url.query().map(|query| query.split('&').filter(is_for_server).collect::<Vec<_>>().join("&"));
@@ -74,7 +69,7 @@ impl HttpAddress {
     }
 
     /// Asks the server. `workshop` is a directory for the archive.
-    pub(super) fn fetch(&self, client: &Client, netrc: &Netrc, workshop: &Path) -> Result<Answer> {
+    pub(super) fn fetch(&self, client: &Client, netrc: &Netrc, workshop: &Path) -> Result<Found> {
         let credentials = self.login.as_ref().map_or(Credentials::None, Credentials::Basic);
         let Some(format) = self.format else { return self.ask_location(client, credentials) };
         let mut file = download(client, &self.url, credentials, workshop)?;
@@ -84,13 +79,13 @@ impl HttpAddress {
             Some(Checksum::Listed(url)) => Some(self.listed(client, netrc, url)?),
         };
         if let Some(expected) = expected {
-            expected.check(&mut file).map_err(HttpError::Other)?;
+            expected.check(&mut file).map_err(FetchError::Package)?;
         }
-        Ok(Answer::Archive(file, format))
+        Ok(Found::Archive(file, format))
     }
 
     /// Where the server says that the package is: in a header, or in a `meta` element of a page.
-    fn ask_location(&self, client: &Client, credentials: Credentials<'_>) -> Result<Answer> {
+    fn ask_location(&self, client: &Client, credentials: Credentials<'_>) -> Result<Found> {
         let mut url = self.url.clone();
         url.query_pairs_mut().append_pair("terraform-get", "1");
         let location = client.exchange(&url, credentials, Purpose::Download, |response| {
@@ -102,14 +97,14 @@ impl HttpAddress {
         });
         let shown = SafeUrl::from(&self.url);
         let location = location?.ok_or_else(|| {
-            HttpError::Other(format!("{shown} is not an archive by its name, and does not say where the package is"))
+            FetchError::Package(format!("{shown} is not an archive by its name, and does not say where the package is"))
         })?;
         match RemoteSource::parse_full(&location) {
-            Some(source) if !source.is_on_this_machine() => Ok(Answer::Elsewhere(source)),
-            Some(_) => Err(HttpError::Other(format!("{shown} leads to this machine"))),
-            None => {
-                Err(HttpError::Other(format!("{shown} leads to something that is not the full address of a package")))
-            }
+            Some(source) if !source.is_on_this_machine() => Ok(Found::Elsewhere(source)),
+            Some(_) => Err(FetchError::Package(format!("{shown} leads to this machine"))),
+            None => Err(FetchError::Package(format!(
+                "{shown} leads to something that is not the full address of a package"
+            ))),
         }
     }
 
@@ -122,19 +117,19 @@ impl HttpAddress {
             client.exchange(&url, credentials, Purpose::Download, |response| read_whole(response, LARGEST_PAGE))?;
         let name = self.url.path_segments().and_then(|mut segments| segments.next_back()).unwrap_or_default();
         ExpectedDigest::find(&String::from_utf8_lossy(&list), name)
-            .ok_or_else(|| HttpError::Other(format!("{} lists no checksum for {name}", SafeUrl::from(&url))))
+            .ok_or_else(|| FetchError::Package(format!("{} lists no checksum for {name}", SafeUrl::from(&url))))
     }
 }
 
 /// Downloads an archive to a file in `workshop` that has no name there.
 pub(super) fn download(client: &Client, url: &Url, credentials: Credentials<'_>, workshop: &Path) -> Result<File> {
-    let written = client.download(url, credentials, MOST_BYTES, |body, _| {
+    let written: std::result::Result<io::Result<File>, _> = client.download(url, credentials, MOST_BYTES, |body, _| {
         let mut file = tempfile::tempfile_in(workshop)?;
         io::copy(body, &mut file)?;
         file.rewind()?;
         Ok(file)
     });
-    written?.map_err(|error: io::Error| HttpError::Other(format!("there is no place to put it: {error}")))
+    Ok(written??)
 }
 
 /// Takes the login out of a URL, or finds one for its host.
@@ -202,12 +197,6 @@ fn attribute(attributes: &str, wanted: &str) -> Option<String> {
             return Some(entities.iter().fold(value.to_owned(), |text, (entity, c)| text.replace(entity, c)));
         }
         rest = following;
-    }
-}
-
-impl From<RequestError> for HttpError {
-    fn from(error: RequestError) -> Self {
-        Self::Request(error)
     }
 }
 

@@ -5,30 +5,24 @@ use std::path::{Path, PathBuf};
 
 use globset::GlobBuilder;
 
-use super::cache::{About, Stored};
+use super::cache::Stored;
 use super::contents::is_configuration;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::system::canonicalize;
 
 /// A fetched package: the configuration files in it, without anything else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Package {
-    /// The directory with its files. Nothing outside belongs to the package.
-    pub top: PathBuf,
-    /// The directory that its address leads to: `top`, or one below it.
-    pub directory: PathBuf,
+pub(super) struct Package {
+    pub(super) stored: Stored,
     /// Where it came from.
-    pub origin: PackageOrigin,
-    /// The commit that it was taken from, if it comes from a repository.
-    pub commit: Option<String>,
+    pub(super) origin: PackageOrigin,
     /// Its address, without secrets, or the registry module and version that it is.
-    pub address: String,
-    content: PathBuf,
+    pub(super) address: String,
 }
 
 /// Where a package came from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PackageOrigin {
+pub(super) enum PackageOrigin {
     /// It was fetched in this run.
     Network,
     /// An earlier run fetched it.
@@ -39,7 +33,7 @@ pub enum PackageOrigin {
 
 /// Whether `*` in the directory of a source stands for other text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wildcards {
+pub(super) enum Wildcards {
     /// It does, and one directory must be meant, as in the address of a package.
     Expanded,
     /// It stands for itself, as in the address of a registry module.
@@ -47,41 +41,44 @@ pub enum Wildcards {
 }
 
 impl Package {
-    pub(super) fn stored(Stored { content, about }: Stored, origin: PackageOrigin, address: String) -> Self {
-        let top = content.join(&about.top);
-        Self { directory: top.join(&about.directory), top, origin, commit: about.commit, address, content }
+    /// The directory with its files. Nothing outside belongs to the package.
+    pub(super) fn top(&self) -> PathBuf {
+        self.stored.content.join(&self.stored.top)
     }
 
-    /// The same package with another directory that its address leads to.
+    /// Where the package is kept, with a directory in it as the one that its address leads to.
     pub(super) fn stored_at(&self, directory: &Path) -> Stored {
-        let relative =
-            |path: &Path, base| path.strip_prefix(base).unwrap_or(Path::new("")).to_string_lossy().into_owned();
-        let (top, directory) = (relative(&self.top, &self.content), relative(directory, &self.top));
-        Stored { content: self.content.clone(), about: About { top, directory, commit: self.commit.clone() } }
+        let below = directory.strip_prefix(self.top()).unwrap_or(Path::new(""));
+        Stored { directory: below.to_string_lossy().into_owned(), ..self.stored.clone() }
     }
 
     /// A directory of the package, relative to where its address leads.
     ///
     /// # Errors
     /// When there is no such directory, several, or it is not in the package, and when it holds a configuration file that is not.
-    pub fn directory(&self, directory: &str, wildcards: Wildcards) -> Result<PathBuf> {
+    pub(super) fn directory(&self, directory: &str, wildcards: Wildcards) -> Result<PathBuf> {
+        self.directory_below(&self.top().join(&self.stored.directory), directory, wildcards)
+    }
+
+    /// [`Package::directory`], relative to another directory of the package.
+    pub(super) fn directory_below(&self, base: &Path, directory: &str, wildcards: Wildcards) -> Result<PathBuf> {
         let failed = |why: String| -> Diagnostic {
             Diagnostic::error(Code::InvalidPackage, format!("the module package {} {why}", self.address))
         };
         let found = match wildcards {
             Wildcards::Expanded if directory.contains(['*', '?', '[']) => {
-                let mut matches = matching(&self.directory, directory);
+                let mut matches = matching(base, directory);
                 match (matches.pop(), matches.pop()) {
                     (Some(only), None) => only,
                     (None, _) => return Err(failed(format!("has no directory that {directory:?} stands for")).into()),
                     _ => return Err(failed(format!("has several directories that {directory:?} stands for")).into()),
                 }
             }
-            _ if directory.is_empty() => self.directory.clone(),
-            _ => self.directory.join(directory.trim_start_matches('/')),
+            _ if directory.is_empty() => base.to_owned(),
+            _ => base.join(directory.trim_start_matches('/')),
         };
         let missing = || failed(format!("has no directory {directory:?}"));
-        let (Ok(top), Ok(canonical)) = (canonicalize(&self.top), canonicalize(&found)) else {
+        let (Ok(top), Ok(canonical)) = (canonicalize(self.top()), canonicalize(&found)) else {
             return Err(missing().into());
         };
         if !canonical.starts_with(&top) {
@@ -95,15 +92,6 @@ impl Package {
             }
         }
         Ok(found)
-    }
-}
-
-impl Stored {
-    /// The same with nothing but the directory that its address leads to.
-    pub(super) fn below_directory(mut self) -> Self {
-        let top = Path::new(&self.about.top).join(&self.about.directory);
-        self.about = About { top: top.to_string_lossy().into_owned(), directory: String::new(), ..self.about };
-        self
     }
 }
 
@@ -130,11 +118,8 @@ mod tests {
         for directory in directories {
             fs::create_dir_all(content.join(directory)).unwrap();
         }
-        let package = Package::stored(
-            Stored { content, about: About::default() },
-            PackageOrigin::Cache,
-            "https://h.test/m.zip".to_owned(),
-        );
+        let (origin, address) = (PackageOrigin::Cache, "https://h.test/m.zip".to_owned());
+        let package = Package { stored: Stored::whole(content), origin, address };
         (place, package)
     }
 
@@ -142,7 +127,7 @@ mod tests {
     fn a_directory_is_in_the_package() {
         let (_place, package) = package(&["modules/a", "modules/b", "[x]"]);
         let directory = |name, wildcards| {
-            package.directory(name, wildcards).map(|path| path.strip_prefix(&package.top).unwrap().to_owned())
+            package.directory(name, wildcards).map(|path| path.strip_prefix(package.top()).unwrap().to_owned())
         };
         assert_eq!(directory("", Wildcards::Literal), Ok(PathBuf::new()));
         assert_eq!(directory("modules/a", Wildcards::Literal), Ok("modules/a".into()));
@@ -166,8 +151,8 @@ mod tests {
     fn links_out_of_the_package_are_named() {
         let (place, package) = package(&["modules"]);
         fs::create_dir(place.path().join("outside")).unwrap();
-        std::os::unix::fs::symlink("../outside", package.top.join("out")).unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", package.top.join("modules/passwd.tf")).unwrap();
+        std::os::unix::fs::symlink("../outside", package.top().join("out")).unwrap();
+        std::os::unix::fs::symlink("/etc/passwd", package.top().join("modules/passwd.tf")).unwrap();
         package.directory("", Wildcards::Literal).unwrap();
         for (name, message) in [("out", "which leads out of it"), ("modules", "contains passwd.tf, a link")] {
             let error = package.directory(name, Wildcards::Literal).unwrap_err().to_string();

@@ -11,19 +11,20 @@ use tempfile::TempDir;
 use url::Url;
 
 use super::archive::{self, Format};
-use super::cache::{About, PackageCache, Stored};
+use super::cache::{PackageCache, Stored};
 use super::checksum::hexadecimal;
 use super::contents::{MOST_BYTES, Problem};
-use super::git::{Git, GitAddress, GitError};
-use super::http::{self, Answer, HttpAddress, HttpError};
+use super::fetch_error::FetchError;
+use super::git::{Git, GitAddress};
+use super::http::{self, Found, HttpAddress};
 use super::package::{Package, PackageOrigin, Wildcards};
-use super::registry::Location;
+use super::registry::PackageLocation;
 use super::source::{RegistryModule, RemoteSource};
 use crate::cli_config::Netrc;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
-use crate::net::{Client, Credentials, RequestErrorKind};
+use crate::diagnostic::{Diagnostic, Diagnostics, Result};
+use crate::net::{Client, Credentials};
 use crate::packages::oci::{ModulePackage, OciRegistries};
-use crate::provider::{Dialect, Version};
+use crate::provider::{Dialect, Hostname, Version};
 use crate::system::{Environment, OnceMap};
 
 /// How long a package is kept whose address may mean something else tomorrow.
@@ -34,7 +35,7 @@ const GIT_TIME_LIMIT: Duration = Duration::from_mins(5);
 const MOST_HOPS: usize = 10;
 
 /// Fetches packages, to be shared by the threads of a run.
-pub struct PackageFetcher {
+pub(super) struct PackageFetcher {
     client: Client,
     environment: Environment,
     dialect: Dialect,
@@ -47,6 +48,9 @@ pub struct PackageFetcher {
     registry_packages: OnceMap<(RegistryModule, Version), Result<Arc<Package>>>,
 }
 
+/// What was fetched, and where from.
+type Fetched = std::result::Result<(Stored, PackageOrigin), FetchError>;
+
 /// A package while it is put together, in a directory that is removed at the end.
 struct Workshop<'a> {
     cache: &'a PackageCache,
@@ -56,52 +60,52 @@ struct Workshop<'a> {
 impl PackageFetcher {
     /// Packages are kept below `cache_directory`; without it, as long as the fetcher lives. `client` sends the tokens of
     /// registries to nobody but those.
-    pub fn new(client: Client, environment: &Environment, dialect: Dialect, cache_directory: Option<&Path>) -> Self {
+    pub(super) fn new(
+        client: Client,
+        environment: &Environment,
+        dialect: Dialect,
+        cache_directory: Option<&Path>,
+        oci_registries: Option<Arc<OciRegistries>>,
+    ) -> Self {
         Self {
             client,
             environment: environment.clone(),
             dialect,
             cache: cache_directory.map(PackageCache::open),
             netrc: OnceLock::new(),
-            oci_registries: None,
+            oci_registries,
             scratch: OnceLock::new(),
             packages: OnceMap::default(),
             registry_packages: OnceMap::default(),
         }
     }
 
-    /// The same, and packages in OCI registries are fetched, too.
-    #[must_use]
-    pub fn with_oci_registries(self, registries: Arc<OciRegistries>) -> Self {
-        Self { oci_registries: Some(registries), ..self }
-    }
-
     /// The package of an address, whatever its directory.
     ///
     /// # Errors
     /// When it cannot be fetched or is not fit to be read.
-    pub fn fetch(&self, source: &RemoteSource) -> Result<Arc<Package>> {
+    pub(super) fn fetch(&self, source: &RemoteSource) -> Result<Arc<Package>> {
         self.packages.get_or_compute(&source.package, || {
             let (stored, origin) = self.obtain(source, 0)?;
-            Ok(Arc::new(Package::stored(stored, origin, source.without_directory())))
+            Ok(Arc::new(Package { stored, origin, address: source.without_directory() }))
         })
     }
 
     /// The package of an address if an earlier run fetched it, however long ago. Nobody is asked.
-    pub fn cached(&self, source: &RemoteSource) -> Option<Package> {
+    pub(super) fn cached(&self, source: &RemoteSource) -> Option<Package> {
         let stored = self.cache.as_ref()?.get(&source.package, None)?;
-        Some(Package::stored(stored, PackageOrigin::Cache, source.without_directory()))
+        Some(Package { stored, origin: PackageOrigin::Cache, address: source.without_directory() })
     }
 
     /// The package of a version of a registry module. If no earlier run fetched it, `locate` says where it is.
     ///
     /// # Errors
     /// Those of `locate`, and of [`PackageFetcher::fetch`].
-    pub fn fetch_version(
+    pub(super) fn fetch_version(
         &self,
         module: &RegistryModule,
         version: &Version,
-        locate: impl FnOnce() -> Result<Location>,
+        locate: impl FnOnce() -> Result<PackageLocation>,
     ) -> Result<Arc<Package>> {
         self.registry_packages.get_or_compute(&(module.clone(), version.clone()), || {
             if let Some(package) = self.cached_version(module, version) {
@@ -110,14 +114,11 @@ impl PackageFetcher {
             let address = format!("{module} {version}");
             let key = version_key(module, version);
             let (stored, origin) = match locate()? {
-                Location::Archive { url, credentials_of } => {
-                    let credentials = credentials_of.as_ref().map_or(Credentials::None, Credentials::TokenOf);
-                    let workshop = self.workshop().map_err(|error| no_place(&address, &error))?;
-                    let file = http::download(&self.client, &url, credentials, workshop.directory.path());
-                    let file = file.map_err(|error| http_failed(&address, error))?;
-                    (workshop.unpack(file, None, &address, &key)?, PackageOrigin::Network)
+                PackageLocation::Archive { url, credentials_of } => {
+                    let stored = self.archive(&url, credentials_of.as_ref(), &key);
+                    (stored.map_err(|error| error.into_diagnostics(&address))?, PackageOrigin::Network)
                 }
-                Location::Source(source) => {
+                PackageLocation::Source(source) => {
                     let package = self.fetch(&source)?;
                     let directory = package.directory(&source.directory, Wildcards::Literal)?;
                     let stored = package.stored_at(&directory);
@@ -128,30 +129,31 @@ impl PackageFetcher {
                     (stored, package.origin)
                 }
             };
-            Ok(Arc::new(Package::stored(stored, origin, address)))
+            Ok(Arc::new(Package { stored, origin, address }))
         })
     }
 
     /// The package of a version of a registry module if an earlier run fetched it. Nobody is asked.
-    pub fn cached_version(&self, module: &RegistryModule, version: &Version) -> Option<Package> {
+    pub(super) fn cached_version(&self, module: &RegistryModule, version: &Version) -> Option<Package> {
         let stored = self.cache.as_ref()?.get(&version_key(module, version), None)?;
-        Some(Package::stored(stored, PackageOrigin::Cache, format!("{module} {version}")))
+        Some(Package { stored, origin: PackageOrigin::Cache, address: format!("{module} {version}") })
     }
 
     /// Gets a package after so many hops from server to server.
     fn obtain(&self, source: &RemoteSource, hops: usize) -> Result<(Stored, PackageOrigin)> {
         let address = source.without_directory();
         self.environment.secrets.learn_url(source.getter().1);
-        match source.getter() {
-            ("git", url) => self.git(source, url).map_err(|error| git_failed(&address, error)),
+        let obtained = match source.getter() {
+            ("git", url) => self.git(source, url),
             ("http" | "https", url) => self.http(source, url, hops),
-            ("file", url) => self.file(url, &address),
+            ("file", url) => self.file(url),
             ("oci", url) if self.dialect == Dialect::Tofu => self.oci(source, url, &address),
-            (getter, _) => Err(unsupported(&address, getter).into()),
-        }
+            (getter, _) => Err(FetchError::Getter(getter.to_owned())),
+        };
+        obtained.map_err(|error| error.into_diagnostics(&address))
     }
 
-    fn git(&self, source: &RemoteSource, url: &str) -> std::result::Result<(Stored, PackageOrigin), GitError> {
+    fn git(&self, source: &RemoteSource, url: &str) -> Fetched {
         let address = GitAddress::parse(url)?;
         if let Some(stored) = self.remembered(source, address.is_immutable()) {
             return Ok((stored, PackageOrigin::Cache));
@@ -166,65 +168,73 @@ impl PackageFetcher {
         let (repository, package) = (workshop.new_directory("repository")?, workshop.new_directory("package")?);
         let commit = git.fetch(&address, &repository, &package)?;
         let identity = format!("{} {}", address.repository(), commit.as_deref().unwrap_or("empty"));
-        let about = About { commit, ..About::default() };
-        Ok((workshop.cache.put(&source.package, &identity, &about, &package)?, PackageOrigin::Network))
+        Ok((workshop.cache.put(&source.package, &identity, &package)?, PackageOrigin::Network))
     }
 
-    fn http(&self, source: &RemoteSource, url: &str, hops: usize) -> Result<(Stored, PackageOrigin)> {
-        let shown = source.without_directory();
-        let failed = |error| http_failed(&shown, error);
+    fn http(&self, source: &RemoteSource, url: &str, hops: usize) -> Fetched {
         let netrc = self.netrc.get_or_init(|| Netrc::read(&self.environment));
-        let address = HttpAddress::parse(url, self.dialect, netrc).map_err(failed)?;
+        let address = HttpAddress::parse(url, self.dialect, netrc)?;
         if let Some(stored) = self.remembered(source, address.is_immutable()) {
             return Ok((stored, PackageOrigin::Cache));
         }
-        let workshop = self.workshop().map_err(|error| no_place(&shown, &error))?;
-        let next = match address.fetch(&self.client, netrc, workshop.directory.path()).map_err(failed)? {
-            Answer::Archive(file, format) => {
-                return Ok((workshop.unpack(file, Some(format), &shown, &source.package)?, PackageOrigin::Network));
+        let workshop = self.workshop()?;
+        let next = match address.fetch(&self.client, netrc, workshop.directory.path())? {
+            Found::Archive(file, format) => {
+                return Ok((workshop.unpack(file, Some(format), &source.package)?, PackageOrigin::Network));
             }
-            Answer::Elsewhere(next) => next,
+            Found::Elsewhere(next) => next,
         };
         if hops == MOST_HOPS {
-            return Err(failed(HttpError::Other(format!("more than {MOST_HOPS} servers refer to another one"))));
+            return Err(FetchError::Package(format!("more than {MOST_HOPS} servers refer to another one")));
         }
         let (stored, origin) = self.obtain(&next, hops + 1)?;
-        let package = Package::stored(stored, origin, next.without_directory());
+        let package = Package { stored, origin, address: next.without_directory() };
         let directory = package.directory(&next.directory, Wildcards::Expanded)?;
         let stored = package.stored_at(&directory).below_directory();
-        workshop.cache.put_again(&source.package, &stored).map_err(|error| no_place(&shown, &error))?;
+        workshop.cache.put_again(&source.package, &stored)?;
         Ok((stored, origin))
     }
 
-    fn oci(&self, source: &RemoteSource, url: &str, address: &str) -> Result<(Stored, PackageOrigin)> {
-        let invalid = |why: &str| failed(address, Code::InvalidConfiguration, why);
-        let url = Url::parse(url).map_err(|error| invalid(&format!("its URL cannot be read: {error}")))?;
-        let package = ModulePackage::parse(&url).map_err(|why| invalid(&why))?;
+    fn oci(&self, source: &RemoteSource, url: &str, address: &str) -> Fetched {
+        let url = Url::parse(url).map_err(|error| FetchError::Address(format!("its URL cannot be read: {error}")))?;
+        let package = ModulePackage::parse(&url).map_err(FetchError::Address)?;
         if let Some(stored) = self.remembered(source, package.is_immutable()) {
             return Ok((stored, PackageOrigin::Cache));
         }
-        let registries = self.oci_registries.as_ref().ok_or_else(|| invalid("OCI registries are not asked"))?;
-        let workshop = self.workshop().map_err(|error| no_place(address, &error))?;
-        let file = tempfile::tempfile_in(workshop.directory.path());
-        let mut file = file.map_err(|error| no_place(address, &error))?;
+        let not_asked = || FetchError::Address("OCI registries are not asked".to_owned());
+        let registries = self.oci_registries.as_ref().ok_or_else(not_asked)?;
+        let workshop = self.workshop()?;
+        let mut file = tempfile::tempfile_in(workshop.directory.path())?;
         let subject = format!("the module package {address}");
-        registries.download_module(&package, &subject, MOST_BYTES, &mut file)?;
-        Ok((workshop.unpack(file, Some(Format::Zip), address, &source.package)?, PackageOrigin::Network))
+        registries.download_module(&package, &subject, MOST_BYTES, &mut file).map_err(Diagnostics::from)?;
+        Ok((workshop.unpack(file, Some(Format::Zip), &source.package)?, PackageOrigin::Network))
     }
 
     /// A directory, which is read where it is, or an archive.
-    fn file(&self, url: &str, address: &str) -> Result<(Stored, PackageOrigin)> {
-        let problem = |why: String| failed(address, Code::InvalidConfiguration, &why);
+    fn file(&self, url: &str) -> Fetched {
+        let invalid = |why: &str| FetchError::Address(why.to_owned());
         let path = Url::parse(url).ok().and_then(|url| url.to_file_path().ok());
-        let path = path.ok_or_else(|| problem("its URL is none of a file".to_owned()))?;
+        let path = path.ok_or_else(|| invalid("its URL is not that of a file"))?;
         if path.is_dir() {
-            return Ok((Stored { content: path, about: About::default() }, PackageOrigin::Directory));
+            return Ok((Stored::whole(path), PackageOrigin::Directory));
         }
         let format = path.to_str().and_then(|path| Format::of_path(path, self.dialect));
-        let format = format.ok_or_else(|| problem("it is neither a directory nor an archive".to_owned()))?;
-        let file = File::open(&path).map_err(|error| Diagnostic::io("read", &path, &error))?;
-        let workshop = self.workshop().map_err(|error| no_place(address, &error))?;
-        Ok((workshop.unpack(file, Some(format), address, url)?, PackageOrigin::Directory))
+        let format = format.ok_or_else(|| invalid("it is neither a directory nor an archive"))?;
+        let file = File::open(&path).map_err(|error| Diagnostics::from(Diagnostic::io("read", &path, &error)))?;
+        Ok((self.workshop()?.unpack(file, Some(format), url)?, PackageOrigin::Directory))
+    }
+
+    /// An archive that is fetched as it is, and unpacked whatever its name.
+    fn archive(
+        &self,
+        url: &Url,
+        credentials_of: Option<&Hostname>,
+        key: &str,
+    ) -> std::result::Result<Stored, FetchError> {
+        let credentials = credentials_of.map_or(Credentials::None, Credentials::TokenOf);
+        let workshop = self.workshop()?;
+        let file = http::download(&self.client, url, credentials, workshop.directory.path())?;
+        Ok(workshop.unpack(file, None, key)?)
     }
 
     /// A package of an earlier run that cannot have changed, or hardly.
@@ -255,19 +265,16 @@ impl Workshop<'_> {
     }
 
     /// Unpacks an archive and keeps the package under `key`; without a format, by what the archive shows.
-    fn unpack(&self, mut archive: File, format: Option<Format>, address: &str, key: &str) -> Result<Stored> {
-        let result = (|| {
-            let format = match format {
-                Some(format) => Some(format),
-                None => Format::of_content(&beginning(&mut archive)?),
-            };
-            let format = format.ok_or_else(|| Problem::Damaged("it is not an archive".to_owned()))?;
-            let identity = format!("{format:?} {}", hexadecimal::<Sha256>(&mut archive)?);
-            let package = self.new_directory("package")?;
-            archive::unpack(archive, format, MOST_BYTES, &package)?;
-            Ok(self.cache.put(key, &identity, &About::default(), &package)?)
-        })();
-        result.map_err(|problem: Problem| failed(address, Code::InvalidPackage, &problem.to_string()).into())
+    fn unpack(&self, mut archive: File, format: Option<Format>, key: &str) -> std::result::Result<Stored, Problem> {
+        let format = match format {
+            Some(format) => Some(format),
+            None => Format::of_content(&beginning(&mut archive)?),
+        };
+        let format = format.ok_or_else(|| Problem::Damaged("it is not an archive".to_owned()))?;
+        let identity = format!("{format:?} {}", hexadecimal::<Sha256>(&mut archive)?);
+        let package = self.new_directory("package")?;
+        archive::unpack(archive, format, MOST_BYTES, &package)?;
+        Ok(self.cache.put(key, &identity, &package)?)
     }
 }
 
@@ -282,53 +289,6 @@ fn beginning(file: &mut File) -> io::Result<Vec<u8>> {
 /// The key under which a version of a registry module is kept. No address is like it, since addresses are URLs.
 fn version_key(module: &RegistryModule, version: &Version) -> String {
     format!("{}/{}/{}/{} {version}", module.host.as_ascii(), module.namespace, module.name, module.system)
-}
-
-fn failed(address: &str, code: Code, why: &str) -> Diagnostic {
-    Diagnostic::error(code, format!("cannot get the module package {address}: {why}"))
-}
-
-fn no_place(address: &str, error: &io::Error) -> Diagnostic {
-    failed(address, Code::Io, &format!("there is no place to put it: {error}"))
-}
-
-fn git_failed(address: &str, error: GitError) -> Diagnostics {
-    let diagnostic = failed(address, Code::RequestFailed, &error.why);
-    if error.said.is_empty() {
-        return diagnostic.into();
-    }
-    let diagnostic = error.said.into_iter().fold(diagnostic, Diagnostic::note);
-    diagnostic
-        .help("check whether git clone can fetch it; git uses its credential helpers and ssh keys, and never prompts")
-        .into()
-}
-
-fn http_failed(address: &str, error: HttpError) -> Diagnostics {
-    match error {
-        HttpError::Other(why) => failed(address, Code::InvalidPackage, &why).into(),
-        HttpError::Request(error) => {
-            let wants_login =
-                matches!(error.kind, RequestErrorKind::Unauthorized { .. }) && error.credentials_of.is_none();
-            let host = error.url.host_str().unwrap_or_default().to_owned();
-            let diagnostics = error.into_diagnostic(&format!("the module package {address}"));
-            if !wants_login {
-                return diagnostics;
-            }
-            let help = format!(
-                "put user and password for {host} into ~/.netrc; tokens of registries are not sent to archives"
-            );
-            diagnostics.map(|diagnostic| diagnostic.help(help.clone()))
-        }
-    }
-}
-
-fn unsupported(address: &str, getter: &str) -> Diagnostic {
-    let why = format!("{getter:?} is not a known way to get a package");
-    let diagnostic = failed(address, Code::InvalidConfiguration, &why);
-    match getter {
-        "s3" | "gcs" | "hg" => diagnostic.help("install it with tofu get or terraform get"),
-        _ => diagnostic.help("use git::, https:// or the address of a module in a registry"),
-    }
 }
 
 #[cfg(test)]

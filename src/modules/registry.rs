@@ -30,12 +30,11 @@ pub(crate) struct ModuleRegistry {
     discovery: Arc<Discovery>,
     dialect: Dialect,
     versions: OnceMap<RegistryModule, Result<Arc<Vec<Version>>>>,
-    locations: OnceMap<(RegistryModule, Version), Result<Location>>,
 }
 
 /// Where the package of a version is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Location {
+pub(crate) enum PackageLocation {
     /// Where a module source leads.
     Source(RemoteSource),
     /// An archive that is fetched as it is, and unpacked whatever its name (`use_registry_credentials`).
@@ -73,7 +72,7 @@ struct LocationResponse {
 impl ModuleRegistry {
     /// Registries that `discovery` finds and that are asked through `client`.
     pub(crate) fn new(client: Client, discovery: Arc<Discovery>, dialect: Dialect) -> Self {
-        Self { client, discovery, dialect, versions: OnceMap::default(), locations: OnceMap::default() }
+        Self { client, discovery, dialect, versions: OnceMap::default() }
     }
 
     /// The versions of a module that can be read.
@@ -97,12 +96,7 @@ impl ModuleRegistry {
     }
 
     /// Where the package of a version is.
-    pub(crate) fn location(&self, module: &RegistryModule, version: &Version) -> Result<Location> {
-        let key = (module.clone(), version.clone());
-        self.locations.get_or_compute(&key, || self.ask_location(module, version))
-    }
-
-    fn ask_location(&self, module: &RegistryModule, version: &Version) -> Result<Location> {
+    pub(crate) fn location(&self, module: &RegistryModule, version: &Version) -> Result<PackageLocation> {
         let what = format!("{module} {version}");
         let path = format!("{version}/download");
         let (url, document) = self.ask(module, &path, MAXIMUM_LOCATION_BYTES, &what, |document| Ok((document, 0)))?;
@@ -128,7 +122,7 @@ impl ModuleRegistry {
         if source.is_on_this_machine() {
             return Err(invalid("names a package on this machine").into());
         }
-        Ok(Location::Source(source))
+        Ok(PackageLocation::Source(source))
     }
 
     /// The location in an answer, and what `use_registry_credentials` says. Terraform looks at the header only.
@@ -147,10 +141,10 @@ impl ModuleRegistry {
     }
 
     /// An archive that the registry wants to be fetched as it is. A registry's token goes to hosts of the registry only.
-    fn archive(&self, module: &RegistryModule, url: Url, with_credentials: bool) -> Result<Location> {
+    fn archive(&self, module: &RegistryModule, url: Url, with_credentials: bool) -> Result<PackageLocation> {
         let host = &module.host;
         if !with_credentials {
-            return Ok(Location::Archive { url, credentials_of: None });
+            return Ok(PackageLocation::Archive { url, credentials_of: None });
         }
         let service = self.discovery.service(host, Service::Modules)?;
         let own = Url::parse(&format!("https://{}/", host.as_ascii()));
@@ -162,7 +156,7 @@ impl ModuleRegistry {
                 format!("{host} wants its token to be sent to another host, for the package of {module} at {shown}");
             return Err(Diagnostic::error(Code::RequestFailed, message).into());
         }
-        Ok(Location::Archive { url, credentials_of: Some(host.clone()) })
+        Ok(PackageLocation::Archive { url, credentials_of: Some(host.clone()) })
     }
 
     /// Asks one of a module's endpoints, and says which URL that was. `decode` is that of [`Client::get_decoded`].

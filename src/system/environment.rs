@@ -84,7 +84,7 @@ impl Environment {
     }
 
     /// Whether a program of this name is in a directory of `PATH`.
-    pub fn has_program(&self, name: &str) -> bool {
+    pub(crate) fn has_program(&self, name: &str) -> bool {
         let file = program_name(name);
         let directories = std::env::split_paths(self.os_variable("PATH").unwrap_or_default());
         directories

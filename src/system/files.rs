@@ -1,7 +1,7 @@
 //! Files on disk: reading with a cap, and replacing in one step, which an interrupt has to wait for.
 
+mod lock;
 pub(crate) mod name;
-mod turn;
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -12,7 +12,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tempfile::NamedTempFile;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-pub(crate) use turn::{Turn, replaced_name};
+pub(crate) use lock::{DirectoryLock, replaced_name};
 
 /// Shared by everything that replaces a file, held alone by what is about to end the program.
 static REPLACING: RwLock<()> = RwLock::new(());
@@ -132,7 +132,7 @@ pub(crate) struct Reserved<'a> {
     path: &'a Path,
     /// The file that the path leads to over symlinks.
     target: PathBuf,
-    turn: Turn,
+    lock: DirectoryLock,
 }
 
 /// Who may read and write a file that was replaced.
@@ -149,8 +149,8 @@ impl<'a> Reserved<'a> {
     pub(crate) fn wait(path: &'a Path) -> Result<Self> {
         let reserve = || {
             let target = link_target(path)?;
-            let turn = Turn::wait(directory_of(&target))?;
-            Ok(Self { path, target, turn })
+            let lock = DirectoryLock::wait(directory_of(&target))?;
+            Ok(Self { path, target, lock })
         };
         Ok(reserve().map_err(|error| not_written(path, &error))?)
     }
@@ -180,7 +180,7 @@ impl<'a> Reserved<'a> {
     fn temporary_file(&self, replaces: bool, access: Access) -> io::Result<NamedTempFile> {
         let directory = directory_of(&self.target);
         let name = self.target.file_name().unwrap_or_default().to_string_lossy();
-        self.turn.remove_left_over(directory, |replaced| replaced == turn::without_dots(&name));
+        self.lock.remove_left_over(directory, |replaced| replaced == lock::without_dots(&name));
         let file = temporary_file(directory, &name, access)?;
         if replaces
             && access == Access::Kept
@@ -208,7 +208,7 @@ pub(crate) fn put_in_place(file: NamedTempFile, path: &Path) -> io::Result<()> {
 
 /// An empty file in a directory, named after the file that it is to replace.
 fn temporary_file(directory: &Path, name: &str, access: Access) -> io::Result<NamedTempFile> {
-    let prefix = turn::temporary_prefix(name);
+    let prefix = lock::temporary_prefix(name);
     let mut builder = tempfile::Builder::new();
     builder.prefix(&prefix);
     if access == Access::Kept {
@@ -259,7 +259,7 @@ fn holds(path: &Path, expected: Option<&[u8]>) -> io::Result<bool> {
 
 /// A file that is to be replaced.
 #[derive(Clone, Copy, Debug)]
-pub struct Replacement<'a> {
+pub(crate) struct Replacement<'a> {
     /// Where it is.
     pub path: &'a Path,
     /// What it holds; none if there is no file.
@@ -273,7 +273,7 @@ pub struct Replacement<'a> {
 ///
 /// # Errors
 /// Those of [`write()`], with a note for each file that could not be restored.
-pub fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
+pub(crate) fn write_all(replacements: &[Replacement<'_>]) -> Result<()> {
     let _uninterrupted = hold_off_interrupts();
     for (index, Replacement { path, old, new }) in replacements.iter().enumerate() {
         if let Err(error) = replace(path, *old, new) {

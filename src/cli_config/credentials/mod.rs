@@ -3,10 +3,9 @@
 mod file;
 mod helper;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -15,7 +14,7 @@ use self::helper::{Helper, Properties};
 use super::{BlockCredentials, CliConfig, HelperConfig, directories};
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::{Dialect, Hostname};
-use crate::system::{Environment, Secrets, Token};
+use crate::system::{Environment, OnceMap, Secrets, Token};
 
 /// The credentials of a run, to be shared by its threads. A helper is asked at most once per host.
 ///
@@ -29,7 +28,7 @@ pub struct Credentials {
     file: Option<PathBuf>,
     /// The variable that makes both programs read another file than `file`.
     overridden_by: Option<&'static str>,
-    answers: Mutex<HashMap<Hostname, Arc<OnceLock<Result<Properties>>>>>,
+    answers: OnceMap<Hostname, Result<Properties>>,
     secrets: Secrets,
 }
 
@@ -68,7 +67,7 @@ impl Credentials {
             helper_time_limit: environment.helper_time_limit(),
             file: directory.map(|directory| directory.join("credentials.tfrc.json")),
             overridden_by: directories::only_file(environment).map(|(variable, _)| variable),
-            answers: Mutex::default(),
+            answers: OnceMap::default(),
             secrets: environment.secrets.clone(),
         }
     }
@@ -134,7 +133,7 @@ impl Credentials {
             TokenStore::Helper(helper) => {
                 let mut properties = self.ask(&helper, host).unwrap_or_default();
                 properties.insert("token".to_owned(), Value::from(token.reveal()));
-                self.forget_answer(host);
+                self.answers.remove(host);
                 helper.store(host, &properties)?;
                 Ok(CredentialsOrigin::Helper(helper.program))
             }
@@ -151,7 +150,7 @@ impl Credentials {
             TokenStore::Helper(helper) => {
                 // A helper that cannot tell may still forget.
                 let was_there = self.ask(&helper, host).map_or(true, |properties| properties.contains_key("token"));
-                self.forget_answer(host);
+                self.answers.remove(host);
                 helper.forget(host)?;
                 Ok(Forgotten { origin: CredentialsOrigin::Helper(helper.program), was_there })
             }
@@ -192,19 +191,9 @@ impl Credentials {
         })
     }
 
-    /// What the helper knows of a host; the second caller gets the answer that the first one got.
+    /// What the helper knows of a host. It is asked once.
     fn ask(&self, helper: &Helper, host: &Hostname) -> Result<Properties> {
-        let answer = Arc::clone(self.answers().entry(host.clone()).or_default());
-        answer.get_or_init(|| helper.get(host)).clone()
-    }
-
-    fn forget_answer(&self, host: &Hostname) {
-        self.answers().remove(host);
-    }
-
-    fn answers(&self) -> std::sync::MutexGuard<'_, HashMap<Hostname, Arc<OnceLock<Result<Properties>>>>> {
-        // The map is whole whenever the lock is released, even by a panic.
-        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+        self.answers.get_or_compute(host, || helper.get(host))
     }
 }
 

@@ -31,7 +31,7 @@ fn fetcher(environment: &Environment, cache: Option<&Path>) -> PackageFetcher {
     let settings =
         NetSettings { retries: 0, download_retries: 0, use_proxies: false, plain_http_hosts, ..NetSettings::default() };
     let client = Client::new(settings, |host| Ok(Token::new("t0ken").filter(|_| host.host() == "127.0.0.1"))).unwrap();
-    PackageFetcher::new(client, environment, Dialect::Tofu, cache)
+    PackageFetcher::new(client, environment, Dialect::Tofu, cache, None)
 }
 
 fn source(text: &str) -> RemoteSource {
@@ -93,9 +93,9 @@ fn without_a_cache_a_package_lives_as_long_as_the_fetcher() {
     let server = Server::http(|_| Response::ok(module()));
     let fetcher = fetcher(&Environment::default(), None);
     let package = fetcher.fetch(&source(&at(&server, "/m.zip"))).unwrap();
-    assert!(package.top.join("main.tf").exists());
+    assert!(package.top().join("main.tf").exists());
     drop(fetcher);
-    assert!(!package.top.exists());
+    assert!(!package.top().exists());
 }
 
 #[test]
@@ -209,15 +209,15 @@ fn a_version_of_a_registry_is_located_once_for_ever() {
     let cache = tempfile::tempdir().unwrap();
     let Ok(ModuleSource::Registry(module)) = ModuleSource::parse("127.0.0.1/a/b/c", Dialect::Tofu) else { panic!() };
     let version: Version = "1.0.0".parse().unwrap();
-    let located = || Ok(Location::Source(source(&format!("{}//modules", at(&server, "/m.zip")))));
+    let located = || Ok(PackageLocation::Source(source(&format!("{}//modules", at(&server, "/m.zip")))));
     let first =
         fetcher(&Environment::default(), Some(cache.path())).fetch_version(&module.module, &version, located).unwrap();
-    assert_eq!(first.directory("a", Wildcards::Literal).unwrap(), first.top.join("modules/a"));
+    assert_eq!(first.directory("a", Wildcards::Literal).unwrap(), first.top().join("modules/a"));
     age_cache(cache.path());
     let unasked = || panic!("nobody asks where it is");
     let second =
         fetcher(&Environment::default(), Some(cache.path())).fetch_version(&module.module, &version, unasked).unwrap();
-    assert_eq!((second.origin, &second.directory), (PackageOrigin::Cache, &first.directory));
+    assert_eq!((second.origin, &second.stored), (PackageOrigin::Cache, &first.stored));
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -229,9 +229,9 @@ fn an_archive_of_a_registry_is_known_by_its_content_and_may_want_the_token() {
     for (version, credentials_of, sent) in
         [("1.0.0", Some(module.module.host.clone()), Some("Bearer t0ken")), ("2.0.0", None, None)]
     {
-        let location = Location::Archive { url: server.url("127.0.0.1", "/download"), credentials_of };
+        let location = PackageLocation::Archive { url: server.url("127.0.0.1", "/download"), credentials_of };
         let package = fetcher.fetch_version(&module.module, &version.parse().unwrap(), || Ok(location)).unwrap();
-        assert!(package.top.join("main.tf").exists());
+        assert!(package.top().join("main.tf").exists());
         assert_eq!(server.requests().last().unwrap().authorization(), sent);
     }
 }

@@ -8,7 +8,7 @@ use crate::packages::archive::PackageId;
 use crate::packages::packed_name;
 use crate::provider::ProviderAddress;
 use crate::system::canonicalize;
-use crate::system::files::Turn;
+use crate::system::files::DirectoryLock;
 use crate::system::files::name::{is_device, is_special_on_windows};
 
 /// The directory of a mirror.
@@ -18,20 +18,20 @@ pub(super) struct MirrorDirectory {
     /// Absolute and without symbolic links; none if it is not there.
     canonical: Option<PathBuf>,
     /// No other run fills it; none if this one only looks.
-    turn: Option<Turn>,
+    lock: Option<DirectoryLock>,
 }
 
 impl MirrorDirectory {
     /// Makes the directory if it is to be written to, and waits until no other run fills it.
     pub(super) fn open(path: &Path, is_read_only: bool) -> Result<Self> {
-        let turn = if is_read_only {
+        let lock = if is_read_only {
             None
         } else {
             create(path)?;
             let wait = |error| Diagnostic::io("lock", path, &error).help("wait until no other run fills the mirror");
-            Some(Turn::wait(path).map_err(wait)?)
+            Some(DirectoryLock::wait(path).map_err(wait)?)
         };
-        Ok(Self { path: path.to_owned(), canonical: canonicalize(path).ok(), turn })
+        Ok(Self { path: path.to_owned(), canonical: canonicalize(path).ok(), lock })
     }
 
     /// The directory of a provider's packages, `HOST/NAMESPACE/TYPE`, which need not exist.
@@ -62,8 +62,8 @@ impl MirrorDirectory {
         create(directory)?;
         self.check_inside(directory)?;
         let provider_type = directory.file_name().unwrap_or_default().to_string_lossy();
-        if let Some(turn) = &self.turn {
-            turn.remove_left_over(directory, |name| packed_name(name, &provider_type).is_some());
+        if let Some(lock) = &self.lock {
+            lock.remove_left_over(directory, |name| packed_name(name, &provider_type).is_some());
         }
         Ok(())
     }

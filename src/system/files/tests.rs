@@ -82,7 +82,7 @@ fn an_interrupt_waits_for_all_writes() {
 }
 
 #[cfg(unix)]
-mod turns {
+mod locks {
     use super::*;
 
     #[test]

@@ -1,4 +1,4 @@
-//! Turns: one process of provlock at a time replaces files in a directory.
+//! Locks of directories: only one process of provlock at a time replaces files in one.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -6,24 +6,24 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Nobody needs a turn for longer.
+/// No process needs a lock for longer.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(5);
-/// What the names of temporary files have behind the name of the file that they are to replace.
+/// What follows the name of the replaced file in the name of a temporary file.
 const MARK: &str = ".provlock-";
 
-/// The right to replace files in a directory, for as long as this lives. It is a lock of the directory itself, which only
-/// provlock asks for, and which leaves no file behind.
-pub(crate) struct Turn {
-    /// None where the system cannot lock directories: then nobody waits.
+/// The right to replace files in a directory, for as long as this lives. The directory itself is locked, so no lock file is
+/// left behind. Only provlock asks for this lock.
+pub(crate) struct DirectoryLock {
+    /// None if the system cannot lock directories. Then no process waits.
     lock: Option<File>,
 }
 
-impl Turn {
-    /// Waits for a turn.
+impl DirectoryLock {
+    /// Waits until no other process holds the lock.
     ///
     /// # Errors
-    /// When another process does not give its turn back.
+    /// Another process does not release the lock in time.
     pub(crate) fn wait(directory: &Path) -> io::Result<Self> {
         // Windows does not open directories.
         let Ok(file) = File::open(directory) else { return Ok(Self { lock: None }) };
@@ -40,8 +40,8 @@ impl Turn {
         }
     }
 
-    /// Removes the temporary files of processes that were killed while they replaced a file whose name is meant. During a
-    /// turn there are no others.
+    /// Removes the temporary files of processes that were killed while they replaced a file whose name `is_meant` accepts.
+    /// While the lock is held, no process writes such files.
     pub(crate) fn remove_left_over(&self, directory: &Path, is_meant: impl Fn(&str) -> bool) {
         if self.lock.is_none() {
             return;

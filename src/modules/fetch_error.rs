@@ -1,0 +1,94 @@
+//! Why a package could not be fetched, and how a user is told.
+
+use std::io;
+
+use super::contents::Problem;
+use super::git::GitError;
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::net::{RequestError, RequestErrorKind};
+
+/// Why there is no package. The texts go on after the package's name.
+pub(super) enum FetchError {
+    /// Its address cannot be used.
+    Address(String),
+    /// Its address asks for a way to fetch that is not known.
+    Getter(String),
+    /// What the address leads to is not a package that can be read.
+    Package(String),
+    /// It cannot be written to disk.
+    NoPlace(io::Error),
+    Request(RequestError),
+    Git(GitError),
+    /// An error that names the package already, or needs no package.
+    Other(Diagnostics),
+}
+
+impl FetchError {
+    pub(super) fn into_diagnostics(self, address: &str) -> Diagnostics {
+        let failed =
+            |code, why: &str| Diagnostic::error(code, format!("cannot get the module package {address}: {why}"));
+        match self {
+            Self::Address(why) => failed(Code::InvalidConfiguration, &why).into(),
+            Self::Getter(getter) => {
+                let why = format!("{getter:?} is not a known way to get a package");
+                let help = match getter.as_str() {
+                    "s3" | "gcs" | "hg" => "install it with tofu get or terraform get",
+                    _ => "use git::, https:// or the address of a module in a registry",
+                };
+                failed(Code::InvalidConfiguration, &why).help(help).into()
+            }
+            Self::Package(why) => failed(Code::InvalidPackage, &why).into(),
+            Self::NoPlace(error) => failed(Code::Io, &format!("there is no place to put it: {error}")).into(),
+            Self::Request(error) => request_failed(address, error),
+            Self::Git(GitError { why, said }) => {
+                let error = failed(Code::RequestFailed, &why);
+                let help = "check whether git clone can fetch it; git uses its credential helpers and ssh keys, \
+                            and never prompts";
+                let error = if said.is_empty() { error } else { error.help(help) };
+                said.into_iter().fold(error, Diagnostic::note).into()
+            }
+            Self::Other(errors) => errors,
+        }
+    }
+}
+
+fn request_failed(address: &str, error: RequestError) -> Diagnostics {
+    let wants_login = matches!(error.kind, RequestErrorKind::Unauthorized { .. }) && error.credentials_of.is_none();
+    let host = error.url.host_str().unwrap_or_default().to_owned();
+    let errors = error.into_diagnostic(&format!("the module package {address}"));
+    if !wants_login {
+        return errors;
+    }
+    let help = format!("put user and password for {host} into ~/.netrc; tokens of registries are not sent to archives");
+    errors.map(|error| error.help(help.clone()))
+}
+
+impl From<io::Error> for FetchError {
+    fn from(error: io::Error) -> Self {
+        Self::NoPlace(error)
+    }
+}
+
+impl From<Problem> for FetchError {
+    fn from(problem: Problem) -> Self {
+        Self::Package(problem.to_string())
+    }
+}
+
+impl From<RequestError> for FetchError {
+    fn from(error: RequestError) -> Self {
+        Self::Request(error)
+    }
+}
+
+impl From<GitError> for FetchError {
+    fn from(error: GitError) -> Self {
+        Self::Git(error)
+    }
+}
+
+impl From<Diagnostics> for FetchError {
+    fn from(errors: Diagnostics) -> Self {
+        Self::Other(errors)
+    }
+}
