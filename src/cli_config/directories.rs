@@ -8,14 +8,14 @@ use crate::system::Environment;
 /// The directory of both programs in the home directory.
 const DATA_DIRECTORY: &str = if cfg!(windows) { "terraform.d" } else { ".terraform.d" };
 
-/// The file that a variable names in place of all others (`TF_CLI_CONFIG_FILE`, formerly `TERRAFORM_CONFIG`), with the
-/// name of the variable.
+/// The file that a variable names in place of all other files (`TF_CLI_CONFIG_FILE`, formerly `TERRAFORM_CONFIG`), with
+/// the name of the variable.
 pub(super) fn only_file(environment: &Environment) -> Option<(&'static str, PathBuf)> {
     let path = |variable| Some((variable, environment.current_directory.join(environment.os_variable(variable)?)));
     ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"].into_iter().find_map(path)
 }
 
-/// The main configuration files in the order they are looked for; the first that exists counts.
+/// The main configuration files in the order of the search. The first that exists is read.
 pub(super) fn main_files(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
     let names: &[&str] = match (dialect, cfg!(windows)) {
         (Dialect::Tofu, false) => &[".tofurc", ".terraformrc"],
@@ -36,7 +36,7 @@ pub(super) fn directory(environment: &Environment, dialect: Dialect) -> Option<P
     directory_in(environment, dialect, "XDG_CONFIG_HOME")
 }
 
-/// The directories of helper programs, the default plugin search of both programs.
+/// The directories of helper programs: the default search path of both programs for plugins.
 pub(super) fn plugin_directories(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
     let platform = Platform::current().to_string();
     let own = base(environment).map(|base| base.join(DATA_DIRECTORY));
@@ -54,7 +54,7 @@ pub(super) fn plugin_directories(environment: &Environment, dialect: Dialect) ->
 
 /// The directories that serve as filesystem mirrors without being configured, whether or not they exist.
 ///
-/// Both programs put them before the registry when there is no `provider_installation` block.
+/// Without a `provider_installation` block, both programs use them before the registry.
 pub(crate) fn implied_mirrors(environment: &Environment, dialect: Dialect) -> Vec<PathBuf> {
     let mut directories = vec![environment.current_directory.join("terraform.d/plugins")];
     directories.extend(directory_in(environment, dialect, "XDG_DATA_HOME").map(|data| data.join("plugins")));
@@ -62,7 +62,7 @@ pub(crate) fn implied_mirrors(environment: &Environment, dialect: Dialect) -> Ve
     directories
 }
 
-/// The platform's own folders for an application's data: user first, then the machine's.
+/// The platform's directories for application data: the user's first, then the machine's.
 fn system_data_directories(environment: &Environment) -> Vec<PathBuf> {
     if cfg!(windows) {
         let roots = ["APPDATA", "PROGRAMDATA"].map(|name| environment.path_variable(name));
@@ -80,7 +80,7 @@ fn system_data_directories(environment: &Environment) -> Vec<PathBuf> {
     user.into_iter().chain(machine).map(|root| root.join("terraform")).collect()
 }
 
-/// `~/.terraform.d`, unless it does not exist and the XDG variable says where OpenTofu shall keep its files.
+/// `~/.terraform.d`; if it does not exist, OpenTofu's directory below that of the XDG variable, if that is set.
 fn directory_in(environment: &Environment, dialect: Dialect, xdg_variable: &str) -> Option<PathBuf> {
     let own = base(environment).map(|base| base.join(DATA_DIRECTORY));
     if dialect == Dialect::Terraform || cfg!(windows) || own.as_deref().is_some_and(Path::exists) {
@@ -89,7 +89,7 @@ fn directory_in(environment: &Environment, dialect: Dialect, xdg_variable: &str)
     environment.path_variable(xdg_variable).map(|xdg| xdg.join("opentofu")).or(own)
 }
 
-/// Where per-user files of both programs begin.
+/// The directory that holds the per-user files of both programs.
 fn base(environment: &Environment) -> Option<PathBuf> {
     if cfg!(windows) { environment.path_variable("APPDATA") } else { environment.home.clone() }
 }

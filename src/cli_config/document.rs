@@ -26,7 +26,7 @@ pub(super) struct Body<'a> {
     members: &'a [Member],
 }
 
-/// Something from a file and where it stands.
+/// A value from a file and its location.
 pub(super) struct Located<T> {
     pub(super) value: T,
     pub(super) location: Location,
@@ -37,7 +37,7 @@ impl ConfigFile {
         Self::parse(path, &read_text(path)?)
     }
 
-    /// The file that errors quote holds no secrets.
+    /// Errors quote a copy of the file without secrets.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self> {
         let file = SourceFile::chosen(path, quotable(text));
         match syntax::parse(text) {
@@ -87,7 +87,7 @@ impl<'a> Body<'a> {
         Ok(blocks)
     }
 
-    /// The blocks of a type that takes one label, each with it.
+    /// The blocks of a type with one label, each with its label.
     pub(super) fn labelled_blocks(self, name: &str) -> Result<Vec<(&'a str, Located<Body<'a>>)>> {
         let mut labelled = Vec::new();
         for outer in self.blocks(name)? {
@@ -131,7 +131,7 @@ impl<'a> Body<'a> {
         self.argument(name).map(|value| self.as_string(name, value)).transpose()
     }
 
-    /// A text argument that must be there and not be empty.
+    /// A text argument that is required and not empty.
     pub(super) fn required_string(self, name: &str, block: &Location) -> Result<Located<&'a str>> {
         match self.string(name)? {
             Some(text) if !text.value.is_empty() => Ok(text),
@@ -170,7 +170,7 @@ impl<'a> Body<'a> {
         .ok_or_else(|| self.invalid(format!("\"{name}\" must be a whole number"), value).into())
     }
 
-    /// Every argument that is a text, by name; others are left out.
+    /// Every text argument with its name, without other arguments.
     pub(super) fn texts(self) -> impl Iterator<Item = (&'a str, Located<&'a str>)> {
         self.members.iter().filter_map(move |member| match &member.value.kind {
             Kind::String(text) => Some((member.name.as_str(), self.located(text.as_str(), member))),

@@ -1,4 +1,4 @@
-//! `provider_installation` blocks: where providers come from, for `--use-cli-config`.
+//! `provider_installation` blocks: where the two programs install providers from.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,22 +14,22 @@ use crate::system::SafeUrl;
 /// A `provider_installation` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderInstallation {
-    /// The methods, in the order of the file: where several offer a version, the first provides it.
+    /// The methods in the order of the file. If several offer a version, the first provides it.
     pub methods: Vec<InstallationMethod>,
-    /// Providers that are taken from a directory, whatever their version; they are never locked.
+    /// Providers that are taken from a directory, with any version. They are never locked.
     pub dev_overrides: BTreeMap<ProviderAddress, PathBuf>,
     /// Where the block stands.
     pub location: Location,
 }
 
-/// One way to get providers.
+/// One installation method.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstallationMethod {
-    /// The way.
+    /// Its kind.
     pub kind: MethodKind,
-    /// Which providers it is for.
+    /// The providers that it is for.
     pub providers: ProviderSelection,
-    /// How often a failed download is tried again, if the block says so.
+    /// How often a failed download is tried again, if the block sets this.
     pub download_retries: Option<u32>,
     /// Where the block stands.
     pub location: Location,
@@ -49,7 +49,7 @@ pub enum MethodKind {
     NetworkMirror {
         /// The base URL, which ends with a slash.
         url: SafeUrl,
-        /// Whether hashes of platforms that were not downloaded count as well.
+        /// Whether the mirror's hashes are trusted for platforms that were not downloaded.
         trust_all_hashes: bool,
     },
     /// An OCI registry.
@@ -57,7 +57,7 @@ pub enum MethodKind {
         /// The repository's address, with `${hostname}`, `${namespace}` and `${type}`.
         repository_template: String,
     },
-    /// A method of a newer version, which must not be needed.
+    /// A method of a newer version. Using it is an error.
     Unknown {
         /// The block's type.
         name: String,

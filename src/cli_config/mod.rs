@@ -54,9 +54,9 @@ pub struct CliConfig {
     pub oci_credentials: Vec<OciCredentials>,
     /// The `oci_default_credentials` block.
     pub oci_default_credentials: OciDefaultCredentials,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<Diagnostic>,
-    /// What helps to find out why something was not done, one line each.
+    /// Lines for the verbose output that explain what was read and ignored.
     pub debug: Vec<String>,
 }
 
@@ -74,7 +74,7 @@ pub struct BlockCredentials {
 pub struct HelperConfig {
     /// The name: the program is `terraform-credentials-NAME`.
     pub name: String,
-    /// What the program gets before the verb.
+    /// The arguments before the verb.
     pub arguments: Vec<String>,
     /// The program, if it is installed.
     pub program: Option<PathBuf>,
@@ -88,10 +88,10 @@ impl fmt::Debug for HelperConfig {
     }
 }
 
-/// Reads the CLI configuration as the dialect's program would; every error in it is reported.
+/// Reads the CLI configuration as the dialect's program does, and reports all errors in it.
 ///
-/// Reads files below the home directory only as `environment` names it. Unknown blocks are not an error: the configuration may
-/// be for a newer version.
+/// The home directory is the one in `environment`. An unknown block is not an error, since the configuration may be for
+/// a newer version.
 pub fn load(environment: &Environment, dialect: Dialect) -> Result<CliConfig> {
     let mut loader = Loader { environment, dialect, config: CliConfig::default(), seen: Vec::new() };
     let mut errors = Diagnostics::default();
@@ -113,7 +113,7 @@ struct Loader<'a> {
     environment: &'a Environment,
     dialect: Dialect,
     config: CliConfig,
-    /// The places of blocks of which there may be one.
+    /// The locations of blocks that may occur only once.
     seen: Vec<(&'static str, Location)>,
 }
 
@@ -265,7 +265,7 @@ impl Loader<'_> {
         Ok(())
     }
 
-    /// A helper that is not installed is a warning, since most hosts need no credentials.
+    /// A missing helper is only a warning, since most hosts need no credentials.
     fn find_helper(&mut self) {
         let Some(helper) = &mut self.config.credentials_helper else { return };
         let program = crate::system::program_name(&format!("terraform-credentials-{}", helper.name));
@@ -282,7 +282,7 @@ impl Loader<'_> {
     }
 }
 
-/// The blocks and arguments at the top of a file that mean something here.
+/// The top-level blocks and arguments that provlock reads.
 const KNOWN: [&str; 8] = [
     "credentials",
     "credentials_helper",
@@ -294,7 +294,7 @@ const KNOWN: [&str; 8] = [
     "registry_protocols",
 ];
 
-/// The `*.tfrc` and `*.tfrc.json` files of a directory by name; none if there is no such directory.
+/// The `*.tfrc` and `*.tfrc.json` files of a directory, sorted by name. A missing directory has none.
 fn configuration_files_in(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,

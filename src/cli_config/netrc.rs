@@ -1,5 +1,5 @@
-//! Logins for hosts in `.netrc` (<https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html>), as go-getter uses
-//! them for archives (`netrc.go`).
+//! Logins for hosts in `.netrc` (<https://www.gnu.org/software/inetutils/manual/html_node/The-_002enetrc-file.html>),
+//! as go-getter uses them for archives (`netrc.go`).
 
 use crate::system::Environment;
 use crate::system::files;
@@ -10,20 +10,20 @@ const SIZE_LIMIT: u64 = 1 << 20;
 /// The file in the home directory.
 const FILE_NAME: &str = if cfg!(windows) { "_netrc" } else { ".netrc" };
 
-/// The logins of a user. `Debug` is not there, since it would show passwords.
+/// The logins of a user. It has no `Debug`, which would show passwords.
 #[derive(Clone, Default)]
 pub(crate) struct Netrc(Vec<Machine>);
 
 #[derive(Clone, Default)]
 struct Machine {
-    /// None for the one that stands for all others.
+    /// None for the entry that stands for all other hosts.
     host: Option<String>,
     login: String,
     password: String,
 }
 
 impl Netrc {
-    /// Reads the file that `NETRC` names, or the one in the home directory. One that cannot be read has no logins.
+    /// Reads the file that `NETRC` names, or the one in the home directory. A file that cannot be read has no logins.
     pub(crate) fn read(environment: &Environment) -> Self {
         let named = environment.path_variable("NETRC");
         let path = named.or_else(|| environment.home.as_ref().map(|home| home.join(FILE_NAME)));

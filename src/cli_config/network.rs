@@ -1,4 +1,4 @@
-//! How hosts are asked, as the environment and the CLI configuration set it.
+//! Settings of the HTTP client, from the environment and the CLI configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -9,11 +9,11 @@ use url::Url;
 use super::CliConfig;
 use crate::system::{Environment, Secrets};
 
-/// Whether the system itself checks certificates, without a look at `SSL_CERT_FILE`. Elsewhere the HTTP client reads what that
-/// variable and `SSL_CERT_DIR` name.
+/// Whether the system checks certificates and ignores `SSL_CERT_FILE`. On other systems, the HTTP client reads the
+/// files that this variable and `SSL_CERT_DIR` name.
 const SYSTEM_CHECKS_CERTIFICATES: bool = cfg!(any(windows, target_vendor = "apple"));
 
-/// How the client behaves.
+/// The settings of the HTTP client.
 #[derive(Clone, Debug)]
 pub struct NetSettings {
     /// How often a failed request for a document is repeated.
@@ -28,20 +28,21 @@ pub struct NetSettings {
     pub minimum_rate: u64,
     /// The pause before the first repetition; it doubles with each.
     pub back_off: Duration,
-    /// Whether `HTTPS_PROXY`, `NO_PROXY` and the system's proxy settings count.
+    /// Whether `HTTPS_PROXY`, `NO_PROXY` and the system's proxy settings are used.
     pub use_proxies: bool,
-    /// A file of certificates, as PEM, that count as authorities in place of those of the system.
+    /// A PEM file of certificate authorities that replace those of the system.
     pub certificate_file: Option<PathBuf>,
-    /// Certificates, as DER, that count as authorities beside those.
+    /// Additional certificate authorities, in DER.
     pub extra_root_certificates: Vec<Vec<u8>>,
-    /// The hosts, without a port, that may be asked over plain HTTP.
+    /// The hosts, without ports, to which plain HTTP is allowed.
     pub plain_http_hosts: BTreeSet<String>,
-    /// Where the client says which secrets it sends.
+    /// Where the client adds the secrets that it sends.
     pub secrets: Secrets,
 }
 
 impl Default for NetSettings {
-    /// Three tries within ten seconds each, and no plain HTTP. The time limit is OpenTofu's, which has none for downloads.
+    /// Three tries within ten seconds each, and no plain HTTP. The time limit is OpenTofu's, which has none for
+    /// downloads.
     fn default() -> Self {
         Self {
             retries: 2,
@@ -60,10 +61,11 @@ impl Default for NetSettings {
 }
 
 impl CliConfig {
-    /// The settings that `TF_REGISTRY_DISCOVERY_RETRY`, `TF_PROVIDER_DOWNLOAD_RETRY` and `TF_REGISTRY_CLIENT_TIMEOUT` (in
-    /// seconds) give, or else the `registry_protocols` block. A value that is not a number does not count, as in OpenTofu
-    /// (<https://opentofu.org/docs/cli/config/environment-variables/>). `PROVLOCK_DOWNLOAD_TIMEOUT` (in seconds) and
-    /// `PROVLOCK_DOWNLOAD_MINIMUM_RATE` (in KiB per second) are for downloads. `SSL_CERT_FILE` counts on every system.
+    /// The settings from `TF_REGISTRY_DISCOVERY_RETRY`, `TF_PROVIDER_DOWNLOAD_RETRY` and `TF_REGISTRY_CLIENT_TIMEOUT`
+    /// (in seconds), or else from the `registry_protocols` block. As in OpenTofu, a value that is not a number is
+    /// ignored (<https://opentofu.org/docs/cli/config/environment-variables/>). `PROVLOCK_DOWNLOAD_TIMEOUT` (in
+    /// seconds) and `PROVLOCK_DOWNLOAD_MINIMUM_RATE` (in KiB per second) are for downloads. `SSL_CERT_FILE` is used on
+    /// every system.
     pub(crate) fn net_settings(&self, environment: &Environment) -> NetSettings {
         let number = |name| environment.variable(name).and_then(|value| value.trim().parse::<u32>().ok());
         let seconds = number("TF_REGISTRY_CLIENT_TIMEOUT").filter(|seconds| *seconds > 0);

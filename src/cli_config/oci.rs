@@ -9,7 +9,7 @@ use crate::system::Token;
 /// An `oci_credentials` block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OciCredentials {
-    /// The registry's host, with a path if only the repositories below it are meant.
+    /// The registry's host, with a path if the block is only for the repositories below it.
     pub repository_prefix: String,
     /// How to log in there.
     pub login: OciLoginSource,
@@ -59,14 +59,14 @@ impl OciLoginSource {
     }
 }
 
-/// The `oci_default_credentials` block, or what counts without one.
+/// The `oci_default_credentials` block, or its defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OciDefaultCredentials {
-    /// Whether credentials that other programs stored are looked for.
+    /// Whether to search for credentials that other programs stored.
     pub discover_ambient_credentials: bool,
-    /// The Docker-style files to read; `None` for the usual places.
+    /// The Docker-style files to read; `None` for the usual files.
     pub docker_style_config_files: Option<Vec<PathBuf>>,
-    /// The Docker credential helper for registries that have no other.
+    /// The Docker credential helper for registries without their own.
     pub docker_credentials_helper: Option<String>,
 }
 
@@ -96,8 +96,10 @@ pub(super) fn read_credentials(prefix: &str, block: &Located<Body<'_>>) -> Resul
         ((None, None, None, None), Some(name)) => OciLoginSource::DockerHelper(name),
         _ => {
             return Err(refuse(
-                "the block needs username and password, or access_token and refresh_token, or docker_credentials_helper",
-            ).into());
+                "the block needs username and password, or access_token and refresh_token, or \
+                 docker_credentials_helper",
+            )
+            .into());
         }
     };
     Ok(OciCredentials { repository_prefix: prefix.to_owned(), login, location: block.location.clone() })
@@ -120,7 +122,7 @@ pub(super) fn read_defaults(block: &Located<Body<'_>>) -> Result<OciDefaultCrede
     })
 }
 
-/// The name of a Docker credential helper, which becomes part of a file name.
+/// The name of a Docker credential helper, which is part of a file name.
 fn helper(body: Body<'_>) -> Result<Option<String>> {
     let Some(name) = body.string("docker_credentials_helper")? else { return Ok(None) };
     if name.value.is_empty() || name.value.contains(['/', '\\']) {

@@ -1,6 +1,6 @@
-//! What an error may quote of a configuration file.
+//! The text of a configuration file that an error may quote.
 
-/// Words of the configuration language, which are not secret.
+/// The words of the configuration language, which are not secret.
 const LANGUAGE: &[&str] = &[
     "access_token",
     "args",
@@ -39,8 +39,8 @@ const LANGUAGE: &[&str] = &[
     "username",
 ];
 
-/// A configuration file's text as an error may quote it: if secrets may be in it, everything is masked but the punctuation
-/// between its parts and the names of the language where a name stands. Offsets, lines and columns stay what they are.
+/// A configuration file's text as an error may quote it: if it may contain secrets, everything is masked except
+/// punctuation and the names of the language in the place of names. Offsets, lines and columns stay valid.
 pub(super) fn quotable(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     if !["credentials", "token", "password", "secret", "@"].iter().any(|sign| lower.contains(sign)) {
@@ -65,7 +65,7 @@ pub(super) fn quotable(text: &str) -> String {
     shown
 }
 
-/// How long the first part of a text is: a string in its quotes, which end on its line, or a word, or a single character.
+/// The length of the first part of a text: a quoted string, which ends on its line, a word, or a single character.
 fn part_length(text: &str) -> usize {
     let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     let word = text.find(|c| !is_word(c)).unwrap_or(text.len());
@@ -84,7 +84,7 @@ fn part_length(text: &str) -> usize {
     text.len()
 }
 
-/// Whether a part of a configuration file is certainly no secret, by what comes before and after it.
+/// Whether a part of a configuration file is certainly not a secret, by the text before and after it.
 fn is_shown(part: &str, before: Option<char>, after: &str) -> bool {
     let name = part.strip_prefix('"').map_or(Some(part), |rest| rest.strip_suffix('"'));
     if name.is_some_and(|name| LANGUAGE.contains(&name)) {
@@ -94,7 +94,7 @@ fn is_shown(part: &str, before: Option<char>, after: &str) -> bool {
     part.chars().all(|c| c.is_whitespace() || "{}[]=:,".contains(c))
 }
 
-/// A mark that takes as many bytes as what it hides.
+/// A mark with as many bytes as the character that it hides.
 fn mask(c: char) -> char {
     match c.len_utf8() {
         1 => '*',

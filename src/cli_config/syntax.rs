@@ -62,7 +62,7 @@ impl<'a> Parser<'a> {
         Err(Fault::new(self.position..self.position, message))
     }
 
-    /// Skips white space and comments; says whether a line ended.
+    /// Skips white space and comments. Returns whether a line ended.
     fn skip_space(&mut self) -> Parsed<bool> {
         let start = self.position;
         loop {

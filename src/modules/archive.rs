@@ -1,4 +1,4 @@
-//! Archives of modules, unpacked to what counts of them.
+//! Archives of modules. Only the configuration files in them are written.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -57,7 +57,8 @@ impl Format {
     }
 }
 
-/// Unpacks an archive of at most `most` bytes into an empty directory. All of it is read, so that a damaged one is noticed.
+/// Unpacks an archive of at most `most` bytes into an empty directory. The whole archive is read, so that damage is
+/// noticed.
 pub(super) fn unpack(archive: File, format: Format, most: u64, package: &Path) -> Result<(), Problem> {
     let mut writer = PackageWriter::new(package);
     let archive = io::BufReader::new(archive);
@@ -97,8 +98,8 @@ fn unzip(archive: io::BufReader<File>, most: u64, writer: &mut PackageWriter) ->
     Ok(())
 }
 
-/// Names that do not fit into a header come in entries of their own (POSIX pax, and GNU tar before it). They are read here, because
-/// the library would read any size of them.
+/// Names that do not fit into a header come in entries of their own (POSIX pax, and GNU tar before it). They are read
+/// here with a limit, which the library does not have.
 fn untar(decompressed: impl Read, most: u64, writer: &mut PackageWriter) -> Result<(), Problem> {
     let mut archive = tar::Archive::new(Capped { reader: decompressed, left: most });
     let (mut long_name, mut long_target, mut is_empty) = (None, None, true);

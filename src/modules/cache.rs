@@ -1,7 +1,7 @@
-//! Packages of modules that were fetched before, kept across runs.
+//! Module packages, kept across runs.
 //!
-//! What was fetched lies in a directory named after its content, which never changes once it has its name. A small file for
-//! each address says which directory that was, and when. So runs that go on at the same time share both.
+//! Each package lies in a directory named after its content, which never changes once it has its name. A small file for
+//! each address holds the name of that directory and the time. So concurrent runs can share both.
 
 use std::fs;
 use std::io;
@@ -16,10 +16,10 @@ use tempfile::TempDir;
 use crate::system::{files, storage};
 
 const FOLDER: &str = "provlock-modules-v1";
-/// No entry is longer, in bytes.
+/// The longest entry, in bytes.
 const LONGEST_ENTRY: u64 = 64 * 1024;
 
-/// Packages in a directory. One that cannot be used is a cache without packages.
+/// Packages in a directory. A directory that cannot be used is treated as empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageCache {
     folder: PathBuf,
@@ -68,12 +68,12 @@ impl PackageCache {
     /// Removes all packages. Returns how many bytes that frees.
     ///
     /// # Errors
-    /// What the operating system says when something cannot be removed.
+    /// Something cannot be removed.
     pub fn clean(&self) -> io::Result<u64> {
         storage::remove(&self.folder)
     }
 
-    /// The package of an address, if it was saved no longer ago than `lifetime`; none for whenever.
+    /// The package of an address, if it is younger than `lifetime`. Without `lifetime`, its age does not matter.
     pub(super) fn get(&self, address: &str, lifetime: Option<Duration>) -> Option<Stored> {
         let entry: Entry = serde_json::from_str(&storage::read(&self.entry(address), LONGEST_ENTRY)?).ok()?;
         let age = Timestamp::now().as_second().checked_sub(entry.saved)?;
@@ -84,20 +84,21 @@ impl PackageCache {
         (is_current && is_name && content.is_dir()).then_some(Stored { content, top, directory })
     }
 
-    /// A directory in which a package can be put together.
+    /// A temporary directory for assembling a package.
     pub(super) fn workshop(&self) -> io::Result<TempDir> {
         let folder = self.folder.join("unfinished");
         fs::create_dir_all(&folder)?;
         tempfile::tempdir_in(folder)
     }
 
-    /// Keeps the package in the directory `package`, which is moved, for an address. `identity` is different for different content.
+    /// Keeps the package in the directory `package`, which is moved, for an address. Packages with different content
+    /// have different values of `identity`.
     pub(super) fn put(&self, address: &str, identity: &str, package: &Path) -> io::Result<Stored> {
         let content = self.contents().join(digest(identity));
         fs::create_dir_all(self.contents())?;
         {
             let _uninterrupted = files::hold_off_interrupts();
-            // Another run may have been faster; both have the same.
+            // Another run may have been faster. Both have the same content.
             if !content.is_dir() && fs::rename(package, &content).is_err() && !content.is_dir() {
                 fs::rename(package, &content)?;
             }

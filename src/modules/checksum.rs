@@ -10,7 +10,7 @@ use sha2::digest::{Digest, Output};
 use sha2::{Sha256, Sha512};
 use url::Url;
 
-/// What an archive must have.
+/// The checksum that an archive must have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Checksum {
     /// This digest.
@@ -54,7 +54,8 @@ impl ExpectedDigest {
         fits.then(|| Self { algorithm, digits: digits.to_ascii_lowercase() })
     }
 
-    /// The digest that a file of checksums lists for a file: lines as `sha256sum` writes them, or its BSD counterpart, or the digest alone.
+    /// The digest that a file of checksums lists for a file: lines as `sha256sum` writes them, or its BSD counterpart,
+    /// or the digest alone.
     pub(super) fn find(list: &str, name: &str) -> Option<Self> {
         let is_named = |path: &str| path.trim_start_matches('*').rsplit('/').next() == Some(name);
         list.lines().map(str::trim).find_map(|line| {
@@ -67,7 +68,7 @@ impl ExpectedDigest {
         })
     }
 
-    /// Whether a file has the digest; else why not.
+    /// Checks the digest of a file. The error continues a message that names the package.
     pub(super) fn check(&self, file: &mut File) -> Result<(), String> {
         let digits = match self.algorithm {
             "md5" => hexadecimal::<Md5>(file),
@@ -83,7 +84,7 @@ impl ExpectedDigest {
     }
 }
 
-/// The digest of a file, which is read from its start and left there.
+/// The digest of a whole file, whose position is at its start afterwards.
 pub(super) fn hexadecimal<D: Digest + io::Write>(file: &mut File) -> io::Result<String>
 where
     Output<D>: LowerHex,

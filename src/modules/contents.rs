@@ -1,4 +1,4 @@
-//! What is kept of a package: its directories, configuration files and links, written so that nothing gets outside.
+//! Writes the directories, configuration files and links of a package, and nothing outside its directory.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,20 +8,20 @@ use std::path::{Component, Path, PathBuf};
 use crate::system::canonicalize;
 use crate::system::files::name::is_special_on_windows;
 
-/// Bytes that an archive may hold, unpacked.
+/// The largest size of an unpacked archive, in bytes.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
-/// How many entries a package may have.
+/// The most entries of a package.
 pub(super) const MOST_ENTRIES: usize = 100_000;
 
-/// What a link leads to when it would lead out of the package, so that whoever reads it fails.
+/// The target that replaces a target outside the package, so that reading the link fails.
 const NOWHERE: &str = "leads-out-of-the-package";
 
-/// What is wrong with a package. The text goes on after the package's name.
+/// What is wrong with a package. The text continues a message that names the package.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Problem {
     #[error("its entry {0:?} leads out of the package")]
     Outside(String),
-    #[error("its entry {0:?} has a name that Windows has another use for")]
+    #[error("its entry {0:?} has a name that Windows reserves")]
     Special(String),
     #[error("its entry {0:?} is a file or a link, and a directory as well")]
     Conflict(String),
@@ -37,9 +37,9 @@ pub(super) enum Problem {
     Io(#[from] io::Error),
 }
 
-/// Writes what counts of a package into an empty directory.
+/// Writes the configuration files of a package into an empty directory.
 ///
-/// Links are made at the end and looked at then, so that no file is ever written through one.
+/// Links are created last and checked then, so no file is ever written through a link.
 pub(super) struct PackageWriter {
     top: PathBuf,
     entries: BTreeMap<String, Kind>,
@@ -68,7 +68,7 @@ impl PackageWriter {
         self.enter(name, Kind::Directory).map(drop)
     }
 
-    /// Notes a file, and keeps it if it is configuration. The content is read to its end in any case.
+    /// Notes a file, and writes it if it is configuration. The content is always read to its end.
     pub(super) fn file(&mut self, name: &str, content: &mut dyn Read) -> Result<(), Problem> {
         let name = self.enter(name, Kind::Leaf)?;
         self.links.remove(&name);
@@ -95,8 +95,8 @@ impl PackageWriter {
         self.link(name, &format!("{up}{}", target.trim_start_matches('/')))
     }
 
-    /// Makes the directories and the links. A link that leads out of the package, or nowhere, is left out; if it stands for
-    /// a configuration file it stays, and leads nowhere.
+    /// Creates the directories and the links. A link that leads out of the package or nowhere is left out. If its name
+    /// is that of a configuration file, it stays and leads nowhere.
     pub(super) fn finish(self) -> Result<(), Problem> {
         for (name, _) in self.entries.iter().filter(|(_, kind)| **kind == Kind::Directory) {
             fs::create_dir_all(self.top.join(name))?;
@@ -157,13 +157,13 @@ impl PackageWriter {
     }
 }
 
-/// The parts of a name; a slash at its start does not count.
+/// The parts of a name, without empty parts and `.`.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     name.split('/').filter(|part| !matches!(*part, "" | "."))
 }
 
 impl Problem {
-    /// A failure while something of the package was read or written.
+    /// A failure to read or write a part of the package.
     pub(super) fn of_reading(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::FileTooLarge => Self::TooLarge,
@@ -181,7 +181,7 @@ fn make_link(target: &str, path: &Path) -> io::Result<()> {
     std::os::unix::fs::symlink(target, path)
 }
 
-/// Making a link needs a privilege on Windows, and other systems have none.
+/// Creating a link needs a privilege on Windows; other systems have no symlinks.
 #[cfg(not(unix))]
 fn make_link(_: &str, _: &Path) -> io::Result<()> {
     Ok(())
@@ -251,7 +251,7 @@ mod tests {
     fn no_entry_is_a_device_or_a_stream() {
         for name in ["nul.tf", "com1/main.tf", "main.tf:hidden.tf", "a./main.tf", "main?.tf"] {
             let message = problem(|writer| writer.file(name, &mut "x".as_bytes()));
-            assert_eq!(message, format!("its entry {name:?} has a name that Windows has another use for"));
+            assert_eq!(message, format!("its entry {name:?} has a name that Windows reserves"));
         }
         let (_directory, top) = written(|writer| {
             writer.file("main.tf", &mut "x".as_bytes())?;

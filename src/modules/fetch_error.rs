@@ -1,4 +1,4 @@
-//! Why a package could not be fetched, and how a user is told.
+//! Why a package could not be fetched, and the error that a user sees.
 
 use std::io;
 
@@ -7,11 +7,11 @@ use super::git::GitError;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::net::{RequestError, RequestErrorKind};
 
-/// Why there is no package. The texts go on after the package's name.
+/// Why there is no package. The texts continue a message that names the package.
 pub(super) enum FetchError {
     /// Its address cannot be used.
     Address(String),
-    /// Its address asks for a way to fetch that is not known.
+    /// Its address names an unknown way to fetch it.
     Getter(String),
     /// What the address leads to is not a package that can be read.
     Package(String),
@@ -19,7 +19,7 @@ pub(super) enum FetchError {
     NoPlace(io::Error),
     Request(RequestError),
     Git(GitError),
-    /// An error that names the package already, or needs no package.
+    /// An error that names the package itself, or does not need to.
     Other(Diagnostics),
 }
 

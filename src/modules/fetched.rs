@@ -1,4 +1,4 @@
-//! What calls ask for that lies elsewhere, and what was fetched for them.
+//! The modules that calls ask for and that must be fetched, and the modules that were fetched.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl FetchedModule {
         self.package.directory_below(&self.package.top(), &self.directory, Wildcards::Literal)
     }
 
-    /// What the user knows the directory as.
+    /// The directory as it is shown to the user.
     pub(crate) fn shown(&self) -> PathBuf {
         let (name, directory) = (&self.package.address, &self.directory);
         if directory.is_empty() { name.into() } else { format!("{name}//{directory}").into() }

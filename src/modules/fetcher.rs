@@ -1,4 +1,4 @@
-//! Fetches the modules that calls ask for: selects the version of a registry's module, and finds the directory in its package.
+//! Fetches the modules of calls: selects the version of a registry module, and finds its directory in the package.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,14 +14,14 @@ use crate::packages::connections::Connections;
 use crate::provider::{ConstraintList, Dialect, Version};
 use crate::system::{OnceMap, parallel};
 
-/// How many packages a run fetches; who has more was made to waste time.
+/// The most packages that a run fetches. A configuration with more is hostile.
 const MAX_PACKAGES: usize = 10_000;
 
-/// Fetches modules, each package once a run whoever calls it; to be shared by threads.
+/// Fetches modules, each package once a run. Threads share it.
 pub(crate) struct ModuleFetcher {
     connections: Connections,
     version_lists: Option<VersionLists>,
-    /// Whether nobody is asked, so that only what earlier runs fetched is found.
+    /// Whether no requests are made. Then only packages in the cache are found.
     is_offline: bool,
     getters: OnceMap<Dialect, Result<Arc<Getters>>>,
     modules: OnceMap<(Dialect, ModuleRequest), Result<Option<FetchedModule>>>,
@@ -29,7 +29,7 @@ pub(crate) struct ModuleFetcher {
     found: Mutex<BTreeSet<(String, &'static str)>>,
 }
 
-/// What asks hosts, by the rules of a dialect.
+/// The clients for one dialect.
 struct Getters {
     registry: ModuleRegistry,
     packages: PackageFetcher,
@@ -53,8 +53,8 @@ impl ModuleFetcher {
         self.found.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// What was fetched for a request: none of the outer kind if that was not tried, none of the inner kind if nobody may be
-    /// asked.
+    /// What was fetched for a request. The outer `None` means that it was not tried, the inner one that it is not in
+    /// the cache and no requests may be made.
     pub(crate) fn get(&self, dialect: Dialect, request: &ModuleRequest) -> Option<Result<Option<FetchedModule>>> {
         self.modules.get(&(dialect, request.clone()))
     }
@@ -62,7 +62,7 @@ impl ModuleFetcher {
     /// Fetches what requests ask for, several at a time.
     pub(crate) fn fetch_all(&self, dialect: Dialect, requests: Vec<ModuleRequest>) {
         parallel::map(requests, parallel::WAITING_REQUESTS, |request| {
-            // Whoever asks gets the error.
+            // `get` returns the error.
             let _ = self.modules.get_or_compute(&(dialect, request.clone()), || self.fetch(dialect, &request));
         });
     }
@@ -87,7 +87,7 @@ impl ModuleFetcher {
         FetchedModule::new(package, directory, wildcards).map(Some)
     }
 
-    /// The package of the version of a registry's module that is selected.
+    /// The package of the selected version of a registry module.
     fn package(
         &self,
         getters: &Getters,
@@ -96,7 +96,7 @@ impl ModuleFetcher {
     ) -> Result<Option<Arc<Package>>> {
         let Getters { registry, packages } = getters;
         let cached = |version: &Version| packages.cached_version(module, version).map(Arc::new);
-        // What is pinned and here cannot have changed.
+        // A pinned version in the cache cannot have changed.
         if let Some(found) = registry::pinned(constraints).and_then(cached) {
             return Ok(Some(found));
         }

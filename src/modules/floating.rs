@@ -1,21 +1,21 @@
-//! Calls that do not say which state of a module they mean, as far as that shows without asking anybody.
+//! Module calls that do not pin a version, as far as this can be seen without network requests.
 
 use super::fetched::ModuleRequest;
 use super::git::GitAddress;
 
-/// Why what a call leads to may change from one day to the next.
+/// Why a call may lead to another module tomorrow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Floating {
-    /// A module of a registry, and any version will do.
+    /// A module of a registry without a version constraint.
     AnyVersion,
     /// A git repository without `ref`: the default branch.
     DefaultBranch,
-    /// A git repository with a `ref` that is a branch, or may be one.
+    /// A git repository with a `ref` that may be a branch.
     Reference(String),
 }
 
 impl ModuleRequest {
-    /// Why the request floats. None if it is pinned, or neither for a registry nor for git.
+    /// Why the request floats. None if it is pinned, or if it is for neither a registry nor git.
     pub(crate) fn floating(&self) -> Option<Floating> {
         match self {
             Self::Registry(_, constraints) => constraints.is_empty().then_some(Floating::AnyVersion),
@@ -28,8 +28,8 @@ impl ModuleRequest {
 }
 
 impl GitAddress {
-    /// A branch may have any name, so that only a commit id is beyond doubt. Names of versions and those that say that they are
-    /// tags are taken for tags.
+    /// A branch may have any name, so only a commit id is certain to be pinned. A name that contains a version or
+    /// begins with `tags/` is assumed to be a tag.
     fn floating(&self) -> Option<Floating> {
         let Some(reference) = self.reference() else { return Some(Floating::DefaultBranch) };
         let is_tag = ["refs/tags/", "tags/"].iter().any(|start| reference.starts_with(start));
@@ -38,8 +38,8 @@ impl GitAddress {
     }
 }
 
-/// Whether a name ends in a version: `1.2.3`, `v1.2`, `network-v1.2.3-rc1`, `network/1.2.3`. Two numbers alone are more often the
-/// name of a branch, as in `release-1.2`.
+/// Whether a name ends in a version: `1.2.3`, `v1.2`, `network-v1.2.3-rc1`, `network/1.2.3`. A name with only two
+/// numbers, such as `release-1.2`, is more often a branch.
 fn names_version(name: &str) -> bool {
     if ["refs/heads/", "heads/", "refs/remotes/", "remotes/", "origin/"].iter().any(|start| name.starts_with(start)) {
         return false;
@@ -55,7 +55,7 @@ fn is_version(text: &str) -> bool {
     numbers.split('.').all(is_number) && numbers.split('.').count() >= least && is_name(&rest[numbers.len()..])
 }
 
-/// Whether git is asked for the name itself and not for something near it, such as its parent (`v1.2.3-rc1~1`).
+/// Whether a text is a plain name, not an expression such as the parent of a tag (`v1.2.3-rc1~1`).
 fn is_name(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-+".contains(&byte))
 }

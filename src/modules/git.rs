@@ -1,9 +1,9 @@
-//! Packages in git repositories, fetched by the user's own git, which has their credentials, keys and proxies (`getter/get_git.go` of
-//! go-getter).
+//! Packages in git repositories, fetched by the user's own git, which knows the user's credentials, keys and proxies
+//! (`getter/get_git.go` of go-getter).
 //!
 //! Git gets a bare repository without hooks, one commit of history if it can, no submodules, and never a working tree:
-//! configuration files are read from its objects. It is asked for nothing but the protocols that it trusts with addresses that
-//! no user wrote, and never prompts.
+//! configuration files are read from its objects. It uses only the protocols that it trusts for addresses that no user
+//! wrote, and it never prompts.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -21,7 +21,7 @@ use super::contents::{MOST_BYTES, PackageWriter, Problem, is_configuration};
 use crate::system::process::{self, Finished, Limits, one_line};
 use crate::system::storage;
 
-/// Bytes that git may print: lists of files, and their content.
+/// The most that git may print, in bytes: lists of files, and their content.
 const MOST_OUTPUT: u64 = 256 << 20;
 /// Larger files are fetched only when they are configuration.
 const FILTER: &str = "--filter=blob:limit=64k";
@@ -29,7 +29,7 @@ const FILTER: &str = "--filter=blob:limit=64k";
 const SSH_KEY: &str = "ssh-key";
 /// Where the wanted commit is kept.
 const MODULE: &str = "refs/provlock/module";
-/// Variables that tell git of another repository, as they are set in hooks (`git rev-parse --local-env-vars`).
+/// Variables that point git to another repository; hooks run with them set (`git rev-parse --local-env-vars`).
 const FOREIGN_VARIABLES: [&str; 11] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -44,7 +44,7 @@ const FOREIGN_VARIABLES: [&str; 11] = [
     "GIT_WORK_TREE",
 ];
 
-/// A repository and what is wanted of it, as the URL of a module source says.
+/// A repository and the commit wanted from it, as given by the URL of a module source.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct GitAddress {
     url: Url,
@@ -78,10 +78,10 @@ pub(super) struct Git<'a> {
     pub(super) ssh_command: Option<&'a OsStr>,
 }
 
-/// Why there is no package. The text goes on after the package's name.
+/// Why there is no package. The text continues a message that names the package.
 pub(super) struct GitError {
     pub(super) why: String,
-    /// What git said, one line each.
+    /// What git printed, one line each.
     pub(super) said: Vec<String>,
 }
 
@@ -117,7 +117,7 @@ impl GitAddress {
         Ok(Self { url, revision: Revision::parse(reference)?, depth, ssh_key })
     }
 
-    /// Whether the address names the same files for ever.
+    /// Whether the address always leads to the same files.
     pub(super) fn is_immutable(&self) -> bool {
         matches!(self.revision, Revision::Commit(_))
     }
@@ -130,7 +130,7 @@ impl GitAddress {
         }
     }
 
-    /// The same for all addresses of the repository, however it is asked.
+    /// The repository's URL, without the parameters for provlock.
     pub(super) fn repository(&self) -> &str {
         self.url.as_str()
     }
@@ -163,8 +163,8 @@ impl Revision {
 }
 
 impl Git<'_> {
-    /// Fetches a package and writes what counts of it into `package`; `workshop` is an empty directory for the repository.
-    /// Returns the commit; none for an empty repository.
+    /// Fetches a package and writes its configuration files into `package`; `workshop` is an empty directory for the
+    /// repository. Returns the commit; none for an empty repository.
     pub(super) fn fetch(&self, address: &GitAddress, workshop: &Path, package: &Path) -> Result<Option<String>> {
         let deadline = Instant::now() + self.time_limit;
         let mut fetch = Fetch { git: self, address, directory: workshop, deadline, ssh_command: None };
@@ -175,17 +175,17 @@ impl Git<'_> {
     }
 }
 
-/// A repository that is being fetched.
+/// A fetch of one package.
 struct Fetch<'a> {
     git: &'a Git<'a>,
     address: &'a GitAddress,
     directory: &'a Path,
     deadline: Instant,
-    /// `GIT_SSH_COMMAND` for this repository, unless git knows by itself.
+    /// `GIT_SSH_COMMAND` for this repository; none if git finds the right one by itself.
     ssh_command: Option<OsString>,
 }
 
-/// What is wanted of a tree.
+/// The files of a tree that are wanted.
 struct Files {
     /// Object ids by path.
     wanted: BTreeMap<String, Blob>,
@@ -212,7 +212,7 @@ impl Fetch<'_> {
         self.success(command, None).map(drop)
     }
 
-    /// What keeps ssh from asking for anything, and has it use the key of the address.
+    /// The ssh command that never prompts and uses the key of the address.
     fn find_ssh_command(&self) -> Result<Option<OsString>> {
         if let Some(content) = &self.address.ssh_key {
             write_key(&self.directory.join(SSH_KEY), content)?;
@@ -247,10 +247,10 @@ impl Fetch<'_> {
             return Ok(Some(MODULE.to_owned()));
         }
         let said = String::from_utf8_lossy(&shallow.stderr).into_owned();
-        // Only the text tells that a web server is no more than that.
+        // Only this text shows that the server is a plain web server.
         let is_dumb = said.contains("dumb http transport does not support shallow");
         if is_dumb {
-            // The attempt has made the repository one whose objects may be missing.
+            // The attempt has marked the repository as one with missing objects.
             let mut command = self.command("config");
             command.args(["--unset-all", "extensions.partialClone"]);
             self.run(command, None)?;
@@ -272,8 +272,8 @@ impl Fetch<'_> {
         }
     }
 
-    /// Makes the repository anew. A filtered fetch, even a failed one, has git believe that the server hands out every object
-    /// that is missing, and ask for each.
+    /// Creates the repository again. After a filtered fetch, even a failed one, git assumes that the server hands out
+    /// each missing object, and asks for every one.
     fn start_again(&self) -> Result<()> {
         for name in ["config", "objects", "refs", "shallow"] {
             let path = self.directory.join(name);
@@ -314,7 +314,7 @@ impl Fetch<'_> {
         command
     }
 
-    /// What counts of the tree of a commit.
+    /// The configuration files, links and directories of a commit.
     fn files(&self, revision: &str) -> Result<Files> {
         let mut command = self.command("ls-tree");
         command.args(["-r", "-t", "-z", "--full-tree", revision]);
@@ -364,7 +364,7 @@ impl Fetch<'_> {
         Ok(commit)
     }
 
-    /// A command of git in the repository, without what the user's own settings could make it run.
+    /// A git command in the repository that runs no hook or monitor from the user's settings.
     fn command(&self, name: &str) -> Command {
         let mut command = Command::new(self.git.program);
         command.current_dir(self.directory);
@@ -390,7 +390,7 @@ impl Fetch<'_> {
         if finished.status.success() { Ok(finished) } else { Err(self.failure(&finished)) }
     }
 
-    /// Runs git as long as there is time, and room for what it writes.
+    /// Runs git until its time or the space for its files is used up.
     fn run(&self, command: Command, stdin: Option<String>) -> Result<Finished> {
         let exceeded = || {
             let is_large = storage::size_below(self.directory) > MOST_BYTES;
@@ -405,7 +405,7 @@ impl Fetch<'_> {
         })
     }
 
-    /// What git said, without the password that may be in the URL.
+    /// What git printed, without the password that may be in the URL.
     fn failure(&self, finished: &Finished) -> GitError {
         let text = String::from_utf8_lossy(&finished.stderr);
         let user = self.address.url.as_str().split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
@@ -422,7 +422,7 @@ impl GitError {
     }
 
     fn unreadable() -> Self {
-        Self::new("git gave an answer that cannot be read")
+        Self::new("git printed something that cannot be read")
     }
 }
 
@@ -448,7 +448,7 @@ fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
     Some((object.to_owned(), content, rest.strip_prefix(b"\n")?))
 }
 
-/// Writes a private key that nobody else can read.
+/// Writes a private key to a file that only the user can read.
 fn write_key(path: &Path, content: &[u8]) -> Result<()> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);

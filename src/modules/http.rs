@@ -1,4 +1,4 @@
-//! Packages on web servers: archives, and pages that say where a package is (`get_http.go` of go-getter;
+//! Packages on web servers: archives, and pages that name the location of a package (`get_http.go` of go-getter;
 //! <https://opentofu.org/docs/language/modules/sources/#http-urls>).
 
 use std::fs::File;
@@ -17,14 +17,14 @@ use crate::net::{Client, Credentials, Purpose, read_whole};
 use crate::provider::Dialect;
 use crate::system::{SafeUrl, Token, percent_decoded};
 
-/// A page that says where a package is, or a list of checksums, is not larger, in bytes.
+/// The largest page that names a location, and the largest list of checksums, in bytes.
 const LARGEST_PAGE: u64 = 1 << 20;
-/// The header that says where a package is.
+/// The header that holds the location of a package.
 const LOCATION: &str = "x-terraform-get";
 
 /// A package on a web server.
 pub(super) struct HttpAddress {
-    /// Without a login, and without what is not for the server.
+    /// Without a login, and without the parameters that are not for the server.
     url: Url,
     login: Option<Token>,
     format: Option<Format>,
@@ -34,7 +34,7 @@ pub(super) struct HttpAddress {
 /// What a web server has for an address.
 pub(super) enum Found {
     Archive(File, Format),
-    /// The package is there.
+    /// The package is at another address.
     Elsewhere(RemoteSource),
 }
 
@@ -63,7 +63,7 @@ impl HttpAddress {
         Ok(Self { url, login, format, checksum })
     }
 
-    /// Whether the address names the same files for ever.
+    /// Whether the address always leads to the same files.
     pub(super) fn is_immutable(&self) -> bool {
         matches!(self.checksum, Some(Checksum::Digest(_)))
     }
@@ -84,7 +84,7 @@ impl HttpAddress {
         Ok(Found::Archive(file, format))
     }
 
-    /// Where the server says that the package is: in a header, or in a `meta` element of a page.
+    /// The location that the server names, in a header or in a `meta` element of a page.
     fn ask_location(&self, client: &Client, credentials: Credentials<'_>) -> Result<Found> {
         let mut url = self.url.clone();
         url.query_pairs_mut().append_pair("terraform-get", "1");
@@ -97,7 +97,9 @@ impl HttpAddress {
         });
         let shown = SafeUrl::from(&self.url);
         let location = location?.ok_or_else(|| {
-            FetchError::Package(format!("{shown} is not an archive by its name, and does not say where the package is"))
+            FetchError::Package(format!(
+                "{shown} does not have the name of an archive, and does not name the location of the package"
+            ))
         })?;
         match RemoteSource::parse_full(&location) {
             Some(source) if !source.is_on_this_machine() => Ok(Found::Elsewhere(source)),
@@ -170,7 +172,7 @@ fn meta_location(page: &str) -> Option<String> {
     None
 }
 
-/// A tag up to its `>`, which may be in quotes before, and what follows.
+/// A tag up to its closing `>`, skipping those in quotes, and the text behind it.
 fn split_tag(text: &str) -> Option<(&str, &str)> {
     let mut quote = None;
     let end = text.find(|c| {

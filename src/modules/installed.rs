@@ -62,7 +62,7 @@ impl Installed {
 }
 
 impl Manifest {
-    /// Reads the file. That there is none only means that nothing is installed.
+    /// Reads the file. A missing file means that no module is installed.
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let bytes = match files::read(path, SIZE_LIMIT) {
             Ok(bytes) => bytes,
@@ -70,7 +70,7 @@ impl Manifest {
             Err(error) => return Err(Diagnostic::io("read", path, &error).into()),
         };
         let file: ManifestFile = serde_json::from_slice(&bytes).map_err(|error| {
-            // The words of serde would quote it.
+            // A message of serde would quote the file.
             let (line, column) = (error.line(), error.column());
             Diagnostic::error(Code::InvalidConfiguration, "")
                 .naming(path, |path| {

@@ -31,17 +31,17 @@ pub(super) enum PackageOrigin {
     Directory,
 }
 
-/// Whether `*` in the directory of a source stands for other text.
+/// Whether `*` in the directory of a source is a wildcard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wildcards {
-    /// It does, and one directory must be meant, as in the address of a package.
+    /// It is, and must match exactly one directory, as in the address of a package.
     Expanded,
-    /// It stands for itself, as in the address of a registry module.
+    /// It is part of the name, as in the address of a registry module.
     Literal,
 }
 
 impl Package {
-    /// The directory with its files. Nothing outside belongs to the package.
+    /// The directory with its files. Nothing outside it belongs to the package.
     pub(super) fn top(&self) -> PathBuf {
         self.stored.content.join(&self.stored.top)
     }
@@ -55,7 +55,8 @@ impl Package {
     /// A directory of the package, relative to where its address leads.
     ///
     /// # Errors
-    /// When there is no such directory, several, or it is not in the package, and when it holds a configuration file that is not.
+    /// There is no such directory or more than one; or the directory, or a configuration file in it, lies outside the
+    /// package.
     pub(super) fn directory(&self, directory: &str, wildcards: Wildcards) -> Result<PathBuf> {
         self.directory_below(&self.top().join(&self.stored.directory), directory, wildcards)
     }

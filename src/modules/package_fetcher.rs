@@ -1,4 +1,4 @@
-//! Fetches packages of modules, each once a run, and remembers them.
+//! Fetches module packages, each once a run, and keeps them in the cache.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _};
@@ -27,14 +27,14 @@ use crate::packages::oci::{ModulePackage, OciRegistries};
 use crate::provider::{Dialect, Hostname, Version};
 use crate::system::{Environment, OnceMap};
 
-/// How long a package is kept whose address may mean something else tomorrow.
+/// How long a package is kept if its address may lead to another one tomorrow.
 const LIFETIME: Duration = Duration::from_hours(1);
-/// How long git may take for a package, unless `PROVLOCK_GIT_TIMEOUT` says otherwise.
+/// How long git may take for a package, unless `PROVLOCK_GIT_TIMEOUT` sets another limit.
 const GIT_TIME_LIMIT: Duration = Duration::from_mins(5);
-/// How often a server may say that a package is elsewhere.
+/// How often a server may refer to another address.
 const MOST_HOPS: usize = 10;
 
-/// Fetches packages, to be shared by the threads of a run.
+/// Fetches packages. The threads of a run share it.
 pub(super) struct PackageFetcher {
     client: Client,
     environment: Environment,
@@ -51,15 +51,15 @@ pub(super) struct PackageFetcher {
 /// What was fetched, and where from.
 type Fetched = std::result::Result<(Stored, PackageOrigin), FetchError>;
 
-/// A package while it is put together, in a directory that is removed at the end.
+/// A temporary directory for assembling a package.
 struct Workshop<'a> {
     cache: &'a PackageCache,
     directory: TempDir,
 }
 
 impl PackageFetcher {
-    /// Packages are kept below `cache_directory`; without it, as long as the fetcher lives. `client` sends the tokens of
-    /// registries to nobody but those.
+    /// Packages are kept below `cache_directory`; without it, as long as the fetcher lives. `client` sends the token of
+    /// a registry only to that registry.
     pub(super) fn new(
         client: Client,
         environment: &Environment,
@@ -83,7 +83,7 @@ impl PackageFetcher {
     /// The package of an address, whatever its directory.
     ///
     /// # Errors
-    /// When it cannot be fetched or is not fit to be read.
+    /// It cannot be fetched or read.
     pub(super) fn fetch(&self, source: &RemoteSource) -> Result<Arc<Package>> {
         self.packages.get_or_compute(&source.package, || {
             let (stored, origin) = self.obtain(source, 0)?;
@@ -91,13 +91,13 @@ impl PackageFetcher {
         })
     }
 
-    /// The package of an address if an earlier run fetched it, however long ago. Nobody is asked.
+    /// The package of an address if the cache holds it, whatever its age. Makes no requests.
     pub(super) fn cached(&self, source: &RemoteSource) -> Option<Package> {
         let stored = self.cache.as_ref()?.get(&source.package, None)?;
         Some(Package { stored, origin: PackageOrigin::Cache, address: source.without_directory() })
     }
 
-    /// The package of a version of a registry module. If no earlier run fetched it, `locate` says where it is.
+    /// The package of a version of a registry module. `locate` finds its location if the cache does not hold it.
     ///
     /// # Errors
     /// Those of `locate`, and of [`PackageFetcher::fetch`].
@@ -123,7 +123,7 @@ impl PackageFetcher {
                     let directory = package.directory(&source.directory, Wildcards::Literal)?;
                     let stored = package.stored_at(&directory);
                     if let Some(cache) = &self.cache {
-                        // A cache that cannot be written is no reason to stop.
+                        // A cache that cannot be written must not stop the run.
                         let _ = cache.put_again(&key, &stored);
                     }
                     (stored, package.origin)
@@ -133,13 +133,13 @@ impl PackageFetcher {
         })
     }
 
-    /// The package of a version of a registry module if an earlier run fetched it. Nobody is asked.
+    /// The package of a version of a registry module if the cache holds it. Makes no requests.
     pub(super) fn cached_version(&self, module: &RegistryModule, version: &Version) -> Option<Package> {
         let stored = self.cache.as_ref()?.get(&version_key(module, version), None)?;
         Some(Package { stored, origin: PackageOrigin::Cache, address: format!("{module} {version}") })
     }
 
-    /// Gets a package after so many hops from server to server.
+    /// Gets a package after `hops` referrals from server to server.
     fn obtain(&self, source: &RemoteSource, hops: usize) -> Result<(Stored, PackageOrigin)> {
         let address = source.without_directory();
         self.environment.secrets.learn_url(source.getter().1);
@@ -185,7 +185,7 @@ impl PackageFetcher {
             Found::Elsewhere(next) => next,
         };
         if hops == MOST_HOPS {
-            return Err(FetchError::Package(format!("more than {MOST_HOPS} servers refer to another one")));
+            return Err(FetchError::Package(format!("more than {MOST_HOPS} servers refer to another server")));
         }
         let (stored, origin) = self.obtain(&next, hops + 1)?;
         let package = Package { stored, origin, address: next.without_directory() };
@@ -201,7 +201,7 @@ impl PackageFetcher {
         if let Some(stored) = self.remembered(source, package.is_immutable()) {
             return Ok((stored, PackageOrigin::Cache));
         }
-        let not_asked = || FetchError::Address("OCI registries are not asked".to_owned());
+        let not_asked = || FetchError::Address("packages in OCI registries are not fetched".to_owned());
         let registries = self.oci_registries.as_ref().ok_or_else(not_asked)?;
         let workshop = self.workshop()?;
         let mut file = tempfile::tempfile_in(workshop.directory.path())?;
@@ -237,7 +237,7 @@ impl PackageFetcher {
         Ok(workshop.unpack(file, None, key)?)
     }
 
-    /// A package of an earlier run that cannot have changed, or hardly.
+    /// A package in the cache that has not changed, or not within its lifetime.
     fn remembered(&self, source: &RemoteSource, is_immutable: bool) -> Option<Stored> {
         self.cache.as_ref()?.get(&source.package, (!is_immutable).then_some(LIFETIME))
     }
@@ -264,7 +264,7 @@ impl Workshop<'_> {
         Ok(path)
     }
 
-    /// Unpacks an archive and keeps the package under `key`; without a format, by what the archive shows.
+    /// Unpacks an archive and keeps the package under `key`; without a format, its first bytes decide.
     fn unpack(&self, mut archive: File, format: Option<Format>, key: &str) -> std::result::Result<Stored, Problem> {
         let format = match format {
             Some(format) => Some(format),
@@ -286,7 +286,7 @@ fn beginning(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(start)
 }
 
-/// The key under which a version of a registry module is kept. No address is like it, since addresses are URLs.
+/// The key under which a version of a registry module is kept. It differs from all addresses, which are URLs.
 fn version_key(module: &RegistryModule, version: &Version) -> String {
     format!("{}/{}/{}/{} {version}", module.host.as_ascii(), module.namespace, module.name, module.system)
 }

@@ -14,14 +14,14 @@ use crate::provider::{ConstraintError, ConstraintList, Dialect, Hostname, Operat
 use crate::system::bounded::List;
 use crate::system::{OnceMap, SafeUrl};
 
-/// A list of versions is not larger than this.
+/// The largest list of versions, in bytes.
 const MAXIMUM_VERSIONS_BYTES: u64 = 8 << 20;
 const MOST_VERSIONS: usize = 10_000;
-/// An answer is about one module.
+/// The most modules in an answer, which should name one.
 const MOST_MODULES: usize = 16;
-/// Where a package is, is said in a header or in a short document.
+/// The largest document that holds the location of a package, in bytes.
 const MAXIMUM_LOCATION_BYTES: u64 = 64 << 10;
-/// The header that says where a package is.
+/// The header that holds the location of a package.
 const LOCATION: &str = "x-terraform-get";
 
 /// The registries that module addresses name. Each is asked once per run about each module.
@@ -35,7 +35,7 @@ pub(crate) struct ModuleRegistry {
 /// Where the package of a version is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PackageLocation {
-    /// Where a module source leads.
+    /// A module source leads to it.
     Source(RemoteSource),
     /// An archive that is fetched as it is, and unpacked whatever its name (`use_registry_credentials`).
     Archive {
@@ -70,12 +70,12 @@ struct LocationResponse {
 }
 
 impl ModuleRegistry {
-    /// Registries that `discovery` finds and that are asked through `client`.
+    /// Finds registries with `discovery` and sends requests with `client`.
     pub(crate) fn new(client: Client, discovery: Arc<Discovery>, dialect: Dialect) -> Self {
         Self { client, discovery, dialect, versions: OnceMap::default() }
     }
 
-    /// The versions of a module that can be read.
+    /// The versions of a module, without those that are not versions.
     pub(crate) fn versions(&self, module: &RegistryModule) -> Result<Arc<Vec<Version>>> {
         self.versions.get_or_compute(module, || self.list(module).map(Arc::new))
     }
@@ -87,7 +87,7 @@ impl ModuleRegistry {
             let response = serde_json::from_slice::<VersionsResponse>(&document.bytes);
             let response = response.map_err(|_| invalid("it is not a list of versions"))?;
             let entry = response.modules.0.into_iter().next().ok_or_else(|| invalid("it names no module"))?;
-            // As the programs do, versions that cannot be read are passed over.
+            // Both programs skip versions that cannot be read.
             let versions: Vec<_> = entry.versions.0.iter().filter_map(|entry| version(&entry.version)).collect();
             let kept = versions.iter().map(|version| size_of::<Version>() + version.text_length()).sum();
             Ok((versions, kept))
@@ -125,7 +125,7 @@ impl ModuleRegistry {
         Ok(PackageLocation::Source(source))
     }
 
-    /// The location in an answer, and what `use_registry_credentials` says. Terraform looks at the header only.
+    /// The location in an answer, and the value of `use_registry_credentials`. Terraform reads only the header.
     fn read_location(&self, document: &Document) -> Option<(String, Option<bool>)> {
         let header = document.headers.get(LOCATION).and_then(|value| value.to_str().ok());
         let header = || header.filter(|text| !text.is_empty()).map(|text| (text.to_owned(), None));
@@ -140,7 +140,7 @@ impl ModuleRegistry {
         named.or_else(header)
     }
 
-    /// An archive that the registry wants to be fetched as it is. A registry's token goes to hosts of the registry only.
+    /// An archive to be fetched as it is. A registry's token is sent only to the registry's hosts.
     fn archive(&self, module: &RegistryModule, url: Url, with_credentials: bool) -> Result<PackageLocation> {
         let host = &module.host;
         if !with_credentials {
@@ -159,7 +159,8 @@ impl ModuleRegistry {
         Ok(PackageLocation::Archive { url, credentials_of: Some(host.clone()) })
     }
 
-    /// Asks one of a module's endpoints, and says which URL that was. `decode` is that of [`Client::get_decoded`].
+    /// Sends a request to one of a module's endpoints, and returns its URL with the answer. For `decode` see
+    /// [`Client::get_decoded`].
     fn ask<T>(
         &self,
         module: &RegistryModule,
@@ -198,7 +199,7 @@ fn endpoint(service: &Url, module: &RegistryModule, path: &str) -> Result<Url> {
     })
 }
 
-/// The version of a module that the programs select: the newest that meets the constraints.
+/// The version of a module that both programs select: the newest that meets the constraints.
 pub(crate) fn select(module: &RegistryModule, versions: &[Version], constraints: &ConstraintList) -> Result<Version> {
     newest(versions.iter(), constraints).cloned().ok_or_else(|| {
         let releases = versions.iter().filter(|version| !version.is_prerelease()).max();
@@ -212,7 +213,8 @@ pub(crate) fn select(module: &RegistryModule, versions: &[Version], constraints:
     })
 }
 
-/// The newest version that meets the constraints. A prerelease does so only where the only term names exactly it.
+/// The newest version that meets the constraints. A prerelease meets them only if they consist of one term, which names
+/// exactly this version.
 pub(crate) fn newest<'a>(
     versions: impl Iterator<Item = &'a Version>,
     constraints: &ConstraintList,
@@ -240,7 +242,7 @@ pub(crate) fn parse_constraints(text: &str) -> std::result::Result<ConstraintLis
     text.split(',').map(term).collect::<Vec<_>>().join(",").parse()
 }
 
-/// The only version that meets the constraints, if they name one.
+/// The version that the constraints name, if they name exactly one.
 pub(crate) fn pinned(constraints: &ConstraintList) -> Option<&Version> {
     match constraints.terms() {
         [term] if term.operator == Operator::Exact => Some(&term.boundary),
@@ -248,7 +250,7 @@ pub(crate) fn pinned(constraints: &ConstraintList) -> Option<&Version> {
     }
 }
 
-/// A version as registries list it: with or without a `v`, and of one to three numbers.
+/// Reads a version from a registry's list: one to three numbers, with or without a `v`.
 fn version(text: &str) -> Option<Version> {
     let numbers = text.strip_prefix('v').unwrap_or(text);
     Version::parse_partial(numbers).ok().map(|(version, _)| version)

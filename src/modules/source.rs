@@ -1,7 +1,7 @@
 //! What a module source means: a path, a module of a registry, or a package somewhere else.
 //!
 //! The rules are those of OpenTofu's `internal/addrs/module_source.go` and of the detectors of go-getter in its
-//! `internal/getmodules/getter.go`. Terraform's differ in the default host only.
+//! `internal/getmodules/getter.go`. Terraform differs only in the default host.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -15,7 +15,7 @@ use crate::provider::{Dialect, Hostname};
 /// Hosts whose repositories have a short form of their own, so that they are never registries.
 const REPOSITORY_HOSTS: [&str; 2] = ["github.com", "bitbucket.org"];
 
-/// The parameters of a package's address that are shown; others may hold a secret, such as `sshkey`.
+/// The parameters of a package address that are shown. Others, such as `sshkey`, may hold a secret.
 const SHOWN_PARAMETERS: [&str; 4] = ["ref", "depth", "archive", "checksum"];
 
 /// Where a called module is.
@@ -25,7 +25,7 @@ pub enum ModuleSource {
     Local(String),
     /// A module of a registry.
     Registry(RegistrySource),
-    /// A package that is fetched from where its address says.
+    /// A package that is fetched from its address.
     Remote(RemoteSource),
 }
 
@@ -51,7 +51,7 @@ pub struct RegistryModule {
     pub system: String,
 }
 
-/// A directory in a package that is somewhere else than in a registry.
+/// A directory in a package that does not come from a registry.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RemoteSource {
     /// The address in full, such as `git::https://example.com/network.git?ref=v1`. It may hold a password.
@@ -60,7 +60,7 @@ pub struct RemoteSource {
     pub directory: String,
 }
 
-/// Why a text is no module source.
+/// Why a text is not a module source.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModuleSourceError {
     /// The part after `//` leads out of the package.
@@ -69,7 +69,7 @@ pub enum ModuleSourceError {
     /// A short form without all of its parts.
     #[error("the short form is {0}")]
     ShortForm(&'static str),
-    /// An address with a percent sign that starts no escape.
+    /// An address with a percent sign that does not start an escape.
     #[error("its address contains a percent sign that is not followed by two hexadecimal digits")]
     Escape,
     /// None of the known forms.
@@ -83,7 +83,7 @@ impl ModuleSource {
     /// Reads the `source` of a call.
     ///
     /// # Errors
-    /// When the text has none of the known forms.
+    /// The text has an unknown form.
     pub fn parse(text: &str, dialect: Dialect) -> Result<Self> {
         if is_local(text) {
             return Ok(Self::Local(clean_local(text)));
@@ -119,7 +119,7 @@ impl RemoteSource {
     /// Reads the address of a package, which may be in a short form. `directory` is in what the address leads to.
     ///
     /// # Errors
-    /// When the text has none of the known forms.
+    /// The text has an unknown form.
     pub fn detect(text: &str, directory: &str) -> Result<Self> {
         let (package, found) = split_directory(&detect(text)?);
         let directory = match (found.as_str(), directory) {
@@ -138,14 +138,14 @@ impl RemoteSource {
         Self { directory: String::new(), ..self.clone() }.to_string()
     }
 
-    /// Reads the address of a package that must be in its full form; none if it is not.
+    /// Reads the full address of a package; none if the text is a short form.
     pub(crate) fn parse_full(text: &str) -> Option<Self> {
         let (package, directory) = split_directory(text);
         let source = Self { package, directory };
         (is_url(source.getter().1) && !source.directory.starts_with("../")).then_some(source)
     }
 
-    /// Whether the package is on this machine, for which only the user's own configuration may ask.
+    /// Whether the package is on this machine. Only the user's own configuration may name such a package.
     pub(crate) fn is_on_this_machine(&self) -> bool {
         let (getter, url) = self.getter();
         getter.eq_ignore_ascii_case("file") || url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
@@ -157,8 +157,8 @@ impl RemoteSource {
         url.to_file_path().ok()
     }
 
-    /// The name of how the package is fetched, and the URL: `git` and `https://example.com/network.git`. Without a name, the
-    /// scheme of the URL is it.
+    /// The way the package is fetched, and the URL: `git` and `https://example.com/network.git`. If the address names
+    /// no way, the scheme of the URL does.
     pub fn getter(&self) -> (&str, &str) {
         forced_getter(&self.package).unwrap_or_else(|| {
             let scheme = self.package.split(':').next().unwrap_or_default();
@@ -167,8 +167,8 @@ impl RemoteSource {
     }
 }
 
-/// Splits the directory off, which follows the first `//` that is neither that of `://` nor in the query, and cleans it. The
-/// query stays with the package (go-getter's `SourceDirSubdir`).
+/// Splits the directory off and cleans it (go-getter's `SourceDirSubdir`). It follows the first `//` that is neither in
+/// `://` nor in the query. The query stays with the package.
 fn split_directory(text: &str) -> (String, String) {
     let query_start = text.find('?').unwrap_or(text.len());
     let (address, query) = text.split_at(query_start);
@@ -212,7 +212,7 @@ fn detect(text: &str) -> Result<String> {
     })
 }
 
-/// What the first detector makes of an address that is not a URL: getter and URL.
+/// The getter and the URL that the first matching detector gives for an address that is not a URL.
 fn detectors(address: &str) -> Result<(Option<&'static str>, String)> {
     if address.is_empty() {
         return Err(ModuleSourceError::Unknown);
@@ -249,8 +249,8 @@ fn github(address: &str) -> Result<String> {
     Ok(directory.iter().fold(url, |url, directory| format!("{url}//{directory}")) + query)
 }
 
-/// The HTTPS URL of a repository, with `.git` at its end. Bitbucket has no other repositories than those of git, so unlike
-/// OpenTofu, which asks `api.bitbucket.org` for the kind, nobody is asked.
+/// The HTTPS URL of a repository, with `.git` at its end. All repositories of Bitbucket are git repositories, so,
+/// unlike OpenTofu, provlock does not ask `api.bitbucket.org` for the kind.
 fn repository_url(address: &str) -> Result<String> {
     if !has_valid_escapes(address) {
         return Err(ModuleSourceError::Escape);
@@ -260,7 +260,7 @@ fn repository_url(address: &str) -> Result<String> {
     Ok(format!("https://{path}.git{rest}"))
 }
 
-/// `git@HOST:PATH`, as scp has it (`detectSSH` of go-getter). Other users are not known to mean git.
+/// `git@HOST:PATH`, as scp has it (`detectSSH` of go-getter). Another user name does not mean git.
 fn scp(address: &str) -> Option<String> {
     let (host, path) = address.strip_prefix("git@")?.split_once(':')?;
     let path = path.strip_prefix('/').filter(|path| !path.is_empty()).unwrap_or(path);
@@ -433,79 +433,4 @@ impl fmt::Debug for RemoteSource {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::Value;
-
-    use super::*;
-
-    /// What a source is, in the words of the recorded vectors.
-    fn described(text: &str, dialect: Dialect) -> (&'static str, String, String) {
-        match ModuleSource::parse(text, dialect) {
-            Ok(ModuleSource::Local(path)) => ("local", path, String::new()),
-            Ok(ModuleSource::Registry(source)) => ("registry", source.module.to_string(), source.directory),
-            Ok(ModuleSource::Remote(source)) => ("remote", source.package, source.directory),
-            Err(_) => ("error", String::new(), String::new()),
-        }
-    }
-
-    /// What the programs make of 300 sources.
-    #[test]
-    fn sources_are_read_as_the_two_programs_read_them() {
-        let vectors = include_str!("../../testdata/module-sources.jsonl").lines();
-        let vectors: Vec<Value> = vectors.map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(vectors.len(), 300);
-        // They were recorded on Linux, where a drive is a scheme.
-        let vectors: Vec<_> =
-            vectors.into_iter().filter(|vector| !is_on_drive(vector["source"].as_str().unwrap())).collect();
-        let mut wrong = Vec::new();
-        for dialect in [Dialect::Tofu, Dialect::Terraform] {
-            for vector in &vectors {
-                // Nobody asks Bitbucket of which kind a repository is, so all are as in Terraform.
-                let other = vector.get("terraform");
-                let expected = other.filter(|_| dialect == Dialect::Terraform || vector.get("network").is_some());
-                let expected = expected.unwrap_or(vector);
-                let text = |name: &str| expected.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
-                let mut package = text("package");
-                if dialect == Dialect::Terraform && vector.get("default_host").is_some() {
-                    package = package.replace("registry.opentofu.org", "registry.terraform.io");
-                }
-                let source = vector["source"].as_str().unwrap();
-                let found = described(source, dialect);
-                if (found.0, &found.1, &found.2) != (text("kind").as_str(), &package, &text("subdir")) {
-                    wrong.push(format!("{source:?} is {found:?}, not {expected}"));
-                }
-            }
-        }
-        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    }
-
-    #[test]
-    fn a_source_is_shown_without_its_secrets() {
-        for (source, shown) in [
-            ("git::https://user:s3cr3t@h.test/a.git?ref=v1", "git::https://redacted@h.test/a.git?ref=v1"),
-            ("git@h.test:a.git//m?ref=v1&sshkey=S3CR3T", "git::ssh://git@h.test/a.git//m?ref=v1&sshkey=[redacted]"),
-            ("https://h.test/a.zip?X-Amz-Signature=s", "https://h.test/a.zip?X-Amz-Signature=[redacted]"),
-            ("https://h.test/a.zip?checksum=file:https://u:p@h.test/", "https://h.test/a.zip?checksum=[redacted]"),
-            ("github.com/a/b/c", "git::https://github.com/a/b.git//c"),
-        ] {
-            let parsed = ModuleSource::parse(source, Dialect::Tofu).unwrap();
-            assert_eq!(parsed.to_string(), shown);
-            assert!(!format!("{parsed:?}").contains("s3cr3t"));
-        }
-    }
-
-    #[test]
-    fn a_package_says_how_it_is_fetched() {
-        for (source, getter) in [
-            ("github.com/a/b", ("git", "https://github.com/a/b.git")),
-            ("https://h.test/a.zip", ("https", "https://h.test/a.zip")),
-            ("oci://h.test/a", ("oci", "oci://h.test/a")),
-            ("git::ext::sh", ("git", "ext::sh")),
-        ] {
-            let Ok(ModuleSource::Remote(source)) = ModuleSource::parse(source, Dialect::Tofu) else {
-                panic!("{source}")
-            };
-            assert_eq!(source.getter(), getter);
-        }
-    }
-}
+mod tests;

@@ -11,7 +11,7 @@ const FILE_NAME: &str = ".gitmodules";
 /// The largest such file that is read, in bytes.
 const SIZE_LIMIT: u64 = 1 << 20;
 
-/// The submodule that a directory is, or would be in, if that submodule is not checked out. Shown as `directory` is.
+/// The submodule that contains a directory, if it is not checked out. The path begins as `directory` does.
 pub(crate) fn not_checked_out(directory: &Path) -> Option<PathBuf> {
     let nearest = directory.ancestors().find(|directory| directory.is_dir())?;
     let is_empty = fs::read_dir(nearest).is_ok_and(|mut entries| entries.next().is_none());

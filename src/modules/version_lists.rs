@@ -1,4 +1,4 @@
-//! The versions that registries listed lately, kept across runs so that without asking it is known which packages may be here.
+//! The versions that registries listed, kept across runs. Offline, they name the packages that the cache may hold.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ const FOLDER: &str = "provlock-module-versions-v1";
 /// No list is longer, in bytes.
 const LONGEST_LIST: u64 = 4 << 20;
 
-/// Lists of versions in a directory. One that cannot be used is one without lists.
+/// Lists of versions in a directory. A directory that cannot be used is treated as empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VersionLists {
     folder: PathBuf,
@@ -25,7 +25,7 @@ impl VersionLists {
     /// Removes all lists. Returns how many bytes that frees.
     ///
     /// # Errors
-    /// What the operating system says when something cannot be removed.
+    /// Something cannot be removed.
     pub fn clean(&self) -> std::io::Result<u64> {
         storage::remove(&self.folder)
     }
@@ -41,7 +41,7 @@ impl VersionLists {
         let lines: Vec<_> = versions.iter().map(|version| format!("{version}\n")).collect();
         let text = lines.concat();
         if storage::read(&self.path(module), LONGEST_LIST).is_none_or(|known| known != text) {
-            // A cache that cannot be written is no reason to stop.
+            // A cache that cannot be written must not stop the run.
             let _ = storage::replace(&self.path(module), text.as_bytes());
         }
     }

@@ -141,7 +141,7 @@ fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Settings> {
     reader.errors.into_result(settings)
 }
 
-/// Reads the strings of a file, and collects what is wrong with them, each at its place.
+/// Reads the strings of a file, and collects their errors with locations.
 struct Reader<'a> {
     source: &'a Arc<SourceFile>,
     errors: Diagnostics,
@@ -192,10 +192,7 @@ impl Reader<'_> {
         let SharedCacheTable { shared, trusted_keys } = table.get_ref();
         let mut keys: Vec<PublicKey> = self.all(trusted_keys.get_ref(), str::parse);
         if trusted_keys.get_ref().is_empty() {
-            self.fail(
-                trusted_keys.span(),
-                "name at least one key, since nothing counts that no trusted key has signed",
-            );
+            self.fail(trusted_keys.span(), "name at least one key; only facts signed by a trusted key are used");
         }
         keys.sort();
         keys.dedup();
@@ -204,7 +201,8 @@ impl Reader<'_> {
         Some(CacheTable { shared: SharedCache { repository, trusted_keys: keys }, location })
     }
 
-    /// A file that demands pinned modules denies calls that are not, unless it says otherwise, so that no nearer file can.
+    /// A file that requires pinned modules denies unpinned calls, unless it sets another level itself. So a nearer file
+    /// cannot allow them.
     fn verify(&mut self, table: &VerifyTable, pin_modules: bool, base: PathBuf) -> FileLevels {
         let mut levels = self.levels(&table.deny, &table.warn, &table.allow);
         let pins = Code::ModuleRefFloating;
@@ -250,7 +248,7 @@ fn denied(text: &str) -> std::result::Result<Denied, String> {
 fn loosened(text: &str) -> std::result::Result<Code, String> {
     match text.parse::<Code>() {
         Ok(code) if code.may_be_suppressed() => Ok(code),
-        Ok(code) => Err(format!("{code} always counts as it is; settings can only deny it")),
+        Ok(code) => Err(format!("{code} cannot be loosened; settings can only deny it")),
         Err(error) => Err(format!("{text:?}: {error}")),
     }
 }

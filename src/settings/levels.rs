@@ -1,4 +1,4 @@
-//! What becomes of findings: what `[verify]` of provlock.toml says, and what a caller says.
+//! The levels of findings, from `[verify]` of provlock.toml and from a caller.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use globset::Glob;
 use super::globs::is_match;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
-/// What becomes of a finding; a stricter level is a greater one.
+/// The level of a finding. A stricter level is greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     Allow,
@@ -16,16 +16,16 @@ enum Level {
     Deny,
 }
 
-/// What is denied.
+/// A kind of findings that are denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denied {
-    /// Whatever is a warning.
+    /// All warnings.
     Warnings,
     /// Findings with this code.
     Code(Code),
 }
 
-/// Findings by what becomes of them. `deny` wins over `warn`, and that over `allow`.
+/// Findings by level. `deny` takes precedence over `warn`, and `warn` over `allow`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Levels {
     /// These are errors.
@@ -39,25 +39,26 @@ pub struct Levels {
 /// The `[verify]` table of one settings file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FileLevels {
-    /// The directory that the globs are relative to: that of the settings file, absolute.
+    /// The absolute directory of the settings file. The globs are relative to it.
     pub base: PathBuf,
-    /// What holds for all root modules.
+    /// The levels for all root modules.
     pub levels: Levels,
-    /// What holds for some, and wins over `levels`; of several the last one that names a finding.
+    /// The levels for some root modules, which take precedence over `levels`. Of several, the last that names a finding
+    /// applies.
     pub paths: Vec<PathLevels>,
 }
 
-/// What holds for some root modules.
+/// The levels for some root modules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PathLevels {
     /// Their directories.
     pub paths: Vec<Glob>,
-    /// What holds there.
+    /// Their levels.
     pub levels: Levels,
 }
 
-/// What the settings files say of the findings in one root module. Of several files the strictest counts, so that a nearer one
-/// loosens nothing.
+/// The levels from all settings files for one root module. The strictest applies, so a nearer file cannot loosen
+/// anything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RootLevels(Vec<Vec<Levels>>);
 
@@ -85,7 +86,8 @@ impl Levels {
         self.deny.contains(&Denied::Warnings)
     }
 
-    /// A finding as these levels, which are a caller's, and below them those of the settings leave it; none if it is allowed.
+    /// A finding with its level from these levels, which come from a caller, or else from the settings; none if it is
+    /// allowed.
     pub(crate) fn applied(&self, mut finding: Diagnostic, settings: &RootLevels) -> Option<Diagnostic> {
         let named = self.level(finding.code);
         match named.or_else(|| settings.level(&finding)) {
@@ -102,7 +104,7 @@ impl Levels {
 }
 
 impl RootLevels {
-    /// What files say of the root module in a directory, which is absolute and without symlinks.
+    /// The levels from settings files for the root module in a directory, given as an absolute path without symlinks.
     pub(crate) fn at(directory: &Path, files: &[FileLevels]) -> Self {
         let of_file = |file: &FileLevels| {
             let is_meant = |table: &&PathLevels| {

@@ -30,26 +30,26 @@ pub const FILE_NAME: &str = "provlock.toml";
 pub struct Settings {
     /// The files that were read, the nearest first.
     pub paths: Vec<PathBuf>,
-    /// Whose rules apply.
+    /// The program whose rules apply.
     pub dialect: Option<Dialect>,
     /// The platforms to lock.
     pub platforms: Option<PlatformSelection>,
     /// Whether modules that are not installed are fetched.
     pub fetch_modules: Option<bool>,
-    /// Which of the root modules that there are `--recursive` takes: those that each of these takes.
+    /// Which root modules a recursive search finds: those that every filter accepts.
     pub roots: Vec<RootFilter>,
-    /// What the project allows.
+    /// The policy of the project.
     pub policy: Policy,
-    /// What becomes of findings, by what each file says, the nearest first.
+    /// The levels of findings in each file, the nearest first.
     pub verify: Vec<FileLevels>,
-    /// Where facts about packages are shared.
+    /// Where facts about packages are shared, and who may sign them.
     pub cache: Option<CacheTable>,
 }
 
 /// The `[cache]` table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheTable {
-    /// Where facts are shared, and whose count.
+    /// Where facts are shared, and whose signatures are trusted.
     pub shared: SharedCache,
     /// Where the table stands.
     pub location: Location,
@@ -67,16 +67,16 @@ pub enum PlatformSelection {
 /// Globs over directories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RootFilter {
-    /// The directory that the globs are relative to: that of the settings file, absolute.
+    /// The absolute directory of the settings file. The globs are relative to it.
     pub base: PathBuf,
-    /// Only directories that one of these matches; empty means all.
+    /// Accepts only directories that match one of these; all if empty.
     pub include: Vec<Glob>,
-    /// Not the directories that one of these matches.
+    /// Rejects directories that match one of these.
     pub exclude: Vec<Glob>,
 }
 
 impl Settings {
-    /// Where facts about packages are shared, and whose count.
+    /// Where facts about packages are shared, and whose signatures are trusted.
     pub fn shared_cache(&self) -> Option<&SharedCache> {
         self.cache.as_ref().map(|table| &table.shared)
     }
@@ -91,7 +91,7 @@ impl FromStr for PlatformSelection {
     }
 }
 
-/// What any of several selections selects.
+/// The union of several selections.
 impl FromIterator<Self> for PlatformSelection {
     fn from_iter<I: IntoIterator<Item = Self>>(selections: I) -> Self {
         let mut platforms = Vec::new();
@@ -107,7 +107,7 @@ impl FromIterator<Self> for PlatformSelection {
     }
 }
 
-/// Reads a glob over paths, in which `*` stands for no `/`.
+/// Reads a glob for paths, in which `*` does not match `/`.
 pub(crate) fn parse_glob(text: &str) -> Result<Glob, globset::Error> {
     GlobBuilder::new(text).literal_separator(true).build()
 }

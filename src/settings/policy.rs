@@ -5,11 +5,11 @@ use std::time::Duration;
 use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::provider::{Authentication, Dialect, Hostname, ProviderAddress, ProviderPatternSpec, ProviderSpec};
 
-/// What a project allows: what each of its settings files allows, so that one more file can only forbid. The default allows
-/// everything.
+/// What a project allows: what all of its settings files allow. An additional file can only forbid more. The default
+/// allows everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// What the files say, the nearest first.
+    /// The rules of each file, the nearest first.
     pub rules: Vec<Rules>,
 }
 
@@ -22,11 +22,11 @@ pub struct Rules {
     pub allowed_namespaces: Option<Vec<ProviderPatternSpec>>,
     /// Whether every provider must be signed.
     pub require_signed: bool,
-    /// How old a version must be to be chosen by `upgrade`, or by `lock` as the first of a provider.
+    /// The minimum age of a version that an upgrade chooses, or that is the first of a provider.
     pub min_age: Option<Duration>,
-    /// Providers that `min_age` does not hold for.
+    /// Providers to which `min_age` does not apply.
     pub min_age_exempt: Vec<ProviderSpec>,
-    /// Whether calls of modules must say which version, tag or commit they mean.
+    /// Whether module calls must name a version, tag or commit.
     pub pin_modules: bool,
     /// Signing keys that are accepted.
     pub trust: Vec<TrustRule>,
@@ -35,16 +35,16 @@ pub struct Rules {
 /// One line of the `[trust]` table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrustRule {
-    /// Whose packages must be signed by one of the keys.
+    /// The providers whose packages must be signed by one of the keys.
     pub providers: ProviderPatternSpec,
     /// Full fingerprints of the accepted signing keys, upper-case hexadecimal digits.
     pub fingerprints: Vec<String>,
-    /// Where the rule stands.
+    /// The location of the rule.
     pub location: Location,
 }
 
 impl Policy {
-    /// How old a version must be to be chosen.
+    /// The minimum age of a version to be chosen.
     pub fn min_age(&self) -> Option<Duration> {
         self.rules.iter().filter_map(|rules| rules.min_age).max()
     }
@@ -54,13 +54,14 @@ impl Policy {
         self.rules.iter().any(|rules| rules.pin_modules)
     }
 
-    /// Whether a provider's versions may be younger than the minimum age: a file says so, and each that sets an age does.
+    /// Whether a provider is exempt from the minimum age: every file that sets an age, and at least one file, must
+    /// exempt it.
     pub(crate) fn is_exempt_from_min_age(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
         let exempts = |rules: &Rules| rules.min_age_exempt.iter().any(|provider| provider.resolve(dialect) == *address);
         self.rules.iter().any(exempts) && self.rules.iter().all(|rules| rules.min_age.is_none() || exempts(rules))
     }
 
-    /// Whether the policy names a provider's namespace, so that it is meant as it is written.
+    /// Whether the policy allows a provider's namespace by name. Then its address is not a typing error.
     pub(crate) fn names(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
         self.rules.iter().any(|rules| rules.names(address, dialect))
     }
@@ -70,7 +71,7 @@ impl Policy {
         self.each(|rules| rules.against_address(address, dialect))
     }
 
-    /// Why the policy does not allow a release that was authenticated as `found` says. `release` is its name and version.
+    /// Why the policy does not allow a release with the authentication `found`. `release` is its name and version.
     pub(crate) fn against_signature(
         &self,
         address: &ProviderAddress,
@@ -81,7 +82,7 @@ impl Policy {
         self.each(|rules| rules.against_signature(address, dialect, release, found))
     }
 
-    /// What the files say, each thing once.
+    /// The errors from all files, without duplicates.
     fn each(&self, errors: impl Fn(&Rules) -> Vec<Diagnostic>) -> Vec<Diagnostic> {
         let mut all = Vec::new();
         for error in self.rules.iter().flat_map(errors) {

@@ -10,7 +10,7 @@ use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
 use crate::system::boundary::refused;
 use crate::system::{Boundary, OnceMap, files, repository};
 
-/// The largest settings file that is read, in bytes; nobody writes a larger one.
+/// The largest settings file that is read, in bytes.
 const SIZE_LIMIT: u64 = 1 << 20;
 
 const NOT_TEXT: &str = "it is not UTF-8 text";
@@ -20,17 +20,17 @@ const NOT_TEXT: &str = "it is not UTF-8 text";
 pub enum SettingsFiles<'a> {
     /// On disk, within a boundary.
     OnDisk(&'a Boundary),
-    /// As a commit holds them.
+    /// In a commit.
     Committed {
         /// The top of the repository, absolute and without symlinks.
         top: &'a Path,
-        /// The files by their path on disk, which starts with the top.
+        /// The content of the files by their path on disk, which begins with the top.
         files: &'a BTreeMap<PathBuf, Vec<u8>>,
     },
 }
 
 impl SettingsFiles<'_> {
-    /// What a file holds; none if there is no such file.
+    /// The content of a file; none if it does not exist.
     fn read(&self, path: &Path) -> std::io::Result<Option<Vec<u8>>> {
         match self {
             Self::OnDisk(_) => on_disk(path),
@@ -43,7 +43,7 @@ impl SettingsFiles<'_> {
         matches!(self, Self::OnDisk(boundary) if boundary.is_link_out(path))
     }
 
-    /// Whether no file above this directory counts.
+    /// Whether the search ends in this directory.
     fn is_top(&self, directory: &Path) -> bool {
         match self {
             Self::OnDisk(_) => repository::is_top(directory),
@@ -52,22 +52,23 @@ impl SettingsFiles<'_> {
     }
 }
 
-/// What is found in and above directories that root modules lie in, each looked for once.
+/// The settings of the directories above root modules, each found once.
 #[derive(Debug, Default)]
 pub struct SettingsAbove {
     found: OnceMap<PathBuf, Result<Settings>>,
 }
 
 impl Settings {
-    /// Finds and reads the settings of a root module: each `provlock.toml` from `root` upwards to the directory that holds
-    /// `.git`, or to the file system's root. Of what only one can say the nearest counts; `[cache]` may only be in the topmost, so
-    /// that no nearer file says whose word counts.
+    /// Finds and reads the settings of a root module: each `provlock.toml` from `root` upwards to the directory that
+    /// holds `.git`, or to the file system's root. Where only one value can apply, it is that of the nearest file.
+    /// `[cache]` may only be in the topmost file, so that no nearer file chooses the trusted keys.
     ///
-    /// `root` must be absolute; `shown` turns a path into the one that diagnostics show, which for what is above `root` must not depend
-    /// on it. `above` is what is known for other root modules, found in the same files.
+    /// `root` must be absolute. `shown` turns a path into the one that diagnostics show; for paths above `root`, the
+    /// result must not depend on `root`. `above` holds the settings that were found for other root modules in the same
+    /// files.
     ///
     /// # Errors
-    /// A file that cannot be read, leads out of the repository, or says what it may not.
+    /// A file cannot be read, leads out of the repository, or is invalid.
     pub fn find(
         root: &Path,
         files: SettingsFiles<'_>,
@@ -87,7 +88,7 @@ impl Settings {
         }
     }
 
-    /// What a directory's own settings file says, if it has one.
+    /// The settings in a directory's own file, if it has one.
     fn of_directory(
         directory: &Path,
         files: SettingsFiles<'_>,
@@ -107,8 +108,9 @@ impl Settings {
         text.map(|text| Self::parse(&SourceFile::new(shown(&path), text), path)).transpose()
     }
 
-    /// Reads the one settings file that a caller names, in place of those that [`Settings::find`] finds: its content, under the path
-    /// that the user knows it by. Its globs are relative to `base`, which is absolute and without symlinks.
+    /// Reads the content of the one settings file that a caller names in place of those that [`Settings::find`] finds.
+    /// `shown` is its path as the user knows it. Its globs are relative to `base`, which is absolute and without
+    /// symlinks.
     pub fn named(shown: &Path, bytes: Vec<u8>, base: &Path) -> Result<Self> {
         let not_text = |_| Diagnostic::io("read", shown, &Error::new(ErrorKind::InvalidData, NOT_TEXT));
         let text = String::from_utf8(bytes).map_err(not_text)?;
@@ -118,7 +120,7 @@ impl Settings {
         Ok(settings)
     }
 
-    /// These settings with those of a file further up.
+    /// These settings, completed with those of a file further up.
     fn below(mut self, above: Self) -> Self {
         self.paths.extend(above.paths);
         self.roots.extend(above.roots);
@@ -136,20 +138,20 @@ impl Settings {
 
 /// The error for a `[cache]` below another settings file.
 fn not_topmost(table: &CacheTable, above: &Path) -> Diagnostic {
-    let message = "[cache] may only be in the topmost provlock.toml, since it says whose word counts";
+    let message = "[cache] may only be in the topmost provlock.toml, since it decides which keys are trusted";
     let error = Diagnostic::error(Code::InvalidArgument, message).at(table.location.clone(), "");
     error.help(format!("move [cache] to {}", above.display()))
 }
 
-/// What a settings file on disk holds.
+/// The content of a settings file on disk.
 ///
 /// # Errors
-/// It cannot be read, or is larger than a settings file may be.
+/// It cannot be read, or is larger than 1 MiB.
 pub fn read(path: &Path) -> std::io::Result<Vec<u8>> {
     files::read(path, SIZE_LIMIT)
 }
 
-/// [`read`]; none if there is no such file.
+/// [`read`]; none if the file does not exist.
 pub(crate) fn on_disk(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
     match read(path) {
         Ok(bytes) => Ok(Some(bytes)),

@@ -1,4 +1,4 @@
-//! Which files belong to the repository that is looked at. A link in it, or a path in its configuration, may lead anywhere.
+//! Which files belong to the repository of a run. A link in it, or a path in its configuration, may lead anywhere.
 
 use std::path::{Path, PathBuf};
 
@@ -6,21 +6,21 @@ use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, SourceFile};
 use crate::system::files::join;
 use crate::system::{canonicalize, repository};
 
-/// The repositories that a run is about: what a path in them leads to elsewhere is not quoted, and may not be read.
+/// The repositories of a run. Files outside them, to which a path in them leads, are neither read nor quoted.
 #[derive(Clone, Debug, Default)]
 pub struct Boundary {
-    /// Directories and files that everything must be in, without symlinks; none if there is no limit.
+    /// The directories and files that contain everything that may be read, without symlinks; none if there is no limit.
     inside: Option<Vec<PathBuf>>,
 }
 
 impl Boundary {
-    /// The repositories around absolute paths, given as the user knows them. There is no limit if one of the paths is not in
-    /// a repository.
+    /// The repositories around absolute paths, given as the user knows them. There is no limit if one of the paths is
+    /// not in a repository.
     pub fn around<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         Self { inside: paths.into_iter().map(|path| repository::top(&join(path.as_ref(), ""))).collect() }
     }
 
-    /// With what is inside although it lies elsewhere, since the user has named it.
+    /// Adds paths that lie elsewhere and that the user has named.
     #[must_use]
     pub fn and<P: AsRef<Path>>(mut self, paths: impl IntoIterator<Item = P>) -> Self {
         if let Some(inside) = &mut self.inside {
@@ -29,7 +29,7 @@ impl Boundary {
         self
     }
 
-    /// Whether a path leads out. One that leads nowhere does not.
+    /// Whether a path leads out. A path that leads nowhere does not.
     pub fn is_outside(&self, path: &Path) -> bool {
         self.inside.is_some() && canonicalize(path).is_ok_and(|canonical| self.excludes(&canonical))
     }
@@ -45,7 +45,7 @@ impl Boundary {
     }
 }
 
-/// That a file or a directory was not read since it leads out of the repository.
+/// The error for a file or directory that was not read because it leads out of the repository.
 pub fn refused(shown: &Path) -> Diagnostic {
     // It is about the file as a whole; its start stands for it.
     let location = Location::new(&SourceFile::new(shown, ""), 0..0);

@@ -1,5 +1,5 @@
-//! Lists and maps of foreign documents that may have so many elements and no more. A short text can hold many of them: a list
-//! of empty strings takes three bytes for each in JSON, and ten times that in memory.
+//! Lists and maps with a maximum number of elements, for documents from elsewhere. A short text can hold many elements:
+//! an empty string in a list takes three bytes in JSON, and ten times that in memory.
 
 use std::collections::BTreeMap;
 use std::fmt;

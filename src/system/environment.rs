@@ -1,4 +1,4 @@
-//! What the program knows of its surroundings.
+//! The environment of a run, as a value.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -9,32 +9,32 @@ use std::time::Duration;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::system::{Secrets, canonicalize};
 
-/// How long a helper program may take unless it is set.
+/// How long a helper program may take by default.
 const HELPER_TIME_LIMIT: Duration = Duration::from_secs(30);
 
-/// How the names of variables begin that OpenTofu, Terraform, Terragrunt and provlock read.
+/// The prefixes of variables that OpenTofu, Terraform, Terragrunt and provlock read.
 const PREFIXES: [&str; 4] = ["TF_", "TG_", "OPENTOFU_", "PROVLOCK_"];
 
-/// Those of them that hold a path, which may have any bytes.
+/// The variables with such a prefix that hold a path, which may have any bytes.
 const PATHS: [&str; 4] = ["TF_CLI_CONFIG_FILE", "TF_DATA_DIR", "TF_PLUGIN_CACHE_DIR", "PROVLOCK_CACHE_DIR"];
 
-/// What the program knows about its surroundings, as a value. `Debug` shows the names of the variables only.
+/// The environment of a run. `Debug` shows only the names of the variables.
 #[derive(Clone, Default)]
 pub struct Environment {
-    /// The environment variables as text. What is not UTF-8 in a value is replaced by U+FFFD.
+    /// The environment variables as text. Bytes that are not UTF-8 are replaced by U+FFFD.
     pub variables: BTreeMap<String, String>,
-    /// The values of those variables that are not UTF-8, as they are.
+    /// The unchanged values that are not UTF-8.
     pub undecodable: BTreeMap<String, OsString>,
     /// The user's home directory.
     pub home: Option<PathBuf>,
-    /// What relative paths are relative to.
+    /// The directory to which relative paths are relative.
     pub current_directory: PathBuf,
-    /// The secrets that were found in it, and that the run has learned since.
+    /// The secrets in the environment, and those that the run has learned since.
     pub secrets: Secrets,
 }
 
 impl Environment {
-    /// Adds a variable, whatever its value is.
+    /// Sets a variable.
     pub fn set(&mut self, name: &str, value: OsString) {
         match value.into_string() {
             Ok(text) => drop(self.variables.insert(name.to_owned(), text)),
@@ -50,7 +50,7 @@ impl Environment {
         self.find(name).map(|(_, value)| value)
     }
 
-    /// [`Environment::variable`], of any bytes.
+    /// [`Environment::variable`] with any bytes.
     pub(crate) fn os_variable(&self, name: &str) -> Option<&OsStr> {
         let (name, text) = self.find(name)?;
         Some(self.undecodable.get(name).map_or(text.as_ref(), OsString::as_os_str))
@@ -78,7 +78,7 @@ impl Environment {
         };
         let warning = |name: &String| {
             let message = format!("the environment variable {name} is not UTF-8 text");
-            Diagnostic::warning(Code::InvalidArgument, message).note("what is not UTF-8 in it was replaced by U+FFFD")
+            Diagnostic::warning(Code::InvalidArgument, message).note("bytes that are not UTF-8 were replaced by U+FFFD")
         };
         self.undecodable.keys().filter(is_read).map(warning).collect()
     }
@@ -98,7 +98,7 @@ impl Environment {
         current.as_deref().and_then(|current| path.strip_prefix(current).ok()).unwrap_or(path).to_owned()
     }
 
-    /// How long a helper program may take: `PROVLOCK_HELPER_TIMEOUT`, in seconds, else 30 seconds.
+    /// How long a helper program may take: `PROVLOCK_HELPER_TIMEOUT` in seconds, or 30 seconds.
     pub(crate) fn helper_time_limit(&self) -> Duration {
         let seconds = self.variable("PROVLOCK_HELPER_TIMEOUT").and_then(|value| value.trim().parse().ok());
         seconds.filter(|seconds| *seconds > 0).map_or(HELPER_TIME_LIMIT, Duration::from_secs)

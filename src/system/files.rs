@@ -1,4 +1,4 @@
-//! Files on disk: reading with a cap, and replacing in one step, which an interrupt has to wait for.
+//! Files on disk: reads them up to a limit, and replaces them in one step that no interrupt can split.
 
 mod lock;
 pub(crate) mod name;
@@ -14,39 +14,39 @@ use tempfile::NamedTempFile;
 use crate::diagnostic::{Code, Diagnostic, Result};
 pub(crate) use lock::{DirectoryLock, replaced_name};
 
-/// Shared by everything that replaces a file, held alone by what is about to end the program.
+/// Locked for reading while a file is replaced, and for writing before the program ends.
 static REPLACING: RwLock<()> = RwLock::new(());
 
-/// How many files this process has replaced or made with [`write`], [`write_all`] and [`put_in_place`].
+/// How many files this process has replaced or created with [`write`], [`write_all`] and [`put_in_place`].
 static REPLACED: AtomicUsize = AtomicUsize::new(0);
 
-/// While the result lives, [`wait_for_writes`] does not return. It is held for a short time, and never twice at once by a
+/// While the result lives, [`wait_for_writes`] does not return. Hold it only for a short time, and only once per
 /// thread.
 pub(crate) fn hold_off_interrupts() -> RwLockReadGuard<'static, ()> {
     REPLACING.read().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until no file is being replaced, for a program that was told to stop: temporary files would stay otherwise. While
-/// the result lives, no other file is replaced.
+/// Waits until no file is being replaced. A program that must stop calls this, so that it leaves no temporary files.
+/// While the result lives, no other file is replaced.
 pub fn wait_for_writes() -> RwLockWriteGuard<'static, ()> {
     REPLACING.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// How many files of users this process has written so far. What is kept in the cache does not count.
+/// How many files this process has written so far, without those in the cache.
 pub fn replaced() -> usize {
     REPLACED.load(Ordering::Relaxed)
 }
 
-/// The absolute path without symlinks, `.` and `..`, of something that exists. On Windows without the prefix `\\?\` wherever
-/// the path has a meaning without it, since other programs do not take it.
+/// The absolute path without symlinks, `.` and `..`, of something that exists. On Windows without the prefix `\\?\`
+/// wherever the path has a meaning without it, since other programs do not take it.
 ///
 /// # Errors
-/// The path leads nowhere, or may not be followed.
+/// The path does not exist, or may not be read.
 pub fn canonicalize(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     dunce::canonicalize(path)
 }
 
-/// [`canonicalize`], or the path as it is if that fails.
+/// [`canonicalize`], or the unchanged path if that fails.
 pub fn canonical_or_given(path: &Path) -> PathBuf {
     canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -54,7 +54,7 @@ pub fn canonical_or_given(path: &Path) -> PathBuf {
 /// Opens a regular file.
 ///
 /// # Errors
-/// A pipe would block when it is opened, and a device might never end; both are errors, as are directories.
+/// The path leads to something else: opening a pipe would block, and a device might never end.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let metadata = fs::metadata(path)?;
     if metadata.is_dir() {
@@ -82,13 +82,13 @@ pub(crate) fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Whether bytes begin as UTF-16 text does, which PowerShell writes.
+/// Whether bytes begin like UTF-16 text, which PowerShell writes.
 pub(crate) fn is_utf16(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
 }
 
 /// Joins a relative path to a directory and removes `.` and `..` by the text alone, as OpenTofu does with Go's
-/// `filepath.Join`; `.` stays when nothing else is left.
+/// `filepath.Join`; The result is `.` if nothing else is left.
 pub fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
     let mut joined = PathBuf::new();
     for component in directory.join(relative).components() {
@@ -107,14 +107,14 @@ pub fn join(directory: &Path, relative: impl AsRef<Path>) -> PathBuf {
     if joined.as_os_str().is_empty() { PathBuf::from(".") } else { joined }
 }
 
-/// Replaces a file in one step: whoever reads it sees the old bytes or the new ones, whenever this program ends.
+/// Replaces a file in one step: a reader sees either the old bytes or the new ones, even if this program is killed.
 ///
-/// A symlink stays, and its target is replaced. The file's mode stays, and its owner and group where the system allows that;
-/// hard links, extended attributes and access control lists do not. Not to be called when there is nothing to change.
+/// A symlink stays, and its target is replaced. The file's mode stays, and its owner and group where the system allows
+/// that; hard links, extended attributes and access control lists do not. Do not call this if nothing changes.
 ///
 /// # Errors
-/// When the file no longer holds `expected_old` (none: there was no file), or cannot be replaced, as one that is read-only on Windows. Nothing is changed then,
-/// and nothing left behind.
+/// The file no longer holds `expected_old` (none: there was no file), or cannot be replaced, for example because it is
+/// read-only on Windows. Then nothing has changed.
 pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     let _uninterrupted = hold_off_interrupts();
     replace(path, expected_old, new)?;
@@ -122,12 +122,12 @@ pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()>
     Ok(())
 }
 
-/// [`write`], when no interrupt is to end the program.
+/// [`write`] for a caller that holds off interrupts.
 fn replace(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     Reserved::wait(path)?.replace(expected_old, new, Access::Kept)
 }
 
-/// A file that no other process of provlock replaces as long as this lives.
+/// A file that no other provlock process replaces while this lives.
 pub(crate) struct Reserved<'a> {
     path: &'a Path,
     /// The file that the path leads to over symlinks.
@@ -138,14 +138,14 @@ pub(crate) struct Reserved<'a> {
 /// Who may read and write a file that was replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Whoever could before; for a new file, whoever can read and write any new file.
+    /// The same users as before; for a new file, those who can access any new file.
     Kept,
     /// The user alone.
     Private,
 }
 
 impl<'a> Reserved<'a> {
-    /// Waits until no other process of provlock replaces a file in the same directory.
+    /// Waits until no other provlock process replaces a file in the same directory.
     pub(crate) fn wait(path: &'a Path) -> Result<Self> {
         let reserve = || {
             let target = link_target(path)?;
@@ -155,7 +155,7 @@ impl<'a> Reserved<'a> {
         Ok(reserve().map_err(|error| not_written(path, &error))?)
     }
 
-    /// [`write`], when no interrupt is to end the program.
+    /// [`write`] for a caller that holds off interrupts.
     pub(crate) fn replace(&self, expected_old: Option<&[u8]>, new: &[u8], access: Access) -> Result<()> {
         let failed = |error: &io::Error| not_written(self.path, error);
         let replaces = expected_old.is_some();
@@ -192,12 +192,12 @@ impl<'a> Reserved<'a> {
     }
 }
 
-/// An empty file that [`put_in_place`] is to give a path's name, when it is whole.
+/// An empty file beside a path. When it is complete, [`put_in_place`] gives it the path's name.
 pub(crate) fn incoming(path: &Path) -> io::Result<NamedTempFile> {
     temporary_file(directory_of(path), &path.file_name().unwrap_or_default().to_string_lossy(), Access::Kept)
 }
 
-/// Gives a file a path's name in one step, in the place of any file or symlink that has it.
+/// Gives a file a path's name in one step, and replaces any file or symlink of that name.
 pub(crate) fn put_in_place(file: NamedTempFile, path: &Path) -> io::Result<()> {
     file.as_file().sync_all()?;
     let _uninterrupted = hold_off_interrupts();
@@ -217,13 +217,14 @@ fn temporary_file(directory: &Path, name: &str, access: Access) -> io::Result<Na
     builder.tempfile_in(directory)
 }
 
-/// Gives files the mode of any new file, which is subject to the process's umask; without this, they are for the user alone.
+/// Gives temporary files the mode of any new file, subject to the process's umask. By default, only the user can access
+/// them.
 #[cfg(unix)]
 fn open_to_all(builder: &mut tempfile::Builder<'_, '_>) {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
 }
 
-/// The directory's access control list says who may read and write a file.
+/// The directory's access control list decides who may read and write a file.
 #[cfg(not(unix))]
 fn open_to_all(_: &mut tempfile::Builder<'_, '_>) {}
 
@@ -231,8 +232,8 @@ fn directory_of(target: &Path) -> &Path {
     target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Gives a file the mode of another, and its owner and group as far as the system allows: only a privileged process may give a
-/// file away, and any other may give it to a group that it is in.
+/// Gives a file the mode of another, and its owner and group if the system allows it: only a privileged process may
+/// change the owner, and other processes may choose only groups that they are in.
 #[cfg(unix)]
 fn keep_access(file: &File, metadata: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, fchown};
@@ -241,13 +242,13 @@ fn keep_access(file: &File, metadata: &fs::Metadata) -> io::Result<()> {
     file.set_permissions(metadata.permissions())
 }
 
-/// A file has the access control list that its directory gives to all, and one that is read-only cannot be replaced.
+/// A file inherits the access control list of its directory, and a read-only file cannot be replaced.
 #[cfg(not(unix))]
 fn keep_access(_: &File, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether a file holds just these bytes; with none, whether there is no file.
+/// Whether a file holds exactly these bytes; with none, whether there is no file.
 fn holds(path: &Path, expected: Option<&[u8]>) -> io::Result<bool> {
     match read(path, expected.map_or(0, <[u8]>::len) as u64) {
         Ok(bytes) => Ok(expected == Some(bytes.as_slice())),
@@ -260,16 +261,16 @@ fn holds(path: &Path, expected: Option<&[u8]>) -> io::Result<bool> {
 /// A file that is to be replaced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Replacement<'a> {
-    /// Where it is.
+    /// Its path.
     pub path: &'a Path,
-    /// What it holds; none if there is no file.
+    /// Its current content; none if there is no file.
     pub old: Option<&'a [u8]>,
-    /// What it is to hold.
+    /// Its new content.
     pub new: &'a [u8],
 }
 
 /// Replaces files one after the other, each as [`write()`] does, and all of them before an interrupt. If one cannot be
-/// replaced, those before it get back what they held.
+/// replaced, the files before it get their old content back.
 ///
 /// # Errors
 /// Those of [`write()`], with a note for each file that could not be restored.
@@ -304,8 +305,8 @@ fn not_written(path: &Path, error: &io::Error) -> Diagnostic {
     Diagnostic::io("write", path, error).help(help)
 }
 
-/// A warning where a file that is replaced is read-only: its directory decides whether that is possible, and OpenTofu and
-/// Terraform replace it without a word.
+/// A warning for a read-only file that is replaced. Its directory decides whether that is possible, and OpenTofu and
+/// Terraform replace it silently.
 pub(crate) fn read_only(path: &Path) -> Option<Diagnostic> {
     let message = || format!("{} is read-only, and was replaced all the same; it stays read-only", path.display());
     let help = "to have it stay as it is, make its directory read-only, too";
@@ -322,7 +323,7 @@ fn changed(path: &Path) -> Diagnostic {
         .help("run the command again")
 }
 
-/// Gives the temporary file its name. Where no file was, none that has come since is replaced.
+/// Gives a temporary file its final name. Without `replace`, an existing file of that name is an error.
 fn persist(file: NamedTempFile, target: &Path, replace: bool) -> io::Result<()> {
     if replace {
         return rename(file, target);
@@ -330,8 +331,8 @@ fn persist(file: NamedTempFile, target: &Path, replace: bool) -> io::Result<()> 
     file.persist_noclobber(target).map(drop).map_err(|error| error.error)
 }
 
-/// Gives a temporary file the name of another, which it replaces. That may be open on Windows, unlike for
-/// [`NamedTempFile::persist`].
+/// Gives a temporary file the name of another, which it replaces. Unlike with [`NamedTempFile::persist`], the other
+/// file may be open on Windows.
 pub(crate) fn rename(file: NamedTempFile, target: &Path) -> io::Result<()> {
     let temporary = file.into_temp_path().keep()?;
     fs::rename(&temporary, target).inspect_err(|_| {
@@ -339,9 +340,9 @@ pub(crate) fn rename(file: NamedTempFile, target: &Path) -> io::Result<()> {
     })
 }
 
-/// The file that a path leads to over symlinks, the last of which may point to where no file is yet.
+/// The file that a path leads to through symlinks. It need not exist.
 fn link_target(path: &Path) -> io::Result<PathBuf> {
-    /// As many as Linux follows.
+    /// The number that Linux follows.
     const MOST_LINKS: usize = 40;
     let mut target = path.to_owned();
     for _ in 0..MOST_LINKS {

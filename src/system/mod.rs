@@ -1,4 +1,5 @@
-//! The machine below the program: its environment, processes, files and threads, and the secrets that none of them may show.
+//! The operating system as the program uses it: environment, processes, files, threads; and the secrets of a run, which
+//! no output shows.
 
 pub mod boundary;
 pub(crate) mod bounded;

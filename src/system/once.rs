@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-/// Values by key. A thread that asks for a value which another one is computing waits for it.
+/// Values by key. If one thread computes a value, other threads that ask for it wait.
 #[derive(Debug)]
 pub(crate) struct OnceMap<K, V> {
     cells: Mutex<HashMap<K, Arc<OnceLock<V>>>>,
@@ -17,7 +17,7 @@ impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
         cells.get(key)?.get().cloned()
     }
 
-    /// The values that have been computed, in no order.
+    /// The values that have been computed, in any order.
     pub(crate) fn values(&self) -> Vec<V> {
         let cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
         cells.values().filter_map(|cell| cell.get().cloned()).collect()
@@ -38,7 +38,7 @@ impl<K: Hash + Eq, V: Clone> OnceMap<K, V> {
         cell.get_or_init(compute).clone()
     }
 
-    /// Forgets the value of `key`: whoever asks next computes it again.
+    /// Forgets the value of `key`. The next caller computes it again.
     pub(crate) fn remove(&self, key: &K) {
         self.cells.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
     }

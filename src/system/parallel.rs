@@ -1,10 +1,10 @@
-//! Independent pieces of work side by side.
+//! Runs independent pieces of work in parallel.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
-/// How many requests may wait for an answer at the same time. Waiting needs no core, so this does not depend on how
-/// many there are; what needs one is limited where packages are hashed.
+/// How many requests may wait for an answer at the same time. Waiting needs no processor core, so this does not depend
+/// on their number. Hashing has its own limit.
 pub(crate) const WAITING_REQUESTS: usize = 64;
 
 /// Applies `work` to every item on up to `threads` threads, and returns the results in the order of the items.
@@ -25,8 +25,8 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn
     results.into_iter().map(|(_, result)| result).collect()
 }
 
-/// Applies `work` to every item on `threads` threads, one at least, and gives the results to `consume` in the order of the items.
-/// Work goes on while up to `ahead` results wait.
+/// Applies `work` to every item on `threads` threads, at least one, and gives the results to `consume` in the order of
+/// the items. Up to `ahead` results may wait for `consume`.
 pub(crate) fn in_order<T: Send, R: Send, C>(
     items: impl Iterator<Item = T> + Send,
     (threads, ahead): (usize, usize),
@@ -39,7 +39,7 @@ pub(crate) fn in_order<T: Send, R: Send, C>(
         let mut queue = queue.lock().unwrap_or_else(PoisonError::into_inner);
         let (items, sender) = queue.as_mut()?;
         let (promise, result) = mpsc::sync_channel(1);
-        // Nobody receives any more if `consume` has had enough.
+        // The receiver is gone if `consume` has returned.
         let item = items.next().filter(|_| sender.send(result).is_ok());
         if item.is_none() {
             *queue = None;
@@ -51,12 +51,12 @@ pub(crate) fn in_order<T: Send, R: Send, C>(
         for _ in 0..threads.max(1) {
             scope.spawn(worker);
         }
-        // A promise is broken only by a panic.
+        // Only a panic drops a promise.
         consume(&mut promised.into_iter().map_while(|result| result.recv().ok()))
     })
 }
 
-/// Gives the items to `work`, up to `count` at a time. Only one is made at a time, and no more than `work` can take.
+/// Runs `work` on up to `count` items at a time. The iterator makes the next item only when a thread is free for it.
 pub(crate) fn in_turn<T: Send>(items: impl Iterator<Item = T> + Send, count: usize, work: impl Fn(T, Turn<'_>) + Sync) {
     let queue = Mutex::new(items.enumerate());
     let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -70,22 +70,22 @@ pub(crate) fn in_turn<T: Send>(items: impl Iterator<Item = T> + Send, count: usi
     });
 }
 
-/// Whose turn it is.
+/// The item whose turn it is.
 #[derive(Default)]
 struct Turns {
-    /// The number of the first item whose work has not ended.
+    /// The number of the first item whose turn has not ended.
     next: Mutex<usize>,
     changed: Condvar,
 }
 
-/// The turn of an item, which ends when this is dropped, even by a panic, so that nobody waits for it forever.
+/// The turn of an item. It ends when this is dropped, even by a panic, so no thread waits for it forever.
 pub struct Turn<'a> {
     number: usize,
     turns: &'a Turns,
 }
 
 impl Turn<'_> {
-    /// Waits until the turns of all items before have ended.
+    /// Waits until the turns of all earlier items have ended.
     pub fn wait(&self) {
         let next = self.turns.next.lock().unwrap_or_else(PoisonError::into_inner);
         let is_early = |next: &mut usize| *next < self.number;
@@ -101,11 +101,11 @@ impl Drop for Turn<'_> {
     }
 }
 
-/// Does all `jobs`, and the jobs that they lead to, on up to `threads` threads.
+/// Runs all `jobs`, and the jobs that they return, on up to `threads` threads.
 ///
-/// A job that asks a host is in that host's group. Of the groups with jobs left, that with the fewest at work comes next,
-/// so that a slow host holds up nobody else; within a group, jobs are started in their order. Jobs without a group wait for no
-/// host, and come before all others.
+/// A job that sends a request to a host is in that host's group. The next job comes from the group with the fewest
+/// running jobs, so a slow host does not delay others. Within a group, jobs start in their order. Jobs without a group
+/// wait for no host and come first.
 pub(crate) fn run<G: Ord + Clone + Send, J: Send>(
     jobs: impl IntoIterator<Item = (Option<G>, J)>,
     threads: usize,
@@ -125,7 +125,7 @@ pub(crate) fn run<G: Ord + Clone + Send, J: Send>(
     });
 }
 
-/// Jobs that wait, and how many are at work.
+/// The jobs that wait, and the number of running jobs.
 struct Queue<G, J> {
     groups: Mutex<BTreeMap<Option<G>, Group<J>>>,
     changed: Condvar,
@@ -136,7 +136,7 @@ struct Group<J> {
     at_work: usize,
 }
 
-/// Counts a job as being at work until it is dropped, even by a panic, so that nobody waits for it forever.
+/// Counts a job as running until it is dropped, even by a panic, so no thread waits for it forever.
 struct AtWork<'a, G: Ord, J> {
     queue: &'a Queue<G, J>,
     group: Option<G>,
@@ -151,7 +151,7 @@ impl<G: Ord + Clone, J> Queue<G, J> {
         }
     }
 
-    /// The next job, after waiting for one as long as others may lead to it; none when everything is done.
+    /// The next job; none when all are done. Waits as long as running jobs may return more.
     fn next(&self) -> Option<(J, AtWork<'_, G, J>)> {
         let mut groups = self.lock();
         loop {

@@ -6,41 +6,41 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The most that is read from stdout, in bytes; an answer is shorter.
+/// The most that is read from stdout, in bytes. Every expected answer is shorter.
 const STDOUT_LIMIT: u64 = 1 << 20;
-/// What is kept of stderr, and shown of any output.
+/// The most that is kept of stderr, and shown of any output, in bytes.
 const MESSAGE_LIMIT: usize = 4096;
-/// The clock cannot count to any number of seconds.
+/// The longest time limit; a clock overflows with much larger ones.
 const LONGEST_TIME_LIMIT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// What a program said before it ended.
+/// The status and the output of a program that has ended.
 pub(crate) struct Finished {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: Vec<u8>,
     pub(crate) stderr: Vec<u8>,
 }
 
-/// What a program may take.
+/// The limits of a program.
 pub(crate) struct Limits<'a> {
     /// How long it may run.
     pub(crate) time: Duration,
-    /// Bytes that it may print.
+    /// How much it may print to stdout, in bytes.
     pub(crate) stdout: u64,
-    /// Asked now and then whether it has taken too much of something else, and of what.
+    /// Called at intervals. Names another limit that the program exceeds, if it does.
     pub(crate) exceeded: &'a dyn Fn() -> Option<String>,
 }
 
-/// How often [`Limits::exceeded`] is asked.
+/// The interval at which [`Limits::exceeded`] is called.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Starts a program, gives it `stdin` and waits for it; ends it, and what it started, when the time limit has passed.
+/// Starts a program, gives it `stdin` and waits for it; kills it and its children after the time limit.
 ///
-/// An error says what went wrong, as a continuation of the program's name.
+/// The text of an error continues a message that names the program.
 pub(crate) fn run(command: Command, stdin: Option<String>, time_limit: Duration) -> Result<Finished, String> {
     run_within(command, stdin, &Limits { time: time_limit, stdout: STDOUT_LIMIT, exceeded: &|| None })
 }
 
-/// [`run`], where the program may take more, or less.
+/// [`run`] with other limits.
 pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &Limits<'_>) -> Result<Finished, String> {
     let time_limit = limits.time.min(LONGEST_TIME_LIMIT);
     let deadline = Instant::now() + time_limit;
@@ -79,7 +79,7 @@ enum Output {
     Stderr(Vec<u8>),
 }
 
-/// Feeds a program and listens to it until it has ended.
+/// Writes to a program's stdin and reads its output until it has ended.
 fn converse(
     child: &mut Child,
     stdin: Option<String>,
@@ -87,7 +87,7 @@ fn converse(
     limits: &Limits<'_>,
 ) -> Result<Finished, Interruption> {
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
-        // A program need not read: its exit status says whether it did what it should.
+        // A program need not read its stdin; its exit status shows whether it succeeded.
         thread::spawn(move || pipe.write_all(text.as_bytes()));
     }
     let (sender, receiver) = mpsc::channel();
@@ -124,16 +124,16 @@ fn listen(pipe: Option<impl Read + Send + 'static>, limit: u64, wrap: fn(Vec<u8>
     let Some(mut pipe) = pipe else { return };
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        // What was read before an error counts; the exit status tells the rest.
+        // The bytes before an error are kept; the exit status shows whether the program failed.
         let _ = pipe.by_ref().take(limit).read_to_end(&mut bytes);
-        // The receiver is gone only when nobody waits for the program any more.
+        // The receiver is gone only after the wait for the program has ended.
         let _ = sender.send(wrap(bytes));
         drop(sender);
         let _ = std::io::copy(&mut pipe, &mut std::io::sink());
     });
 }
 
-/// A helper may start other programs, which end with it.
+/// A helper may start other programs, which are killed with it.
 mod process_group {
     use std::process::{Child, Command};
 
@@ -149,7 +149,7 @@ mod process_group {
         #[cfg(unix)]
         let _ =
             rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
-        // Either call fails only when there is nothing left to end.
+        // Either call fails only if the process has ended already.
         let _ = child.kill();
         let _ = child.wait();
     }

@@ -1,4 +1,4 @@
-//! Where a git repository begins. This is the one rule for everything that looks for the top of a repository.
+//! Finds the top of a git repository, by one rule for the whole program.
 
 use std::path::{Path, PathBuf};
 
@@ -6,8 +6,8 @@ use super::{Environment, canonicalize};
 
 /// The top of the work tree around an absolute path, without symlinks: the nearest directory upwards that holds `.git`.
 ///
-/// The names in the path decide, so a link in a repository does not lead into another one. If no directory that the path
-/// names is a top, the directories count that its links lead to.
+/// The directories are those that the path names, so a link in a repository does not lead into another one. If none of
+/// them is a top, the links are followed.
 pub fn top(path: &Path) -> Option<PathBuf> {
     let ancestors: Vec<_> = path.ancestors().collect();
     let mut top = None;
@@ -25,8 +25,8 @@ pub fn top(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// [`top`] of a directory without symlinks. Outside of a repository, the current directory stands for one if it is above
-/// the directory; otherwise the directory itself does.
+/// [`top`] of a directory without symlinks. Outside of a repository, the current directory stands for one if it is
+/// above the directory; otherwise the directory itself does.
 pub(crate) fn top_or_current(directory: &Path, environment: &Environment) -> PathBuf {
     let current = || canonicalize(&environment.current_directory).ok().filter(|current| directory.starts_with(current));
     top(directory).or_else(current).unwrap_or_else(|| directory.to_owned())

@@ -5,9 +5,9 @@ use std::ops::Deref;
 
 use url::Url;
 
-/// A URL whose `Display` and `Debug` hide the user and the query, since signed URLs carry their secret there.
+/// A URL whose `Display` and `Debug` hide the user and the query, which may hold secrets.
 ///
-/// In a box, so that errors that hold one stay small.
+/// The URL is boxed to keep errors small.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SafeUrl(Box<Url>);
 

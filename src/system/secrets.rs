@@ -1,4 +1,4 @@
-//! The secrets of a run, to be kept out of what it shows.
+//! The secrets of a run, which no output may contain.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -11,19 +11,19 @@ use super::safe_url::percent_decoded;
 use super::token::Token;
 use crate::provider::SigningKey;
 
-/// What a private key begins with.
+/// The prefix of a private key.
 const PRIVATE_KEY: &str = "ed25519-private:";
 
-/// What stands in a text for a secret.
+/// The text that replaces a secret.
 const REDACTED: &str = "[redacted]";
 
-/// The secrets that a run has learned so far. Whoever echoes one, a registry in its messages or a helper program in its
-/// complaints, does not get it shown. Clones share one list.
+/// The secrets that a run has learned so far. They are removed from all output, such as messages of registries and
+/// helper programs that repeat them. Clones share one list.
 #[derive(Clone, Default)]
 pub struct Secrets(Arc<RwLock<Vec<String>>>);
 
 impl Secrets {
-    /// A shorter text, in bytes, is part of too many words to be hidden.
+    /// The shortest text that is hidden, in bytes. Shorter texts are part of too many words.
     const SHORTEST: usize = 6;
 
     /// Learns a token, and the password in it if it is a user name and a password.
@@ -34,7 +34,7 @@ impl Secrets {
         }
     }
 
-    /// Learns a private key, with what it begins with and without.
+    /// Learns a private key, with and without its prefix.
     pub fn learn_key(&self, key: &SigningKey) {
         key.secrets().into_iter().for_each(|secret| self.add(secret));
     }
@@ -44,18 +44,18 @@ impl Secrets {
         let Ok(url) = Url::parse(text) else { return };
         match (url.username(), url.password()) {
             (_, Some(password)) => self.add_encoded(password),
-            // The name by which everybody logs in to services of git.
+            // The user name that everybody has on git servers.
             ("" | "git", None) => {}
             (user, None) => self.add_encoded(user),
         }
     }
 
-    /// A text without the secrets that are known by now.
+    /// A text without the secrets that are known so far.
     pub fn redact(&self, text: &str) -> String {
         self.replace(text, |_| REDACTED.to_owned())
     }
 
-    /// A text of the same length in which the secrets are hidden, so that places in it stay what they are.
+    /// A text of the same length in which the secrets are masked, so that offsets stay valid.
     pub fn mask(&self, text: &str) -> String {
         self.replace(text, |secret| "*".repeat(secret.len()))
     }
@@ -67,13 +67,13 @@ impl Secrets {
         without_passwords(&without_private_keys(&text, &with), with)
     }
 
-    /// Adds a secret as it stands in a URL, and as it is.
+    /// Adds a secret from a URL, encoded and decoded.
     fn add_encoded(&self, secret: &str) {
         self.add(secret);
         self.add(&percent_decoded(secret));
     }
 
-    /// Adds a secret in the forms in which it may be echoed: as it is, in quotes and in a URL.
+    /// Adds a secret in the forms in which it may be repeated: plain, in quotes and in a URL.
     fn add(&self, secret: &str) {
         let mut secrets = self.0.write().unwrap_or_else(PoisonError::into_inner);
         let forms = [secret.to_owned(), secret.escape_debug().collect(), byte_serialize(secret.as_bytes()).collect()];
@@ -82,12 +82,12 @@ impl Secrets {
                 secrets.push(form);
             }
         }
-        // One may be part of another.
+        // One secret may contain another.
         secrets.sort_by_key(|secret| Reverse(secret.len()));
     }
 }
 
-/// A text in which private keys as `provlock cache keygen` writes them are replaced, whoever has put them where.
+/// Replaces all private keys in a text that have the form that `provlock cache keygen` writes.
 fn without_private_keys(text: &str, with: impl Fn(&str) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
@@ -103,7 +103,7 @@ fn without_private_keys(text: &str, with: impl Fn(&str) -> String) -> String {
     shown + rest
 }
 
-/// A text in which the passwords of URLs are replaced, whoever has written them.
+/// Replaces the passwords of all URLs in a text.
 fn without_passwords(text: &str, with: impl Fn(&str) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;

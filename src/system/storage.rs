@@ -1,4 +1,4 @@
-//! Small files in the cache directory: their names, and how they are written.
+//! Reads and writes small files in the cache directory.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -32,7 +32,7 @@ pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
     String::from_utf8(files::read(path, limit).ok()?).ok()
 }
 
-/// Writes a file that others see whole or not at all.
+/// Writes a file in one step: readers see either all of it or nothing.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let directory = path.parent().unwrap_or(path);
     create_directory(directory)?;
@@ -42,7 +42,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     files::rename(file, path)
 }
 
-/// Makes a directory, and those above it, that nobody but the user can write to.
+/// Creates a directory and its parents with write access for the user only.
 fn create_directory(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
@@ -50,8 +50,8 @@ fn create_directory(directory: &Path) -> io::Result<()> {
     builder.recursive(true).create(directory)
 }
 
-/// Whether others than the user may write to a directory, and so say what is remembered. Those of the user's own group, whose
-/// number is that of the user on most systems, are not others.
+/// Whether other users may write to a directory and so change the cache. Members of the user's own group, which has the
+/// same number as the user on most systems, are not considered.
 #[cfg(unix)]
 pub(crate) fn is_writable_by_others(directory: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -64,13 +64,13 @@ pub(crate) fn is_writable_by_others(directory: &Path) -> bool {
     })
 }
 
-/// Access control lists are not looked at.
+/// Access control lists are not checked.
 #[cfg(not(unix))]
 pub(crate) fn is_writable_by_others(_: &Path) -> bool {
     false
 }
 
-/// Bytes in the files below a directory, as far as they can be read.
+/// The total size of the files below a directory, in bytes, without those that cannot be read.
 pub(crate) fn size_below(directory: &Path) -> u64 {
     let Ok(children) = fs::read_dir(directory) else { return 0 };
     let sizes = children.flatten().map(|child| match child.metadata() {

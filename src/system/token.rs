@@ -17,7 +17,7 @@ pub struct Token {
 }
 
 impl Token {
-    /// Wraps a secret, exactly as it is; `None` if it is empty.
+    /// Wraps a secret without changing it; `None` if it is empty.
     pub fn new(text: &str) -> Option<Self> {
         (!text.is_empty()).then(|| Self { text: text.to_owned(), password: None })
     }
@@ -27,12 +27,12 @@ impl Token {
         Self { text: BASE64_STANDARD.encode(format!("{user}:{password}")), password: Some(password.to_owned()) }
     }
 
-    /// The secret itself: for the request or the program that it is meant for, and nothing else.
+    /// The secret itself. Only for the request or the program that needs it.
     pub(crate) fn reveal(&self) -> &str {
         &self.text
     }
 
-    /// The password in it, as secret as the token.
+    /// The password in it, which is as secret as the token.
     pub(super) fn password(&self) -> Option<&str> {
         self.password.as_deref()
     }
@@ -50,7 +50,7 @@ impl Token {
         Some(value)
     }
 
-    /// The text without the secret, in case a server or a program echoed it.
+    /// A text without the secret, which a server or a program may have repeated.
     pub(crate) fn redact(&self, text: &str) -> String {
         text.replace(&self.text, "[redacted]")
     }

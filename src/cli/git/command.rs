@@ -1,8 +1,8 @@
-//! Runs git, as a program, for what only git knows.
+//! Runs the git program.
 //!
 //! Arguments go to git as a list and never through a shell. What a user names reaches git only after `--end-of-options`
-//! or `--`, and revisions are resolved to object names first. Paths are relative to the directory that git runs in, the current
-//! one unless another is named.
+//! or `--`, and revisions are resolved to object names first. Paths are relative to the directory that git runs in. The
+//! default is the current directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -35,17 +35,17 @@ pub(crate) struct Output {
 /// The object names of a tree's blobs, by path.
 pub(crate) type Blobs = BTreeMap<PathBuf, String>;
 
-/// The object name of the commit or tree that a user's revision names; none if git does not know it.
+/// The object name of the commit or tree that a revision names; none if git does not know the revision.
 pub(crate) fn resolve(directory: &Path, revision: &str) -> Result<Option<String>> {
     found(directory, "rev-parse", ["rev-parse", "--verify", "--quiet", "--end-of-options", revision])
 }
 
-/// The best common ancestor of two objects that [`resolve`] gave; none if they have none.
+/// The best common ancestor of two objects from [`resolve`], if they have one.
 pub(crate) fn merge_base(one: &str, other: &str) -> Result<Option<String>> {
     found(Path::new("."), "merge-base", ["merge-base", "--end-of-options", one, other])
 }
 
-/// The files of an object that [`resolve`] gave: the one at `path`, or all that are called `name` in `directory` and below.
+/// The files in an object from [`resolve`]: the one at `path`, or all with the name `name` in `directory` and below.
 pub(crate) fn files_in(directory: &Path, object: &str, path: Option<&Path>, name: &OsStr) -> Result<Blobs> {
     let mut arguments: Vec<OsString> = ["ls-tree", "-r", "-z", "--end-of-options", object].map(OsString::from).into();
     arguments.extend(path.map(|path| [OsString::from("--"), path.into()]).into_iter().flatten());
@@ -61,7 +61,7 @@ pub(crate) fn files_in(directory: &Path, object: &str, path: Option<&Path>, name
     Ok(listed.split(|byte| *byte == 0).filter_map(blob).collect())
 }
 
-/// The files called `name` in a directory and below, tracked or new, but not ignored.
+/// The files with the name `name` in a directory and below, tracked or new, but not ignored.
 pub(crate) fn files_in_working_tree(directory: &Path, name: &str) -> Result<BTreeSet<PathBuf>> {
     let pattern = format!(":(glob)**/{name}");
     let arguments = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", &pattern];
@@ -76,9 +76,9 @@ pub(crate) struct IgnoreRule {
     pub(crate) line: usize,
 }
 
-/// The lines by which git ignores files, given by paths relative to `directory`; nothing if git does not know.
+/// The lines of ignore files that match `paths`, which are relative to `directory`; none if git fails.
 pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<IgnoreRule>> {
-    // This command does not take literal paths; one that begins like this is no pattern.
+    // This command takes patterns, not paths; a path that begins like this is not a pattern.
     let line = |path: &&PathBuf| [b"./", path.as_os_str().as_encoded_bytes(), b"\0"].concat();
     let input: Vec<u8> = paths.iter().flat_map(line).collect();
     let arguments = ["check-ignore", "--stdin", "-z", "--verbose", "--non-matching"];
@@ -93,8 +93,8 @@ pub(crate) fn ignore_rules(directory: &Path, paths: &[&PathBuf]) -> Vec<Option<I
     fields.chunks_exact(4).map(rule).collect()
 }
 
-/// The contents of lock files, given their object names and their paths. Neither filters nor textconv are applied. One that
-/// would be too large as a file is an error.
+/// The contents of lock files, given their object names and their paths. Neither filters nor textconv are applied. A
+/// file that is too large is an error.
 pub(crate) fn contents(directory: &Path, objects: &BTreeMap<&str, &Path>) -> Result<BTreeMap<String, Vec<u8>>> {
     if objects.is_empty() {
         return Ok(BTreeMap::new());
@@ -130,13 +130,13 @@ fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
     Some((object.to_owned(), content, rest.strip_prefix(b"\n")?))
 }
 
-/// The error for an object that git knows of, but does not have.
+/// The error for an object that git knows but does not have.
 fn unreadable(answer: &[u8]) -> Diagnostic {
-    let error = Diagnostic::error(Code::Io, format!("git cat-file failed: it says {:?}", first_line(answer)));
+    let error = Diagnostic::error(Code::Io, format!("git cat-file failed: it printed {:?}", first_line(answer)));
     error.help("look at the repository with git fsck; fetch what is missing")
 }
 
-/// Merges `ours` in place, line by line, as git does without a merge driver. Whether that left no conflict.
+/// Merges `ours` in place, line by line, as git does without a merge driver. Returns whether there was no conflict.
 pub(crate) fn merge_file(base: &Path, ours: &Path, theirs: &Path, style: &MarkerStyle) -> Result<bool> {
     let size = format!("--marker-size={}", style.size);
     let mut arguments: Vec<OsString> = ["merge-file", "--quiet", &size].map(OsString::from).into();
@@ -145,13 +145,13 @@ pub(crate) fn merge_file(base: &Path, ours: &Path, theirs: &Path, style: &Marker
     let output = git(arguments, b"")?;
     match output.status.code() {
         Some(0) => Ok(true),
-        // The number of conflicts, 127 for more; errors are above that.
+        // The number of conflicts, at most 127; higher codes are errors.
         Some(1..=127) => Ok(false),
         _ => Err(failed("merge-file", &output).into()),
     }
 }
 
-/// The top directory of the working tree, as git says.
+/// The top directory of the working tree, from git.
 pub(crate) fn top_directory() -> Result<PathBuf> {
     let output = successful("rev-parse", ["rev-parse", "--show-toplevel"])?;
     Ok(native_path(output.strip_suffix(b"\n").unwrap_or(&output)))
@@ -176,7 +176,7 @@ pub(crate) fn attributes(directory: &Path, names: &[&str], path: &str) -> Result
     Ok(fields.map(|value| String::from_utf8_lossy(value).into_owned()).collect())
 }
 
-/// The first line that git prints; none if it says by its exit code that there is nothing to print.
+/// The first line that git prints; none if its exit code says that there is nothing to print.
 fn found<const N: usize>(directory: &Path, command: &str, arguments: [&str; N]) -> Result<Option<String>> {
     let output = git_in(directory, arguments, b"")?;
     match output.status.code() {
@@ -209,7 +209,7 @@ fn git_in<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item =
     finished(Running::start(directory, false, arguments), input)
 }
 
-/// What came of a process of git that was to be started.
+/// The output of a git process after its end.
 fn finished(running: std::io::Result<Running>, input: &[u8]) -> Result<Output> {
     let output = running.and_then(|running| running.finish(input));
     output.with_context(|| Diagnostic::error(Code::Io, "cannot run git").help("install git"))
@@ -225,11 +225,11 @@ pub(crate) fn listed(listing: std::io::Result<Running>) -> Result<BTreeSet<PathB
 }
 
 impl Running {
-    /// Starts git in a directory, and does not wait for it. Paths are literal, unless `patterns` says that they are patterns
-    /// with magic.
+    /// Starts git in a directory, and does not wait for it. Paths are literal, or patterns with magic if `patterns` is
+    /// set.
     ///
-    /// A repository is somebody else's: no monitor that its configuration names is run, and a directory in it that looks like
-    /// a bare repository is none.
+    /// The repository is not trusted: git runs no monitor from its configuration, and does not take a directory in it
+    /// for a bare repository.
     pub(crate) fn start<A: AsRef<OsStr>>(
         directory: &Path,
         patterns: bool,
@@ -245,12 +245,12 @@ impl Running {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map(Self)
     }
 
-    /// Waits for its end. It is stopped when it prints more than [`OUTPUT_LIMIT`].
+    /// Waits for its end. Kills it if it prints more than [`OUTPUT_LIMIT`].
     pub(crate) fn finish(self, input: &[u8]) -> std::io::Result<Output> {
         let Self(mut child) = self;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         std::thread::scope(|scope| {
-            // Git may end before it has read everything; how it ended is what counts.
+            // Git may end before it has read everything; its exit code shows whether it failed.
             scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(input)));
             let message = scope.spawn(move || -> std::io::Result<String> {
                 let Some(mut stderr) = stderr else { return Ok(String::new()) };
@@ -280,7 +280,7 @@ fn failed(command: &str, output: &Output) -> Diagnostic {
     let message = output.stderr.lines().next().unwrap_or("it gave no reason");
     let message = message.strip_prefix("fatal: ").unwrap_or(message);
     let error = Diagnostic::error(Code::Io, format!("git {command} failed: {message}"));
-    // Git asks to be told that the owner of the repository is trusted.
+    // Git wants the owner of the repository to be trusted first.
     let advice =
         output.stderr.lines().map(str::trim).find(|line| line.starts_with("git config --global --add safe.directory"));
     if let Some(advice) = advice {

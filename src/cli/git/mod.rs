@@ -1,4 +1,4 @@
-//! What only git knows.
+//! Runs git and reads its answers.
 
 mod command;
 mod repository;

@@ -1,4 +1,5 @@
-//! What git knows of lock files. Without git or a repository nothing is known, which is an error only for `--base`.
+//! What git knows about lock files. Missing git, or a missing repository, is an error only for a comparison with a
+//! commit.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -28,23 +29,24 @@ pub(crate) struct Repository {
     directory: PathBuf,
     /// The top of the work tree, without symlinks.
     top: PathBuf,
-    /// The process that lists the tracked lock files, and files below `.terraform`, while other work is done.
+    /// The process that lists the tracked lock files and the files below `.terraform` in the background.
     listing: Mutex<Option<std::io::Result<Running>>>,
     tracked: OnceLock<Result<BTreeSet<PathBuf>>>,
     /// Lock files that are neither tracked nor ignored.
     others: OnceLock<Result<BTreeSet<PathBuf>>>,
 }
 
-/// What a file was in a commit.
+/// The content of a file in a commit.
 pub(crate) enum Before {
-    /// The repository does not hold it, so nobody who changes the repository changes it.
+    /// The file is outside the repository, so a change to the repository cannot change it.
     Outside,
-    /// This, or nothing.
+    /// The content, or none if the commit does not have the file.
     Inside(Option<Vec<u8>>),
 }
 
 impl Repository {
-    /// The repository around a directory. Asks git at once which lock files it tracks, and does not wait for the answer.
+    /// The repository around a directory. Asks git at once which lock files it tracks, and does not wait for the
+    /// answer.
     pub(crate) fn around(directory: &Path) -> Option<Self> {
         let directory = canonicalize(directory).ok()?;
         let top = repository::top(&directory)?;
@@ -58,7 +60,7 @@ impl Repository {
         &self.top
     }
 
-    /// What git knows of the lock file of a root module.
+    /// Whether git tracks the lock file of a root module.
     fn tracking(&self, root: &Path) -> Tracking {
         let Some(path) = self.path_of(root) else { return Tracking::Unknown };
         match self.tracked() {
@@ -76,7 +78,7 @@ impl Repository {
         }
     }
 
-    /// The place of a rule, in a file as the user knows it.
+    /// The location of a rule, in a file as the user knows it.
     fn place(&self, rule: &IgnoreRule) -> Location {
         let path = self.top.join(&rule.file);
         let shown = path.strip_prefix(&self.directory).unwrap_or(&path);
@@ -89,7 +91,7 @@ impl Repository {
         Location::new(&SourceFile::new(shown, text), start..start + length)
     }
 
-    /// The full name of the commit that a revision stands for; none if git knows no such commit.
+    /// The full name of the commit that a revision names; none if git does not know it.
     pub(crate) fn commit(&self, revision: &str) -> Result<Option<String>> {
         resolve(&self.top, &format!("{revision}^{{commit}}"))
     }
@@ -103,7 +105,7 @@ impl Repository {
         below.map(|path| root.join(DATA_DIRECTORY).join(path)).collect()
     }
 
-    /// What has changed since a commit, as far as a change may be judged by it.
+    /// The lock files and settings in a commit and now.
     pub(crate) fn change_since(&self, commit: &str) -> Result<Change> {
         let now = |name| {
             let paths = files_in_working_tree(&self.top, name)?;
@@ -119,8 +121,8 @@ impl Repository {
         })
     }
 
-    /// What a file was in a commit. Where a directory of the repository on the way to it is a link, that is nothing: the change may
-    /// have made it one.
+    /// The content of a file in a commit. If a directory in its path is a link, the file has no content, since the
+    /// change may have created the link.
     pub(crate) fn before(&self, commit: &str, path: &Path) -> Result<Before> {
         let path = files::join(&self.directory, path);
         let directory = path.parent().and_then(|directory| canonicalize(directory).ok());
@@ -143,7 +145,7 @@ impl Repository {
         Ok(blobs.into_iter().filter_map(with_content).collect())
     }
 
-    /// The tracked files, of those that were listed.
+    /// The listed files that git tracks.
     fn tracked(&self) -> Option<&BTreeSet<PathBuf>> {
         self.listed().as_ref().ok()
     }
@@ -155,7 +157,7 @@ impl Repository {
         })
     }
 
-    /// A warning about why git cannot say what it tracks, if it cannot.
+    /// A warning if git cannot list the tracked files.
     pub(crate) fn warning(&self) -> Option<Diagnostic> {
         let error = self.listed().as_ref().err()?.downcast_ref::<Diagnostic>()?.clone();
         let warning = Diagnostic { severity: Severity::Warning, ..error };
@@ -187,7 +189,7 @@ impl VersionControl for Repository {
     }
 }
 
-/// Makes git list files that fit one of the patterns in any directory, each ended by a NUL.
+/// Starts git to list files that match one of the patterns in any directory.
 fn list(top: &Path, which: &[&str], patterns: &[&str]) -> std::io::Result<Running> {
     let arguments = ["ls-files", "-z", "--full-name"].iter().chain(which).chain(&["--"]).map(ToString::to_string);
     Running::start(top, true, arguments.chain(patterns.iter().map(|pattern| format!(":(top,glob)**/{pattern}"))))

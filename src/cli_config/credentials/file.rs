@@ -1,5 +1,5 @@
-//! Edits `credentials.tfrc.json`, the file that `login` writes when there is no helper. Everything but the host's own
-//! member stays byte for byte.
+//! Edits `credentials.tfrc.json`, which holds tokens if there is no helper. Only the bytes of the host's own member
+//! change.
 
 use std::fs;
 use std::ops::Range;
@@ -18,7 +18,7 @@ pub(super) fn store(path: &Path, host: &Hostname, token: &Token) -> Result<()> {
     edit(path, |text, root| with_token(text, root, host, token)).map(drop)
 }
 
-/// Removes a host's credentials; says whether there were any.
+/// Removes a host's credentials. Returns whether there were any.
 pub(super) fn forget(path: &Path, host: &Hostname) -> Result<bool> {
     if !path.exists() {
         return Ok(false);
@@ -40,7 +40,7 @@ pub(super) fn forget(path: &Path, host: &Hostname) -> Result<bool> {
 fn edit(path: &Path, change: impl Fn(&str, &Value) -> Option<String>) -> Result<bool> {
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory).map_err(|error| Diagnostic::io("write", path, &error))?;
-    // Two logins at the same time must not lose a token.
+    // Two simultaneous logins must not lose a token.
     let file = Reserved::wait(path)?;
     let old = if path.exists() { Some(read_text(path)?) } else { None };
     let text = old.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}\n");

@@ -11,7 +11,7 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::Hostname;
 use crate::system::{process, token_variable};
 
-/// A credentials object: `token` and whatever else the helper keeps.
+/// A credentials object: `token` and other properties of the helper.
 pub(super) type Properties = Map<String, Value>;
 
 /// An installed helper.
@@ -22,10 +22,10 @@ pub(super) struct Helper {
 }
 
 impl Helper {
-    /// The credentials for a host; no properties if there are none.
+    /// The credentials for a host; without properties if there are none.
     pub(super) fn get(&self, host: &Hostname) -> Result<Properties> {
         let stdout = self.run("get", host, None)?;
-        // What was printed may hold the token, so no error quotes it.
+        // The output may hold the token, so no error quotes it.
         match serde_json::from_slice(&stdout) {
             Ok(Value::Object(properties)) if matches!(properties.get("token"), None | Some(Value::String(_))) => {
                 Ok(properties)
@@ -56,7 +56,7 @@ impl Helper {
             return Ok(finished.stdout);
         }
         let stderr = match (process::one_line(&finished.stderr), &secret) {
-            // A helper that complains about what it was given may quote it.
+            // An error message of the helper may quote its input.
             (stderr, Some(object)) if quotes(&stderr, object) => "[redacted]".to_owned(),
             (stderr, _) => stderr,
         };

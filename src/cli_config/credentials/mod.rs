@@ -16,17 +16,17 @@ use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::{Dialect, Hostname};
 use crate::system::{Environment, OnceMap, Secrets, Token};
 
-/// The credentials of a run, to be shared by its threads. A helper is asked at most once per host.
+/// The credentials of a run. Its threads share them. The helper runs at most once per host.
 ///
-/// In the [order of OpenTofu](https://opentofu.org/docs/cli/config/config-file/#credentials): `TF_TOKEN_…`, `credentials`
-/// blocks, the helper. `Debug` shows no token.
+/// In the [order of OpenTofu](https://opentofu.org/docs/cli/config/config-file/#credentials): `TF_TOKEN_…`,
+/// `credentials` blocks, the helper. `Debug` shows no token.
 pub struct Credentials {
     variables: BTreeMap<Hostname, (String, Token)>,
     blocks: BTreeMap<Hostname, BlockCredentials>,
     helper_config: Option<HelperConfig>,
     helper_time_limit: Duration,
     file: Option<PathBuf>,
-    /// The variable that makes both programs read another file than `file`.
+    /// The variable that makes both programs read another file in place of `file`.
     overridden_by: Option<&'static str>,
     answers: OnceMap<Hostname, Result<Properties>>,
     secrets: Secrets,
@@ -43,10 +43,10 @@ pub enum CredentialsOrigin {
     Helper(PathBuf),
 }
 
-/// A token that is not kept any more.
+/// A token that was deleted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Forgotten {
-    /// Where it would be kept.
+    /// The place that was searched.
     pub origin: CredentialsOrigin,
     /// Whether it was there.
     pub was_there: bool,
@@ -74,12 +74,13 @@ impl Credentials {
 
     /// The token for a host; `None` if there is none.
     ///
-    /// Fails when the helper fails, or when the token cannot be sent.
+    /// # Errors
+    /// The helper fails, or the token cannot be sent.
     pub fn token(&self, host: &Hostname) -> Result<Option<Token>> {
         Ok(self.find(host)?.map(|(token, _)| token))
     }
 
-    /// Where the token for a host comes from; asks the helper if need be.
+    /// Where the token for a host comes from. Runs the helper if necessary.
     pub fn source(&self, host: &Hostname) -> Result<Option<CredentialsOrigin>> {
         Ok(self.find(host)?.map(|(_, origin)| origin))
     }
@@ -113,11 +114,12 @@ impl Credentials {
         }
     }
 
-    /// Keeps a token for a host, in place of the one it had; says where.
+    /// Stores a token for a host, replaces the old one, and returns where it is.
     ///
-    /// That is the helper, or `credentials.tfrc.json` without one or when the host's token is there already. Other
-    /// properties of the host's credentials are kept. A host whose token is in another file is refused. The new token
-    /// counts from the next run on; a `TF_TOKEN_…` variable wins over it. A token that cannot be sent is refused.
+    /// The token goes to the helper. It goes to `credentials.tfrc.json` if there is no helper or the file holds the
+    /// host's token already. Other properties of the host's credentials stay. The next run uses the new token, unless a
+    /// `TF_TOKEN_…` variable is set. It is an error if another file holds the host's token, or if the token cannot be
+    /// sent.
     pub fn store(&self, host: &Hostname, token: &Token) -> Result<CredentialsOrigin> {
         self.secrets.learn(token);
         if !token.is_sendable() {
@@ -140,7 +142,7 @@ impl Credentials {
         }
     }
 
-    /// Deletes the token for a host from where [`Credentials::store`] would put it. It is no error if there was none.
+    /// Deletes the token for a host from where [`Credentials::store`] would put it. A missing token is not an error.
     pub fn forget(&self, host: &Hostname) -> Result<Forgotten> {
         match self.place(host)? {
             TokenStore::File(path) => {
@@ -148,7 +150,7 @@ impl Credentials {
                 Ok(Forgotten { origin: CredentialsOrigin::Block(path), was_there })
             }
             TokenStore::Helper(helper) => {
-                // A helper that cannot tell may still forget.
+                // A helper that fails here may still delete the token.
                 let was_there = self.ask(&helper, host).map_or(true, |properties| properties.contains_key("token"));
                 self.answers.remove(host);
                 helper.forget(host)?;
@@ -173,7 +175,7 @@ impl Credentials {
             });
         }
         let Some(path) = self.file.clone() else {
-            return Err(invalid("there is no home directory to store credentials in".to_owned()).into());
+            return Err(invalid("credentials cannot be stored without a home directory".to_owned()).into());
         };
         if let Some(variable) = self.overridden_by {
             let error = invalid(format!("{} is not read while {variable} is set", path.display()));
@@ -191,7 +193,7 @@ impl Credentials {
         })
     }
 
-    /// What the helper knows of a host. It is asked once.
+    /// The helper's answer for a host. It runs once.
     fn ask(&self, helper: &Helper, host: &Hostname) -> Result<Properties> {
         self.answers.get_or_compute(host, || helper.get(host))
     }
@@ -202,11 +204,11 @@ enum TokenStore {
     Helper(Helper),
 }
 
-/// The hosts that `TF_TOKEN_…` variables name. A variable that names no host is not meant for us.
+/// The hosts that `TF_TOKEN_…` variables name. A variable whose name contains no host is ignored.
 fn token_variables(environment: &Environment) -> BTreeMap<Hostname, (String, Token)> {
     let tokens = environment.variables.iter().filter_map(|(variable, value)| {
         let host = variable.strip_prefix("TF_TOKEN_")?.replace("__", "-").replace('_', ".");
-        // Punycode is allowed here, unlike elsewhere, since not every system keeps Unicode in names of variables.
+        // Unlike elsewhere, Punycode is allowed, since some systems do not keep Unicode in the names of variables.
         let (name, port) = host.split_once(':').map_or((host.as_str(), None), |(name, port)| (name, Some(port)));
         let name = idna::domain_to_unicode(name).0;
         let host = port.map_or(name.clone(), |port| format!("{name}:{port}"));

@@ -233,7 +233,8 @@ fn a_key_is_found_wherever_the_cache_is() {
     let at = |name: &str| fixture.directory.path().join(name);
     fs::create_dir(at("bin")).unwrap();
     // Shows the key that it gets, and does at once what it should do on the other machine.
-    let script = "#!/bin/sh\nfor last; do :; done\nwhile [ \"$1\" != -i ]; do shift; done\ncat \"$2\" > \"$0.key\" && eval \"git ${last#git-}\"\n";
+    let script = "#!/bin/sh\nfor last; do :; done\nwhile [ \"$1\" != -i ]; do shift; done\n\
+                  cat \"$2\" > \"$0.key\" && eval \"git ${last#git-}\"\n";
     fs::write(at("bin/ssh"), script).unwrap();
     fs::set_permissions(at("bin/ssh"), fs::Permissions::from_mode(0o755)).unwrap();
     let key = BASE64_STANDARD.encode("a private key");

@@ -134,12 +134,12 @@ fn a_server_may_say_where_the_package_is() {
     for (path, message) in [
         ("/header//../..", "leads out of the module's package"),
         ("/header//..", "leads out of it"),
-        ("/loop", "more than 10 servers refer to another one"),
+        ("/loop", "more than 10 servers refer to another server"),
         ("/relative", "leads to something that is not the full address"),
         ("/short", "leads to something that is not the full address"),
         ("/file", "leads to this machine"),
         ("/gitfile", "leads to this machine"),
-        ("/none", "is not an archive by its name, and does not say where the package is"),
+        ("/none", "does not have the name of an archive, and does not name the location of the package"),
     ] {
         let text = format!("{}{path}", at(&server, "/").trim_end_matches('/'));
         let error = match ModuleSource::parse(&text, Dialect::Tofu) {

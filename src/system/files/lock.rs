@@ -12,8 +12,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// What follows the name of the replaced file in the name of a temporary file.
 const MARK: &str = ".provlock-";
 
-/// The right to replace files in a directory, for as long as this lives. The directory itself is locked, so no lock file is
-/// left behind. Only provlock asks for this lock.
+/// The right to replace files in a directory, for as long as this lives. The directory itself is locked, so no lock
+/// file is left behind. Only provlock asks for this lock.
 pub(crate) struct DirectoryLock {
     /// None if the system cannot lock directories. Then no process waits.
     lock: Option<File>,
@@ -25,7 +25,7 @@ impl DirectoryLock {
     /// # Errors
     /// Another process does not release the lock in time.
     pub(crate) fn wait(directory: &Path) -> io::Result<Self> {
-        // Windows does not open directories.
+        // Windows cannot open directories.
         let Ok(file) = File::open(directory) else { return Ok(Self { lock: None }) };
         let started = Instant::now();
         loop {
@@ -40,8 +40,8 @@ impl DirectoryLock {
         }
     }
 
-    /// Removes the temporary files of processes that were killed while they replaced a file whose name `is_meant` accepts.
-    /// While the lock is held, no process writes such files.
+    /// Removes the temporary files of processes that were killed while they replaced a file whose name `is_meant`
+    /// accepts. While the lock is held, no process writes such files.
     pub(crate) fn remove_left_over(&self, directory: &Path, is_meant: impl Fn(&str) -> bool) {
         if self.lock.is_none() {
             return;
@@ -49,24 +49,24 @@ impl DirectoryLock {
         let is_left_over =
             |entry: &fs::DirEntry| entry.file_name().to_str().and_then(replaced_name).is_some_and(&is_meant);
         for entry in fs::read_dir(directory).into_iter().flatten().flatten().filter(is_left_over) {
-            // What cannot be removed does no harm.
+            // A file that cannot be removed does no harm.
             let _ = fs::remove_file(entry.path());
         }
     }
 }
 
-/// How the name of a temporary file begins. Programs that read the directory skip hidden files.
+/// The prefix of a temporary file's name. It is hidden, so programs that read the directory skip it.
 pub(super) fn temporary_prefix(name: &str) -> String {
     format!(".{}{MARK}", without_dots(name))
 }
 
-/// The name of the file that a temporary file was to replace, without dots at its beginning; none if it is not the name of a
+/// The name of the file that a temporary file would replace, without leading dots; none if the name is not that of a
 /// temporary file.
 pub(crate) fn replaced_name(name: &str) -> Option<&str> {
     Some(name.strip_prefix('.')?.rsplit_once(MARK)?.0)
 }
 
-/// A name without the dots at its beginning.
+/// A name without leading dots.
 pub(super) fn without_dots(name: &str) -> &str {
     name.trim_start_matches('.')
 }

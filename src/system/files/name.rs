@@ -1,16 +1,16 @@
-//! File names that mean something else on Windows.
+//! File names that are special on Windows.
 
-/// The names of devices, whatever follows after a dot.
+/// The names of devices, with any extension.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// Whether Windows would take a name for a device, for a stream of another file, for another name without its end, or for none
+/// Whether Windows would read a name as a device, as a stream of another file, as a shorter name, or not as a name
 /// (<https://learn.microsoft.com/windows/win32/fileio/naming-a-file>).
 pub(crate) fn is_special_on_windows(name: &str) -> bool {
     let is_special = |character: char| character.is_ascii_control() || "<>:\"/\\|?*".contains(character);
     name.ends_with(['.', ' ']) || name.contains(is_special) || is_device(name)
 }
 
-/// Whether a name, or what is before its first dot, is that of a device on Windows.
+/// Whether a name, or the part before its first dot, is the name of a device on Windows.
 pub(crate) fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default().trim_end_matches(' ').to_lowercase();
     let port = stem.strip_prefix("com").or_else(|| stem.strip_prefix("lpt"));

@@ -131,7 +131,7 @@ fn a_lock_file_that_git_cannot_read_is_an_error() {
     output.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[io]: git cat-file failed: it says "17fc3c3c5a35adcd5825250d40e1b6b0ab9c40fe missing"
+error[io]: git cat-file failed: it printed "17fc3c3c5a35adcd5825250d40e1b6b0ab9c40fe missing"
 help: look at the repository with git fsck; fetch what is missing
 "#]]);
 }

@@ -79,8 +79,8 @@ fn what_settings_may_not_say_is_shown_where_it_stands() {
     for (settings, place, message) in [
         ("[verify]\ndeny = [\"warning\"]", "2:9", "\"warning\": unknown finding"),
         ("[verify]\nallow = [\"no-hashes\", \"io\"]", "2:23", "\"io\": unknown finding"),
-        ("[verify]\nallow = [\"hash-not-published\"]", "2:10", "hash-not-published always counts as it is"),
-        ("[verify]\nwarn = [\"namespace-not-allowed\"]", "2:9", "namespace-not-allowed always counts as it is"),
+        ("[verify]\nallow = [\"hash-not-published\"]", "2:10", "hash-not-published cannot be loosened"),
+        ("[verify]\nwarn = [\"namespace-not-allowed\"]", "2:9", "namespace-not-allowed cannot be loosened"),
         ("[verify]\ndeny = [\"downgrade\"]\nallow = [\"downgrade\"]", "3:10", "downgrade is listed twice"),
         ("[[verify.paths]]\nallow = [\"downgrade\"]", "1:1", "missing field `paths`"),
         ("[[verify.paths]]\npaths = [\"a[\"]\n", "2:10", "unclosed character class"),

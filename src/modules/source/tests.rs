@@ -1,0 +1,74 @@
+//! Against what the two programs make of recorded sources.
+
+use serde_json::Value;
+
+use super::*;
+
+/// What a source is, in the words of the recorded vectors.
+fn described(text: &str, dialect: Dialect) -> (&'static str, String, String) {
+    match ModuleSource::parse(text, dialect) {
+        Ok(ModuleSource::Local(path)) => ("local", path, String::new()),
+        Ok(ModuleSource::Registry(source)) => ("registry", source.module.to_string(), source.directory),
+        Ok(ModuleSource::Remote(source)) => ("remote", source.package, source.directory),
+        Err(_) => ("error", String::new(), String::new()),
+    }
+}
+
+/// What the programs make of 300 sources.
+#[test]
+fn sources_are_read_as_the_two_programs_read_them() {
+    let vectors = include_str!("../../../testdata/module-sources.jsonl").lines();
+    let vectors: Vec<Value> = vectors.map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(vectors.len(), 300);
+    // They were recorded on Linux, where a drive is a scheme.
+    let vectors: Vec<_> =
+        vectors.into_iter().filter(|vector| !is_on_drive(vector["source"].as_str().unwrap())).collect();
+    let mut wrong = Vec::new();
+    for dialect in [Dialect::Tofu, Dialect::Terraform] {
+        for vector in &vectors {
+            // Nobody asks Bitbucket of which kind a repository is, so all are as in Terraform.
+            let other = vector.get("terraform");
+            let expected = other.filter(|_| dialect == Dialect::Terraform || vector.get("network").is_some());
+            let expected = expected.unwrap_or(vector);
+            let text = |name: &str| expected.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let mut package = text("package");
+            if dialect == Dialect::Terraform && vector.get("default_host").is_some() {
+                package = package.replace("registry.opentofu.org", "registry.terraform.io");
+            }
+            let source = vector["source"].as_str().unwrap();
+            let found = described(source, dialect);
+            if (found.0, &found.1, &found.2) != (text("kind").as_str(), &package, &text("subdir")) {
+                wrong.push(format!("{source:?} is {found:?}, not {expected}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_source_is_shown_without_its_secrets() {
+    for (source, shown) in [
+        ("git::https://user:s3cr3t@h.test/a.git?ref=v1", "git::https://redacted@h.test/a.git?ref=v1"),
+        ("git@h.test:a.git//m?ref=v1&sshkey=S3CR3T", "git::ssh://git@h.test/a.git//m?ref=v1&sshkey=[redacted]"),
+        ("https://h.test/a.zip?X-Amz-Signature=s", "https://h.test/a.zip?X-Amz-Signature=[redacted]"),
+        ("https://h.test/a.zip?checksum=file:https://u:p@h.test/", "https://h.test/a.zip?checksum=[redacted]"),
+        ("github.com/a/b/c", "git::https://github.com/a/b.git//c"),
+    ] {
+        let parsed = ModuleSource::parse(source, Dialect::Tofu).unwrap();
+        assert_eq!(parsed.to_string(), shown);
+        assert!(!format!("{parsed:?}").contains("s3cr3t"));
+    }
+}
+
+#[test]
+fn a_package_says_how_it_is_fetched() {
+    for (source, getter) in [
+        ("github.com/a/b", ("git", "https://github.com/a/b.git")),
+        ("https://h.test/a.zip", ("https", "https://h.test/a.zip")),
+        ("oci://h.test/a", ("oci", "oci://h.test/a")),
+        ("git::ext::sh", ("git", "ext::sh")),
+    ] {
+        let Ok(ModuleSource::Remote(source)) = ModuleSource::parse(source, Dialect::Tofu) else { panic!("{source}") };
+        assert_eq!(source.getter(), getter);
+    }
+}
