@@ -259,6 +259,6 @@ exit code: 0
 ----- stderr -----
 warning[invalid-argument]: the environment variable TF_VAR_region is not UTF-8 text
  |
- = what is not UTF-8 in it was replaced by U+FFFD
+ = bytes that are not UTF-8 were replaced by U+FFFD
 "#]]);
 }
