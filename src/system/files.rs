@@ -17,7 +17,7 @@ pub(crate) use lock::{DirectoryLock, replaced_name};
 /// Locked for reading while a file is replaced, and for writing before the program ends.
 static REPLACING: RwLock<()> = RwLock::new(());
 
-/// How many files this process has replaced or created with [`write`], [`write_all`] and [`put_in_place`].
+/// How many files this process has replaced or created with [`write()`], [`write_all`] and [`put_in_place`].
 static REPLACED: AtomicUsize = AtomicUsize::new(0);
 
 /// While the result lives, [`wait_for_writes`] does not return. Hold it only for a short time, and only once per
@@ -122,7 +122,7 @@ pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()>
     Ok(())
 }
 
-/// [`write`] for a caller that holds off interrupts.
+/// [`write()`] for a caller that holds off interrupts.
 fn replace(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     Reserved::wait(path)?.replace(expected_old, new, Access::Kept)
 }
@@ -155,7 +155,7 @@ impl<'a> Reserved<'a> {
         Ok(reserve().map_err(|error| not_written(path, &error))?)
     }
 
-    /// [`write`] for a caller that holds off interrupts.
+    /// [`write()`] for a caller that holds off interrupts.
     pub(crate) fn replace(&self, expected_old: Option<&[u8]>, new: &[u8], access: Access) -> Result<()> {
         let failed = |error: &io::Error| not_written(self.path, error);
         let replaces = expected_old.is_some();
