@@ -1,4 +1,5 @@
-//! Module packages, kept across runs.
+//! Module packages, and the versions that registries listed, kept across runs. Offline, these lists name the packages that
+//! the cache may hold.
 //!
 //! Each package lies in a directory named after its content, which never changes once it has its name. A small file for
 //! each address holds the name of that directory and the time. So concurrent runs can share both.
@@ -13,16 +14,22 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tempfile::TempDir;
 
+use super::source::RegistryModule;
+use crate::provider::Version;
 use crate::system::{files, storage};
 
-const FOLDER: &str = "provlock-modules-v1";
+const PACKAGES: &str = "provlock-modules-v1";
+const VERSIONS: &str = "provlock-module-versions-v1";
 /// The longest entry, in bytes.
 const LONGEST_ENTRY: u64 = 64 * 1024;
+/// The longest list of versions, in bytes.
+const LONGEST_LIST: u64 = 4 << 20;
 
-/// Packages in a directory. A directory that cannot be used is treated as empty.
+/// Packages and lists of versions in a directory. A directory that cannot be used is treated as empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackageCache {
-    folder: PathBuf,
+    packages: PathBuf,
+    versions: PathBuf,
 }
 
 /// A package in the cache.
@@ -60,17 +67,37 @@ impl Stored {
 }
 
 impl PackageCache {
-    /// The packages in `directory`, which need not exist.
+    /// The cache in `directory`, which need not exist.
     pub fn open(directory: &Path) -> Self {
-        Self { folder: directory.join(FOLDER) }
+        Self { packages: directory.join(PACKAGES), versions: directory.join(VERSIONS) }
     }
 
-    /// Removes all packages. Returns how many bytes that frees.
+    /// Removes all packages and lists. Returns how many bytes that frees.
     ///
     /// # Errors
     /// Something cannot be removed.
     pub fn clean(&self) -> io::Result<u64> {
-        storage::remove(&self.folder)
+        Ok(storage::remove(&self.packages)? + storage::remove(&self.versions)?)
+    }
+
+    /// The versions of a module that its registry listed last.
+    pub(super) fn versions(&self, module: &RegistryModule) -> Vec<Version> {
+        let text = storage::read(&self.list(module), LONGEST_LIST).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
+    /// Keeps the versions of a module.
+    pub(super) fn put_versions(&self, module: &RegistryModule, versions: &[Version]) {
+        let text: String = versions.iter().map(|version| format!("{version}\n")).collect::<Vec<_>>().concat();
+        if storage::read(&self.list(module), LONGEST_LIST).is_none_or(|known| known != text) {
+            // A cache that cannot be written must not stop the run.
+            let _ = storage::replace(&self.list(module), text.as_bytes());
+        }
+    }
+
+    fn list(&self, RegistryModule { host, namespace, name, system }: &RegistryModule) -> PathBuf {
+        let module = storage::file_name(&format!("{namespace}/{name}/{system}"));
+        self.versions.join(storage::file_name(host.as_ascii())).join(module)
     }
 
     /// The package of an address, if it is younger than `lifetime`. Without `lifetime`, its age does not matter.
@@ -86,7 +113,7 @@ impl PackageCache {
 
     /// A temporary directory for assembling a package.
     pub(super) fn workshop(&self) -> io::Result<TempDir> {
-        let folder = self.folder.join("unfinished");
+        let folder = self.packages.join("unfinished");
         fs::create_dir_all(&folder)?;
         tempfile::tempdir_in(folder)
     }
@@ -118,11 +145,11 @@ impl PackageCache {
 
     fn entry(&self, address: &str) -> PathBuf {
         // The address may hold a password.
-        self.folder.join("addresses").join(digest(address))
+        self.packages.join("addresses").join(digest(address))
     }
 
     fn contents(&self) -> PathBuf {
-        self.folder.join("contents")
+        self.packages.join("contents")
     }
 }
 

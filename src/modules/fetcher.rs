@@ -8,7 +8,6 @@ use super::package::{Package, PackageOrigin, Wildcards};
 use super::package_fetcher::PackageFetcher;
 use super::registry::{self, ModuleRegistry};
 use super::source::{RegistryModule, RegistrySource};
-use super::version_lists::VersionLists;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::packages::connections::Connections;
 use crate::provider::{ConstraintList, Dialect, Version};
@@ -20,7 +19,6 @@ const MAX_PACKAGES: usize = 10_000;
 /// Fetches modules, each package once a run. Threads share it.
 pub(crate) struct ModuleFetcher {
     connections: Connections,
-    version_lists: Option<VersionLists>,
     /// Whether no requests are made. Then only packages in the cache are found.
     is_offline: bool,
     getters: OnceMap<Dialect, Result<Arc<Getters>>>,
@@ -39,7 +37,6 @@ impl ModuleFetcher {
     /// A fetcher that asks hosts through `connections`, unless it is offline.
     pub(crate) fn new(connections: &Connections, is_offline: bool) -> Self {
         Self {
-            version_lists: connections.cache_directory().map(VersionLists::open),
             connections: connections.clone(),
             is_offline,
             getters: OnceMap::default(),
@@ -101,14 +98,12 @@ impl ModuleFetcher {
             return Ok(Some(found));
         }
         if self.is_offline {
-            let listed = self.version_lists.as_ref().map(|lists| lists.get(module)).unwrap_or_default();
+            let listed = packages.cache.versions(module);
             let here = listed.iter().filter(|version| cached(version).is_some());
             return Ok(registry::newest(here, constraints).and_then(cached));
         }
         let versions = registry.versions(module)?;
-        if let Some(lists) = &self.version_lists {
-            lists.put(module, &versions);
-        }
+        packages.cache.put_versions(module, &versions);
         let version = registry::select(module, &versions, constraints)?;
         packages.fetch_version(module, &version, || registry.location(module, &version)).map(Some)
     }
@@ -119,7 +114,7 @@ impl ModuleFetcher {
             let Self { connections, .. } = self;
             let (environment, cache_directory) = (connections.environment(), connections.cache_directory());
             let oci_registries = Some(connections.oci_registries(dialect)?);
-            let packages = PackageFetcher::new(client.clone(), environment, dialect, cache_directory, oci_registries);
+            let packages = PackageFetcher::new(client.clone(), environment, dialect, cache_directory, oci_registries)?;
             Ok(Arc::new(Getters { registry: ModuleRegistry::new(client, discovery, dialect), packages }))
         })
     }

@@ -18,11 +18,9 @@ mod package_fetcher;
 pub(crate) mod registry;
 pub mod source;
 pub(crate) mod submodule;
-mod version_lists;
 
 pub use cache::PackageCache;
 pub(crate) use contents::is_configuration;
 pub(crate) use fetcher::ModuleFetcher;
 pub(crate) use floating::Floating;
 pub use source::{ModuleSource, ModuleSourceError, RegistryModule, RegistrySource, RemoteSource};
-pub use version_lists::VersionLists;

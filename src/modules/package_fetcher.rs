@@ -21,7 +21,7 @@ use super::package::{Package, PackageOrigin, Wildcards};
 use super::registry::PackageLocation;
 use super::source::{RegistryModule, RemoteSource};
 use crate::cli_config::Netrc;
-use crate::diagnostic::{Diagnostic, Diagnostics, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{Client, Credentials};
 use crate::packages::oci::{ModulePackage, OciRegistries};
 use crate::provider::{Dialect, Hostname, Version};
@@ -39,11 +39,11 @@ pub(super) struct PackageFetcher {
     client: Client,
     environment: Environment,
     dialect: Dialect,
-    cache: Option<PackageCache>,
+    pub(super) cache: PackageCache,
+    /// The directory of a cache that lasts only as long as the fetcher.
+    _temporary: Option<TempDir>,
     netrc: OnceLock<Netrc>,
     oci_registries: Option<Arc<OciRegistries>>,
-    /// Where packages are kept during the run when there is no cache.
-    scratch: OnceLock<std::result::Result<(TempDir, PackageCache), String>>,
     packages: OnceMap<String, Result<Arc<Package>>>,
     registry_packages: OnceMap<(RegistryModule, Version), Result<Arc<Package>>>,
 }
@@ -66,18 +66,27 @@ impl PackageFetcher {
         dialect: Dialect,
         cache_directory: Option<&Path>,
         oci_registries: Option<Arc<OciRegistries>>,
-    ) -> Self {
-        Self {
+    ) -> Result<Self> {
+        let no_place = |error| {
+            Diagnostic::error(Code::Io, format!("cannot create a temporary directory for module packages: {error}"))
+        };
+        let (cache, temporary) = if let Some(directory) = cache_directory {
+            (PackageCache::open(directory), None)
+        } else {
+            let directory = tempfile::tempdir().map_err(no_place)?;
+            (PackageCache::open(directory.path()), Some(directory))
+        };
+        Ok(Self {
             client,
             environment: environment.clone(),
             dialect,
-            cache: cache_directory.map(PackageCache::open),
+            cache,
+            _temporary: temporary,
             netrc: OnceLock::new(),
             oci_registries,
-            scratch: OnceLock::new(),
             packages: OnceMap::default(),
             registry_packages: OnceMap::default(),
-        }
+        })
     }
 
     /// The package of an address, whatever its directory.
@@ -93,7 +102,7 @@ impl PackageFetcher {
 
     /// The package of an address if the cache holds it, whatever its age. Makes no requests.
     pub(super) fn cached(&self, source: &RemoteSource) -> Option<Package> {
-        let stored = self.cache.as_ref()?.get(&source.package, None)?;
+        let stored = self.cache.get(&source.package, None)?;
         Some(Package { stored, origin: PackageOrigin::Cache, address: source.without_directory() })
     }
 
@@ -122,10 +131,8 @@ impl PackageFetcher {
                     let package = self.fetch(&source)?;
                     let directory = package.directory(&source.directory, Wildcards::Literal)?;
                     let stored = package.stored_at(&directory);
-                    if let Some(cache) = &self.cache {
-                        // A cache that cannot be written must not stop the run.
-                        let _ = cache.put_again(&key, &stored);
-                    }
+                    // A cache that cannot be written must not stop the run.
+                    let _ = self.cache.put_again(&key, &stored);
                     (stored, package.origin)
                 }
             };
@@ -135,7 +142,7 @@ impl PackageFetcher {
 
     /// The package of a version of a registry module if the cache holds it. Makes no requests.
     pub(super) fn cached_version(&self, module: &RegistryModule, version: &Version) -> Option<Package> {
-        let stored = self.cache.as_ref()?.get(&version_key(module, version), None)?;
+        let stored = self.cache.get(&version_key(module, version), None)?;
         Some(Package { stored, origin: PackageOrigin::Cache, address: format!("{module} {version}") })
     }
 
@@ -239,21 +246,11 @@ impl PackageFetcher {
 
     /// A package in the cache that has not changed, or not within its lifetime.
     fn remembered(&self, source: &RemoteSource, is_immutable: bool) -> Option<Stored> {
-        self.cache.as_ref()?.get(&source.package, (!is_immutable).then_some(LIFETIME))
+        self.cache.get(&source.package, (!is_immutable).then_some(LIFETIME))
     }
 
     fn workshop(&self) -> io::Result<Workshop<'_>> {
-        let cache = if let Some(cache) = &self.cache {
-            cache
-        } else {
-            let scratch = self.scratch.get_or_init(|| {
-                let directory = tempfile::tempdir().map_err(|error| error.to_string())?;
-                let cache = PackageCache::open(directory.path());
-                Ok((directory, cache))
-            });
-            &scratch.as_ref().map_err(|why| io::Error::other(why.clone()))?.1
-        };
-        Ok(Workshop { cache, directory: cache.workshop()? })
+        Ok(Workshop { cache: &self.cache, directory: self.cache.workshop()? })
     }
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn merge_base(one: &str, other: &str) -> Result<Option<String>> {
 pub(crate) fn files_in(directory: &Path, object: &str, path: Option<&Path>, name: &OsStr) -> Result<Blobs> {
     let mut arguments: Vec<OsString> = ["ls-tree", "-r", "-z", "--end-of-options", object].map(OsString::from).into();
     arguments.extend(path.map(|path| [OsString::from("--"), path.into()]).into_iter().flatten());
-    let listed = successful_in(directory, "ls-tree", arguments)?;
+    let listed = successful(directory, "ls-tree", arguments)?;
     let blob = |entry: &[u8]| {
         let tab = entry.iter().position(|byte| *byte == b'\t')?;
         let words = String::from_utf8_lossy(&entry[..tab]).into_owned();
@@ -100,7 +100,7 @@ pub(crate) fn contents(directory: &Path, objects: &BTreeMap<&str, &Path>) -> Res
         return Ok(BTreeMap::new());
     }
     let input: String = objects.keys().flat_map(|object| [object, "\n"]).collect();
-    let output = git_in(directory, ["cat-file", "--batch"], input.as_bytes())?;
+    let output = git(directory, ["cat-file", "--batch"], input.as_bytes())?;
     if !output.status.success() {
         return Err(failed("cat-file", &output).into());
     }
@@ -142,7 +142,7 @@ pub(crate) fn merge_file(base: &Path, ours: &Path, theirs: &Path, style: &Marker
     let mut arguments: Vec<OsString> = ["merge-file", "--quiet", &size].map(OsString::from).into();
     arguments.extend(["-L", &style.ours, "-L", "base", "-L", &style.theirs, "--"].map(OsString::from));
     arguments.extend([ours, base, theirs].map(OsString::from));
-    let output = git(arguments, b"")?;
+    let output = git(Path::new("."), arguments, b"")?;
     match output.status.code() {
         Some(0) => Ok(true),
         // The number of conflicts, at most 127; higher codes are errors.
@@ -153,7 +153,7 @@ pub(crate) fn merge_file(base: &Path, ours: &Path, theirs: &Path, style: &Marker
 
 /// The top directory of the working tree, from git.
 pub(crate) fn top_directory() -> Result<PathBuf> {
-    let output = successful("rev-parse", ["rev-parse", "--show-toplevel"])?;
+    let output = successful(Path::new("."), "rev-parse", ["rev-parse", "--show-toplevel"])?;
     Ok(native_path(output.strip_suffix(b"\n").unwrap_or(&output)))
 }
 
@@ -164,21 +164,21 @@ pub(crate) fn configured(variable: &str) -> Result<Option<String>> {
 
 /// Sets a configuration variable of this repository.
 pub(crate) fn configure(variable: &str, value: &str) -> Result<()> {
-    successful("config", ["config", "--local", variable, value]).map(drop)
+    successful(Path::new("."), "config", ["config", "--local", variable, value]).map(drop)
 }
 
 /// The values of attributes of a path below `directory`, in the order asked for.
 pub(crate) fn attributes(directory: &Path, names: &[&str], path: &str) -> Result<Vec<String>> {
-    let mut arguments: Vec<OsString> = vec!["-C".into(), directory.into(), "check-attr".into(), "-z".into()];
+    let mut arguments: Vec<OsString> = vec!["check-attr".into(), "-z".into()];
     arguments.extend(names.iter().chain(&["--", path]).map(OsString::from));
-    let output = successful("check-attr", arguments)?;
+    let output = successful(directory, "check-attr", arguments)?;
     let fields = output.split(|byte| *byte == 0).skip(2).step_by(3);
     Ok(fields.map(|value| String::from_utf8_lossy(value).into_owned()).collect())
 }
 
 /// The first line that git prints; none if its exit code says that there is nothing to print.
 fn found<const N: usize>(directory: &Path, command: &str, arguments: [&str; N]) -> Result<Option<String>> {
-    let output = git_in(directory, arguments, b"")?;
+    let output = git(directory, arguments, b"")?;
     match output.status.code() {
         Some(0) => Ok(Some(first_line(&output.stdout))),
         Some(1) => Ok(None),
@@ -186,26 +186,17 @@ fn found<const N: usize>(directory: &Path, command: &str, arguments: [&str; N]) 
     }
 }
 
-fn successful<A: AsRef<OsStr>>(command: &str, arguments: impl IntoIterator<Item = A>) -> Result<Vec<u8>> {
-    successful_in(Path::new("."), command, arguments)
-}
-
-fn successful_in<A: AsRef<OsStr>>(
+fn successful<A: AsRef<OsStr>>(
     directory: &Path,
     command: &str,
     arguments: impl IntoIterator<Item = A>,
 ) -> Result<Vec<u8>> {
-    let output = git_in(directory, arguments, b"")?;
+    let output = git(directory, arguments, b"")?;
     if output.status.success() { Ok(output.stdout) } else { Err(failed(command, &output).into()) }
 }
 
-/// Runs git in the current directory to its end.
-fn git<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Output> {
-    git_in(Path::new("."), arguments, input)
-}
-
 /// Runs git in a directory to its end.
-fn git_in<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Output> {
+fn git<A: AsRef<OsStr>>(directory: &Path, arguments: impl IntoIterator<Item = A>, input: &[u8]) -> Result<Output> {
     finished(Running::start(directory, false, arguments), input)
 }
 

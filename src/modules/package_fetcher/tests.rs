@@ -31,7 +31,7 @@ fn fetcher(environment: &Environment, cache: Option<&Path>) -> PackageFetcher {
     let settings =
         NetSettings { retries: 0, download_retries: 0, use_proxies: false, plain_http_hosts, ..NetSettings::default() };
     let client = Client::new(settings, |host| Ok(Token::new("t0ken").filter(|_| host.host() == "127.0.0.1"))).unwrap();
-    PackageFetcher::new(client, environment, Dialect::Tofu, cache, None)
+    PackageFetcher::new(client, environment, Dialect::Tofu, cache, None).unwrap()
 }
 
 fn source(text: &str) -> RemoteSource {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 use provlock::diagnostic::{Code, Diagnostic};
-use provlock::modules::{PackageCache, VersionLists};
+use provlock::modules::PackageCache;
 use provlock::packages::archive::HashCache;
 use provlock::packages::{DiscoveryCache, ReleaseUrls};
 
@@ -71,8 +71,7 @@ fn clean(directory: &Path, ui: &Ui) -> Result<()> {
     let discovery = DiscoveryCache::open(directory).clean();
     let places = ReleaseUrls::open(directory).clean();
     let modules = PackageCache::open(directory).clean();
-    let versions = VersionLists::open(directory).clean();
-    let freed = [hashes, discovery, places, modules, versions].into_iter().sum::<io::Result<u64>>();
+    let freed = [hashes, discovery, places, modules].into_iter().sum::<io::Result<u64>>();
     let freed = freed.with_context(|| format!("cannot clean {}", directory.display()))?;
     ui.status(&format!("Removed {} from {}", bytes(freed), directory.display()));
     if ui.is_json() {
