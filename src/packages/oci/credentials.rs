@@ -64,7 +64,8 @@ impl OciLogins {
     }
 
     /// No logins at all.
-    pub fn anonymous() -> Self {
+    #[cfg(test)]
+    pub(super) fn anonymous() -> Self {
         let defaults =
             OciDefaultCredentials { discover_ambient_credentials: false, ..OciDefaultCredentials::default() };
         Self::new(Vec::new(), defaults, Environment::default(), Duration::ZERO)
