@@ -24,6 +24,8 @@ mod foreign;
 mod help;
 mod hints;
 #[cfg(unix)]
+mod identity;
+#[cfg(unix)]
 mod installation;
 mod json_output;
 mod kept_platforms;
@@ -43,6 +45,7 @@ mod offline;
 mod policy;
 mod private;
 mod repository;
+mod resolve;
 mod runs;
 mod shared_facts;
 mod terminal;

@@ -3,7 +3,9 @@
 
 use super::gate::{Gate, OTHER_H1};
 use super::{H1, NULL, ZH, entry};
+use crate::json_output::validated;
 use crate::lock::lock_file;
+use crate::repository::Repository;
 
 const RULES: &str = "[verify]\nallow = [\"hash-not-checked\"]\n[roots]\nexclude = [\"examples/**\"]\n";
 const KNOWN: &str = r#"{"schema": 1, "findings": [{"path": "old", "code": "no-hashes", "provider": "registry.opentofu.org/hashicorp/null"}]}"#;
@@ -236,4 +238,36 @@ fn to_tighten_is_nothing_new() {
     gate.root("commented", NULL, &[H1, OTHER_H1]);
     gate.write("known.json", r#"{"schema": 1, "findings": []}"#);
     assert_eq!(gate.judge(&FLAGS), [] as [&str; 0]);
+}
+
+#[test]
+fn nobody_removes_the_only_root_module_unseen() {
+    let repository = Repository::new();
+    repository.environment.write("main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
+    repository.commit("# empty\n");
+    repository.git(["rm", "--quiet", "main.tf", ".terraform.lock.hcl"]);
+    repository.git(["commit", "--quiet", "--message=remove"]);
+
+    let arguments = ["verify", "-r", "--base", "HEAD~1", "--deny", "root-removed"];
+    repository.environment.provlock(arguments).matches(provlock_test::str![[r#"
+exit code: 1
+----- stdout -----
+error[root-removed]: .terraform.lock.hcl is gone, and its root module with it
+ --> .terraform.lock.hcl:1:1
+  |
+1 |
+  | ^
+  |
+help: make sure that this is intended; a root module that moved is checked as a new one
+
+----- stderr -----
+No root module in . or below: none has a backend, a lock file, or providers that it configures and uses; to use one anyway, name its directory here or in [roots] of provlock.toml
+1 error in .terraform.lock.hcl
+"#]]);
+    let report = validated(&repository.environment.provlock(arguments.iter().chain(&["--json"])).stdout);
+    assert_eq!(report["findings"][0]["code"], "root-removed");
+    for format in ["github", "sarif"] {
+        let output = repository.environment.provlock(arguments.iter().chain(&["--format", format]));
+        output.assert_code(1).assert_stdout_has("root-removed");
+    }
 }

@@ -1,0 +1,86 @@
+//! `provlock merge --resolve` locks as `provlock lock` does.
+
+use super::lock::{BOTH, entry, lock_file, requires};
+use super::upgrade::age::document;
+use provlock_test::environment::Output;
+use provlock_test::publish::Published;
+use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str};
+
+const PATH: &str = ".terraform.lock.hcl";
+
+/// acme/gamma in three versions, of which the last is two days old, for two platforms.
+fn project(registry: &Registry) -> (TestEnvironment, [Published; 3]) {
+    let gamma =
+        ["1.0.0", "1.1.0", "1.2.0"].map(|version| registry.publish("acme/gamma", version).platforms(BOTH).done());
+    registry.add_host("api.opentofu.org");
+    document(registry, "acme/gamma", &[("1.2.0", 2), ("1.1.0", 50), ("1.0.0", 100)]);
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", requires("acme/gamma", ""));
+    (environment, gamma)
+}
+
+/// Merges two branches that have moved the provider to different versions.
+fn merge(environment: &TestEnvironment, gamma: &[Published; 3], platforms: &[&str]) -> Output {
+    let side = |published: &Published| lock_file(&[entry(published, "", &published.hashes(platforms))]);
+    environment.write("base", lock_file(&[]));
+    environment.write("ours", side(&gamma[0]));
+    environment.write("theirs", side(&gamma[1]));
+    environment.provlock(["merge", "base", "ours", "theirs", "--path", PATH, "--resolve"])
+}
+
+#[test]
+fn the_platforms_that_both_sides_cover_stay() {
+    let registry = Registry::start();
+    let (environment, gamma) = project(&registry);
+
+    merge(&environment, &gamma, &BOTH).assert_code(0);
+
+    assert_eq!(environment.read("ours"), lock_file(&[entry(&gamma[2], "", &gamma[2].hashes(&BOTH))]));
+}
+
+#[test]
+fn a_version_must_be_old_enough() {
+    let registry = Registry::start();
+    let (environment, gamma) = project(&registry);
+    environment.write("provlock.toml", "[policy]\nmin-age = \"7d\"\n");
+
+    merge(&environment, &gamma, &["linux_amd64"]).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[too-young]: acme/gamma 1.2.0 is not chosen: published [TIME], and it must be 7 days old
+Merged .terraform.lock.hcl
+"#]]);
+    assert!(environment.read("ours").contains("\"1.1.0\""));
+}
+
+#[test]
+fn what_may_be_required_stays_in_conflict() {
+    let registry = Registry::start();
+    let (environment, gamma) = project(&registry);
+    // A module that is not installed may require anything.
+    environment.write("main.tf", "module \"m\" {\n  source = \"git::https://modules.test/m.git\"\n}\n");
+    environment.write("provlock.toml", "fetch-modules = false\n");
+
+    let output = merge(&environment, &gamma, &["linux_amd64"]);
+
+    assert_ne!(output.code, Some(0), "{output}");
+    let left = environment.read("ours");
+    assert!(left.contains("<<<<<<< ours") && left.contains("\"1.0.0\"") && left.contains("\"1.1.0\""), "{left}");
+}
+
+#[test]
+fn beside_an_unknown_unit_a_conflict_is_left_to_people() {
+    let registry = Registry::start();
+    let (environment, gamma) = project(&registry);
+    let run = format!("{}{{run_cmd(\"vault\", \"read\")}}", "$");
+    let text =
+        format!("generate \"x\" {{\n  path = \"x.tf\"\n  if_exists = \"overwrite\"\n  contents = \"{run}\"\n}}\n");
+    environment.write("main.tf", "");
+    environment.write("terragrunt.hcl", text);
+
+    let output = merge(&environment, &gamma, &["linux_amd64"]);
+
+    output.assert_code(1).assert_stderr_has("conflict: ours has acme/gamma 1.0.0, theirs 1.1.0");
+    assert!(environment.read("ours").contains("<<<<<<< ours"));
+}
