@@ -294,7 +294,28 @@ fn a_registry_with_passwords() {
 #[test]
 fn a_registry_with_encryption() {
     let Some(registry) = Registry::start(Mode::Encryption) else { return };
-    check(&registry, "");
+    let package = package("null", "linux");
+    registry.push_provider("mirror/acme/null", "1.0.0", &[("linux", "amd64", package.clone())]);
+    let project = tempfile::tempdir().unwrap();
+    let at = |name: &str| project.path().join(name);
+    let requirement = "terraform {\n  required_providers {\n    null = { source = \"acme/null\" }\n  }\n}\n";
+    fs::write(at("main.tf"), requirement).unwrap();
+    let template = format!("{}/mirror/{{namespace}}/{{type}}", registry.host);
+    let lock = |certificates: &Path| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_provlock"));
+        command.args(["lock", "--platform", "linux_amd64", "--no-cache", "--oci-mirror", &template]);
+        command.current_dir(project.path()).env_clear().env("HOME", at("home")).env("SSL_CERT_FILE", certificates);
+        command.output().unwrap()
+    };
+
+    let output = lock(&registry.directory.path().join("certificate.pem"));
+    assert!(output.status.success(), "{output:?}");
+    let locked = fs::read_to_string(at(".terraform.lock.hcl")).unwrap();
+    assert!(locked.contains("\"h1:") && locked.contains(&digest(&package).replace("sha256:", "\"zh:")), "{locked}");
+
+    fs::remove_file(at(".terraform.lock.hcl")).unwrap();
+    let output = lock(&at("main.tf"));
+    assert!(!output.status.success() && !at(".terraform.lock.hcl").exists(), "{output:?}");
 }
 
 #[test]
