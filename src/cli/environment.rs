@@ -16,7 +16,7 @@ pub(crate) fn environment(secrets: &Secrets) -> Environment {
         secrets: secrets.clone(),
         ..Environment::default()
     };
-    // What has a name that is not UTF-8 is nothing that is read.
+    // provlock reads no variable whose name is not UTF-8.
     let named = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value)));
     named.for_each(|(name, value)| environment.set(&name, value));
     environment

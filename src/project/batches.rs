@@ -105,6 +105,11 @@ impl<'a, 'b> Batches<'a, 'b> {
                 batch.forget(self.session);
             }
         });
+        for root in &self.linked {
+            let batch = self.batch_of(root);
+            survey.add(&batch, offline);
+            batch.forget(self.session);
+        }
         if names_providers {
             survey.check(&self.options.providers)?;
             self.first.leave_out_others();
@@ -137,37 +142,37 @@ impl<'a, 'b> Batches<'a, 'b> {
         (!roots.is_empty()).then(|| Batch { roots, are_many: self.are_many, locked: Arc::clone(&self.locked) })
     }
 
+    /// A batch of one root module, which is read now.
+    fn batch_of(&self, root: &RootPath) -> Batch {
+        let root = read(self.session, self.options, root.clone(), self.are_many);
+        Batch { roots: vec![root], are_many: self.are_many, locked: Arc::clone(&self.locked) }
+    }
+
+    /// Leaves out the root modules that are not meant, and makes what the others are locked from.
+    fn ready(&self, mut batch: Batch) -> Batch {
+        if self.names_providers() {
+            batch.leave_out_others();
+        }
+        batch.prepare(self.session, self.options);
+        batch
+    }
+
     /// Gives the batches to `work`, which does several side by side. What must be done in the order of the root modules waits for
     /// the batch's turn.
     pub(super) fn for_each(mut self, work: impl Fn(&Batch, &Turn<'_>) + Sync) {
         let empty = Batch { roots: Vec::new(), are_many: self.are_many, locked: Arc::clone(&self.locked) };
         let first = std::mem::replace(&mut self.first, empty);
-        let names_providers = self.names_providers();
         let work = |batch: Batch, turn: Turn<'_>| {
             work(&batch, &turn);
             drop(turn);
             batch.forget(self.session);
         };
         self.read_rest(|rest| {
-            let prepared = std::iter::once(first).chain(rest).map(|mut batch| {
-                if names_providers {
-                    batch.leave_out_others();
-                }
-                batch.prepare(self.session, self.options);
-                batch
-            });
-            parallel::in_turn(prepared, AT_ONCE.min(1 + self.rest.len()), work);
+            let ready = std::iter::once(first).chain(rest).map(|batch| self.ready(batch));
+            parallel::in_turn(ready, AT_ONCE.min(1 + self.rest.len()), work);
         });
         // Each is read after the one before was written.
-        let linked = self.linked.iter().filter_map(|root| {
-            let root = read(self.session, self.options, root.clone(), self.are_many);
-            let mut batch = self.next_batch(&mut std::iter::once(root))?;
-            if names_providers {
-                batch.leave_out_others();
-            }
-            batch.prepare(self.session, self.options);
-            Some(batch)
-        });
+        let linked = self.linked.iter().map(|root| self.ready(self.batch_of(root)));
         parallel::in_turn(linked, 1, work);
     }
 

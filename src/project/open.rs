@@ -23,7 +23,7 @@ impl Session<'_> {
         self.open_at(path, self.canonical(path)?)
     }
 
-    /// [`Session::open`] in a dialect that the caller knows, whatever else there is.
+    /// [`Session::open`] in a dialect that the caller knows, so that none is detected.
     ///
     /// # Errors
     /// Those of [`Session::open`].

@@ -69,6 +69,8 @@ fn root_modules_that_share_a_lock_file_each_add_what_they_require() {
     environment.write("a/.terraform.lock.hcl", "");
     symlink("../a/.terraform.lock.hcl", environment.project().join("b/.terraform.lock.hcl")).unwrap();
 
+    // Only the root module whose lock file is a link requires this provider.
+    environment.provlock(["lock", "-r", "-p", "linux_amd64", "hashicorp/random"]).assert_code(0);
     environment.provlock(["lock", "-r", "-p", "linux_amd64"]).assert_code(0);
 
     let lock_file = environment.read("a/.terraform.lock.hcl");

@@ -110,7 +110,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// Shows what was looked up in what others share, and why that was not all.
+    /// Shows how many shared facts were used, and warns if some were not.
     fn shared_facts(&mut self, facts: &SharedFacts) {
         self.downloads = None;
         let used = count(facts.used(), "package");

@@ -17,7 +17,7 @@ const MOST_OF_A_LEVEL: usize = 10;
 /// One line for each finding, and for each thing that could not be checked; of more than GitHub shows the worst, and how many more
 /// there are.
 pub(crate) fn annotations(found: Found<'_>, paths: &RepositoryPaths<'_>, invocation: &Invocation) -> String {
-    // What concerns no root module is no worse than what could be checked.
+    // A finding about no root module is shown at the top of the repository.
     let findings = found
         .all()
         .map(|(root, finding)| (finding, Some(root.map_or(Path::new("."), |root| root.lock_path.as_path()))));
