@@ -259,9 +259,10 @@ fn write_response(
     };
     for piece in sent.chunks(piece) {
         thread::sleep(pause);
+        // Counted first: a client that has all bytes may ask for the count before this thread runs again.
+        shared.count_sent(piece.len());
         stream.write_all(piece)?;
         stream.flush()?;
-        shared.count_sent(piece.len());
     }
     stream.flush()?;
     if matches!(delivery, Delivery::CutAt(_) | Delivery::WrongLength | Delivery::WithoutLength) {
