@@ -98,4 +98,6 @@ pub enum DeclarationKind {
     ProviderBlock,
     /// A resource, an import or the state store; of several in a module the first.
     Implied,
+    /// The lock file, where a module that is not known may require what it records.
+    Recorded,
 }

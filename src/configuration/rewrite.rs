@@ -7,7 +7,7 @@ use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
 use crate::provider::{Constraint, ConstraintList, Operator, Version};
 use crate::system::files::canonical_or_given;
 
-use super::requirement::{Declaration, Requirement};
+use super::requirement::{Declaration, DeclarationKind, Requirement};
 
 /// A constraint list that is to be rewritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +98,9 @@ fn file(mut edits: Vec<&ConstraintEdit>) -> Option<FileRewrite> {
 
 /// The text between the quotes of a constraint that may be edited, or why it may not be.
 fn editable(declaration: &Declaration, place: &Location) -> Result<Location, &'static str> {
+    if declaration.kind == DeclarationKind::Recorded {
+        return Err("it is recorded in the lock file, and it is not known what requires it");
+    }
     if !declaration.local {
         return Err("its module is not part of this project");
     }

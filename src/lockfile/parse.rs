@@ -17,7 +17,7 @@ use hcl_edit::template::{Element, StringTemplate};
 
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity, SourceFile};
 use crate::provider::{AddressError, ConstraintList, Dialect, Hash, ProviderAddress, Version, VersionError};
-use crate::system::files;
+use crate::system::files::{self, BYTE_ORDER_MARK};
 
 use super::lock_file::{BlockLayout, Entry, LOCK_FILE_NAME, LockFile, Parsed, TopLevelBlock};
 use super::locks::LockedProvider;
@@ -25,8 +25,6 @@ use super::raw_entry::{Attribute, AttributeLayout, RawEntry, Text};
 use super::recognise::recognise;
 
 const NOT_CANONICAL_HELP: &str = "write it as the message says; OpenTofu and Terraform refuse any other form";
-
-pub(super) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// Reads a lock file. `path` is how diagnostics name it; the dialect gives the host of an address without one.
 ///

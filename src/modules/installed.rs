@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::{ConstraintList, Dialect, Version};
-use crate::system::files;
+use crate::system::files::{self, BYTE_ORDER_MARK};
 
 use super::registry;
 use super::source::ModuleSource;
@@ -69,15 +69,16 @@ impl Manifest {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) => return Err(Diagnostic::io("read", path, &error).into()),
         };
-        let file: ManifestFile = serde_json::from_slice(&bytes).map_err(|error| {
-            // A message of serde would quote the file.
-            let (line, column) = (error.line(), error.column());
-            Diagnostic::error(Code::InvalidConfiguration, "")
-                .naming(path, |path| {
-                    format!("{path} is not a list of installed modules (line {line}, column {column})")
-                })
-                .help("remove the file and install the modules again")
-        })?;
+        let file: ManifestFile = serde_json::from_slice(bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes))
+            .map_err(|error| {
+                // A message of serde would quote the file.
+                let (line, column) = (error.line(), error.column());
+                Diagnostic::error(Code::InvalidConfiguration, "")
+                    .naming(path, |path| {
+                        format!("{path} is not a list of installed modules (line {line}, column {column})")
+                    })
+                    .help("remove the file and install the modules again")
+            })?;
         Ok(Self { modules: file.modules.into_iter().map(|module| (module.key.clone(), module)).collect() })
     }
 }

@@ -81,7 +81,9 @@ impl Session<'_> {
             let (index, prepared) = roots[place];
             let old = prepared.root.lock_bytes.as_deref();
             let bytes = prepared.lock_file.edit_with(&outcome.locks, &blocks)?;
-            let changed = old != Some(bytes.as_slice());
+            // An empty lock file would say that nothing is required, and that is not known.
+            let is_pointless = old.is_none() && outcome.locks.is_empty() && prepared.requirements.is_incomplete;
+            let changed = old != Some(bytes.as_slice()) && !is_pointless;
             let lock_file = Replacement { path: &prepared.root.lock_path, old, new: &bytes };
             write(index, changed.then_some(lock_file))?;
             outcome.warnings.extend(files::read_only(&prepared.root.lock_path).filter(|_| changed && written));

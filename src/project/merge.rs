@@ -11,6 +11,7 @@ use super::session::Session;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::lockfile::merge::Conflict;
 use crate::lockfile::{LockFile, LockedProvider};
+use crate::provider::ConstraintList;
 
 /// What became of conflicts.
 #[non_exhaustive]
@@ -42,11 +43,16 @@ impl Session<'_> {
         let (mut warnings, mut left) = (Vec::new(), Vec::new());
         for conflict in conflicts {
             let address = &conflict.address;
-            if prepared.requirements.providers.contains_key(address) {
+            let is_incomplete = prepared.requirements.is_incomplete;
+            if let Some(requirement) = prepared.requirements.providers.get_mut(address) {
                 prepared.only.push(address.clone());
                 let sides: Vec<_> = conflict.ours.into_iter().chain(conflict.theirs).collect();
+                if is_incomplete {
+                    let recorded = sides.iter().map(|side| &side.constraints);
+                    requirement.constraints = ConstraintList::merge(recorded.chain([&requirement.constraints]));
+                }
                 prepared.replaced.insert(conflict.address, sides);
-            } else if prepared.requirements.is_incomplete {
+            } else if is_incomplete {
                 left.push(conflict);
             } else {
                 let message = format!(

@@ -1,15 +1,17 @@
 //! Reading root modules so that they can be locked.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use super::options::LockOptions;
 use super::plan::{LockRequest, MinimumAge};
 use super::prepared::Prepared;
 use super::root_module::RootModule;
 use super::session::Session;
+use crate::configuration::{Declaration, DeclarationKind, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
 use crate::lockfile::LockFile;
-use crate::provider::{Dialect, Platform, ProviderAddress, ProviderSpec, Version};
+use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
 
 impl Session<'_> {
@@ -29,7 +31,10 @@ impl Session<'_> {
         if let Some(refused) = root.refused {
             return Err(refused.into());
         }
-        let requirements = root.requirements(&self.modules, options.ignore_tests, options.allow_missing_modules)?;
+        let mut requirements = root.requirements(&self.modules, options.ignore_tests, options.allow_missing_modules)?;
+        if requirements.is_incomplete {
+            bind_recorded(&mut requirements, &lock_file, &root.path);
+        }
         let named = options.platforms.clone().or_else(|| root.settings.platforms.clone());
         let platforms_are_named = named.is_some();
         let platforms = named.unwrap_or_else(|| PlatformSelection::These(vec![Platform::current()]));
@@ -96,6 +101,28 @@ impl Session<'_> {
             prune: options.prune,
             accept_changed_hashes: options.accept_changed_hashes,
         }
+    }
+}
+
+/// Adds the recorded constraints to requirements that are not known in full: a module that is not known may be what has them.
+fn bind_recorded(requirements: &mut Requirements, lock_file: &LockFile, root: &Path) {
+    for (address, requirement) in &mut requirements.providers {
+        let Some(entry) = lock_file.entry(address) else { continue };
+        let constraints = entry.provider.constraints.clone();
+        let is_new = |term| !requirement.constraints.terms().contains(term);
+        let Some(location) = entry.constraints.clone().filter(|_| constraints.terms().iter().any(is_new)) else {
+            continue;
+        };
+        requirement.constraints = ConstraintList::merge([&requirement.constraints, &constraints]);
+        requirement.declarations.push(Declaration {
+            version: Some(location.clone()),
+            location,
+            source: None,
+            constraints,
+            kind: DeclarationKind::Recorded,
+            module: root.to_owned(),
+            local: false,
+        });
     }
 }
 

@@ -48,6 +48,9 @@ impl Unit {
 
     /// What it requires, as far as it is known.
     pub(super) fn requirements(&self, options: &configuration::Options, modules: &ModuleCache) -> Result<Requirements> {
+        if let Some(error) = &self.read.malformed {
+            return Err(error.clone().into());
+        }
         let (fetched, not_fetched) = match self.fetch(options, modules) {
             Ok(fetched) => (fetched, Diagnostics::default()),
             Err(errors) => (None, self.at_source(errors)),
@@ -147,7 +150,7 @@ impl Unit {
     fn not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
         let message = format!("what the unit in {} requires is not known in full", self.root.display());
         let warning = Diagnostic::warning(Code::RequirementsNotKnown, message)
-            .note("unused entries and differing constraints are not reported")
+            .note("the entries and constraints of the lock file are taken as required")
             .help("terragrunt init -lockfile=readonly checks the whole");
         let mut seen: Vec<(&str, Option<&Location>)> = Vec::new();
         for Unknown { reason, location, .. } in unknown {

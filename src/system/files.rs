@@ -14,6 +14,9 @@ use tempfile::NamedTempFile;
 use crate::diagnostic::{Code, Diagnostic, Result};
 pub(crate) use lock::{DirectoryLock, replaced_name};
 
+/// What some editors write before the first character. It is not part of the text.
+pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// Locked for reading while a file is replaced, and for writing before the program ends.
 static REPLACING: RwLock<()> = RwLock::new(());
 

@@ -5,6 +5,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::deferred::parse;
 use crate::hcl::Fault;
 use crate::hcl::scan::{skip_comment, skip_nested};
 
@@ -39,6 +40,22 @@ pub(in crate::configuration) fn block_items(text: &str, body: Range<usize>) -> R
         _ => Layout::OneLine,
     };
     cursor.items(layout)
+}
+
+/// What is surely wrong in a whole file, in its blocks and values too. What only hcl-edit refuses may be right: a `?` or
+/// `=>` at the end of a line, a heredoc with a line such as `END"`, an object that repeats a name.
+pub(in crate::configuration) fn fault(text: &str) -> Option<Fault> {
+    file_items(text).and_then(|items| check(text, &items)).err()
+}
+
+fn check(text: &str, items: &[Item]) -> Result<(), Fault> {
+    items.iter().try_for_each(|item| match &item.kind {
+        ItemKind::Argument(span) => match parse(&text[span.clone()], span) {
+            Err(_) if ["?", "=>", "<<", "{"].iter().any(|mark| text[span.clone()].contains(mark)) => Ok(()),
+            parsed => parsed.map(|_| ()),
+        },
+        ItemKind::Block { body, .. } => check(text, &block_items(text, body.clone())?),
+    })
 }
 
 /// How the items of a body are set apart (HCL native syntax, "Blocks").

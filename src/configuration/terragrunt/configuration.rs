@@ -11,6 +11,7 @@ use super::contents::either;
 use super::merge::{Block, Configuration, Members, Strategy, merge};
 use super::parsing_context::{CONFIGURATION, ParsingContext};
 use super::session::Session;
+use crate::configuration::syntax;
 use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::evaluate::expression::{Evaluator, Functions};
 use crate::hcl::evaluate::references::References;
@@ -37,7 +38,7 @@ struct Include {
 
 /// Reads the configuration in a file, merged with all that it includes.
 pub(super) fn read(session: &Session, path: &Path, mut context: ParsingContext) -> Outcome<Configuration> {
-    let parsed = parse(session, path)?;
+    let parsed = parse_own(session, path, 0)?;
     let mut variables = BTreeMap::from([("values".to_owned(), stack_values(session, &context))]);
     let includes = includes(session, &parsed, &mut context, &variables)?;
     variables.insert("include".to_owned(), exposed(&includes)?);
@@ -66,7 +67,7 @@ pub(super) fn read(session: &Session, path: &Path, mut context: ParsingContext) 
 
 /// Reads a file that the configuration of `context` includes. It may not include others.
 fn read_included(session: &Session, path: &Path, context: &ParsingContext) -> Outcome<Configuration> {
-    let parsed = parse(session, path)?;
+    let parsed = parse_own(session, path, 1)?;
     if parsed.body.has_blocks("include") {
         return failure("an included file includes another one, which Terragrunt refuses");
     }
@@ -76,11 +77,29 @@ fn read_included(session: &Session, path: &Path, context: &ParsingContext) -> Ou
     evaluate(session, &parsed, &context, variables).map(|(configuration, _)| configuration)
 }
 
+/// [`parse`] for a file that Terragrunt refuses the unit for if it is malformed: what it includes, at this depth, but not
+/// what it reads by `read_terragrunt_config`, which may have a default.
+fn parse_own(session: &Session, path: &Path, depth: usize) -> Outcome<Parsed> {
+    let parsed = parse(session, path);
+    if parsed.is_err()
+        && session.depth() == depth
+        && let Ok(file) = session.read(path)
+        && let Some(fault) = syntax::native::fault(&file.text)
+    {
+        session.malformed.borrow_mut().get_or_insert_with(|| syntax::diagnose(&file, fault));
+    }
+    parsed
+}
+
 fn parse(session: &Session, path: &Path) -> Outcome<Parsed> {
     if path.extension().is_some_and(|extension| extension == "json") {
         return unknown("configurations in JSON are not read");
     }
     let file = session.read(path)?;
+    let file = match file.text.strip_prefix('\u{feff}') {
+        Some(text) => SourceFile::new(&file.path, text),
+        None => file,
+    };
     match hcl_edit::parser::parse_body(&file.text) {
         Ok(body) => Ok(Parsed { file, body }),
         Err(error) => {

@@ -98,9 +98,10 @@ impl ParsingContext {
                 }
             }
         }
+        // Terragrunt goes on above the repository, up to the root of the file system.
         match arguments.get(1) {
-            Some(fallback) => Ok(Value::string(*fallback)),
-            None => unknown("`find_in_parent_folders` finds nothing in the repository"),
+            Some(fallback) if repository.root().parent().is_none() => Ok(Value::string(*fallback)),
+            _ => unknown("`find_in_parent_folders` finds nothing in the repository"),
         }
     }
 
@@ -156,9 +157,8 @@ fn get_env(session: &Session, arguments: &[&str]) -> Outcome {
             let unknown = Stop::Unknown(reason.to_owned()).at(|| None);
             Value::pieces(vec![Piece::Withheld(session.environment[*name].as_str().into(), unknown)])
         }
-        [_, default] => Ok(Value::string(*default)),
-        // Whoever runs Terragrunt has it.
-        [_] => unknown("the environment variable is not set"),
+        // Whoever runs Terragrunt may have it.
+        [_] | [_, _] => unknown("the environment variable is not set"),
         _ => failure("takes a name and a default"),
     }
 }

@@ -1,12 +1,12 @@
 //! The bounds of the evaluation of a unit, which may read the files of one repository.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use crate::diagnostic::SourceFile;
+use crate::diagnostic::{Diagnostic, SourceFile};
 use crate::hcl::evaluate::allowance::{Allowance, bounded};
 use crate::hcl::evaluate::value::{Outcome, failure, unknown};
 use crate::system::{canonicalize, files};
@@ -104,6 +104,8 @@ pub(super) struct Session<'a> {
     /// The environment that `get_env` sees.
     pub environment: &'a BTreeMap<String, String>,
     pub allowance: Allowance,
+    /// What is wrong with the text of the unit's own configuration, or of one that it includes.
+    pub malformed: RefCell<Option<Diagnostic>>,
     configurations: Cell<usize>,
 }
 
@@ -112,7 +114,13 @@ impl<'a> Session<'a> {
     const MAX_CONFIGURATIONS: usize = 8;
 
     pub(super) fn new(repository: &'a Repository, environment: &'a BTreeMap<String, String>) -> Self {
-        Self { repository, environment, allowance: Allowance::default(), configurations: Cell::new(0) }
+        let (allowance, malformed) = (Allowance::default(), RefCell::default());
+        Self { repository, environment, allowance, malformed, configurations: Cell::new(0) }
+    }
+
+    /// How many configurations are being read that others read.
+    pub(super) fn depth(&self) -> usize {
+        self.configurations.get()
     }
 
     /// Reads a configuration that may read others.

@@ -11,7 +11,7 @@ use super::contents;
 use super::merge::{Block, Configuration};
 use super::parsing_context::{CONFIGURATION, FILE_NAMES, JSON_CONFIGURATION, ParsingContext};
 use super::session::{Repository, Session};
-use crate::diagnostic::Location;
+use crate::diagnostic::{Diagnostic, Location};
 use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, Value, failure, unknown};
 use crate::system::canonicalize;
 use crate::system::files::join;
@@ -33,6 +33,8 @@ pub(crate) struct Unit {
     pub download_directory: Result<PathBuf, Unknown>,
     /// Why more files than these may be generated.
     pub unknown: Vec<Unknown>,
+    /// What is wrong with `terragrunt.hcl`, or with a file that it includes, so that Terragrunt refuses it.
+    pub malformed: Option<Diagnostic>,
 }
 
 /// Where the module of a unit comes from.
@@ -97,7 +99,8 @@ pub(crate) fn read_or_unknown(
     repository: &Repository,
     environment: &BTreeMap<String, String>,
 ) -> Unit {
-    read(directory, repository, environment).unwrap_or_else(|unknown| Unit {
+    let session = Session::new(repository, environment);
+    let unit = read_in(&session, directory).unwrap_or_else(|unknown| Unit {
         directory: directory.to_owned(),
         source: Err(unknown.clone()),
         source_location: None,
@@ -105,7 +108,9 @@ pub(crate) fn read_or_unknown(
         excluded: Vec::new(),
         download_directory: Err(unknown),
         unknown: Vec::new(),
-    })
+        malformed: None,
+    });
+    Unit { malformed: session.malformed.take(), ..unit }
 }
 
 /// Reads the unit in a directory of the repository. `environment` is what `get_env` sees. Nothing is run, and nothing
@@ -118,7 +123,11 @@ pub(crate) fn read(
     repository: &Repository,
     environment: &BTreeMap<String, String>,
 ) -> Result<Unit, Unknown> {
-    let session = Session::new(repository, environment);
+    read_in(&Session::new(repository, environment), directory)
+}
+
+fn read_in(session: &Session<'_>, directory: &Path) -> Result<Unit, Unknown> {
+    let repository = session.repository;
     let read = || {
         let Ok(directory) = canonicalize(directory) else { return failure("the directory does not exist") };
         let directory = repository.resolve(&directory)?;
@@ -126,7 +135,7 @@ pub(crate) fn read(
             return unknown(format!("{JSON_CONFIGURATION} is not read"));
         }
         let context = ParsingContext::new(&directory, &directory);
-        let configuration = configuration::read(&session, &directory.join(CONFIGURATION), context)?;
+        let configuration = configuration::read(session, &directory.join(CONFIGURATION), context)?;
         Ok(unit(directory, &configuration, repository))
     };
     read().map_err(|stop: Stop| settle(stop, None))
@@ -171,6 +180,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, repository: &Reposito
         download_directory: download_directory
             .map(|path| join(&directory, if path.is_empty() { ".terragrunt-cache" } else { &*path })),
         unknown,
+        malformed: None,
         directory,
     }
 }

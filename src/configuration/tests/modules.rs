@@ -120,6 +120,9 @@ fn installed_modules_are_found_by_their_path_of_calls() {
     let local: Vec<_> = requirements.modules.iter().map(|module| module.local).collect();
     assert_eq!(local, [true, false, false, false, false]);
     assert!(requirements.providers.values().all(|r| r.declarations.iter().all(|d| !d.local)));
+    let with_mark = format!("\u{feff}{manifest}");
+    let marked = files.map(|(path, text)| (path, if path == MANIFEST { with_mark.as_str() } else { text }));
+    assert_eq!(short(&read_files(&marked).unwrap()), short(&requirements));
 }
 
 #[test]

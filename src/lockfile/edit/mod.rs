@@ -14,8 +14,9 @@ use crate::provider::ProviderAddress;
 use self_check::plainly_says;
 
 use crate::lockfile::canonical::{canonical_text, is_header_line, push_block};
-use crate::lockfile::parse::{BYTE_ORDER_MARK, parse};
+use crate::lockfile::parse::parse;
 use crate::lockfile::{LockFile, LockedProvider, Locks, SIZE_LIMIT};
+use crate::system::files::BYTE_ORDER_MARK;
 
 pub(crate) use canonical_blocks::CanonicalBlocks;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::age::{self, MinimumAge};
 use super::did_you_mean::provider_meant;
 use super::namesake::{explained, is_implied, namesake, with_source};
-use crate::configuration::Requirement;
+use crate::configuration::{DeclarationKind, Requirement};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
 use crate::lockfile::{LockFile, LockedProvider};
 use crate::packages::{AvailableVersion, AvailableVersions, Protocols, Source, SourceError};
@@ -211,8 +211,12 @@ impl Candidate<'_> {
         if let Some(newest) = available.versions.keys().next_back() {
             error = error.note(format!("the newest version is {newest}"));
         }
-        error.help(match self.requirement.declarations.len() {
+        let declarations = &self.requirement.declarations;
+        error.help(match declarations.len() {
             0 | 1 => "correct the version constraint",
+            _ if declarations.iter().any(|one| one.kind == DeclarationKind::Recorded) => {
+                "relax one of the constraints, or delete the recorded ones if nothing has them any more"
+            }
             _ => "relax one of the constraints",
         })
     }

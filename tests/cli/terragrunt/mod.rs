@@ -1,6 +1,7 @@
 //! Root modules that Terragrunt puts together, and lock files without a configuration beside them.
 
 mod remote;
+mod unknown;
 mod variables;
 
 use super::json_output::validated;
@@ -254,7 +255,7 @@ warning[requirements-not-known]: what the unit in live/prod/app requires is not 
 12 | ${run_cmd("vault", "read")}
    |   ------------------------ `run_cmd` is not evaluated
    |
-   = unused entries and differing constraints are not reported
+   = the entries and constraints of the lock file are taken as required
 help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----
@@ -273,7 +274,7 @@ warning[requirements-not-known]: what the unit in live/prod/app requires is not 
 12 | ${run_cmd("vault", "read")}
    |   ------------------------ `run_cmd` is not evaluated
    |
-   = unused entries and differing constraints are not reported
+   = the entries and constraints of the lock file are taken as required
 help: terragrunt init -lockfile=readonly checks the whole
 
 warning[provider-not-required]: no entry is removed, because not everything that the configuration requires is known
@@ -361,7 +362,7 @@ warning[requirements-not-known]: what the unit in units/app requires is not know
 2 |   source = "../../../modules//${values.module}"
   |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ `values` is known in generated units only
   |
-  = unused entries and differing constraints are not reported
+  = the entries and constraints of the lock file are taken as required
 help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----

@@ -73,7 +73,7 @@ warning[requirements-not-known]: what the unit in unit requires is not known in 
 4 | generate "provider" {
   | ^^^^^^^^ a variable of the environment is only compared, never shown
   |
-  = unused entries and differing constraints are not reported
+  = the entries and constraints of the lock file are taken as required
 help: terragrunt init -lockfile=readonly checks the whole
 
 ----- stderr -----

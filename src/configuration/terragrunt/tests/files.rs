@@ -29,9 +29,12 @@ fn find_in_parent_folders_starts_above_the_unit() {
     assert_in(&tree, "find_in_parent_folders(\"env.hcl\")", &tree.path("live/prod/env.hcl"));
     let tree = Tree::new(&files);
     assert_in(&tree, "find_in_parent_folders()", &tree.path("terragrunt.hcl"));
-    assert_in(&Tree::new(&[]), "find_in_parent_folders(\"env.hcl\", \"none\")", "none");
-    let unknown = evaluate_in(&Tree::new(&[]), "live/prod/vpc", "find_in_parent_folders(\"env.hcl\")").unwrap_err();
-    assert!(unknown.contains("finds nothing in the repository"));
+    // Terragrunt would go on above the repository.
+    for arguments in ["\"env.hcl\"", "\"env.hcl\", \"none\"", "\"../env.hcl\", \"none\""] {
+        let call = format!("find_in_parent_folders({arguments})");
+        let unknown = evaluate_in(&Tree::new(&[]), "live/prod/vpc", &call).unwrap_err();
+        assert!(unknown.contains("finds nothing in the repository"), "{call}");
+    }
 }
 
 #[test]
@@ -40,9 +43,12 @@ fn get_env_sees_what_it_is_given() {
     assert_in(&prod(), "get_env(\"STAGE\", \"dev\") == \"prod\" ? \"yes\" : \"no\"", "yes");
     assert_in(&prod(), "\"eu-${get_env(\"STAGE\")}\" != \"eu-dev\" ? \"yes\" : \"no\"", "yes");
     assert_in(&prod(), "{ prod = \"yes\", dev = \"no\" }[get_env(\"STAGE\")]", "yes");
-    assert_in(&Tree::new(&[]), "get_env(\"STAGE\", \"dev\")", "dev");
-    let unknown = evaluate_in(&Tree::new(&[]), "unit", "get_env(\"STAGE\")").unwrap_err();
-    assert_eq!(unknown, "the environment variable is not set");
+    // Whoever runs Terragrunt may have it.
+    for call in ["get_env(\"STAGE\")", "get_env(\"STAGE\", \"dev\")", "get_env(\"STAGE\", \"dev\") == \"dev\" ? 1 : 2"]
+    {
+        let unknown = evaluate_in(&Tree::new(&[]), "unit", call).unwrap_err();
+        assert_eq!(unknown, "the environment variable is not set", "{call}");
+    }
 }
 
 #[test]

@@ -67,7 +67,7 @@ terraform {
 == provider.tf
 provider "aws" {
   region              = "eu-west-1"
-  allowed_account_ids = ["42"]
+  allowed_account_ids = ["unknown"]
 }
 "#;
     assert_eq!(text(&working), expected);

@@ -1,0 +1,215 @@
+//! What of a unit's requirements is not known: what the lock file records then stays, and binds.
+
+use super::super::lock::{entry, lock_file, requires};
+use super::generate;
+use provlock_test::environment::Output;
+use provlock_test::publish::Published;
+use provlock_test::registry::Registry;
+use provlock_test::{TestEnvironment, str};
+
+const LOCK: [&str; 3] = ["lock", "-p", "linux_amd64"];
+
+/// A provider in four versions.
+struct Gamma([Published; 4]);
+
+impl Gamma {
+    fn publish(registry: &Registry) -> Self {
+        Self(
+            ["1.0.0", "1.1.0", "1.9.0", "2.0.0"]
+                .map(|version| registry.publish("acme/gamma", version).platforms(["linux_amd64"]).done()),
+        )
+    }
+
+    /// A lock file with one of the versions, as a run for one platform writes it.
+    fn locked(&self, version: usize, constraints: &str) -> String {
+        let published = &self.0[version];
+        let hashes = [published.hashes(&["linux_amd64"]), published.all_zh()].concat();
+        lock_file(&[entry(published, constraints, &hashes)])
+    }
+}
+
+/// A unit that generates what a program prints, beside a configuration of its own.
+fn with_unknown_unit(registry: &Registry, configuration: &str) -> TestEnvironment {
+    let environment = TestEnvironment::with_registry(registry);
+    environment.write("main.tf", configuration);
+    environment.write("terragrunt.hcl", generate("more", &format!("{}{{run_cmd(\"vault\", \"read\")}}\n", "$")));
+    environment
+}
+
+fn run<const N: usize>(environment: &TestEnvironment, arguments: [&str; N]) -> Output {
+    let output = environment.provlock(arguments);
+    output.assert_stderr_has("what the unit in . requires is not known in full");
+    output
+}
+
+#[test]
+fn recorded_constraints_stay() {
+    let registry = Registry::start();
+    let gamma = Gamma::publish(&registry);
+    let environment = with_unknown_unit(&registry, &requires("acme/gamma", ">= 1.0"));
+    let recorded = gamma.locked(1, ">= 1.0.0, < 1.5.0");
+    environment.write_lock_file(recorded.clone());
+
+    run(&environment, LOCK).assert_code(0);
+
+    assert_eq!(environment.lock_file(), recorded);
+}
+
+#[test]
+fn recorded_constraints_stay_beside_new_ones() {
+    let registry = Registry::start();
+    let gamma = Gamma::publish(&registry);
+    let environment = with_unknown_unit(&registry, &requires("acme/gamma", "!= 1.0.0"));
+    environment.write_lock_file(gamma.locked(1, "< 1.5.0"));
+
+    run(&environment, LOCK).assert_code(0);
+
+    assert_eq!(environment.lock_file(), gamma.locked(1, "!= 1.0.0, < 1.5.0"));
+}
+
+#[test]
+fn upgrade_stays_within_recorded_constraints() {
+    let registry = Registry::start();
+    let gamma = Gamma::publish(&registry);
+    for arguments in [["upgrade", "-p", "linux_amd64"], ["upgrade", "-p=linux_amd64", "--constraints"]] {
+        let environment = with_unknown_unit(&registry, &requires("acme/gamma", ""));
+        environment.write_lock_file(gamma.locked(0, "~> 1.0"));
+
+        run(&environment, arguments).assert_code(0);
+
+        assert_eq!(environment.lock_file(), gamma.locked(2, "~> 1.0"));
+    }
+}
+
+#[test]
+fn what_contradicts_a_recorded_constraint_is_refused() {
+    let registry = Registry::start();
+    let gamma = Gamma::publish(&registry);
+    let environment = with_unknown_unit(&registry, &requires("acme/gamma", "~> 2.0"));
+    let recorded = gamma.locked(0, "~> 1.0");
+    environment.write_lock_file(recorded.clone());
+
+    environment.provlock(["upgrade", "-p", "linux_amd64"]).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[no-matching-version]: no version of acme/gamma meets all constraints: ~> 1.0, ~> 2.0
+ --> main.tf:5:17
+  |
+5 |       version = "~> 2.0"
+  |                 ^^^^^^^^ the newest version that ~> 2.0 allows is 2.0.0
+  |
+ ::: .terraform.lock.hcl:6:17
+  |
+6 |   constraints = "~> 1.0"
+  |                 -------- the newest version that ~> 1.0 allows is 1.9.0
+  |
+  = the newest version is 2.0.0
+help: relax one of the constraints, or delete the recorded ones if nothing has them any more
+"#]]);
+
+    assert_eq!(environment.lock_file(), recorded);
+}
+
+/// A module that is left out with `--allow-missing-modules` may require anything, too.
+#[test]
+fn recorded_constraints_bind_beside_missing_modules() {
+    let registry = Registry::start();
+    let gamma = Gamma::publish(&registry);
+    let environment = TestEnvironment::with_registry(&registry);
+    let missing = "module \"m\" {\n  source = \"git::https://modules.test/m.git\"\n}\n";
+    environment.write("main.tf", requires("acme/gamma", "") + missing);
+    environment.write("provlock.toml", "fetch-modules = false\n");
+    environment.write_lock_file(gamma.locked(0, "~> 1.0"));
+
+    let upgrade = ["upgrade", "-p", "linux_amd64", "--allow-missing-modules"];
+    environment.provlock(upgrade).assert_code(0).assert_stderr_has("is not installed");
+
+    assert_eq!(environment.lock_file(), gamma.locked(2, "~> 1.0"));
+}
+
+#[test]
+fn a_merge_stays_within_the_recorded_constraints_of_both_sides() {
+    let registry = Registry::start();
+    let gamma = Gamma::publish(&registry);
+    let environment = with_unknown_unit(&registry, &requires("acme/gamma", ""));
+    environment.write("base", lock_file(&[]));
+    environment.write("ours", gamma.locked(0, ">= 1.0.0"));
+    environment.write("theirs", gamma.locked(1, "~> 1.1"));
+
+    let merge = ["merge", "base", "ours", "theirs", "--path", ".terraform.lock.hcl", "--resolve", "-p", "linux_amd64"];
+    run(&environment, merge).assert_code(0);
+
+    assert_eq!(environment.read("ours"), gamma.locked(2, ">= 1.0.0, ~> 1.1"));
+}
+
+/// Nothing is known of what the unit requires, so no lock file says that it requires nothing.
+#[test]
+fn nothing_known_is_no_lock_file() {
+    let registry = Registry::start();
+    let environment = with_unknown_unit(&registry, "");
+
+    run(&environment, LOCK).assert_code(0);
+
+    assert!(!environment.has_lock_file());
+}
+
+#[test]
+fn a_syntax_error_is_an_error() {
+    let registry = Registry::start();
+    let environment = TestEnvironment::with_registry(&registry);
+    let broken = [
+        "terraform {\n  source = \"./m\n}\n",
+        "terraform {\n  source = \"./m\"\n",
+        "locals {\n  a = = 1\n}\n",
+        "inputs = [1,\n",
+        "locals {\n  a = \n}\n",
+        "include \"root\" {\n  path \"x\"\n}\n",
+    ];
+    for text in broken {
+        environment.write("terragrunt.hcl", text);
+        for command in ["lock", "verify", "upgrade"] {
+            let output = environment.provlock([command]);
+            output.assert_code(2);
+            output.assert_code(2);
+            assert!(format!("{output}").contains("error[invalid-configuration]"), "{text}: {output}");
+            assert!(format!("{output}").contains("terragrunt.hcl:"), "{text}: {output}");
+        }
+        assert!(!environment.has_lock_file(), "{text}");
+    }
+}
+
+#[test]
+fn a_syntax_error_in_an_included_file_is_an_error() {
+    let registry = Registry::start();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("root.hcl", "locals {\n");
+    environment.write("terragrunt.hcl", "include \"root\" {\n  path = \"./root.hcl\"\n}\n");
+
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[invalid-configuration]: the "{" after locals is never closed
+ --> root.hcl:1:8
+  |
+1 | locals {
+  |        ^
+"#]]);
+
+    assert!(!environment.has_lock_file());
+}
+
+/// Windows' editors write one; both programs and Terragrunt pass over it.
+#[test]
+fn a_byte_order_mark_is_no_syntax_error() {
+    let registry = Registry::start();
+    let gamma = Gamma::publish(&registry);
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("m/main.tf", requires("acme/gamma", "1.0.0"));
+    environment.write("root.hcl", "\u{feff}locals {}\n");
+    let include = "include \"root\" {\n  path = \"./root.hcl\"\n}\n";
+    environment.write("terragrunt.hcl", format!("\u{feff}{include}terraform {{\n  source = \"./m\"\n}}\n"));
+
+    let output = environment.provlock(LOCK);
+
+    assert_eq!(environment.lock_file(), gamma.locked(0, "1.0.0"), "{output}");
+}
