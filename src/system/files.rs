@@ -12,7 +12,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use tempfile::NamedTempFile;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
-pub(crate) use lock::{DirectoryLock, replaced_name};
+pub(crate) use lock::DirectoryLock;
 
 /// What some editors write before the first character. It is not part of the text.
 pub(crate) const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();

@@ -61,11 +61,17 @@ impl MirrorDirectory {
     pub(super) fn create(&self, directory: &Path) -> Result<()> {
         create(directory)?;
         self.check_inside(directory)?;
+        self.remove_left_over(directory);
+        Ok(())
+    }
+
+    /// Removes the packages in the directory of a provider that killed runs have not finished, if no other run can be writing
+    /// them.
+    pub(super) fn remove_left_over(&self, directory: &Path) {
         let provider_type = directory.file_name().unwrap_or_default().to_string_lossy();
         if let Some(lock) = &self.lock {
             lock.remove_left_over(directory, |name| packed_name(name, &provider_type).is_some());
         }
-        Ok(())
     }
 
     /// That a path in the mirror, as far as it exists, does not lead out of it over symbolic links.

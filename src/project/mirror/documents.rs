@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::directory::MirrorDirectory;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::packages::archive::{PackageDigest, PackageId};
+use crate::packages::packed_name;
 use crate::provider::Version;
 use crate::system::files;
 
@@ -53,6 +54,15 @@ pub(super) struct Archives {
     other: BTreeMap<String, Value>,
 }
 
+/// A package in `VERSION.json`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Archive {
+    url: String,
+    #[serde(default, rename = "hashes")]
+    _hashes: Vec<String>,
+}
+
 impl Documents {
     /// Reads the documents in the directory of a provider that are about these versions.
     ///
@@ -61,7 +71,7 @@ impl Documents {
     pub(super) fn read<'a>(directory: PathBuf, versions: impl Iterator<Item = &'a Version>) -> Result<Self> {
         let index = Document::read(directory.join(INDEX))?;
         let archives =
-            versions.map(|version| Ok((version.clone(), Document::read(directory.join(format!("{version}.json")))?)));
+            versions.map(|version| Ok((version.clone(), Document::read(directory.join(document_name(version)))?)));
         let archives = archives.collect::<Result<_>>()?;
         Ok(Self { directory, index, archives })
     }
@@ -83,6 +93,11 @@ impl Documents {
         }
         if self.index.content.versions.is_empty() { Ok(()) } else { self.index.write() }
     }
+}
+
+/// The name of the document about a version.
+pub(super) fn document_name(version: &Version) -> String {
+    format!("{version}.json")
 }
 
 impl<T: Default + DeserializeOwned + Serialize> Document<T> {
@@ -120,8 +135,21 @@ impl<T: Default + DeserializeOwned + Serialize> Document<T> {
 }
 
 impl Index {
-    /// Whether it says nothing.
-    pub(super) fn is_empty(&self) -> bool {
-        self.versions.is_empty() && self.other.is_empty()
+    /// Whether it holds nothing but what the protocol defines.
+    pub(super) fn is_of_mirror(&self) -> bool {
+        let is_version =
+            |(version, value): (&String, &Value)| version.parse::<Version>().is_ok() && *value == json!({});
+        self.other.is_empty() && self.versions.iter().all(is_version)
+    }
+}
+
+impl Archives {
+    /// Whether it holds nothing but what the protocol defines, about packages of a version that are beside it.
+    pub(super) fn is_of_mirror(&self, provider_type: &str, version: &Version) -> bool {
+        let is_archive = |(platform, value): (&String, &Value)| {
+            let Ok(Archive { url, .. }) = Archive::deserialize(value) else { return false };
+            packed_name(&url, provider_type).is_some_and(|(of, on)| of == *version && on.to_string() == *platform)
+        };
+        self.other.is_empty() && self.archives.iter().all(is_archive)
     }
 }

@@ -24,7 +24,7 @@ pub struct MirrorOptions {
     pub directory: PathBuf,
     /// The platforms whose packages it is to hold; else those of the settings, else the one that this program runs on.
     pub platforms: Option<PlatformSelection>,
-    /// Whether what no lock file names is removed. Nothing is if there is an error in a lock file.
+    /// Whether what no lock file names is removed. Nothing is if a lock file is missing or has an error.
     pub prune: bool,
     /// Whether nothing is to be written, and no package to be fetched.
     pub dry_run: bool,
@@ -72,7 +72,7 @@ impl LockFiles {
     fn read(roots: &Roots, session: &Session<'_>, options: &MirrorOptions) -> Self {
         let (mut all, are_many) = (Self::default(), roots.are_many());
         for some in roots.list.chunks(READ_TOGETHER) {
-            let read = |root| (root, read(session, root));
+            let read = |root| (root, read(session, root, options.prune));
             for (root, read) in parallel::map(some.iter().collect(), session.modules.threads(), read) {
                 match read {
                     Ok((opened, lock_file, warnings)) => {
@@ -111,15 +111,16 @@ impl LockFiles {
     }
 }
 
-/// Reads the lock file of a root module, with its warnings. There must be one if somebody names the root module.
-fn read(session: &Session<'_>, root: &RootPath) -> Result<(RootModule, LockFile, Vec<Diagnostic>)> {
+/// Reads the lock file of a root module, with its warnings. There must be one if somebody names the root module, or if it decides
+/// what is removed.
+fn read(session: &Session<'_>, root: &RootPath, prune: bool) -> Result<(RootModule, LockFile, Vec<Diagnostic>)> {
     let opened = session.open_root(root)?;
     let (lock_file, mut warnings) = opened.lock_file()?;
     if opened.lock_bytes.is_none() {
         let message = "there is no lock file, so the mirror gets nothing for this root module";
         let missing = Diagnostic::warning(Code::LockFileMissing, message).help(Remedy::lock());
         let missing = opened.in_dialect(missing);
-        if root.is_named {
+        if root.is_named || prune {
             let elsewhere = session.roots_elsewhere(&opened);
             return Err(elsewhere.unwrap_or(Diagnostic { severity: Severity::Error, ..missing }).into());
         }

@@ -1,17 +1,16 @@
-//! What is in a mirror and no lock file names. Only what looks like a file of a mirror is removed, and no symbolic link is
-//! followed.
+//! Removes from a mirror what no lock file names: packages, and documents that hold nothing but what a mirror's do. No symbolic
+//! link is followed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::directory::MirrorDirectory;
-use super::documents::{Archives, Document, INDEX, Index};
+use super::documents::{Archives, Document, INDEX, Index, document_name};
 use super::mirrored::RemovedFile;
 use super::releases::Releases;
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::packages::packed_name;
 use crate::provider::{Dialect, ProviderAddress, Version};
-use crate::system::files;
 
 /// The directory of a provider.
 struct Folder<'a> {
@@ -35,6 +34,7 @@ pub(super) fn prune(
                 // Namespaces may have underscores in this dialect, and with all three parts there is no other difference.
                 let address = format!("{host}/{namespace}/{name}");
                 let Ok(address) = ProviderAddress::parse_canonical(&address, Dialect::Terraform) else { continue };
+                directory.remove_left_over(&path);
                 let pruned = Folder { address, path, releases, is_dry_run }.prune(&mut removed);
                 errors.extend(pruned.err().into_iter().flatten());
             }
@@ -46,47 +46,42 @@ pub(super) fn prune(
 impl Folder<'_> {
     fn prune(&self, removed: &mut Vec<RemovedFile>) -> Result<()> {
         let index = self.path.join(INDEX);
-        let is_file = index.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
         // The list of versions goes first, so that each in it still has its packages.
-        if is_file {
+        if index.symlink_metadata().is_ok() {
             // Another program's, or the error was found before.
             let Ok(mut document) = Document::<Index>::read(index.clone()) else { return Ok(()) };
-            document
-                .content
-                .versions
-                .retain(|version, _| !version.parse().is_ok_and(|version| self.is_unnamed(&version)));
-            if document.content.is_empty() && !self.releases.name(&self.address) {
+            if !document.content.is_of_mirror() {
+                return Ok(());
+            }
+            let versions = &mut document.content.versions;
+            let number = versions.len();
+            versions.retain(|version, _| !version.parse().is_ok_and(|version| self.is_removable(&version)));
+            if versions.is_empty() && !self.releases.name(&self.address) {
                 self.remove(&index, removed)?;
-            } else if !self.is_dry_run {
+            } else if versions.len() < number && !self.is_dry_run {
                 document.write()?;
             }
         }
         for (name, path) in children(&self.path, fs::FileType::is_file) {
-            if self.is_removable(&name, &path) {
+            if self.version_of(&name).is_some_and(|version| self.is_removable(&version)) {
                 self.remove(&path, removed)?;
-            } else if self.is_left_over(&name) {
-                self.remove(&path, &mut Vec::new())?;
             }
         }
         Ok(())
     }
 
-    /// Whether a file is a package that a killed run has not finished.
-    fn is_left_over(&self, name: &str) -> bool {
-        files::replaced_name(name).is_some_and(|name| packed_name(name, &self.address.name).is_some())
+    /// The version that a file is a package of, or the document about.
+    fn version_of(&self, name: &str) -> Option<Version> {
+        let document = || name.strip_suffix(".json")?.parse().ok().filter(|version| name == document_name(version));
+        packed_name(name, &self.address.name).map(|(version, _)| version).or_else(document)
     }
 
-    /// Whether a file is a package of a version that no lock file names, or the document about one.
-    fn is_removable(&self, name: &str, path: &Path) -> bool {
-        if let Some((version, _)) = packed_name(name, &self.address.name) {
-            return self.is_unnamed(&version);
-        }
-        let version = name.strip_suffix(".json").and_then(|version| version.parse().ok());
-        version.is_some_and(|version| self.is_unnamed(&version) && Document::<Archives>::read(path.to_owned()).is_ok())
-    }
-
-    fn is_unnamed(&self, version: &Version) -> bool {
+    /// Whether no lock file names a version, and the document about it, if there is one, is a mirror's.
+    fn is_removable(&self, version: &Version) -> bool {
+        let path = self.path.join(document_name(version));
+        let is_of_mirror = |document: Document<Archives>| document.content.is_of_mirror(&self.address.name, version);
         !self.releases.name_version(&self.address, version)
+            && (path.symlink_metadata().is_err() || Document::read(path).is_ok_and(is_of_mirror))
     }
 
     /// Removes a file, and the directories up to the mirror's that are empty then.

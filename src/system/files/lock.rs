@@ -62,7 +62,7 @@ pub(super) fn temporary_prefix(name: &str) -> String {
 
 /// The name of the file that a temporary file would replace, without leading dots; none if the name is not that of a
 /// temporary file.
-pub(crate) fn replaced_name(name: &str) -> Option<&str> {
+fn replaced_name(name: &str) -> Option<&str> {
     Some(name.strip_prefix('.')?.rsplit_once(MARK)?.0)
 }
 

@@ -53,11 +53,6 @@ fn what_one_lock_file_lacks_does_not_keep_the_mirror_from_others() {
     environment.provlock(MIRROR_ALL.into_iter().chain(["--prune"])).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-warning[lock-file-missing]: there is no lock file, so the mirror gets nothing for this root module
- |
- = root module: unlocked
-help: provlock -C unlocked lock
-
 warning[io]: nothing is removed from the mirror, because of the errors in lock files
   + hashicorp/null   3.2.4   linux_amd64   signed, key ID 558D46FBE8647CB4   [SIZE]
 error[lock-file-syntax]: the lock file cannot be parsed: invalid block body; expected `}`, newline or identifier
@@ -68,6 +63,11 @@ error[lock-file-syntax]: the lock file cannot be parsed: invalid block body; exp
   |
   = root module: broken
 help: correct the file, or remove it and run: provlock -C broken lock
+
+error[lock-file-missing]: there is no lock file, so the mirror gets nothing for this root module
+ |
+ = root module: unlocked
+help: provlock -C unlocked lock
 
 error[platform-missing]: the lock file has no hash of the package of hashicorp/null 3.2.4 for linux_amd64
  --> a/.terraform.lock.hcl:5:13

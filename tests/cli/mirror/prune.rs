@@ -1,6 +1,6 @@
 //! `mirror --prune`: what no lock file names goes, and nothing else.
 
-use super::super::lock::BOTH;
+use super::super::lock::{BOTH, requires};
 use super::{MIRROR_BOTH, NULL, locked, names};
 use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
@@ -17,6 +17,7 @@ fn filled(registry: &Registry) -> TestEnvironment {
     environment.write(format!("{other}/index.json"), r#"{"versions": {"1.0.0": {}}}"#);
     environment.write(format!("{other}/1.0.0.json"), r#"{"archives": {}}"#);
     environment.write(format!("{NULL}/.terraform-provider-null_3.2.4_linux_amd64.zip.provlock-AbCdEf"), "half");
+    environment.write(format!("{other}/.terraform-provider-gamma_0.9.0_linux_amd64.zip.provlock-AbCdEf"), "half");
     for path in [
         "README.md",
         "registry.opentofu.org/hashicorp/terraform-provider-null_3.2.4_linux_amd64.zip",
@@ -112,4 +113,109 @@ fn no_link_is_followed_or_removed() {
     environment.provlock(super::super::lock::LOCK_BOTH).assert_code(0);
     environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"])).assert_code(0);
     assert!(elsewhere.exists() && environment.project().join(file).is_symlink());
+}
+
+#[test]
+fn nothing_is_removed_unless_every_lock_file_was_read() {
+    let registry = Registry::start();
+    let environment = filled(&registry);
+    environment.provlock(MIRROR_BOTH).assert_code(0);
+    environment.write("other/main.tf", "terraform {\n  backend \"s3\" {}\n}\n");
+    let before = environment.snapshot();
+    let prune = || environment.provlock(MIRROR_BOTH.iter().chain(&["-r", "--prune"]));
+    let refused = || {
+        let output = prune();
+        output.assert_code(2).assert_stderr_has("nothing is removed from the mirror");
+        before.assert_same(&environment.snapshot());
+        output
+    };
+    refused().matches(str![[r#"
+exit code: 2
+----- stderr -----
+warning[io]: nothing is removed from the mirror, because of the errors in lock files
+error[lock-file-missing]: there is no lock file, so the mirror gets nothing for this root module
+ |
+ = root module: other
+help: provlock -C other lock
+Mirrored 2 packages of 1 provider in mirror: 2 already there ([SIZE])
+"#]]);
+    environment.write("other/.terraform.lock.hcl/a", "a directory");
+    let before = environment.snapshot();
+    prune().assert_code(2);
+    before.assert_same(&environment.snapshot());
+    std::fs::remove_dir_all(environment.project().join("other/.terraform.lock.hcl")).unwrap();
+    for damaged in ["provider {", "<<<<<<< ours\n=======\n>>>>>>> theirs\n", "\u{0}"] {
+        environment.write("other/.terraform.lock.hcl", damaged);
+        let before = environment.snapshot();
+        prune().assert_code(2);
+        before.assert_same(&environment.snapshot());
+    }
+    environment.write("other/.terraform.lock.hcl", environment.lock_file());
+    prune().assert_code(0).assert_stderr_has("6 files removed");
+}
+
+#[test]
+fn documents_of_other_programs_stay() {
+    let archive =
+        |url: &str, more: &str| format!(r#"{{"archives": {{"linux_amd64": {{"url": "{url}", "hashes": []{more}}}}}}}"#);
+    let package = "terraform-provider-v1_1.2.3_linux_amd64.zip";
+    let documents = [
+        ("static/api/v1/index.json", r#"{"versions": {"1.2.3": {"released": 2024}}}"#.to_owned()),
+        ("static/api/v1/index.json", r#"{"versions": {"1.2.3": "/v1/1.2.3"}}"#.to_owned()),
+        ("static/api/v1/index.json", r#"{"versions": {"latest": {}}}"#.to_owned()),
+        ("static/api/v1/index.json", r#"{"versions": {}, "title": "API"}"#.to_owned()),
+        ("docs.example.com/api/v1/1.2.3.json", r#"{"archives": {}, "title": "API"}"#.to_owned()),
+        ("docs.example.com/api/v1/1.2.3.json", r#"{"archives": {"2024": "/2024.zip"}}"#.to_owned()),
+        ("docs.example.com/api/v1/1.2.3.json", archive("https://docs.example.com/v1.zip", "")),
+        ("docs.example.com/api/v1/1.2.3.json", archive("terraform-provider-v2_1.2.3_linux_amd64.zip", "")),
+        ("docs.example.com/api/v1/1.2.3.json", archive("terraform-provider-v1_1.2.4_linux_amd64.zip", "")),
+        ("docs.example.com/api/v1/1.2.3.json", archive("terraform-provider-v1_1.2.3_darwin_arm64.zip", "")),
+        ("docs.example.com/api/v1/1.2.3.json", archive(package, r#", "size": 1"#)),
+        ("docs.example.com/api/v1/1.2.json", archive("terraform-provider-v1_1.2.0_linux_amd64.zip", "")),
+    ];
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    environment.provlock(MIRROR_BOTH).assert_code(0);
+    let prune = || environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"]));
+    for (path, content) in &documents {
+        let path = environment.write(format!("mirror/{path}"), content);
+        let folder = path.parent().unwrap();
+        std::fs::write(folder.join(package), "the version stays with its document").unwrap();
+        if !path.ends_with("index.json") {
+            std::fs::write(folder.join("index.json"), r#"{"versions": {"1.2.3": {}}}"#).unwrap();
+        }
+        let before = environment.snapshot();
+        let output = prune();
+        if path.ends_with("1.2.json") {
+            assert!(path.exists(), "{output}");
+        } else {
+            before.assert_same(&environment.snapshot());
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+    let path = environment.write("mirror/docs.example.com/api/v1/1.2.3.json", archive(package, ""));
+    prune().assert_code(0).assert_stderr_has("1 file removed");
+    assert!(!path.exists());
+}
+
+/// The providers of `terraform providers mirror` that no lock file names any more go, with what it has written beside them.
+#[test]
+#[ignore = "needs terraform in PATH"]
+fn what_terraform_has_mirrored_is_removed() {
+    let registry = Registry::start();
+    let (environment, _) = locked(&registry);
+    registry.publish("registry.terraform.io/hashicorp/null", "3.2.4").platforms(BOTH).done();
+    let words = ["providers", "mirror", "-platform=linux_amd64", "-platform=darwin_arm64", "../mirror"];
+    environment.write("old/main.tf", requires("hashicorp/null", ""));
+    environment.program("terraform", words).env("CHECKPOINT_DISABLE", "1").run_in("old").run().assert_code(0);
+    environment.provlock(MIRROR_BOTH.iter().chain(&["--prune"])).matches(str![[r#"
+exit code: 0
+----- stderr -----
+  + hashicorp/null   3.2.4   darwin_arm64 and linux_amd64   signed, key ID 558D46FBE8647CB4   [SIZE]
+  - mirror/registry.terraform.io/hashicorp/null/index.json   [SIZE]
+  - mirror/registry.terraform.io/hashicorp/null/3.2.4.json   [SIZE]
+  - mirror/registry.terraform.io/hashicorp/null/terraform-provider-null_3.2.4_darwin_arm64.zip   [SIZE]
+  - mirror/registry.terraform.io/hashicorp/null/terraform-provider-null_3.2.4_linux_amd64.zip   [SIZE]
+Mirrored 2 packages of 1 provider in mirror: 2 downloaded ([SIZE]), 4 files removed ([SIZE])
+"#]]);
 }
