@@ -407,3 +407,39 @@ fn facts_are_published_and_used() {
     assert_eq!(reader.lock_file(), publisher.lock_file());
     assert_eq!(providers.requests_to(provlock_test::url::PACKAGE), 0);
 }
+
+/// Registries do not know conditions on what is replaced.
+#[test]
+fn pushes_at_the_same_time_lose_nothing() {
+    const PLATFORMS: [&str; 4] = ["darwin_arm64", "linux_amd64", "linux_arm64", "windows_amd64"];
+    let Some(oci) = Registry::start(Mode::Anybody) else { return };
+    let registry = provlock_test::Registry::start();
+    registry.publish("hashicorp/null", "3.2.4").platforms(PLATFORMS).done();
+    let (place, requirement) =
+        (format!("oci://{}/facts", oci.host), "terraform {\n  required_providers {\n    null = {}\n  }\n}\n");
+    let machine = || {
+        let mut machine = provlock_test::TestEnvironment::with_registry(&registry);
+        machine.set("NO_PROXY", "127.0.0.1");
+        machine.write("main.tf", requirement);
+        machine
+    };
+    let first = machine();
+    let public = first.provlock(["cache", "keygen", "key"]).assert_code(0).stdout.clone();
+    let machines = PLATFORMS.map(|platform| {
+        let machine = machine();
+        machine.provlock(["lock", "-p", platform]).assert_code(0);
+        machine.write("key", first.read("key"));
+        machine
+    });
+    thread::scope(|scope| {
+        for machine in &machines {
+            let push = machine.command(["cache", "push", "--signing-key", "key", "--to", &place]);
+            scope.spawn(move || push.run().assert_code(0).clone());
+        }
+    });
+    registry.reset_statistics();
+    let settings = format!("[cache]\nshared = \"{place}\"\ntrusted-keys = [\"{}\"]\n", public.trim());
+    first.write("provlock.toml", settings);
+    first.provlock(["lock", "-p", &PLATFORMS.join(",")]).assert_code(0);
+    assert_eq!(registry.requests_to(provlock_test::url::PACKAGE), 0);
+}

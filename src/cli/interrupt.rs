@@ -1,6 +1,6 @@
-//! Ctrl-C and its like: the program ends when no file is half written.
+//! Ctrl-C and its like: the program ends when no file is half written, with its helpers and without temporary files.
 
-use provlock::system::files;
+use provlock::system::stop;
 
 /// Lets signals wait for files that are being replaced, and then for `say`, which tells the user. What cannot be arranged is
 /// left to the system, which ends the program at once.
@@ -16,7 +16,7 @@ pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
     let Ok(mut signals) = Signals::new(handled) else { return };
     let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
-            let _nothing_is_begun = files::wait_for_writes();
+            let _stopped = stop();
             say();
             // A shell learns from the way a program ended that the user interrupted it.
             let _ = emulate_default_handler(signal);
@@ -45,7 +45,7 @@ pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
     /// `STATUS_CONTROL_C_EXIT`, as the system ends programs.
     const CONTROL_C_EXIT: i32 = 0xC000_013A_u32.cast_signed();
     let _ = ctrlc::set_handler(move || {
-        let _nothing_is_begun = files::wait_for_writes();
+        let _stopped = stop();
         say();
         std::process::exit(CONTROL_C_EXIT);
     });

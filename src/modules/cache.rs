@@ -12,11 +12,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use tempfile::TempDir;
 
 use super::source::RegistryModule;
 use crate::provider::Version;
-use crate::system::{files, storage};
+use crate::system::{TemporaryDirectory, files, storage};
 
 const PACKAGES: &str = "provlock-modules-v1";
 const VERSIONS: &str = "provlock-module-versions-v1";
@@ -112,17 +111,17 @@ impl PackageCache {
     }
 
     /// A temporary directory for assembling a package.
-    pub(super) fn workshop(&self) -> io::Result<TempDir> {
+    pub(super) fn workshop(&self) -> io::Result<TemporaryDirectory> {
         let folder = self.packages.join("unfinished");
-        fs::create_dir_all(&folder)?;
-        tempfile::tempdir_in(folder)
+        storage::create_directory(&folder)?;
+        TemporaryDirectory::new_in(&folder)
     }
 
     /// Keeps the package in the directory `package`, which is moved, for an address. Packages with different content
     /// have different values of `identity`.
     pub(super) fn put(&self, address: &str, identity: &str, package: &Path) -> io::Result<Stored> {
         let content = self.contents().join(digest(identity));
-        fs::create_dir_all(self.contents())?;
+        storage::create_directory(&self.contents())?;
         {
             let _uninterrupted = files::hold_off_interrupts();
             // Another run may have been faster. Both have the same content.
@@ -162,7 +161,7 @@ fn digest(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn package(cache: &PackageCache, text: &str) -> (TempDir, PathBuf) {
+    fn package(cache: &PackageCache, text: &str) -> (TemporaryDirectory, PathBuf) {
         let workshop = cache.workshop().unwrap();
         let path = workshop.path().join("package");
         fs::create_dir(&path).unwrap();

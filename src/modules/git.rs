@@ -18,6 +18,7 @@ use base64::prelude::BASE64_STANDARD;
 use url::Url;
 
 use super::contents::{MOST_BYTES, PackageWriter, Problem, is_configuration};
+use super::key_file::KeyFile;
 use crate::system::process::{self, Finished, Limits, one_line};
 use crate::system::storage;
 
@@ -25,8 +26,6 @@ use crate::system::storage;
 const MOST_OUTPUT: u64 = 256 << 20;
 /// Larger files are fetched only when they are configuration.
 const FILTER: &str = "--filter=blob:limit=64k";
-/// The file in a repository that holds the private key of the address.
-const SSH_KEY: &str = "ssh-key";
 /// Where the wanted commit is kept.
 const MODULE: &str = "refs/provlock/module";
 /// Variables that point git to another repository; hooks run with them set (`git rev-parse --local-env-vars`).
@@ -167,7 +166,7 @@ impl Git<'_> {
     /// repository. Returns the commit; none for an empty repository.
     pub(super) fn fetch(&self, address: &GitAddress, workshop: &Path, package: &Path) -> Result<Option<String>> {
         let deadline = Instant::now() + self.time_limit;
-        let mut fetch = Fetch { git: self, address, directory: workshop, deadline, ssh_command: None };
+        let mut fetch = Fetch { git: self, address, directory: workshop, deadline, key: None, ssh_command: None };
         fetch.initialize()?;
         let Some(revision) = fetch.fetch()? else { return Ok(None) };
         let files = fetch.files(&revision)?;
@@ -181,6 +180,8 @@ struct Fetch<'a> {
     address: &'a GitAddress,
     directory: &'a Path,
     deadline: Instant,
+    /// The private key of the address, where ssh can read it.
+    key: Option<KeyFile>,
     /// `GIT_SSH_COMMAND` for this repository; none if git finds the right one by itself.
     ssh_command: Option<OsString>,
 }
@@ -213,12 +214,11 @@ impl Fetch<'_> {
     }
 
     /// The ssh command that never prompts and uses the key of the address.
-    fn find_ssh_command(&self) -> Result<Option<OsString>> {
-        if let Some(content) = &self.address.ssh_key {
-            write_key(&self.directory.join(SSH_KEY), content)?;
-        }
-        // Relative to the directory that git runs in, so that the shell has nothing to misread.
-        let key_option = self.address.ssh_key.as_ref().map(|_| format!(" -i {SSH_KEY}"));
+    fn find_ssh_command(&mut self) -> Result<Option<OsString>> {
+        let not_written = |error| GitError::new(format!("its sshkey cannot be written for ssh: {error}"));
+        let key = self.address.ssh_key.as_ref().map(|key| KeyFile::new(self.directory, key).map_err(not_written));
+        self.key = key.transpose()?;
+        let key_option = self.key.as_ref().map(|key| format!(" -i {}", key.name));
         let mut command = self.command("config");
         command.args(["--get", "core.sshCommand"]);
         let configured = OsString::from(one_line(&self.run(command, None)?.stdout));
@@ -446,16 +446,6 @@ fn batch_entry(text: &[u8]) -> Option<(String, &[u8], &[u8])> {
     let (object, _, size) = (words.next()?, words.next()?, words.next()?.parse::<usize>().ok()?);
     let (content, rest) = text[line_end + 1..].split_at_checked(size)?;
     Some((object.to_owned(), content, rest.strip_prefix(b"\n")?))
-}
-
-/// Writes a private key to a file that only the user can read.
-fn write_key(path: &Path, content: &[u8]) -> Result<()> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(path).and_then(|mut file| std::io::Write::write_all(&mut file, content));
-    written.map_err(|error| GitError::new(format!("its sshkey cannot be written for ssh: {error}")))
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ mod floating;
 mod git;
 mod http;
 pub(crate) mod installed;
+mod key_file;
 pub(crate) mod local;
 mod package;
 mod package_fetcher;

@@ -7,7 +7,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use sha2::Sha256;
-use tempfile::TempDir;
 use url::Url;
 
 use super::archive::{self, Format};
@@ -25,7 +24,7 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{Client, Credentials};
 use crate::packages::oci::{ModulePackage, OciRegistries};
 use crate::provider::{Dialect, Hostname, Version};
-use crate::system::{Environment, OnceMap};
+use crate::system::{Environment, OnceMap, TemporaryDirectory};
 
 /// How long a package is kept if its address may lead to another one tomorrow.
 const LIFETIME: Duration = Duration::from_hours(1);
@@ -41,7 +40,7 @@ pub(super) struct PackageFetcher {
     dialect: Dialect,
     pub(super) cache: PackageCache,
     /// The directory of a cache that lasts only as long as the fetcher.
-    _temporary: Option<TempDir>,
+    _temporary: Option<TemporaryDirectory>,
     netrc: OnceLock<Netrc>,
     oci_registries: Option<Arc<OciRegistries>>,
     packages: OnceMap<String, Result<Arc<Package>>>,
@@ -54,7 +53,7 @@ type Fetched = std::result::Result<(Stored, PackageOrigin), FetchError>;
 /// A temporary directory for assembling a package.
 struct Workshop<'a> {
     cache: &'a PackageCache,
-    directory: TempDir,
+    directory: TemporaryDirectory,
 }
 
 impl PackageFetcher {
@@ -73,7 +72,7 @@ impl PackageFetcher {
         let (cache, temporary) = if let Some(directory) = cache_directory {
             (PackageCache::open(directory), None)
         } else {
-            let directory = tempfile::tempdir().map_err(no_place)?;
+            let directory = TemporaryDirectory::new().map_err(no_place)?;
             (PackageCache::open(directory.path()), Some(directory))
         };
         Ok(Self {

@@ -125,6 +125,15 @@ pub fn write(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()>
     Ok(())
 }
 
+/// Creates a file that the user alone can read, in one step.
+///
+/// # Errors
+/// There is such a file, or it cannot be written. Then nothing has changed.
+pub fn create_private(path: &Path, content: &[u8]) -> Result<()> {
+    let _uninterrupted = hold_off_interrupts();
+    Reserved::wait(path)?.replace(None, content, Access::Private)
+}
+
 /// [`write()`] for a caller that holds off interrupts.
 fn replace(path: &Path, expected_old: Option<&[u8]>, new: &[u8]) -> Result<()> {
     Reserved::wait(path)?.replace(expected_old, new, Access::Kept)

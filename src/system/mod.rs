@@ -11,7 +11,9 @@ pub(crate) mod process;
 pub mod repository;
 mod safe_url;
 mod secrets;
+mod stop;
 pub(crate) mod storage;
+mod temporary;
 mod token;
 pub(crate) mod walk;
 
@@ -23,4 +25,6 @@ pub(crate) use once::OnceMap;
 pub use safe_url::SafeUrl;
 pub(crate) use safe_url::percent_decoded;
 pub use secrets::Secrets;
+pub use stop::{Stopped, stop};
+pub(crate) use temporary::TemporaryDirectory;
 pub use token::{Token, token_variable};

@@ -1,8 +1,9 @@
 //! Runs a helper program, without a shell and with a time limit.
 
-use std::io::{Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -30,6 +31,8 @@ pub(crate) struct Limits<'a> {
     pub(crate) exceeded: &'a dyn Fn() -> Option<String>,
 }
 
+/// How long nothing more may come from a program that has ended, before its output is taken to be whole.
+const GRACE: Duration = Duration::from_secs(1);
 /// The interval at which [`Limits::exceeded`] is called.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
@@ -46,12 +49,12 @@ pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &L
     let deadline = Instant::now() + time_limit;
     command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    process_group::lead(&mut command);
-    let mut child = command.spawn().map_err(|error| format!("cannot be started: {error}"))?;
-    let outcome = converse(&mut child, stdin, deadline, limits);
+    let mut group = Group::start(&mut command).map_err(|error| format!("cannot be started: {error}"))?;
+    let outcome = converse(&mut group.leader, stdin, deadline, limits);
     if outcome.is_err() {
-        process_group::kill(&mut child);
+        group.kill();
     }
+    drop(group);
     outcome.map_err(|interruption| match interruption {
         Interruption::TooLong => format!("was ended because it took more than {} seconds", time_limit.as_secs_f32()),
         Interruption::TooMuch => "was ended because it printed too much".to_owned(),
@@ -71,9 +74,10 @@ enum Interruption {
     TooLong,
     TooMuch,
     Exceeded(String),
-    Io(std::io::Error),
+    Io(io::Error),
 }
 
+/// Part of what a program prints.
 enum Output {
     Stdout(Vec<u8>),
     Stderr(Vec<u8>),
@@ -94,19 +98,30 @@ fn converse(
     listen(child.stdout.take(), limits.stdout + 1, Output::Stdout, sender.clone());
     listen(child.stderr.take(), MESSAGE_LIMIT as u64, Output::Stderr, sender);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    // Since when a program that has ended has printed nothing.
+    let mut quiet_since = None;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         match receiver.recv_timeout(left.min(WATCH_INTERVAL)) {
-            Ok(Output::Stdout(bytes)) if bytes.len() as u64 > limits.stdout => return Err(Interruption::TooMuch),
-            Ok(Output::Stdout(bytes)) => stdout = bytes,
-            Ok(Output::Stderr(bytes)) => stderr = bytes,
+            Ok(Output::Stdout(bytes)) => stdout.extend(bytes),
+            Ok(Output::Stderr(bytes)) => stderr.extend(bytes),
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => return Err(Interruption::TooLong),
             Err(RecvTimeoutError::Timeout) => {
                 if let Some(what) = (limits.exceeded)() {
                     return Err(Interruption::Exceeded(what));
                 }
+                // Another program that it has started may keep its output open.
+                let has_ended = child.try_wait().map_err(Interruption::Io)?.is_some();
+                if has_ended && quiet_since.get_or_insert_with(Instant::now).elapsed() >= GRACE {
+                    break;
+                }
+                continue;
             }
+        }
+        quiet_since = None;
+        if stdout.len() as u64 > limits.stdout {
+            return Err(Interruption::TooMuch);
         }
     }
     loop {
@@ -119,38 +134,80 @@ fn converse(
     }
 }
 
-/// Reads up to `limit` bytes in a thread of its own and sends them at the end of the stream, or when there are more.
+/// Reads up to `limit` bytes in a thread of its own, and sends them as they come.
 fn listen(pipe: Option<impl Read + Send + 'static>, limit: u64, wrap: fn(Vec<u8>) -> Output, sender: Sender<Output>) {
     let Some(mut pipe) = pipe else { return };
     thread::spawn(move || {
-        let mut bytes = Vec::new();
-        // The bytes before an error are kept; the exit status shows whether the program failed.
-        let _ = pipe.by_ref().take(limit).read_to_end(&mut bytes);
-        // The receiver is gone only after the wait for the program has ended.
-        let _ = sender.send(wrap(bytes));
+        let mut kept = pipe.by_ref().take(limit);
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            match kept.read(&mut buffer) {
+                Ok(count) if count > 0 => {
+                    // The receiver is gone only after the wait for the program has ended.
+                    let _ = sender.send(wrap(buffer[..count].to_owned()));
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                // The bytes before an error are kept; the exit status shows whether the program failed.
+                _ => break,
+            }
+        }
         drop(sender);
-        let _ = std::io::copy(&mut pipe, &mut std::io::sink());
+        let _ = io::copy(&mut pipe, &mut io::sink());
     });
 }
 
-/// A helper may start other programs, which are killed with it.
-mod process_group {
-    use std::process::{Child, Command};
+/// The process groups that have not ended, by their leaders.
+static RUNNING: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
-    #[cfg(unix)]
-    pub(super) fn lead(command: &mut Command) {
+/// A helper with the programs that it starts.
+struct Group {
+    leader: Child,
+}
+
+impl Group {
+    fn start(command: &mut Command) -> io::Result<Self> {
+        #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(command, 0);
+        let mut running = running();
+        let leader = command.spawn()?;
+        running.push(leader.id());
+        Ok(Self { leader })
     }
 
-    #[cfg(not(unix))]
-    pub(super) fn lead(_: &mut Command) {}
-
-    pub(super) fn kill(child: &mut Child) {
-        #[cfg(unix)]
-        let _ =
-            rustix::process::kill_process_group(rustix::process::Pid::from_child(child), rustix::process::Signal::KILL);
+    fn kill(&mut self) {
+        kill_group(self.leader.id());
         // Either call fails only if the process has ended already.
-        let _ = child.kill();
-        let _ = child.wait();
+        let _ = self.leader.kill();
+        let _ = self.leader.wait();
     }
 }
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        running().retain(|leader| *leader != self.leader.id());
+    }
+}
+
+/// Kills the helpers that run, with the programs that they have started. While the result lives, none is started, and whoever
+/// waits for one goes on waiting.
+pub(super) fn kill_all() -> MutexGuard<'static, Vec<u32>> {
+    let running = running();
+    running.iter().copied().for_each(kill_group);
+    running
+}
+
+fn running() -> MutexGuard<'static, Vec<u32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(unix)]
+fn kill_group(leader: u32) {
+    if let Some(leader) = i32::try_from(leader).ok().and_then(rustix::process::Pid::from_raw) {
+        // This fails only if all have ended already.
+        let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+    }
+}
+
+/// Ctrl-C reaches every program of a console.
+#[cfg(not(unix))]
+fn kill_group(_: u32) {}

@@ -42,8 +42,8 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     files::rename(file, path)
 }
 
-/// Creates a directory and its parents with write access for the user only.
-fn create_directory(directory: &Path) -> io::Result<()> {
+/// Creates a directory and its parents, with access for the user only.
+pub(crate) fn create_directory(directory: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);

@@ -80,3 +80,22 @@ Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
     std::fs::rename(environment.root().join("gone.git"), environment.root().join("modules.git")).unwrap();
     environment.provlock(["verify", "--online"]).assert_code(1).assert_stdout_has("version-outside-constraints");
 }
+
+#[test]
+fn the_cache_is_for_the_user_alone_whatever_is_put_there_first() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    let mut environment = TestEnvironment::with_registry(&registry);
+    let cache = environment.root().join("new/cache");
+    environment.set("PROVLOCK_CACHE_DIR", &cache);
+    publish(&environment, &requires("acme/gamma", "~> 1.0"), "v1.0.0");
+    calls(&environment, "v1.0.0");
+    let lock = format!("umask 0; exec {} lock -p linux_amd64", env!("CARGO_BIN_EXE_provlock"));
+    for _ in 0..2 {
+        environment.program("sh", ["-c", &lock]).run().assert_code(0);
+        for directory in [&cache, &cache.join("provlock-modules-v1/contents")] {
+            assert_eq!(std::fs::metadata(directory).unwrap().permissions().mode() & 0o777, 0o700);
+        }
+    }
+}

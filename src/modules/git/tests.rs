@@ -247,6 +247,18 @@ fn a_key_is_found_wherever_the_cache_is() {
     assert_eq!(fs::read_to_string(at("bin/ssh.key")).unwrap(), "a private key");
 }
 
+/// As ssh does with `ControlPersist`.
+#[test]
+fn a_program_that_git_leaves_behind_holds_nothing_up() {
+    let fixture = Fixture::new();
+    let leave = "case \"$*\" in *--git-dir=.*fetch*) sleep 30 >&- & sleep 30 2>&- & ;; esac\n";
+    let script = fs::read_to_string(fixture.program()).unwrap();
+    fs::write(fixture.program(), script.replace("HOME=", &format!("{leave}HOME="))).unwrap();
+    assert_eq!(fixture.main("?ref=v1.0.0"), "one");
+    let error = fixture.fetch_within(&fixture.url("?ref=v9"), Duration::from_secs(20)).unwrap_err();
+    assert!(error.contains("couldn't find remote ref v9"), "{error}");
+}
+
 #[test]
 fn links_and_submodules_of_a_repository_lead_nowhere_outside() {
     let fixture = Fixture::new();

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use std::{process, thread};
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::packages::archive::PackageDigest;
@@ -13,6 +15,11 @@ use crate::system::parallel;
 
 /// Releases that are published at the same time.
 const THREADS: usize = 8;
+/// How often a release is published that other machines replace each time.
+const MOST_ROUNDS: usize = 10;
+/// The pause before a release is asked for again, around the time that it took to publish all.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
 /// The outcome for one release.
 pub struct PublishedRelease {
@@ -28,6 +35,9 @@ pub struct PublishedRelease {
 
 /// Publishes facts, signed with `key`, in addition to those that are published already and signed with that key. After
 /// a failure no other release is begun.
+///
+/// Registries have no way to replace a manifest on a condition. So what was published is asked for again after a pause, longer
+/// than another machine needs that has read the old facts at the same time, and published again if that machine has replaced it.
 pub(in crate::packages) fn publish(
     registries: &OciRegistries,
     repository: &OciRepository,
@@ -35,14 +45,41 @@ pub(in crate::packages) fn publish(
     releases: Vec<ReleaseFacts>,
 ) -> Vec<PublishedRelease> {
     let has_failed = AtomicBool::new(false);
-    parallel::map(releases, THREADS, |facts| {
-        let (address, version, packages) = (facts.address.clone(), facts.version.clone(), facts.packages.len());
-        let tag = ReleaseTag { repository, address: &address, version: &version };
+    let push = |(index, facts): (usize, &ReleaseFacts)| {
+        let tag = ReleaseTag { repository, address: &facts.address, version: &facts.version };
         let outcome = (!has_failed.load(Ordering::Relaxed))
-            .then(|| registries.push_facts(&tag, |published| renewed(published.as_ref(), facts, key)));
+            .then(|| registries.push_facts(&tag, |published| renewed(published.as_ref(), facts.clone(), key)));
         has_failed.fetch_or(matches!(outcome, Some(Err(_))), Ordering::Relaxed);
-        PublishedRelease { address, version, packages, outcome }
-    })
+        (index, outcome)
+    };
+    let mut outcomes = vec![None; releases.len()];
+    let mut open: Vec<usize> = (0..releases.len()).collect();
+    for round in 0..MOST_ROUNDS {
+        let started = Instant::now();
+        let pushed = parallel::map(open.iter().map(|index| (*index, &releases[*index])).collect(), THREADS, push);
+        open.clear();
+        for (index, outcome) in pushed {
+            match outcome {
+                Some(Ok(true)) => open.push(index),
+                Some(Ok(false)) | None if round > 0 => continue,
+                _ => {}
+            }
+            outcomes[index] = outcome;
+        }
+        if open.is_empty() || has_failed.load(Ordering::Relaxed) {
+            break;
+        }
+        // Machines that have begun together do not go on together.
+        let pause = started.elapsed().clamp(SHORTEST_PAUSE, LONGEST_PAUSE);
+        thread::sleep(pause + pause * (process::id() % 16) / 16);
+    }
+    let publish = |(ReleaseFacts { address, version, packages }, outcome)| PublishedRelease {
+        address,
+        version,
+        packages: packages.len(),
+        outcome,
+    };
+    releases.into_iter().zip(outcomes).map(publish).collect()
 }
 
 /// The facts together with the published ones that the same key has signed; none if there is nothing to add.

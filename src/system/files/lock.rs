@@ -40,6 +40,12 @@ impl DirectoryLock {
         }
     }
 
+    /// Takes the lock if no other process holds it, and if the system can lock directories.
+    pub(crate) fn take(directory: &Path) -> Option<Self> {
+        let file = File::open(directory).ok()?;
+        file.try_lock().ok().map(|()| Self { lock: Some(file) })
+    }
+
     /// Removes the temporary files of processes that were killed while they replaced a file whose name `is_meant`
     /// accepts. While the lock is held, no process writes such files.
     pub(crate) fn remove_left_over(&self, directory: &Path, is_meant: impl Fn(&str) -> bool) {

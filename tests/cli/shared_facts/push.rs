@@ -44,6 +44,21 @@ help: name a file that does not exist
     assert_eq!((&shown["file"], shown["public_key"].as_str().unwrap().len()), (&Value::from("other"), 52));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_key_that_cannot_be_written_leaves_no_file() {
+    let environment = TestEnvironment::new();
+    let keygen = format!("trap '' XFSZ; ulimit -f 0; exec {} cache keygen key", env!("CARGO_BIN_EXE_provlock"));
+    environment
+        .program("sh", ["-c", &keygen])
+        .run()
+        .assert_code(2)
+        .assert_stderr_has("cannot write key: File too large");
+    assert_eq!(std::fs::read_dir(environment.project()).unwrap().count(), 0);
+    std::os::unix::fs::symlink("elsewhere", environment.project().join("link")).unwrap();
+    environment.provlock(["cache", "keygen", "link"]).assert_code(2).assert_stderr_has("link exists");
+}
+
 #[test]
 fn pushing_again_changes_nothing_and_keeps_what_is_there() {
     let fleet = Fleet::new();

@@ -1,13 +1,12 @@
 //! `cache keygen`: a key to sign shared facts with.
 
-use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueHint};
 use provlock::diagnostic::{Code, Diagnostic};
 use provlock::provider::SigningKey;
+use provlock::system::files;
 
 use crate::cli::commands::outcome::Outcome;
 use crate::cli::render::json;
@@ -44,16 +43,9 @@ pub(super) fn run(arguments: &KeygenArgs, ui: &Ui) -> Result<Outcome> {
 
 /// Makes a file that nobody but the user can read. One that exists stays as it is.
 fn create(path: &Path, text: &str) -> Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
-    Ok(written.map_err(|error| match error.kind() {
-        ErrorKind::AlreadyExists => {
-            let message = format!("{} exists, and a key is never overwritten", path.display());
-            Diagnostic::error(Code::InvalidArgument, message).help("name a file that does not exist")
-        }
-        _ => Diagnostic::io("write", path, &error),
-    })?)
+    if path.symlink_metadata().is_ok() {
+        let message = format!("{} exists, and a key is never overwritten", path.display());
+        return Err(Diagnostic::error(Code::InvalidArgument, message).help("name a file that does not exist").into());
+    }
+    Ok(files::create_private(path, text.as_bytes())?)
 }

@@ -1,8 +1,9 @@
 //! Uploads of facts.
 
 use super::*;
+use crate::packages::archive::PackageDigest;
 use crate::packages::oci::facts::ReleaseTag;
-use crate::packages::shared_facts::{Envelope, ReleaseFacts};
+use crate::packages::shared_facts::{Envelope, ReleaseFacts, publish};
 use crate::provider::{OciRepository, SigningKey};
 
 /// Publishes facts about a release without packages.
@@ -52,4 +53,53 @@ fn nothing_is_uploaded_to_another_host() {
     let error = push(&registry).unwrap_err();
     assert!(error[0].message.contains("wants a blob to be uploaded to another host"), "{error}");
     assert!(elsewhere.requests().is_empty());
+}
+
+/// A registry that keeps manifests, and puts `others`, one after the other, in the place of those that it is given.
+fn keeping(others: Vec<String>) -> Server {
+    let state = Mutex::new((String::new(), others));
+    Server::http(move |request| {
+        let (manifest, others) = &mut *state.lock().unwrap();
+        match (request.method.as_str(), request.path().contains("/manifests/")) {
+            ("GET", true) if manifest.is_empty() => Response::not_found(),
+            ("GET", true) => Response::ok(manifest.clone()),
+            ("GET", false) => Response::ok("{}"),
+            ("PUT", true) => {
+                *manifest = others.pop().unwrap_or_else(|| request.body.clone());
+                Response::new(201, "")
+            }
+            ("POST", _) => Response::new(202, "").header("Location", "/upload"),
+            _ => Response::new(201, ""),
+        }
+    })
+}
+
+#[test]
+fn what_another_machine_replaces_at_the_same_time_is_published_again() {
+    let (key, version) = (SigningKey::generate().unwrap(), "1.0.0".parse().unwrap());
+    let address = ProviderAddress::parse("acme/null", Dialect::Tofu).unwrap();
+    let repository = |registry: &Server| format!("{}/facts", registry.host()).parse::<OciRepository>().unwrap();
+    let push = |registry: &Server, platform: &str| {
+        let (h1, zh) = (format!("h1:{}=", "A".repeat(43)), format!("zh:{}", "a".repeat(64)));
+        let digest = PackageDigest::read(&zh, &h1, &h1, 1).unwrap();
+        let packages = BTreeMap::from([(platform.parse().unwrap(), digest)]);
+        let facts = ReleaseFacts { address: address.clone(), version: "1.0.0".parse().unwrap(), packages };
+        let registries = OciRegistries::new(network(), OciLogins::anonymous());
+        let published = publish(&registries, &repository(registry), &key, vec![facts]);
+        assert!(matches!(published[0].outcome, Some(Ok(true))));
+    };
+    let of_other = |platform: &str| {
+        let registry = keeping(Vec::new());
+        push(&registry, platform);
+        let mut puts = registry.requests().into_iter().filter(|request| request.method == "PUT");
+        puts.next_back().unwrap().body
+    };
+    let registry = keeping(vec![of_other("windows_amd64"), of_other("darwin_arm64")]);
+    push(&registry, "linux_amd64");
+    let registries = OciRegistries::new(network(), OciLogins::anonymous());
+    let place = ReleaseTag { repository: &repository(&registry), address: &address, version: &version };
+    let envelope = registries.facts(&place).unwrap_or_else(|error| panic!("{}", error.errors)).unwrap();
+    let facts = envelope.open(&[key.public_key()], &address, &version).unwrap();
+    let platforms: Vec<_> = facts.packages.keys().map(ToString::to_string).collect();
+    assert_eq!(platforms, ["linux_amd64", "windows_amd64"], "and all of the last machine before it");
 }

@@ -1,0 +1,77 @@
+//! Private keys for ssh, which reads them from files.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use tempfile::TempPath;
+
+/// A file with a private key that only the user can read, for as long as this lives.
+pub(super) struct KeyFile {
+    /// How ssh, which runs in the directory, can open it. A shell has nothing to misread in it.
+    pub(super) name: String,
+    _file: File,
+    /// None if it is in no directory any more, and so is gone when this process ends, even if it is killed.
+    _path: Option<TempPath>,
+}
+
+impl KeyFile {
+    pub(super) fn new(directory: &Path, content: &[u8]) -> io::Result<Self> {
+        let (mut file, path) = tempfile::Builder::new().prefix("ssh-key-").tempfile_in(directory)?.into_parts();
+        let (name, path) = if let Some(name) = name_in_process(&file) {
+            path.close()?;
+            (name, None)
+        } else {
+            (path.file_name().unwrap_or_default().to_string_lossy().into_owned(), Some(path))
+        };
+        file.write_all(content)?;
+        Ok(Self { name, _file: file, _path: path })
+    }
+}
+
+/// By which other processes of the user can open a file that this one has open.
+#[cfg(target_os = "linux")]
+fn name_in_process(file: &File) -> Option<String> {
+    let name = format!("/proc/{}/fd/{}", std::process::id(), std::os::fd::AsRawFd::as_raw_fd(file));
+    Path::new(&name).exists().then_some(name)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn name_in_process(_: &File) -> Option<String> {
+    None
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use std::fs;
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn a_key_is_in_no_directory_or_only_for_a_while() {
+        let directory = tempfile::tempdir().unwrap();
+        let key = KeyFile::new(directory.path(), b"a private key").unwrap();
+        let read = Command::new("cat").arg(&key.name).current_dir(directory.path()).output().unwrap();
+        assert_eq!(read.stdout, b"a private key");
+        let entries = || fs::read_dir(directory.path()).unwrap().count();
+        assert!(entries() == 0 || !cfg!(target_os = "linux"));
+        drop(key);
+        assert_eq!(entries(), 0);
+    }
+
+    #[test]
+    #[ignore = "needs ssh-keygen in PATH"]
+    fn ssh_reads_the_key() {
+        let directory = tempfile::tempdir().unwrap();
+        let made = ["-q", "-t", "ed25519", "-N", "", "-f", "key"];
+        assert!(Command::new("ssh-keygen").args(made).current_dir(directory.path()).status().unwrap().success());
+        let content = fs::read(directory.path().join("key")).unwrap();
+        let key = KeyFile::new(directory.path(), &content).unwrap();
+        let shown =
+            Command::new("ssh-keygen").args(["-y", "-f", &key.name]).current_dir(directory.path()).output().unwrap();
+        let public = fs::read_to_string(directory.path().join("key.pub")).unwrap();
+        assert_eq!(String::from_utf8_lossy(&shown.stdout).split(' ').nth(1), public.split(' ').nth(1), "{shown:?}");
+    }
+}

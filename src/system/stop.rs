@@ -1,0 +1,20 @@
+//! The end of a program in the middle of its work.
+
+use std::path::PathBuf;
+use std::sync::{MutexGuard, RwLockWriteGuard};
+
+use super::files::wait_for_writes;
+use super::{process, temporary};
+
+/// A program whose work has stopped. While this lives, it stays so.
+pub struct Stopped {
+    _writes: RwLockWriteGuard<'static, ()>,
+    _helpers: MutexGuard<'static, Vec<u32>>,
+    _directories: MutexGuard<'static, Vec<PathBuf>>,
+}
+
+/// Waits until no file is being replaced, ends the programs that this one has started for its work, and removes its temporary
+/// directories. A program that an interrupt ends calls this before.
+pub fn stop() -> Stopped {
+    Stopped { _writes: wait_for_writes(), _helpers: process::kill_all(), _directories: temporary::remove_all() }
+}
