@@ -17,10 +17,10 @@ pub enum Severity {
 pub struct Rule {
     /// How much such a finding weighs unless settings or the caller say otherwise.
     pub level: Severity,
-    /// Whether a project may allow such findings, or lower them to warnings, in its settings, in a comment or in a baseline.
+    /// Whether a project may allow such findings, or lower them to warnings, in its settings, a comment or a baseline.
     ///
-    /// It may not suppress findings that show a forgery or a change of the policy, that explain why a file was not
-    /// checked, or that the policy itself decides: anyone who can edit those files could switch the check off.
+    /// A project may not suppress findings that show a forgery or a change of the policy, that explain why a file was
+    /// not checked, or that the policy itself decides: anyone who can edit those files could switch the check off.
     pub may_be_suppressed: bool,
     /// What must be known before the absence of such a finding means that nothing is wrong.
     pub needs: Needs,
@@ -69,9 +69,9 @@ pub enum Threat {
 macro_rules! codes {
     (
         findings {
-            $($(#[doc = $finding_doc:literal])+ $finding:ident = $finding_name:literal {
-                level: $level:ident, may_be_suppressed: $suppressed:literal, needs: $needs:ident, threat: $threat:ident
-            })+
+            // The columns are: level, may_be_suppressed, needs, threat.
+            $($(#[doc = $finding_doc:literal])+
+            $finding:ident = $finding_name:literal: $level:ident, $suppressed:literal, $needs:ident, $threat:ident;)+
         }
         errors { $($(#[doc = $error_doc:literal])+ $error:ident = $error_name:literal)+ }
     ) => {
@@ -124,141 +124,97 @@ macro_rules! codes {
 codes! {
     findings {
         /// There is no lock file.
-        LockFileMissing = "lock-file-missing" { level: Error, may_be_suppressed: true, needs: Files, threat: Weakness }
+        LockFileMissing = "lock-file-missing": Error, true, Files, Weakness;
         /// The lock file cannot be parsed.
-        LockFileSyntax = "lock-file-syntax" { level: Error, may_be_suppressed: false, needs: Files, threat: None }
+        LockFileSyntax = "lock-file-syntax": Error, false, Files, None;
         /// The lock file holds git conflict markers.
-        ConflictMarkers = "conflict-markers" { level: Error, may_be_suppressed: false, needs: Files, threat: None }
+        ConflictMarkers = "conflict-markers": Error, false, Files, None;
         /// A provider has two entries.
-        DuplicateProvider = "duplicate-provider" { level: Error, may_be_suppressed: false, needs: Files, threat: None }
+        DuplicateProvider = "duplicate-provider": Error, false, Files, None;
         /// An address, version or constraint list is not in its canonical form.
-        NotCanonical = "not-canonical" { level: Error, may_be_suppressed: false, needs: Files, threat: None }
+        NotCanonical = "not-canonical": Error, false, Files, None;
         /// A hash does not have the form of its scheme.
-        MalformedHash = "malformed-hash" { level: Error, may_be_suppressed: false, needs: Files, threat: None }
+        MalformedHash = "malformed-hash": Error, false, Files, None;
         /// A hash has a scheme that nothing is known about.
-        UnknownHashScheme = "unknown-hash-scheme" {
-            level: Warning, may_be_suppressed: true, needs: Files, threat: None
-        }
+        UnknownHashScheme = "unknown-hash-scheme": Warning, true, Files, None;
         /// Hashes are unsorted or duplicated.
-        UnsortedHashes = "unsorted-hashes" { level: Warning, may_be_suppressed: true, needs: Files, threat: None }
+        UnsortedHashes = "unsorted-hashes": Warning, true, Files, None;
         /// Git does not track the lock file.
-        UntrackedLockFile = "untracked-lock-file" {
-            level: Warning, may_be_suppressed: true, needs: Git, threat: Weakness
-        }
+        UntrackedLockFile = "untracked-lock-file": Warning, true, Git, Weakness;
         /// The configuration requires a provider that has no entry.
-        ProviderNotLocked = "provider-not-locked" {
-            level: Error, may_be_suppressed: true, needs: Requirements, threat: None
-        }
+        ProviderNotLocked = "provider-not-locked": Error, true, Requirements, None;
         /// An entry is for a provider that the configuration does not require.
-        ProviderNotRequired = "provider-not-required" {
-            level: Warning, may_be_suppressed: true, needs: Requirements, threat: None
-        }
+        ProviderNotRequired = "provider-not-required": Warning, true, Requirements, None;
         /// The locked version does not meet the configuration's constraints.
-        VersionOutsideConstraints = "version-outside-constraints" {
-            level: Error, may_be_suppressed: true, needs: Requirements, threat: None
-        }
+        VersionOutsideConstraints = "version-outside-constraints": Error, true, Requirements, None;
         /// The recorded constraints are not those of the configuration.
-        ConstraintsDiffer = "constraints-differ" {
-            level: Warning, may_be_suppressed: true, needs: Requirements, threat: None
-        }
+        ConstraintsDiffer = "constraints-differ": Warning, true, Requirements, None;
         /// An entry has no hashes.
-        NoHashes = "no-hashes" { level: Error, may_be_suppressed: true, needs: Files, threat: Exposure }
+        NoHashes = "no-hashes": Error, true, Files, Exposure;
         /// A called module is not installed.
-        ModuleNotInstalled = "module-not-installed" {
-            level: Warning, may_be_suppressed: true, needs: Circumstances, threat: None
-        }
+        ModuleNotInstalled = "module-not-installed": Warning, true, Circumstances, None;
         /// What a Terragrunt unit requires depends on more than its repository.
-        RequirementsNotKnown = "requirements-not-known" {
-            level: Warning, may_be_suppressed: true, needs: Circumstances, threat: None
-        }
+        RequirementsNotKnown = "requirements-not-known": Warning, true, Circumstances, None;
         /// A directory holds no configuration.
-        NoConfiguration = "no-configuration" { level: Warning, may_be_suppressed: true, needs: Files, threat: None }
+        NoConfiguration = "no-configuration": Warning, true, Files, None;
         /// Root modules of one repository lock different registries.
-        MixedDialects = "mixed-dialects" { level: Warning, may_be_suppressed: true, needs: Circumstances, threat: None }
+        MixedDialects = "mixed-dialects": Warning, true, Circumstances, None;
         /// No platforms are named, and an entry can cover only one.
-        SinglePlatform = "single-platform" {
-            level: Warning, may_be_suppressed: true, needs: UnnamedPlatforms, threat: None
-        }
+        SinglePlatform = "single-platform": Warning, true, UnnamedPlatforms, None;
         /// A wanted platform has no hash.
-        PlatformMissing = "platform-missing" {
-            level: Error, may_be_suppressed: true, needs: NamedPlatforms, threat: None
-        }
+        PlatformMissing = "platform-missing": Error, true, NamedPlatforms, None;
         /// Whether a wanted platform has a hash cannot be known.
-        PlatformNotKnown = "platform-not-known" {
-            level: Warning, may_be_suppressed: true, needs: Circumstances, threat: None
-        }
+        PlatformNotKnown = "platform-not-known": Warning, true, Circumstances, None;
         /// An installed package matches no recorded hash.
-        InstalledPackageDiffers = "installed-package-differs" {
-            level: Error, may_be_suppressed: false, needs: Installation, threat: Forgery
-        }
+        InstalledPackageDiffers = "installed-package-differs": Error, false, Installation, Forgery;
         /// A hash belongs to no published package.
-        HashNotPublished = "hash-not-published" {
-            level: Error, may_be_suppressed: false, needs: Network, threat: Forgery
-        }
+        HashNotPublished = "hash-not-published": Error, false, Network, Forgery;
         /// The registry no longer lists the locked version.
-        VersionWithdrawn = "version-withdrawn" {
-            level: Error, may_be_suppressed: true, needs: Network, threat: Weakness
-        }
+        VersionWithdrawn = "version-withdrawn": Error, true, Network, Weakness;
         /// A signature does not verify.
-        SignatureInvalid = "signature-invalid" {
-            level: Error, may_be_suppressed: false, needs: Network, threat: Forgery
-        }
+        SignatureInvalid = "signature-invalid": Error, false, Network, Forgery;
         /// A signature was made with a key that has expired.
-        KeyExpired = "key-expired" { level: Warning, may_be_suppressed: true, needs: Network, threat: Weakness }
+        KeyExpired = "key-expired": Warning, true, Network, Weakness;
         /// A signature was made with a key that `[trust]` does not list.
-        KeyNotTrusted = "key-not-trusted" { level: Error, may_be_suppressed: false, needs: Network, threat: Forgery }
+        KeyNotTrusted = "key-not-trusted": Error, false, Network, Forgery;
         /// A package is not what its checksums, signature or registry say.
-        PackageNotAuthentic = "package-not-authentic" {
-            level: Error, may_be_suppressed: false, needs: Network, threat: Forgery
-        }
+        PackageNotAuthentic = "package-not-authentic": Error, false, Network, Forgery;
         /// A package cannot be read.
-        InvalidPackage = "invalid-package" { level: Error, may_be_suppressed: false, needs: Network, threat: Exposure }
+        InvalidPackage = "invalid-package": Error, false, Network, Exposure;
         /// The policy does not allow the host.
-        HostNotAllowed = "host-not-allowed" { level: Error, may_be_suppressed: false, needs: Files, threat: Exposure }
+        HostNotAllowed = "host-not-allowed": Error, false, Files, Exposure;
         /// The policy does not allow the namespace.
-        NamespaceNotAllowed = "namespace-not-allowed" {
-            level: Error, may_be_suppressed: false, needs: Files, threat: Exposure
-        }
+        NamespaceNotAllowed = "namespace-not-allowed": Error, false, Files, Exposure;
         /// The policy requires a signature and there is none.
-        UnsignedProvider = "unsigned-provider" {
-            level: Error, may_be_suppressed: false, needs: Network, threat: Exposure
-        }
+        UnsignedProvider = "unsigned-provider": Error, false, Network, Exposure;
         /// The policy wants modules to be pinned, and a call is not.
-        ModuleRefFloating = "module-ref-floating" {
-            level: Error, may_be_suppressed: true, needs: Requirements, threat: None
-        }
+        ModuleRefFloating = "module-ref-floating": Error, true, Requirements, None;
         /// A directory of plugins is committed beside the configuration.
-        BundledPlugins = "bundled-plugins" { level: Error, may_be_suppressed: true, needs: Files, threat: Substitution }
+        BundledPlugins = "bundled-plugins": Error, true, Files, Substitution;
         /// Git tracks files of `.terraform`.
-        TrackedDataDirectory = "tracked-data-directory" {
-            level: Error, may_be_suppressed: true, needs: Git, threat: None
-        }
+        TrackedDataDirectory = "tracked-data-directory": Error, true, Git, None;
         /// A path in the repository leads out of it.
-        OutsideRepository = "outside-repository" {
-            level: Error, may_be_suppressed: false, needs: Files, threat: Exposure
-        }
+        OutsideRepository = "outside-repository": Error, false, Files, Exposure;
         /// An address looks like that of a well-known provider.
-        Lookalike = "look-alike" { level: Error, may_be_suppressed: false, needs: Files, threat: Substitution }
+        Lookalike = "look-alike": Error, false, Files, Substitution;
         /// Hashes were replaced while the version stayed.
-        HashesReplaced = "hashes-replaced" { level: Error, may_be_suppressed: false, needs: Base, threat: Forgery }
+        HashesReplaced = "hashes-replaced": Error, false, Base, Forgery;
         /// A version became older.
-        Downgrade = "downgrade" { level: Warning, may_be_suppressed: true, needs: Base, threat: Weakness }
+        Downgrade = "downgrade": Warning, true, Base, Weakness;
         /// A provider moved to another host.
-        HostChanged = "host-changed" { level: Warning, may_be_suppressed: false, needs: Base, threat: Substitution }
+        HostChanged = "host-changed": Warning, false, Base, Substitution;
         /// A change adds hashes that nothing known on this machine confirms.
-        HashNotChecked = "hash-not-checked" {
-            level: Warning, may_be_suppressed: true, needs: Circumstances, threat: None
-        }
+        HashNotChecked = "hash-not-checked": Warning, true, Circumstances, None;
         /// A change edits what it is judged by: a settings file, an ignore comment or the baseline.
-        PolicyChanged = "policy-changed" { level: Warning, may_be_suppressed: false, needs: Base, threat: None }
+        PolicyChanged = "policy-changed": Warning, false, Base, None;
         /// A change removes the lock file of a root module.
-        RootRemoved = "root-removed" { level: Warning, may_be_suppressed: false, needs: Base, threat: None }
+        RootRemoved = "root-removed": Warning, false, Base, None;
         /// A comment is meant to ignore findings, and cannot.
-        InvalidIgnore = "invalid-ignore" { level: Warning, may_be_suppressed: true, needs: Circumstances, threat: None }
+        InvalidIgnore = "invalid-ignore": Warning, true, Circumstances, None;
         /// A comment ignores a finding that there is not.
-        UnusedIgnore = "unused-ignore" { level: Warning, may_be_suppressed: true, needs: Circumstances, threat: None }
+        UnusedIgnore = "unused-ignore": Warning, true, Circumstances, None;
         /// The baseline lists a finding that there no longer is.
-        StaleBaseline = "stale-baseline" { level: Warning, may_be_suppressed: true, needs: Circumstances, threat: None }
+        StaleBaseline = "stale-baseline": Warning, true, Circumstances, None;
     }
     errors {
         /// Two sides of a merge exclude each other.
