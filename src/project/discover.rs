@@ -125,23 +125,11 @@ pub(super) fn is_root(module: &Module, directory: &Path) -> bool {
 
 /// Whether a directory is where people put modules, examples, tests and templates.
 fn is_among_modules(path: &Path) -> bool {
-    const NAMES: [&str; 11] = [
-        "modules",
-        "module",
-        "examples",
-        "example",
-        "tests",
-        "test",
-        "fixtures",
-        "testdata",
-        "template",
-        "templates",
-        "skeleton",
-    ];
+    const NAMES: &str = "modules module examples example tests test fixtures testdata template templates skeleton";
     let is_one = |component: Component<'_>| {
         let name = component.as_os_str().to_string_lossy();
         let is_between = |start, end| name.len() > 4 && name.starts_with(start) && name.ends_with(end);
-        NAMES.contains(&&*name) || is_between("__", "__") || is_between("{{", "}}")
+        NAMES.split(' ').any(|known| known == name) || is_between("__", "__") || is_between("{{", "}}")
     };
     path.components().any(is_one)
 }

@@ -152,21 +152,11 @@ fn text(path: &Path) -> Option<String> {
 }
 
 fn is_automation(path: &Path) -> bool {
-    const NAMES: [&str; 10] = [
-        ".gitlab-ci.yml",
-        "GNUmakefile",
-        "Makefile",
-        "makefile",
-        "Taskfile.yml",
-        "Taskfile.yaml",
-        "taskfile.yml",
-        "Justfile",
-        "justfile",
-        ".justfile",
-    ];
+    const NAMES: &str = ".gitlab-ci.yml GNUmakefile Makefile makefile Taskfile.yml Taskfile.yaml taskfile.yml Justfile \
+        justfile .justfile";
     let is_yaml = path.extension().is_some_and(|extension| extension == "yml" || extension == "yaml");
     let is_workflow = is_yaml && path.parent().is_some_and(|parent| parent.ends_with(".github/workflows"));
-    is_workflow || path.file_name().is_some_and(|name| NAMES.iter().any(|known| name == *known))
+    is_workflow || path.file_name().is_some_and(|name| NAMES.split(' ').any(|known| name == known))
 }
 
 /// The programs whose setup action or `init` a file's lines name, apart from comments.

@@ -150,24 +150,12 @@ impl Configuration {
             }
         }
         let rest = Arc::new(Unknown::new("this part of a configuration is not read", None));
-        members.extend(NOT_READ.map(|name| (name, Value::Unknown(Arc::clone(&rest)))));
+        members.extend(NOT_READ.split(' ').map(|name| (name, Value::Unknown(Arc::clone(&rest)))));
         members.push(("locals", self.locals.clone()));
         Value::object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 }
 
 /// The other members of a configuration's value (`terragruntConfigAsCty`).
-const NOT_READ: [&str; 12] = [
-    "dependency",
-    "dependencies",
-    "exclude",
-    "errors",
-    "engine",
-    "feature",
-    "iam_role",
-    "prevent_destroy",
-    "retry_sleep_interval_sec",
-    "terraform_version_constraint",
-    "terragrunt_version_constraint",
-    "retryable_errors",
-];
+const NOT_READ: &str = "dependency dependencies exclude errors engine feature iam_role prevent_destroy \
+    retry_sleep_interval_sec terraform_version_constraint terragrunt_version_constraint retryable_errors";

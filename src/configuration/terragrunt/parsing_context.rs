@@ -42,7 +42,7 @@ impl ParsingContext {
 
     /// Calls a function; `None` for an unknown name.
     pub(super) fn call(&self, session: &Session, name: &str, arguments: &[Value]) -> Option<Outcome> {
-        if !FUNCTIONS.contains(&name) {
+        if !FUNCTIONS.split(' ').any(|known| known == name) {
             return None;
         }
         let texts = arguments.iter().map(Value::as_string).collect::<Outcome<Vec<_>>>();
@@ -125,21 +125,9 @@ impl ParsingContext {
 }
 
 /// The functions that [`ParsingContext::call`] knows. `mark_as_read` returns its argument.
-const FUNCTIONS: [&str; 13] = [
-    "find_in_parent_folders",
-    "path_relative_to_include",
-    "path_relative_from_include",
-    "get_parent_terragrunt_dir",
-    "get_terragrunt_dir",
-    "get_original_terragrunt_dir",
-    "get_repo_root",
-    "get_path_from_repo_root",
-    "get_path_to_repo_root",
-    "get_env",
-    "file",
-    "fileexists",
-    "mark_as_read",
-];
+const FUNCTIONS: &str = "find_in_parent_folders path_relative_to_include path_relative_from_include \
+    get_parent_terragrunt_dir get_terragrunt_dir get_original_terragrunt_dir get_repo_root get_path_from_repo_root \
+    get_path_to_repo_root get_env file fileexists mark_as_read";
 
 /// Whether a regular file exists; unknown for a path that leads out of the repository.
 fn exists(repository: &Repository, path: &Path) -> Outcome {

@@ -7,61 +7,7 @@ use crate::lockfile::LockFile;
 use crate::provider::{Dialect, ProviderAddress};
 
 /// Providers that many configurations require, of the registries that both programs ask.
-const WELL_KNOWN: [&str; 53] = [
-    "auth0/auth0",
-    "azure/azapi",
-    "bpg/proxmox",
-    "cloudflare/cloudflare",
-    "confluentinc/confluent",
-    "cyrilgdn/postgresql",
-    "databricks/databricks",
-    "datadog/datadog",
-    "digitalocean/digitalocean",
-    "elastic/ec",
-    "fastly/fastly",
-    "gavinbunney/kubectl",
-    "gitlabhq/gitlab",
-    "grafana/grafana",
-    "hashicorp/archive",
-    "hashicorp/aws",
-    "hashicorp/awscc",
-    "hashicorp/azuread",
-    "hashicorp/azurerm",
-    "hashicorp/cloudinit",
-    "hashicorp/consul",
-    "hashicorp/dns",
-    "hashicorp/external",
-    "hashicorp/google",
-    "hashicorp/google-beta",
-    "hashicorp/helm",
-    "hashicorp/http",
-    "hashicorp/kubernetes",
-    "hashicorp/local",
-    "hashicorp/nomad",
-    "hashicorp/null",
-    "hashicorp/random",
-    "hashicorp/template",
-    "hashicorp/tfe",
-    "hashicorp/time",
-    "hashicorp/tls",
-    "hashicorp/vault",
-    "hashicorp/vsphere",
-    "hetznercloud/hcloud",
-    "integrations/github",
-    "kreuzwerker/docker",
-    "launchdarkly/launchdarkly",
-    "linode/linode",
-    "mongodb/mongodbatlas",
-    "newrelic/newrelic",
-    "okta/okta",
-    "oracle/oci",
-    "pagerduty/pagerduty",
-    "scaleway/scaleway",
-    "snowflakedb/snowflake",
-    "tailscale/tailscale",
-    "telmate/proxmox",
-    "vultr/vultr",
-];
+const WELL_KNOWN: &str = include_str!("well_known_providers.txt");
 
 /// The provider, as it is written in a source: one of the lock file, of the configuration, or a well-known one. Its name
 /// differs in few letters, or only in the namespace if the address has that of providers without a source.
@@ -71,7 +17,7 @@ pub(super) fn provider_meant(
     required: &BTreeMap<ProviderAddress, Requirement>,
     dialect: Dialect,
 ) -> Option<String> {
-    let well_known = WELL_KNOWN.iter().filter_map(|text| ProviderAddress::parse(text, dialect).ok());
+    let well_known = WELL_KNOWN.lines().filter_map(|text| ProviderAddress::parse(text, dialect).ok());
     let named = lock_file.locks().keys().chain(required.keys()).cloned();
     let known: Vec<_> =
         named.chain(well_known).filter(|known| known != address && known.hostname == address.hostname).collect();

@@ -3,67 +3,26 @@
 use crate::provider::{Dialect, ProviderAddress};
 
 /// Namespaces whose providers are installed most often, and long enough that one letter makes no other word of them.
-const NAMESPACES: [&str; 40] = [
-    "alekc",
-    "aliyun",
-    "auth0",
-    "azure",
-    "bitwarden",
-    "cloudflare",
-    "confluentinc",
-    "cyrilgdn",
-    "databricks",
-    "datadog",
-    "digitalocean",
-    "dnsimple",
-    "elastic",
-    "equinix",
-    "fastly",
-    "fluxcd",
-    "gavinbunney",
-    "gitlabhq",
-    "grafana",
-    "hashicorp",
-    "hetznercloud",
-    "integrations",
-    "kreuzwerker",
-    "launchdarkly",
-    "linode",
-    "mongodb",
-    "newrelic",
-    "opentofu",
-    "opsgenie",
-    "oracle",
-    "pagerduty",
-    "scaleway",
-    "siderolabs",
-    "snowflakedb",
-    "splunk",
-    "sumologic",
-    "tailscale",
-    "telmate",
-    "vmware",
-    "vultr",
-];
+const NAMESPACES: &str = include_str!("well_known_namespaces.txt");
 
 /// What an address looks like, if that is a well-known host or namespace which it is not.
 pub(super) fn of(address: &ProviderAddress) -> Option<String> {
     let host = address.hostname.to_string();
     let hosts = [Dialect::Tofu, Dialect::Terraform].map(Dialect::default_host_name);
-    if let Some(known) = imitated(&host, &hosts) {
+    if let Some(known) = imitated(&host, hosts.iter().copied()) {
         return Some(known.to_owned());
     }
-    let known = imitated(&address.namespace, &NAMESPACES)?;
+    let known = imitated(&address.namespace, NAMESPACES.lines())?;
     hosts.contains(&host.as_str()).then(|| format!("{known}/{}", address.name))
 }
 
 /// The well-known name that a text is not, but could be taken for.
-fn imitated<'a>(text: &str, known: &[&'a str]) -> Option<&'a str> {
-    if known.contains(&text) {
+fn imitated<'a>(text: &str, mut known: impl Iterator<Item = &'a str> + Clone) -> Option<&'a str> {
+    if known.clone().any(|name| name == text) {
         return None;
     }
     let seen = skeleton(text);
-    known.iter().copied().find(|name| skeleton(name) == seen || (name.len() >= 6 && differs_by_one(text, name)))
+    known.find(|name| skeleton(name) == seen || (name.len() >= 6 && differs_by_one(text, name)))
 }
 
 /// The text with letters that look alike made the same.
