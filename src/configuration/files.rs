@@ -59,8 +59,7 @@ impl Texts {
     pub(super) fn read(&self, path: &Path, shown: &Path) -> Result<Arc<SourceFile>> {
         let bytes = files::read(path, MAX_FILE_SIZE).map_err(|error| Diagnostic::io("read", shown, &error))?;
         if files::is_utf16(&bytes) {
-            // The error is about the file as a whole; its start stands for it.
-            let start = Location::new(&SourceFile::new(shown, ""), 0..0);
+            let start = Location::of_file(shown);
             let message = format!("{} is UTF-16 text, and HCL is UTF-8", shown.display());
             return Err(Diagnostic::error(Code::InvalidConfiguration, message).at(start, "").help(SAVE_AS_UTF8).into());
         }

@@ -89,6 +89,21 @@ pub struct Declaration {
     pub local: bool,
 }
 
+impl Requirement {
+    /// Adds the places that require the provider to a diagnostic.
+    pub(crate) fn at_declarations(&self, diagnostic: Diagnostic) -> Diagnostic {
+        let places = self.declarations.iter().map(|declaration| declaration.location.clone());
+        places.fold(diagnostic, |diagnostic, place| diagnostic.at(place, "required here"))
+    }
+}
+
+impl Declaration {
+    /// The place of its version, or else its own.
+    pub fn version_place(&self) -> &Location {
+        self.version.as_ref().unwrap_or(&self.location)
+    }
+}
+
 /// What kind of place requires a provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeclarationKind {

@@ -126,16 +126,10 @@ impl Diagnostic {
         self
     }
 
-    /// Sets which of many root modules it is about. A note names the root module.
+    /// Sets the root module that it is about. A note names the root module if it is one of many.
     #[must_use]
-    pub fn in_root(self, root: &Path) -> Self {
-        self.in_root_modules(RootModules::One { directory: root.to_owned(), is_noted: true })
-    }
-
-    /// Sets the root module that it is about.
-    #[must_use]
-    pub fn in_directory(self, directory: &Path) -> Self {
-        self.in_root_modules(RootModules::One { directory: directory.to_owned(), is_noted: false })
+    pub fn in_root(self, root: &Path, is_one_of_many: bool) -> Self {
+        self.in_root_modules(RootModules::One { directory: root.to_owned(), is_noted: is_one_of_many })
     }
 
     /// Sets the root modules that it is about.

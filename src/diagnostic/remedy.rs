@@ -53,8 +53,6 @@ pub enum Remedy {
     },
     /// Read the root module by the rules of this dialect.
     Dialect(Dialect),
-    /// List all codes.
-    ListCodes,
     /// Run the program with these arguments. The library has no such remedy.
     Run(Vec<String>),
     /// The option to choose versions of any age.

@@ -104,6 +104,11 @@ impl Location {
         Self { file: Arc::clone(file), span }
     }
 
+    /// The start of a file, for a diagnostic about the file as a whole.
+    pub fn of_file(path: impl Into<PathBuf>) -> Self {
+        Self::new(&SourceFile::new(path, ""), 0..0)
+    }
+
     /// The file's path.
     pub fn path(&self) -> &Path {
         &self.file.path

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::filter::Filter;
-use crate::diagnostic::{Code, Diagnostic, Location, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::settings::{SettingsFiles, on_disk};
 use crate::system::Environment;
@@ -62,9 +62,8 @@ impl Change {
         let finding = |path: &PathBuf| {
             let path = environment.shown(path);
             let message = format!("{} is gone, and its root module with it", path.display());
-            // The finding is about the file as a whole; its start stands for it.
-            Diagnostic::warning(Code::RootRemoved, message)
-                .at(Location::new(&SourceFile::new(&path, ""), 0..0), "")
+            Diagnostic::finding(Code::RootRemoved, message)
+                .at(Location::of_file(path), "")
                 .help("make sure that this is intended; a root module that moved is checked as a new one")
         };
         gone.map(finding).collect()
@@ -95,9 +94,7 @@ pub fn what_changed(before: Option<&[u8]>, now: std::io::Result<Option<Vec<u8>>>
 /// A file that the change is judged by has changed; `what` says in which way.
 pub fn policy_changed(path: &Path, what: &str) -> Diagnostic {
     let message = format!("{} {what}; this change is checked without it", path.display());
-    // The finding is about the file as a whole; its start stands for it.
-    let location = Location::new(&SourceFile::new(path, ""), 0..0);
-    let warning = Diagnostic::warning(Code::PolicyChanged, message).at(location, "");
+    let warning = Diagnostic::finding(Code::PolicyChanged, message).at(Location::of_file(path), "");
     warning.help("review what it allows from the next change on")
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::diagnostic::Diagnostics;
 
 /// What a user names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,15 +76,9 @@ impl Roots {
 }
 
 impl RootPath {
-    /// Errors about the root module, with commands for it; of one of many they say which.
+    /// Errors about the root module, with commands for it. They name it if it is one of many.
     pub(super) fn name(&self, is_one_of_many: bool, errors: Diagnostics) -> Diagnostics {
-        errors.map(|error| self.name_one(is_one_of_many, error))
-    }
-
-    /// See [`RootPath::name`].
-    pub(super) fn name_one(&self, is_one_of_many: bool, error: Diagnostic) -> Diagnostic {
-        let error = error.in_directory(&self.path);
-        if is_one_of_many { error.in_root(&self.path) } else { error }
+        errors.map(|error| error.in_root(&self.path, is_one_of_many))
     }
 }
 

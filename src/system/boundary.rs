@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::system::files::join;
 use crate::system::{canonicalize, repository};
 
@@ -47,11 +47,9 @@ impl Boundary {
 
 /// The error for a file or directory that was not read because it leads out of the repository.
 pub fn refused(shown: &Path) -> Diagnostic {
-    // It is about the file as a whole; its start stands for it.
-    let location = Location::new(&SourceFile::new(shown, ""), 0..0);
     Diagnostic::finding(Code::OutsideRepository, "")
         .naming(shown, |path| format!("{path} leads out of the repository, so it was not read"))
-        .at(location, "")
+        .at(Location::of_file(shown), "")
         .help(help())
 }
 

@@ -155,7 +155,7 @@ fn locks(side: &Side, dialect: Dialect, warnings: &mut Vec<Diagnostic>) -> diagn
     // The help is about the lock file of a root module, which a side need not be.
     let directory = side.name.parent().filter(|_| side.name.ends_with(LOCK_FILE_NAME) && side.name.is_file());
     let helped = |error: Diagnostic| match directory {
-        Some(directory) => error.in_directory(directory),
+        Some(directory) => error.in_root(directory, false),
         None => Diagnostic { help: None, ..error },
     };
     parsed.lock_file.as_ref().map(LockFile::locks).cloned().ok_or_else(|| errors.into_iter().map(helped).collect())

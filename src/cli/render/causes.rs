@@ -151,7 +151,7 @@ mod tests {
     fn found(root: &str, provider: &str) -> Diagnostic {
         let message = format!("no hash is recorded for {provider} 3.2.4");
         let error = Diagnostic::error(Code::NoHashes, message).note(format!("seen in {root}"));
-        error.help(Remedy::lock()).in_directory(Path::new(root))
+        error.help(Remedy::lock()).in_root(Path::new(root), false)
     }
 
     fn messages(found: &[(&str, Diagnostic)], all: bool) -> Vec<Diagnostic> {

@@ -4,7 +4,7 @@
 //! Every format leaves out secrets and caps lengths. Control characters and commands are escaped for a terminal and for
 //! the runner of a workflow, which would obey them.
 
-use provlock::diagnostic::{Diagnostic, Label, Location, SourceFile};
+use provlock::diagnostic::{Diagnostic, Label, Location};
 use provlock::system::Secrets;
 use serde_json::Value;
 
@@ -29,7 +29,7 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
     };
     let label = |label: &Label| {
         if is_outside(label) {
-            Label { location: whole(&label.location), text: String::new() }
+            Label { location: Location::of_file(label.location.path()), text: String::new() }
         } else {
             Label { text: text(&label.text), ..label.clone() }
         }
@@ -54,11 +54,6 @@ pub(crate) fn shown(diagnostic: &Diagnostic, invocation: &Invocation) -> Diagnos
         }
     }
     shown
-}
-
-/// A place that stands for a whole file, without its text.
-fn whole(location: &Location) -> Location {
-    Location::new(&SourceFile::new(location.path(), ""), 0..0)
 }
 
 /// The start of a text that is too long.

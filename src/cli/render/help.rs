@@ -136,7 +136,7 @@ mod tests {
 
     #[test]
     fn a_command_changes_to_its_directory() {
-        let error = Diagnostic::error(Code::Io, "no").help(Remedy::lock()).in_directory(Path::new("a"));
+        let error = Diagnostic::error(Code::Io, "no").help(Remedy::lock()).in_root(Path::new("a"), false);
         let joined = Path::new("live").join("a").display().to_string();
         let expected = format!("provlock -C {} lock", quoted(&joined, Shell::Posix));
         assert_eq!(posix("live").help(&error).unwrap(), expected);
@@ -153,7 +153,7 @@ mod tests {
             |recursive| RootModules::Selected { paths: vec![PathBuf::from("a"), PathBuf::from("-b")], recursive };
         assert_eq!(shown(error(prune.clone())), "provlock lock --prune --dialect terraform");
         assert_eq!(
-            shown(error(prune.clone()).in_directory(Path::new("."))),
+            shown(error(prune.clone()).in_root(Path::new("."), false)),
             "provlock lock --prune --dialect terraform"
         );
         let many = error(prune.clone()).in_root_modules(selected(true));
@@ -165,7 +165,7 @@ mod tests {
             shown(error(merge).in_root_modules(selected(true))),
             "provlock merge --resolve x --dialect terraform"
         );
-        assert_eq!(shown(error(login).in_directory(Path::new("a"))), "provlock login h.test");
+        assert_eq!(shown(error(login).in_root(Path::new("a"), false)), "provlock login h.test");
     }
 
     #[test]

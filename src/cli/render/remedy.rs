@@ -67,7 +67,6 @@ fn arguments(remedy: &Remedy) -> Vec<String> {
         Remedy::Login { host } => words(&["login", host]),
         Remedy::CheckLogin { host } => words(&["login", "--check", host]),
         Remedy::Dialect(dialect) => words(&["--dialect", dialect.name()]),
-        Remedy::ListCodes => words(&["explain"]),
         Remedy::Run(arguments) => arguments.clone(),
         _ => Vec::new(),
     }

@@ -65,7 +65,7 @@ fn row(branch: &str, requirer: &Requirer<'_>) -> [String; 3] {
     let Some(declaration) = requirer.declaration else {
         return [printable(&capped(&format!("{branch}{module}{repeated}"))), String::new(), String::new()];
     };
-    let place = declaration.version.as_ref().unwrap_or(&declaration.location);
+    let place = declaration.version_place();
     let constraints = match declaration.constraints.to_string() {
         none if none.is_empty() => "(no constraint)".to_owned(),
         constraints => constraints,

@@ -4,7 +4,6 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use provlock::configuration::Declaration;
 use provlock::diagnostic::Location;
 use provlock::lockfile::VersionMove;
 use provlock::project::RootModule;
@@ -114,7 +113,7 @@ impl Outlook {
 impl Same {
     fn new(planned: &PlannedUpgrade, root: &RootModule) -> Self {
         let first = root.path.display().to_string();
-        let places = planned.held_back_by.iter().map(|held| (shown(place(held)), BTreeSet::new())).collect();
+        let places = planned.held_back_by.iter().map(|held| (shown(held.version_place()), BTreeSet::new())).collect();
         let mut same = Self { chosen: planned.allowed.clone(), locked: BTreeSet::new(), first, roots: 0, places };
         same.add(planned);
         same
@@ -125,7 +124,7 @@ impl Same {
         self.roots += 1;
         self.locked.extend(planned.locked.clone());
         for ((_, places), held) in self.places.iter_mut().zip(&planned.held_back_by) {
-            let place = place(held);
+            let place = held.version_place();
             places.insert((place.path().to_owned(), place.span.start));
         }
     }
@@ -200,10 +199,6 @@ fn aligned(header: &[&str], rows: impl Iterator<Item = (Vec<String>, Vec<String>
         format!("{}\n", cells.join("   ").trim_end())
     };
     lines.iter().map(line).collect()
-}
-
-fn place(declaration: &Declaration) -> &Location {
-    declaration.version.as_ref().unwrap_or(&declaration.location)
 }
 
 /// `versions.tf:6`

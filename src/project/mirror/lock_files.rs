@@ -76,7 +76,7 @@ impl LockFiles {
             for (root, read) in parallel::map(some.iter().collect(), session.modules.threads(), read) {
                 match read {
                     Ok((opened, lock_file, warnings)) => {
-                        all.warnings.extend(warnings.into_iter().map(|warning| root.name_one(are_many, warning)));
+                        all.warnings.extend(warnings.into_iter().map(|warning| warning.in_root(&root.path, are_many)));
                         all.add(&opened, &lock_file, are_many, options);
                     }
                     Err(errors) => all.errors.extend(root.name(are_many, errors)),

@@ -136,13 +136,12 @@ impl Record {
 
     /// An error about it, at its place.
     pub(crate) fn error(&self, error: Diagnostic, label: impl Into<String>) -> Diagnostic {
-        let error = error.at(self.place.clone(), label).in_directory(&self.root);
-        let error = match self.others {
+        let error = error.at(self.place.clone(), label).in_root(&self.root, self.is_one_of_many);
+        match self.others {
             0 => error,
             1 => error.note("1 other lock file records the same"),
             number => error.note(format!("{number} other lock files record the same")),
-        };
-        if self.is_one_of_many { error.in_root(&self.root) } else { error }
+        }
     }
 
     /// That no package can be compared with it.

@@ -144,7 +144,7 @@ impl Plan<'_> {
                 &package.authentication,
             );
             for error in against {
-                errors.merge(self.candidate.at_declarations(error));
+                errors.merge(self.candidate.requirement.at_declarations(error));
             }
         }
         errors
@@ -214,7 +214,7 @@ fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candi
 /// Why the policy does not allow a provider, with the places that require it.
 fn not_allowed(candidate: &Candidate<'_>, policy: &Policy) -> Vec<Diagnostic> {
     let errors = policy.against_address(candidate.address, candidate.dialect).into_iter();
-    errors.map(|error| candidate.at_declarations(error)).collect()
+    errors.map(|error| candidate.requirement.at_declarations(error)).collect()
 }
 
 /// Selects the version of a provider.
@@ -256,7 +256,7 @@ pub(super) fn plan<'a>(
     if platforms.is_empty() {
         // Without packages there would be no hashes, and any package would be accepted.
         let message = format!("no platform to lock {address} {version} for");
-        let error = candidate.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
+        let error = candidate.requirement.at_declarations(Diagnostic::error(Code::PlatformNotAvailable, message));
         return Err(error.help(Help::text("name the platforms, for example: ").and(Remedy::NamePlatforms)).into());
     }
     if let Some(listed) = listed

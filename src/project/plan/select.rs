@@ -42,7 +42,7 @@ impl Candidate<'_> {
         let available = source.versions(self.address);
         available.map_err(|error| {
             let SourceError::ProviderNotFound { in_registry, .. } = error else {
-                return Diagnostics::from(error).map(|error| self.at_declarations(error));
+                return Diagnostics::from(error).map(|error| self.requirement.at_declarations(error));
             };
             let meant = provider_meant(self.address, self.lock_file, self.required, self.dialect);
             let meant = meant.filter(|_| in_registry);
@@ -74,12 +74,6 @@ impl Candidate<'_> {
     /// Whether the lock file has this version.
     pub(crate) fn has_locked(&self, version: &Version) -> bool {
         self.locked.is_some_and(|locked| locked.version == *version)
-    }
-
-    /// Adds the places that require the provider.
-    pub(crate) fn at_declarations(&self, error: Diagnostic) -> Diagnostic {
-        let declarations = self.requirement.declarations.iter();
-        declarations.fold(error, |error, declaration| error.at(declaration.location.clone(), "required here"))
     }
 
     /// The chosen version, else the locked one, if it meets the constraints; else the newest version that does and that is

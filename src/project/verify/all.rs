@@ -8,7 +8,7 @@ use super::unshared::add_unshared;
 use super::verified::{Suppressed, VerifiedRoot};
 use super::{Online, Verified, VerifyRequest};
 use crate::configuration::{Backend, ModuleCache, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Location, Result, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Location, Result};
 use crate::project::event::Report;
 use crate::project::root_module::RootModule;
 use crate::project::roots::{RootPath, Roots};
@@ -66,7 +66,7 @@ impl Session<'_> {
                 self.modules.forget(&canonical);
                 verified
             });
-            let in_root = |error: Diagnostic| if roots.are_many() { error.in_root(&root.path) } else { error };
+            let in_root = |error: Diagnostic| if roots.are_many() { error.in_root(&root.path, true) } else { error };
             let (mut verified, unshared, levelled) = verified.map_err(|errors| errors.map(in_root))?;
             verified.errors = verified.errors.into_iter().map(in_root).collect();
             Ok((verified, unshared, levelled))
@@ -155,7 +155,7 @@ impl Session<'_> {
             // A change must not get rid of a lock file by ignoring it.
             verified.findings.splice(0..0, verified.unshared.take());
         }
-        let in_root = |one: Diagnostic| opened.in_dialect(one.in_directory(&opened.path));
+        let in_root = |one: Diagnostic| opened.in_dialect(one.in_root(&opened.path, false));
         verified.findings = verified.findings.into_iter().map(in_root).collect();
         verified.errors = verified.errors.into_iter().map(in_root).collect();
         let looked_for = std::mem::take(&mut verified.looked_for);
@@ -191,11 +191,9 @@ impl RootModule {
             return self.requirements(modules, ignore_tests, true);
         }
         let path = &self.lock_path;
-        // The finding is about the file as a whole; its start stands for it.
-        let location = Location::new(&SourceFile::new(path, ""), 0..0);
         let warning = Diagnostic::finding(Code::NoConfiguration, "")
             .naming(path, |path| format!("there is no configuration beside {path}, so it was checked on its own"))
-            .at(location, "")
+            .at(Location::of_file(path), "")
             .help("remove the lock file, unless a configuration is put beside it later");
         Ok(Requirements { is_incomplete: true, warnings: vec![warning], ..Requirements::default() })
     }

@@ -76,9 +76,7 @@ fn not_required(subject: &Subject<'_>, entry: &Entry) -> Option<Diagnostic> {
 fn not_locked(subject: &Subject<'_>, address: &ProviderAddress, requirement: &Requirement) -> Diagnostic {
     let message = format!("{} is required, but not locked", subject.name(address));
     let error = Diagnostic::finding(Code::ProviderNotLocked, message).about(address);
-    let error = error.help(Remedy::lock());
-    let declarations = requirement.declarations.iter();
-    let error = declarations.fold(error, |error, declaration| error.at(declaration.location.clone(), "required here"));
+    let error = requirement.at_declarations(error.help(Remedy::lock()));
     match namesake(address, requirement, subject.lock_file).filter(|entry| !is_required(subject, entry)) {
         Some(entry) => with_source(explained(error), entry, subject.request.dialect),
         None => error,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::subject::{Subject, VerifyRequest, finding};
 use super::tracked::Tracking;
-use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::lockfile::Entry;
 
 /// There is no lock file although the configuration requires providers.
@@ -38,10 +38,8 @@ pub(super) fn ignored(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     is_ignored.then(|| about_lock_file(request, "git ignores").help(help))
 }
 
-/// A warning about the file as a whole; its start stands for it.
 fn about_lock_file(request: &VerifyRequest<'_>, what: &str) -> Diagnostic {
-    let location = Location::new(&SourceFile::new(request.lock_path, ""), 0..0);
-    let finding = Diagnostic::finding(Code::UntrackedLockFile, "").at(location, "");
+    let finding = Diagnostic::finding(Code::UntrackedLockFile, "").at(Location::of_file(request.lock_path), "");
     finding.naming(request.lock_path, |path| format!("{what} {path}"))
 }
 

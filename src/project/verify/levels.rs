@@ -5,7 +5,7 @@ use std::path::Path;
 use super::baseline::{Baseline, KnownFinding};
 use super::verified::{Suppressed, VerifiedRoot};
 use crate::diagnostic::words::few;
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, SourceFile};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy};
 use crate::settings::{FileLevels, Levels, RootLevels};
 
 /// What decides which findings in a root module are reported.
@@ -89,9 +89,7 @@ impl<'a> Levelled<'a> {
         let path = &self.baseline.filter(|_| !gone.is_empty())?.path;
         let (verb, them) = if gone.len() == 1 { ("is", "it") } else { ("are", "them") };
         let message = format!("{names} in {} {verb} in the baseline and no longer found", self.path.as_ref()?);
-        // The finding is about the file as a whole; its start stands for it.
-        let location = Location::new(&SourceFile::new(path, ""), 0..0);
-        let warning = Diagnostic::finding(Code::StaleBaseline, message).at(location, "");
+        let warning = Diagnostic::finding(Code::StaleBaseline, message).at(Location::of_file(path), "");
         let help = Help::text(format!("remove {them} from the baseline, or write it anew with "));
         Some(warning.help(help.and(Remedy::WriteBaseline)))
     }

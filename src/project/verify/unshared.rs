@@ -60,7 +60,7 @@ fn ignored(rule: Location, roots: &[&VerifiedRoot]) -> Diagnostic {
         .at(rule, "")
         .help(help.and_text(format!(", and add the lock {files} to git")));
     match roots {
-        [root] => finding.in_directory(&root.path),
+        [root] => finding.in_root(&root.path, false),
         _ => finding.note(format!("root modules: {}", few(roots.iter().map(|root| root.path.display())))),
     }
 }

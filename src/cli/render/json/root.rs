@@ -316,7 +316,7 @@ fn versions(plan: &UpgradePlan) -> Vec<Versions> {
 
 impl From<&Declaration> for HoldingBack {
     fn from(declaration: &Declaration) -> Self {
-        let place = declaration.version.as_ref().unwrap_or(&declaration.location);
+        let place = declaration.version_place();
         let constraints = declaration.constraints.to_string();
         Self { constraints, file: shown(place.path()), line: place.line_column().0 }
     }

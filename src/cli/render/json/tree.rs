@@ -1,6 +1,6 @@
 //! Who requires which provider, as JSON.
 
-use provlock::configuration::Requirer;
+use provlock::configuration::{Declaration, Requirer};
 use provlock::diagnostic::Location;
 use provlock::project::RootModule;
 use serde::Serialize;
@@ -86,7 +86,7 @@ impl From<&ProviderTree<'_>> for RequiredProvider {
 impl From<&Requirer<'_>> for RequiringModule {
     fn from(requirer: &Requirer<'_>) -> Self {
         let declaration = requirer.declaration;
-        let required_at = declaration.map(|declaration| declaration.version.as_ref().unwrap_or(&declaration.location));
+        let required_at = declaration.map(Declaration::version_place);
         let constraints = declaration.filter(|declaration| !declaration.constraints.is_empty());
         Self {
             module: requirer.call.map(|call| call.address.clone()),
