@@ -135,19 +135,13 @@ impl Session<'_> {
         let base = self.change.as_ref().map(|change| change.lock_file_before(&opened.canonical));
         let had_lock_file = base.is_some_and(|bytes| !bytes.is_empty());
         let mut verified = super::verify(&VerifyRequest {
-            root: &opened.path,
-            dialect: opened.dialect,
-            lock_path: &opened.lock_path,
-            lock_bytes: opened.lock_bytes.as_deref(),
+            root: &opened,
             requirements: &opened.known_requirements(&self.modules, options.ignore_tests)?,
             platforms: platforms.as_ref(),
-            policy: &opened.settings.policy,
             cache: self.hash_cache.as_ref(),
-            installed: &opened.path.join(&opened.data_directory).join("providers"),
             check_installed: options.check_installed,
-            tracking: tracked.lock_file,
+            tracked: &tracked,
             expects_lock_file: had_lock_file || opened.expects_lock_file(is_named, &self.modules),
-            tracked_data: &tracked.data_files,
             base,
             online: source.as_deref().map(|source| Online { source, progress: &progress }),
         });

@@ -9,9 +9,9 @@ use crate::provider::{Hash, ProviderAddress};
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let request = subject.request;
     let Some(bytes) = request.base else { return Vec::new() };
-    let parsed = lockfile::parse(request.lock_path, bytes, request.dialect);
+    let parsed = lockfile::parse(&request.root.lock_path, bytes, request.root.dialect);
     let Some(base) = parsed.lock_file else {
-        let warning = Diagnostic::warning(Code::LockFileSyntax, "").naming(request.lock_path, |path| {
+        let warning = Diagnostic::warning(Code::LockFileSyntax, "").naming(&request.root.lock_path, |path| {
             format!("the change of {path} was not checked: the old file cannot be read")
         });
         let why = parsed.diagnostics.into_iter().filter(|reason| reason.severity == Severity::Error);

@@ -78,7 +78,7 @@ fn not_locked(subject: &Subject<'_>, address: &ProviderAddress, requirement: &Re
     let error = Diagnostic::finding(Code::ProviderNotLocked, message).about(address);
     let error = requirement.at_declarations(error.help(Remedy::lock()));
     match namesake(address, requirement, subject.lock_file).filter(|entry| !is_required(subject, entry)) {
-        Some(entry) => with_source(explained(error), entry, subject.request.dialect),
+        Some(entry) => with_source(explained(error), entry, subject.request.root.dialect),
         None => error,
     }
 }

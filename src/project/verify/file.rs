@@ -13,7 +13,7 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let what = if count == 1 { "a provider".to_owned() } else { format!("{count} providers") };
     let declarations = request.requirements.providers.values().flat_map(|requirement| &requirement.declarations);
     let finding = Diagnostic::finding(Code::LockFileMissing, "")
-        .naming(request.lock_path, |path| format!("{path} is missing, and the configuration requires {what}"))
+        .naming(&request.root.lock_path, |path| format!("{path} is missing, and the configuration requires {what}"))
         .help(request.lock_remedy());
     (request.expects_lock_file && count > 0).then(|| {
         match declarations.min_by_key(|declaration| declaration.location.path().to_owned()) {
@@ -25,22 +25,22 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
 
 /// Git does not have the lock file, so nobody else gets it.
 pub(super) fn untracked(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
-    let path = request.lock_path.display();
-    let is_untracked = request.tracking == Tracking::Untracked;
+    let path = request.root.lock_path.display();
+    let is_untracked = request.tracked.lock_file == Tracking::Untracked;
     is_untracked.then(|| about_lock_file(request, "git does not track").help(format!("git add {path}")))
 }
 
 /// Git ignores the lock file, so nobody else gets it.
 pub(super) fn ignored(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
-    let path = request.lock_path.display();
-    let is_ignored = request.tracking == Tracking::Ignored;
+    let path = request.root.lock_path.display();
+    let is_ignored = request.tracked.lock_file == Tracking::Ignored;
     let help = format!("git add --force {path}, and correct .gitignore");
     is_ignored.then(|| about_lock_file(request, "git ignores").help(help))
 }
 
 fn about_lock_file(request: &VerifyRequest<'_>, what: &str) -> Diagnostic {
-    let finding = Diagnostic::finding(Code::UntrackedLockFile, "").at(Location::of_file(request.lock_path), "");
-    finding.naming(request.lock_path, |path| format!("{what} {path}"))
+    let finding = Diagnostic::finding(Code::UntrackedLockFile, "").at(Location::of_file(&request.root.lock_path), "");
+    finding.naming(&request.root.lock_path, |path| format!("{what} {path}"))
 }
 
 /// What can be said of hashes by looking at them.

@@ -48,7 +48,7 @@ pub(super) fn apply(subject: &Subject<'_>, verified: &mut Verified) {
 
 /// What the comments before the change ignored.
 fn before(subject: &Subject<'_>, bytes: &[u8]) -> Vec<Ignore> {
-    let parsed = lockfile::parse(subject.request.lock_path, bytes, subject.request.dialect);
+    let parsed = lockfile::parse(&subject.request.root.lock_path, bytes, subject.request.root.dialect);
     parsed.lock_file.map_or_else(Vec::new, |lock_file| read(&lock_file).0)
 }
 

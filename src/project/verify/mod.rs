@@ -52,19 +52,19 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     findings.extend(policy::bundled_plugins(request));
     findings.extend(policy::tracked_data(request));
     findings.extend(policy::floating_modules(request));
-    let lock_file = match request.lock_bytes {
+    let lock_file = match &request.root.lock_bytes {
         None => {
             verified.unshared = file::missing(request);
-            LockFile::empty(request.lock_path, request.dialect)
+            LockFile::empty(&request.root.lock_path, request.root.dialect)
         }
         Some(bytes) => {
-            let parsed = lockfile::parse(request.lock_path, bytes, request.dialect);
+            let parsed = lockfile::parse(&request.root.lock_path, bytes, request.root.dialect);
             findings.extend(parsed.diagnostics);
             findings.extend(file::untracked(request));
             verified.unshared = file::ignored(request);
             match parsed.lock_file {
                 Some(lock_file) => lock_file,
-                None => return verified.sorted(request.lock_path),
+                None => return verified.sorted(&request.root.lock_path),
             }
         }
     };
@@ -72,7 +72,7 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     let subject = Subject { request, lock_file: &lock_file };
     verified.registry = subject.registry();
     let findings = &mut verified.findings;
-    if request.lock_bytes.is_some() {
+    if request.root.lock_bytes.is_some() {
         findings.extend(file::hashes(&subject));
         findings.extend(configuration::check(&subject));
         findings.extend(change::check(&subject));
@@ -95,5 +95,5 @@ pub(crate) fn verify(request: &VerifyRequest<'_>) -> Verified {
     let is_looked_for = |code: &Code| request.looks_for(*code, is_complete);
     verified.looked_for = Code::FINDINGS.iter().copied().filter(is_looked_for).collect();
     ignore::apply(&subject, &mut verified);
-    verified.sorted(request.lock_path)
+    verified.sorted(&request.root.lock_path)
 }

@@ -120,15 +120,16 @@ fn differs(subject: &Subject<'_>, entry: &Entry, package: &Path, why: &str) -> D
     let message = format!("the installed package of {} matches no recorded hash", subject.release(entry));
     let error = finding(Code::InstalledPackageDiffers, message, &entry.block, "");
     let directory = package.display();
-    let init = format!("remove {directory}, then run: {} init", subject.request.dialect.name());
+    let init = format!("remove {directory}, then run: {} init", subject.request.root.dialect.name());
     error.note(format!("{directory}: {why}")).help(init)
 }
 
 /// Where the program unpacks the packages of the locked version.
 fn version_directory(subject: &Subject<'_>, entry: &Entry) -> PathBuf {
-    let address = &entry.address;
+    let (address, root) = (&entry.address, subject.request.root);
+    let installed = root.path.join(&root.data_directory).join("providers");
     let parts = [&address.hostname.to_string(), &address.namespace, &address.name, &entry.provider.version.to_string()];
-    parts.into_iter().fold(subject.request.installed.to_owned(), |path, part| path.join(part))
+    parts.into_iter().fold(installed, |path, part| path.join(part))
 }
 
 /// The directories in a directory, sorted; none if it does not exist.

@@ -8,6 +8,7 @@ use crate::diagnostic::{Code, Diagnostic, Label};
 use crate::lockfile::Entry;
 use crate::modules::Floating;
 use crate::packages::FilesystemMirror;
+use crate::project::root_module::RootModule;
 use crate::provider::Authentication;
 
 /// A directory beside the configuration that the programs take for a mirror.
@@ -18,10 +19,10 @@ const DATA_DIRECTORY: &str = ".terraform";
 /// Packages beside the configuration, which the programs install instead of the registry's. Only what they find counts: since
 /// Terraform 0.13 they read no flat directory of programs.
 pub(super) fn bundled_plugins(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
-    let directory = request.root.join(BUNDLED);
-    let providers = FilesystemMirror::new(&directory).providers(request.dialect);
+    let directory = request.root.path.join(BUNDLED);
+    let providers = FilesystemMirror::new(&directory).providers(request.root.dialect);
     providers.first()?;
-    let names = few(providers.iter().map(|provider| provider.short(request.dialect)));
+    let names = few(providers.iter().map(|provider| provider.short(request.root.dialect)));
     let directory = directory.display();
     let message = format!("{directory} contains packages of {names}, which are installed instead of the registry's");
     let help = format!("remove {directory}, or name a mirror in the CLI configuration");
@@ -30,10 +31,10 @@ pub(super) fn bundled_plugins(request: &VerifyRequest<'_>) -> Option<Diagnostic>
 
 /// Files in git below the data directory, which the programs take for what they have installed themselves.
 pub(super) fn tracked_data(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
-    let first = request.tracked_data.first()?;
-    let directory = request.root.join(DATA_DIRECTORY);
+    let first = request.tracked.data_files.first()?;
+    let directory = request.root.path.join(DATA_DIRECTORY);
     let directory = directory.strip_prefix(".").unwrap_or(&directory).display();
-    let files = match request.tracked_data.len() {
+    let files = match request.tracked.data_files.len() {
         1 => String::new(),
         count => format!("{count} files such as "),
     };
@@ -45,7 +46,7 @@ pub(super) fn tracked_data(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
 
 /// Calls that do not say which state of a module they mean, if the policy wants that.
 pub(super) fn floating_modules(request: &VerifyRequest<'_>) -> Vec<Diagnostic> {
-    let calls = request.requirements.calls.iter().filter(|_| request.policy.pins_modules());
+    let calls = request.requirements.calls.iter().filter(|_| request.root.settings.policy.pins_modules());
     calls.filter_map(|call| Some(floating(call, &call.request.floating()?))).collect()
 }
 
@@ -72,7 +73,8 @@ pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
 }
 
 fn check_address(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
-    let (policy, address, dialect) = (subject.request.policy, &entry.address, subject.request.dialect);
+    let RootModule { settings, dialect, .. } = subject.request.root;
+    let (policy, address, dialect) = (&settings.policy, &entry.address, *dialect);
     let errors = policy.against_address(address, dialect).into_iter();
     let mut findings: Vec<_> = errors.map(|error| about(entry, error)).collect();
     if let Some(known) = lookalike::of(address).filter(|_| !policy.names(address, dialect)) {
@@ -85,8 +87,8 @@ fn check_address(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
 
 /// What the policy says about the signature of an entry's release.
 pub(super) fn check_signature(subject: &Subject<'_>, entry: &Entry, found: &Authentication) -> Vec<Diagnostic> {
-    let VerifyRequest { policy, dialect, .. } = *subject.request;
-    let errors = policy.against_signature(&entry.address, dialect, &subject.release(entry), found);
+    let RootModule { settings, dialect, .. } = subject.request.root;
+    let errors = settings.policy.against_signature(&entry.address, *dialect, &subject.release(entry), found);
     errors.into_iter().map(|error| about(entry, error)).collect()
 }
 

@@ -1,42 +1,31 @@
 //! What is verified, and what comes of it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::tracked::Tracking;
+use super::tracked::{Tracked, Tracking};
 use crate::configuration::Requirements;
 use crate::diagnostic::{Code, Diagnostic, Location, LockRemedy, Needs};
 use crate::lockfile::{Entry, LockFile};
 use crate::packages::archive::HashCache;
 use crate::packages::{ProgressSink, Source};
+use crate::project::root_module::RootModule;
 use crate::provider::{Dialect, Platform, ProviderAddress};
-use crate::settings::{PlatformSelection, Policy};
+use crate::settings::PlatformSelection;
 
 /// What is to be verified, and against what.
 pub(crate) struct VerifyRequest<'a> {
-    /// The root module's directory, as the user knows it.
-    pub root: &'a Path,
-    /// Whose rules apply.
-    pub dialect: Dialect,
-    /// The lock file's path, as the user knows it.
-    pub lock_path: &'a Path,
-    /// The lock file's content; none if there is no lock file.
-    pub lock_bytes: Option<&'a [u8]>,
+    /// The root module.
+    pub root: &'a RootModule,
     /// What the configuration requires.
     pub requirements: &'a Requirements,
     /// The platforms that the project asks for; none if it does not say.
     pub platforms: Option<&'a PlatformSelection>,
-    /// The project's policy.
-    pub policy: &'a Policy,
     /// Hashes of packages that are known already.
     pub cache: Option<&'a HashCache>,
-    /// The directory of installed packages, `.terraform/providers`.
-    pub installed: &'a Path,
     /// Whether installed packages are compared with the lock file.
     pub check_installed: bool,
-    /// What git knows of the lock file.
-    pub tracking: Tracking,
-    /// Files below `.terraform` that git tracks.
-    pub tracked_data: &'a [PathBuf],
+    /// What git knows of the root module's files.
+    pub tracked: &'a Tracked,
     /// Whether it is wrong that there is no lock file.
     pub expects_lock_file: bool,
     /// The lock file as it was, empty if there was none; none if no change is judged.
@@ -97,7 +86,7 @@ impl Subject<'_> {
     }
 
     pub(super) fn name(&self, address: &ProviderAddress) -> String {
-        address.short(self.request.dialect)
+        address.short(self.request.root.dialect)
     }
 
     /// The name and version of an entry.
@@ -135,7 +124,7 @@ impl VerifyRequest<'_> {
         let is_online = self.online.is_some() && is_complete;
         code.rule().is_some_and(|rule| match rule.needs {
             Needs::Files => true,
-            Needs::Git => self.tracking != Tracking::Unknown,
+            Needs::Git => self.tracked.lock_file != Tracking::Unknown,
             Needs::Requirements => !self.requirements.is_incomplete,
             Needs::UnnamedPlatforms => self.platforms.is_none() && is_complete,
             Needs::NamedPlatforms => self.platforms.is_some() && is_online,
