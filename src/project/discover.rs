@@ -6,31 +6,20 @@ use std::sync::Arc;
 
 use super::filter::Filter;
 use super::roots::RootPath;
+use super::session::Session;
 use super::unit::module_of_unit;
 use crate::configuration::{Listing, Module, ModuleCache, listings};
-use crate::diagnostic::{Diagnostic, Result};
+use crate::diagnostic::Result;
 use crate::lockfile::{self, LOCK_FILE_NAME};
 use crate::provider::Dialect;
-use crate::system::{Environment, canonicalize, parallel};
+use crate::system::{canonicalize, parallel};
 
-/// Where root modules are looked for.
-pub(super) struct RootSearch<'a> {
-    /// The directory to start from, as the user knows it.
-    pub(super) start: &'a Path,
-    /// Which directories count.
-    pub(super) filter: &'a Filter,
-    /// Whose files are read; detected from each directory's lock file when not given.
-    pub(super) dialect: Option<Dialect>,
-    /// The surroundings.
-    pub(super) environment: &'a Environment,
-}
-
-/// Finds every directory from `search.start` downwards that is a root module:
+/// Finds every directory from `start` downwards that is a root module:
 ///
 /// - it has a `backend`, `cloud` or `state_store` block, or
 /// - it has a lock file, and no other module of the tree calls it, or
 /// - it configures the providers that it uses ([`Module::configures_providers`]), no other module calls it, and no
-///   directory between it and `search.start` has a name as those of modules, examples, tests and templates have.
+///   directory between it and `start` has a name as those of modules, examples, tests and templates have.
 ///
 /// A unit of Terragrunt's is a root module if it has a lock file, and only then; a module that one runs is none.
 ///
@@ -39,20 +28,23 @@ pub(super) struct RootSearch<'a> {
 /// These rules were measured on 5,123 root modules of public repositories. What `.gitignore` names is not looked at, nor is
 /// `.terraform`, and symbolic links to directories are not followed.
 ///
-/// The directories are given as the user knows them, sorted. What is wrong with a module is not reported here: `modules` keeps
-/// the modules for whoever reads them next.
+/// The directories are given as the user knows them, sorted. What is wrong with a module is not reported here: the session
+/// keeps the modules for whoever reads them next.
 ///
 /// # Errors
 /// Directories that cannot be read.
-pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Result<Vec<RootPath>> {
-    let start = search.start;
-    let canonical = canonicalize(start).map_err(|error| Diagnostic::io("open", start, &error))?;
+pub(super) fn find_roots(
+    session: &Session<'_>,
+    (start, canonical): (&Path, &Path),
+    filter: &Filter,
+    dialect: Option<Dialect>,
+) -> Result<Vec<RootPath>> {
     let read = |(directory, listing): (PathBuf, Listing)| {
-        let below = directory.strip_prefix(&canonical).unwrap_or(&directory);
+        let below = directory.strip_prefix(canonical).unwrap_or(&directory);
         let (shown, is_unit) = (joined(start, below), listing.is_unit);
-        let (module, has_lock_file) = read_module(&directory, &shown, listing, search.dialect, modules);
-        let runs = if is_unit { module_of_unit(&directory, search.environment) } else { None };
-        let sign = if search.filter.names(&directory) {
+        let (module, has_lock_file) = read_module(&directory, &shown, listing, dialect, &session.modules);
+        let runs = if is_unit { module_of_unit(&directory, &session.environment) } else { None };
+        let sign = if filter.names(&directory) {
             Some(Sign::Named)
         } else if is_unit {
             has_lock_file.then_some(Sign::Unit)
@@ -63,7 +55,7 @@ pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Resu
         Candidate { directory, shown, calls, sign, runs }
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let read = parallel::map(listings(&canonical)?.into_iter().collect(), threads, read);
+    let read = parallel::map(listings(canonical)?.into_iter().collect(), threads, read);
     let calls: HashSet<_> = read.iter().flat_map(|candidate| &candidate.calls).collect();
     let called: HashSet<_> = calls.iter().filter_map(|path| canonicalize(path).ok()).collect();
     let run: HashSet<_> = read.iter().filter_map(|candidate| candidate.runs.clone()).collect();
@@ -74,7 +66,7 @@ pub(super) fn find_roots(search: &RootSearch<'_>, modules: &ModuleCache) -> Resu
             Some(Sign::UnlessCalled) => !run.contains(directory) && !called.contains(directory),
             None => false,
         };
-        is_root && search.filter.takes(directory)
+        is_root && filter.takes(directory)
     });
     let path =
         |Candidate { directory, shown, .. }| RootPath { path: shown, canonical: Some(directory), is_named: false };
@@ -175,7 +167,9 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::project::{ModuleFetching, Selection, SessionOptions};
     use crate::settings::{RootFilter, parse_glob};
+    use crate::system::Environment;
 
     /// A root module, unless something speaks against it.
     const ROOT: &str = "provider \"null\" {}\nresource \"null_resource\" \"a\" {}\n";
@@ -191,12 +185,15 @@ mod tests {
         directory
     }
 
+    fn session() -> Session<'static> {
+        let options = SessionOptions { modules: ModuleFetching::Never, ..SessionOptions::default() };
+        Session::new(Environment::default(), options).unwrap()
+    }
+
     fn found(directory: &Path, filter: &RootFilter) -> Vec<String> {
         let base = canonicalize(directory).unwrap();
-        let filter = Filter::new(&[RootFilter { base, ..filter.clone() }]).unwrap();
-        let search =
-            RootSearch { start: directory, filter: &filter, dialect: None, environment: &Environment::default() };
-        let roots = find_roots(&search, &ModuleCache::default()).unwrap();
+        let filter = Filter::new(&[RootFilter { base: base.clone(), ..filter.clone() }]).unwrap();
+        let roots = find_roots(&session(), (directory, &base), &filter, None).unwrap();
         let below = |root: &RootPath| root.path.strip_prefix(directory).unwrap().to_str().unwrap().replace('\\', "/");
         roots.iter().map(below).collect()
     }
@@ -233,15 +230,13 @@ mod tests {
     fn the_modules_of_a_large_repository_are_read_once() {
         let paths: Vec<_> = (0..1_100).map(|number| format!("{number}/main.tf")).collect();
         let directory = tree(&paths.iter().map(|path| (path.as_str(), ROOT)).collect::<Vec<_>>());
-        let filter = Filter::new(&[]).unwrap();
-        let environment = Environment::default();
-        let search = RootSearch { start: directory.path(), filter: &filter, dialect: None, environment: &environment };
-        let modules = ModuleCache::default();
-        let roots = find_roots(&search, &modules).unwrap();
+        let canonical = canonicalize(directory.path()).unwrap();
+        let session = session();
+        let roots = find_roots(&session, (directory.path(), &canonical), &Filter::new(&[]).unwrap(), None).unwrap();
         assert_eq!(roots.len(), paths.len());
         for root in roots.iter().map(|root| &root.path) {
             fs::remove_file(root.join("main.tf")).unwrap();
-            assert!(!modules.module(root, Dialect::default()).is_empty(), "{} is read again", root.display());
+            assert!(!session.modules.module(root, Dialect::default()).is_empty(), "{} is read again", root.display());
         }
     }
 
@@ -337,10 +332,7 @@ mod tests {
     #[test]
     fn a_start_that_does_not_exist_is_an_error() {
         let missing = tempfile::tempdir().unwrap().path().join("missing");
-        let filter = Filter::new(&[]).unwrap();
-        let search =
-            RootSearch { start: &missing, filter: &filter, dialect: None, environment: &Environment::default() };
-        assert!(find_roots(&search, &ModuleCache::default()).is_err());
+        assert!(session().roots(&Selection::recursive(missing)).is_err());
     }
 
     #[cfg(unix)]

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::change::Change;
-use super::discover::{RootSearch, find_roots, is_root, joined};
+use super::discover::{find_roots, is_root, joined};
 use super::filter::Filter;
 use super::root_module::RootModule;
 use super::roots::{RootPath, Roots, Selection, distinct, normal};
@@ -58,8 +58,7 @@ impl Session<'_> {
         let (canonical, settings) = self.settings(start)?;
         let dialect = self.dialect.or(settings.dialect);
         let filter = Filter::new(&settings.roots)?;
-        let search = RootSearch { start, filter: &filter, dialect, environment: &self.environment };
-        let mut roots = find_roots(&search, &self.modules)?;
+        let mut roots = find_roots(self, (start, &canonical), &filter, dialect)?;
         if let Some(change) = &self.change {
             roots.extend(change.locked_directories(&canonical, &filter).map(|directory| RootPath {
                 path: joined(start, directory.strip_prefix(&canonical).unwrap_or(directory)),

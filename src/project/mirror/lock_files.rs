@@ -1,9 +1,14 @@
 //! Mirroring: the packages that the lock files of root modules name, in a directory.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{MirrorRequest, Mirrored, Record, Releases};
+use super::directory::MirrorDirectory;
+use super::documents::Documents;
+use super::mirrored::Mirrored;
+use super::releases::{Record, Releases};
+use super::{prune, wanted};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Remedy, Result, Severity};
 use crate::lockfile::{Entry, LockFile};
 use crate::project::root_module::RootModule;
@@ -52,17 +57,54 @@ impl Session<'_> {
             let message = "nothing is removed from the mirror, because of the errors in lock files";
             warnings.push(Diagnostic::warning(Code::Io, message));
         }
-        let request = MirrorRequest {
-            directory: &options.directory,
-            prune: options.prune && errors.is_empty(),
-            dry_run: options.dry_run,
-            source: &|dialect| self.source(dialect, None),
-            progress: &|package, progress| self.note_progress(package, progress),
-        };
-        let mut mirrored = super::fill(&releases, request)?;
+        let mut mirrored = self.fill(&releases, options, options.prune && errors.is_empty())?;
         self.finish();
         mirrored.warnings.splice(0..0, warnings);
         mirrored.errors.splice(0..0, errors);
+        Ok(mirrored)
+    }
+
+    /// Puts the packages that lock files name into a mirror, each once. What else is there stays, unless it is to be removed.
+    ///
+    /// # Errors
+    /// The directory cannot be used. What is wrong with single packages and documents is in the result.
+    fn fill(&self, releases: &Releases, options: &MirrorOptions, prune: bool) -> Result<Mirrored> {
+        let directory = MirrorDirectory::open(&options.directory, options.dry_run)?;
+        let mut mirrored = Mirrored::default();
+        let mut documents = BTreeMap::new();
+        for (address, versions) in releases.by_provider() {
+            let read = directory.of_provider(address).and_then(|path| Documents::read(path, versions.keys()));
+            match read {
+                Ok(read) => _ = documents.insert(address, read),
+                Err(errors) => mirrored.errors.extend(errors),
+            }
+        }
+        let folders = documents.iter().map(|(address, documents)| (*address, documents.directory.clone())).collect();
+        let (wanted, errors) = wanted::all(releases, &folders, self);
+        mirrored.errors.extend(errors);
+        for result in wanted::put_all(wanted, &directory, self, options.dry_run) {
+            match result {
+                Ok(put) => {
+                    let package = &put.package.package;
+                    if let (Some(digest), Some(documents)) = (&put.digest, documents.get_mut(&package.address)) {
+                        documents.add(package, digest);
+                    }
+                    mirrored.warnings.extend(put.warnings);
+                    mirrored.errors.extend(put.errors);
+                    mirrored.packages.push(put.package);
+                }
+                Err(errors) => mirrored.errors.extend(errors),
+            }
+        }
+        if !options.dry_run {
+            let written = documents.into_values().map(|documents| documents.write());
+            mirrored.errors.extend(written.filter_map(Result::err).flatten());
+        }
+        if prune {
+            let (removed, errors) = prune::prune(&directory, releases, options.dry_run);
+            mirrored.removed = removed;
+            mirrored.errors.extend(errors);
+        }
         Ok(mirrored)
     }
 }

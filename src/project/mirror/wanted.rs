@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use super::directory::MirrorDirectory;
 use super::mirrored::{MirrorAction, MirroredPackage};
 use super::releases::{Release, Releases};
-use super::request::MirrorRequest;
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::packages::archive::{Limits, PackageDigest, PackageId, hash_zip_file};
 use crate::packages::{ArchiveFile, Archived};
+use crate::project::session::Session;
 use crate::provider::{Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
 use crate::system::files;
@@ -47,7 +47,7 @@ pub(super) struct Put {
 pub(super) fn all<'a>(
     releases: &'a Releases,
     folders: &BTreeMap<&ProviderAddress, PathBuf>,
-    request: MirrorRequest<'_>,
+    session: &Session<'_>,
 ) -> (Vec<Wanted<'a>>, Diagnostics) {
     let releases =
         releases.by_provider().filter_map(|(address, versions)| Some((folders.get(address)?, address, versions)));
@@ -56,7 +56,7 @@ pub(super) fn all<'a>(
     });
     let (mut wanted, mut errors) = (Vec::new(), Diagnostics::default());
     let ask = |(folder, address, version, release)| {
-        let platforms = platforms(address, version, release, request);
+        let platforms = platforms(address, version, release, session);
         (folder, address, version, release, platforms)
     };
     for (folder, address, version, release, platforms) in parallel::map(releases.collect(), WAITING_REQUESTS, ask) {
@@ -78,14 +78,14 @@ fn platforms(
     address: &ProviderAddress,
     version: &Version,
     release: &Release,
-    request: MirrorRequest<'_>,
+    session: &Session<'_>,
 ) -> Result<BTreeSet<Platform>> {
     let mut platforms = BTreeSet::new();
     for record in release.with_hashes() {
         match &record.platforms {
             PlatformSelection::These(these) => platforms.extend(these.iter().cloned()),
             PlatformSelection::All => {
-                let listed = (request.source)(release.dialect)?.platforms(address, version);
+                let listed = session.source(release.dialect, None)?.platforms(address, version);
                 let failed = |error| Diagnostics::from(error).map(|error| record.error(error, "locked here"));
                 platforms.extend(listed.map_err(failed)?);
             }
@@ -98,11 +98,12 @@ fn platforms(
 pub(super) fn put_all(
     wanted: Vec<Wanted<'_>>,
     directory: &MirrorDirectory,
-    request: MirrorRequest<'_>,
+    session: &Session<'_>,
+    dry_run: bool,
 ) -> Vec<Result<Put>> {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let looked_at = parallel::map(wanted, cores, |wanted| (wanted.look(), wanted));
-    let is_missing = |there: &There| !request.dry_run && !matches!(there, There::Recorded(_));
+    let is_missing = |there: &There| !dry_run && !matches!(there, There::Recorded(_));
     let missing =
         looked_at.iter().filter(|(there, _)| is_missing(there)).filter_map(|(_, wanted)| wanted.path.parent());
     // Before anything is fetched, since what is fetched is a temporary file at first.
@@ -112,7 +113,7 @@ pub(super) fn put_all(
     }
     parallel::map(looked_at, WAITING_REQUESTS, |(there, wanted)| {
         wanted.path.parent().and_then(|folder| folders.get(folder)).cloned().unwrap_or(Ok(()))?;
-        wanted.put(there, request)
+        wanted.put(there, session, dry_run)
     })
 }
 
@@ -130,7 +131,7 @@ impl Wanted<'_> {
         }
     }
 
-    fn put(self, there: There, request: MirrorRequest<'_>) -> Result<Put> {
+    fn put(self, there: There, session: &Session<'_>, dry_run: bool) -> Result<Put> {
         let action = match there {
             There::Recorded(digest) => {
                 let errors = self.release.check(&self.package, &digest, None)?;
@@ -139,10 +140,10 @@ impl Wanted<'_> {
             There::Nothing => MirrorAction::Added,
             There::Other => MirrorAction::Replaced,
         };
-        if request.dry_run {
+        if dry_run {
             return Ok(self.in_place(action, None, Vec::new()));
         }
-        let (Archived { digest, fetched }, errors) = self.fetch(request)?;
+        let (Archived { digest, fetched }, errors) = self.fetch(session)?;
         let mut put = self.in_place(action, Some(digest), errors);
         put.package.authentication = Some(fetched.authentication);
         put.warnings = fetched.warnings;
@@ -150,13 +151,13 @@ impl Wanted<'_> {
     }
 
     /// Downloads the package beside its place, and puts it there when it was authenticated and a lock file records it.
-    fn fetch(&self, request: MirrorRequest<'_>) -> Result<(Archived, Vec<Diagnostic>)> {
-        let source = (request.source)(self.release.dialect)?;
+    fn fetch(&self, session: &Session<'_>) -> Result<(Archived, Vec<Diagnostic>)> {
+        let source = session.source(self.release.dialect, None)?;
         let failed = |error: std::io::Error| Diagnostic::io("write", &self.path, &error);
         let file = files::incoming(&self.path).map_err(failed)?;
         let into = ArchiveFile::new(file.as_file(), &self.path);
-        let archived =
-            source.archive(&self.package, &into, request.progress).map_err(|error| self.located(error.into()))?;
+        let progress = |package: &_, progress| session.note_progress(package, progress);
+        let archived = source.archive(&self.package, &into, &progress).map_err(|error| self.located(error.into()))?;
         let Archived { digest, fetched } = &archived;
         let errors = self.release.check(&self.package, digest, Some(&fetched.authentication))?;
         files::put_in_place(file, &self.path).map_err(failed)?;
