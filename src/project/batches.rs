@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use super::event::Event;
+use super::event::{Done, Event, LockedRoot, Report};
 use super::options::LockOptions;
 use super::prepared::Prepared;
 use super::roots::{RootPath, Roots};
@@ -45,7 +45,7 @@ pub(super) struct Batches<'a, 'b> {
 
 /// Some root modules, each as it was read, or what is wrong with it.
 pub(super) struct Batch {
-    roots: Vec<(RootPath, Result<Prepared>)>,
+    pub(super) roots: Vec<(RootPath, Result<Prepared>)>,
     are_many: bool,
     /// The versions that lock files name, where no host is asked, so that these are all there are.
     locked: KnownVersions,
@@ -157,15 +157,25 @@ impl<'a, 'b> Batches<'a, 'b> {
         batch
     }
 
-    /// Gives the batches to `work`, which does several side by side. What must be done in the order of the root modules waits for
-    /// the batch's turn.
-    pub(super) fn for_each(mut self, work: impl Fn(&Batch, &Turn<'_>) + Sync) {
+    /// Gives the batches to `work`, which does several side by side, and reports what it did in the order of the root modules.
+    pub(super) fn for_each(
+        mut self,
+        work: impl for<'x> Fn(&'x Batch) -> Vec<Result<Done<'x>>> + Sync,
+    ) -> Report<LockedRoot> {
+        let session = self.session;
+        let reported = Mutex::new(Vec::new());
         let empty = Batch { roots: Vec::new(), are_many: self.are_many, locked: Arc::clone(&self.locked) };
         let first = std::mem::replace(&mut self.first, empty);
         let work = |batch: Batch, turn: Turn<'_>| {
-            work(&batch, &turn);
+            let done = work(&batch);
+            turn.wait();
+            let done = batch.roots.iter().zip(done).map(|((root, _), done)| {
+                let done = session.conclude(&root.path, done);
+                (root.path.clone(), done)
+            });
+            reported.lock().unwrap_or_else(PoisonError::into_inner).extend(done);
             drop(turn);
-            batch.forget(self.session);
+            batch.forget(session);
         };
         self.read_rest(|rest| {
             let ready = std::iter::once(first).chain(rest).map(|batch| self.ready(batch));
@@ -174,6 +184,8 @@ impl<'a, 'b> Batches<'a, 'b> {
         // Each is read after the one before was written.
         let linked = self.linked.iter().map(|root| self.ready(self.batch_of(root)));
         parallel::in_turn(linked, 1, work);
+        session.finish();
+        Report { roots: reported.into_inner().unwrap_or_else(PoisonError::into_inner), findings: Vec::new() }
     }
 
     /// Whether only some providers of many root modules are meant.
@@ -209,11 +221,6 @@ impl Batch {
     /// The root modules that could be read, each with its index among all.
     pub(super) fn prepared(&self) -> impl Iterator<Item = (usize, &Prepared)> {
         self.roots.iter().enumerate().filter_map(|(index, (_, prepared))| Some((index, prepared.as_ref().ok()?)))
-    }
-
-    /// The path of a root module.
-    pub(super) fn path(&self, index: usize) -> &std::path::Path {
-        &self.roots[index].0.path
     }
 
     /// Tells of the root modules, and makes what they are locked from.

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::locked::Locked;
-use super::plan::UpgradePlan;
+use super::plan::{LockOutcome, UpgradePlan};
 use super::prepared::Prepared;
 use super::roots::Roots;
 use crate::cli_config::CliConfig;
@@ -50,4 +49,35 @@ pub struct Report<T> {
     pub roots: Vec<(PathBuf, Result<T>)>,
     /// What concerns no single root module.
     pub findings: Vec<Diagnostic>,
+}
+
+/// A root module that was locked.
+#[non_exhaustive]
+pub struct Locked<'a> {
+    /// The root module.
+    pub prepared: &'a Prepared,
+    /// What the lock file holds now, and how that came about.
+    pub outcome: LockOutcome,
+    /// The lock file's bytes.
+    pub bytes: Vec<u8>,
+    /// Whether they differ from those before.
+    pub changed: bool,
+    /// Whether a difference was written.
+    pub written: bool,
+}
+
+/// What locking a root module came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LockedRoot {
+    /// Whether the lock file has changed, or would.
+    pub changed: bool,
+}
+
+/// What was done with a root module.
+pub(super) enum Done<'a> {
+    /// It was locked, as the plan says if it was upgraded.
+    Locked(Locked<'a>, Option<UpgradePlan>),
+    /// An upgrade was planned that is not to be carried out.
+    Planned(&'a Prepared, UpgradePlan),
 }

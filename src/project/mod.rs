@@ -10,7 +10,6 @@ mod discover;
 mod event;
 mod filter;
 mod lock;
-mod locked;
 mod merge;
 pub mod mirror;
 mod open;
@@ -31,16 +30,14 @@ pub mod verify;
 use std::path::{Path, PathBuf};
 
 pub use change::{Change, policy_changed, what_changed};
-pub use event::{Event, Observer, Report};
-pub use locked::{Locked, LockedRoot};
+pub use event::{Event, Locked, LockedRoot, Observer, Report};
 pub use merge::Resolved;
 pub use mirror::MirrorOptions;
-pub use options::LockOptions;
+pub use options::{LockOptions, UpgradeOptions};
 pub use prepared::Prepared;
 pub use root_module::{DialectReason, RootModule};
 pub use roots::{Roots, Selection};
 pub use session::{ModuleFetching, Session, SessionOptions};
-pub use upgrade::UpgradeOptions;
 pub use verify::{
     Baseline, KnownFinding, OnlineOptions, Suppressed, Tracked, VerifiedRoot, VerifyOptions, VersionControl, split,
 };

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
-
 use crate::provider::ProviderSpec;
 use crate::settings::PlatformSelection;
 
 /// What is locked, and how.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub struct LockOptions {
@@ -16,7 +14,7 @@ pub struct LockOptions {
     pub providers: Vec<ProviderSpec>,
     /// The platforms whose packages are recorded; else those of the settings, else the one that this program runs on.
     pub platforms: Option<PlatformSelection>,
-    /// Whether what only test files require counts for nothing.
+    /// Whether the test files of root modules are left out.
     pub ignore_tests: bool,
     /// Whether a module that is not installed is a warning only.
     pub allow_missing_modules: bool,
@@ -26,24 +24,19 @@ pub struct LockOptions {
     pub accept_changed_hashes: bool,
     /// How old a version must be to be chosen; else what the settings say.
     pub min_age: Option<Duration>,
-    /// The time at which ages are measured.
-    pub now: Timestamp,
     /// Whether nothing is written.
     pub dry_run: bool,
 }
 
-impl Default for LockOptions {
-    fn default() -> Self {
-        Self {
-            providers: Vec::new(),
-            platforms: None,
-            ignore_tests: false,
-            allow_missing_modules: false,
-            prune: false,
-            accept_changed_hashes: false,
-            min_age: None,
-            now: Timestamp::now(),
-            dry_run: false,
-        }
-    }
+/// What is upgraded, and how far.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct UpgradeOptions {
+    /// What is locked, and how. Providers with a version move to it, others to the newest that is allowed.
+    pub lock: LockOptions,
+    /// Whether prereleases count as the newest version. One is chosen only where a constraint names exactly it, because
+    /// OpenTofu and Terraform accept no other.
+    pub prereleases: bool,
+    /// Whether constraints are rewritten so that the newest version is allowed.
+    pub rewrite_constraints: bool,
 }

@@ -9,7 +9,7 @@ use super::prepared::Prepared;
 use super::root_module::RootModule;
 use super::session::Session;
 use crate::configuration::{Declaration, DeclarationKind, Requirements};
-use crate::diagnostic::{Code, Diagnostic, Help, Remedy, Result};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use crate::lockfile::LockFile;
 use crate::provider::{ConstraintList, Dialect, Platform, ProviderAddress, ProviderSpec, Version};
 use crate::settings::PlatformSelection;
@@ -53,6 +53,24 @@ impl Session<'_> {
         })
     }
 
+    /// What root modules with the same source ask for, each with its index. Adds to `refused` why some cannot ask.
+    pub(super) fn lock_requests_of<'a, 'b: 'a>(
+        &'a self,
+        roots: &[(usize, &'b Prepared)],
+        options: &'a LockOptions,
+        choosing: fn(&LockRequest<'a>) -> Vec<&'a ProviderAddress>,
+        refused: &mut Vec<(usize, Diagnostics)>,
+    ) -> Vec<(usize, &'b Prepared, LockRequest<'a>)> {
+        let mut requests = Vec::new();
+        for (index, prepared) in roots {
+            match self.lock_request(prepared, options, choosing) {
+                Ok(request) => requests.push((*index, *prepared, request)),
+                Err(errors) => refused.push((*index, errors)),
+            }
+        }
+        requests
+    }
+
     /// What `lock` is asked for.
     ///
     /// # Errors
@@ -61,13 +79,13 @@ impl Session<'_> {
         &'a self,
         prepared: &'a Prepared,
         options: &'a LockOptions,
-        choosing: impl FnOnce(&LockRequest<'a>) -> Vec<&'a ProviderAddress>,
+        choosing: fn(&LockRequest<'a>) -> Vec<&'a ProviderAddress>,
     ) -> Result<LockRequest<'a>> {
         let request = self.lock_request_of_any_age(prepared, options);
         let Some(age) = prepared.minimum_age(options) else { return Ok(request) };
         let RootModule { settings, dialect, .. } = &prepared.root;
         if let Some(dates) = self.publication_dates(*dialect)? {
-            let minimum_age = Some(MinimumAge { age, now: options.now, dates });
+            let minimum_age = Some(MinimumAge { age, now: self.started, dates });
             return Ok(LockRequest { minimum_age, ..request });
         }
         let is_exempt = |address: &&ProviderAddress| settings.policy.is_exempt_from_min_age(address, *dialect);
@@ -86,21 +104,9 @@ impl Session<'_> {
         prepared: &'a Prepared,
         options: &'a LockOptions,
     ) -> LockRequest<'a> {
-        LockRequest {
-            requirements: &prepared.requirements,
-            lock_file: &prepared.lock_file,
-            dialect: prepared.root.dialect,
-            platforms: &prepared.platforms,
-            platforms_are_named: prepared.platforms_are_named,
-            cache: self.hash_cache.as_ref(),
-            only: &prepared.only,
-            versions: &prepared.versions,
-            replaced: &prepared.replaced,
-            minimum_age: None,
-            policy: &prepared.root.settings.policy,
-            prune: options.prune,
-            accept_changed_hashes: options.accept_changed_hashes,
-        }
+        let Prepared { requirements, versions, .. } = prepared;
+        let cache = self.hash_cache.as_ref();
+        LockRequest { prepared, options, requirements, versions, cache, minimum_age: None }
     }
 }
 

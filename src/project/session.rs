@@ -1,10 +1,13 @@
 //! What a run has once, and what it does with root modules. The front door of the library.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use jiff::Timestamp;
+
 use super::change::Change;
-use super::event::{Event, Observer};
+use super::event::{Done, Event, LockedRoot, Observer};
 use super::repository::Repositories;
 use crate::configuration::{InputVariables, ModuleCache};
 use crate::diagnostic::Result;
@@ -66,6 +69,8 @@ pub struct Session<'a> {
     /// What root modules of a dialect are locked from, and of those who trust the same others.
     sources: OnceMap<(Dialect, Option<SharedCache>), Result<Arc<Source>>>,
     dates: [OnceLock<Result<Option<PublicationDates>>>; 2],
+    /// The time at which ages are measured.
+    pub(super) started: Timestamp,
     observer: Mutex<Observer<'a>>,
     announced: Mutex<BTreeSet<String>>,
 }
@@ -96,6 +101,7 @@ impl<'a> Session<'a> {
             change,
             sources: OnceMap::default(),
             dates: Default::default(),
+            started: Timestamp::now(),
             observer: Mutex::new(Box::new(|_| {})),
             announced: Mutex::default(),
         })
@@ -119,6 +125,25 @@ impl<'a> Session<'a> {
 
     pub(super) fn note_progress(&self, package: &PackageId, progress: Progress) {
         self.notify(Event::Package(package, progress));
+    }
+
+    /// Notifies the observer of what was done with a root module, and returns what is reported.
+    pub(super) fn conclude(&self, path: &Path, done: Result<Done<'_>>) -> Result<LockedRoot> {
+        let changed = match &done {
+            Ok(Done::Locked(locked, plan)) => {
+                self.notify(Event::Locked(locked, plan.as_ref()));
+                locked.changed
+            }
+            Ok(Done::Planned(prepared, plan)) => {
+                self.notify(Event::Planned(prepared, plan));
+                plan.moves()
+            }
+            Err(errors) => {
+                self.notify(Event::Failed(path, errors));
+                false
+            }
+        };
+        done.map(|_| LockedRoot { changed })
     }
 
     /// Tells of the packages of modules and the CLI configurations that have been read, each once.

@@ -1,29 +1,15 @@
 //! Upgrading: where the providers of root modules can move, and moving them.
 
 use super::batches::{Batch, Batches};
-use super::event::Report;
-use super::lock::Results;
-use super::locked::{Locked, LockedRoot};
-use super::options::LockOptions;
-use super::plan::{self, ConstraintConflict, UpgradePlan, UpgradeRequest};
+use super::event::{Done, LockedRoot, Report};
+use super::options::UpgradeOptions;
+use super::plan::{self, ConstraintConflict, LockRequest, UpgradePlan};
 use super::prepared::Prepared;
 use super::rewrites::Rewrites;
 use super::roots::Roots;
 use super::session::Session;
 use crate::diagnostic::Result;
 use crate::system::files::Replacement;
-
-/// What is upgraded, and how far.
-#[derive(Clone, Default)]
-#[non_exhaustive]
-pub struct UpgradeOptions {
-    /// What is locked, and how. Providers with a version move to it, others to the newest that is allowed.
-    pub lock: LockOptions,
-    /// Whether prereleases count as the newest version.
-    pub prereleases: bool,
-    /// Whether constraints are rewritten so that the newest version is allowed.
-    pub rewrite_constraints: bool,
-}
 
 impl Session<'_> {
     /// Moves the providers of root modules to newer versions; with `dry_run` it is only found out where they can move.
@@ -33,35 +19,16 @@ impl Session<'_> {
     /// # Errors
     /// The options name a provider that no root module requires. What is wrong with a single root module is in the report.
     pub fn upgrade(&self, roots: &Roots, options: &UpgradeOptions) -> Result<Report<LockedRoot>> {
-        let results = Results::default();
         // Root modules that share a constraint must agree on it before the first is changed.
         let batches = Batches::open(self, roots, &options.lock, options.rewrite_constraints)?;
-        batches.for_each(|batch, turn| {
+        Ok(batches.for_each(|batch| {
             let plans = self.plan_upgrades(batch, options);
-            if options.lock.dry_run {
-                turn.wait();
-                let mut prepared = batch.prepared().peekable();
-                for (index, plan) in plans.into_iter().enumerate() {
-                    let root = prepared.next_if(|(of, _)| *of == index);
-                    match (plan, root) {
-                        (Ok(plan), Some((_, prepared))) => results.add_planned(self, prepared, &plan),
-                        (Ok(_), None) => {}
-                        (Err(errors), _) => results.add_failed(self, batch, index, errors),
-                    }
-                }
-                return;
+            if !options.lock.dry_run {
+                return self.carry_out(batch, options, plans);
             }
-            let upgraded = self.carry_out(batch, options, &plans);
-            turn.wait();
-            for (index, (upgraded, plan)) in upgraded.into_iter().zip(&plans).enumerate() {
-                match upgraded {
-                    Ok(locked) => results.add_locked(self, &locked, plan.as_ref().ok()),
-                    Err(errors) => results.add_failed(self, batch, index, errors),
-                }
-            }
-        });
-        self.finish();
-        Ok(results.report())
+            let planned = plans.into_iter().zip(&batch.roots);
+            planned.map(|(plan, (_, root))| Ok(Done::Planned(root.as_ref().map_err(Clone::clone)?, plan?))).collect()
+        }))
     }
 
     /// Where the providers of the root modules can move, each with a result of its own. Nothing is written.
@@ -69,22 +36,11 @@ impl Session<'_> {
         let (groups, mut refused) = batch.by_source(self);
         let mut results = Vec::new();
         for (source, roots) in &groups {
-            let (mut indices, mut requests) = (Vec::new(), Vec::new());
-            for (index, prepared) in roots {
-                match self.lock_request(prepared, &options.lock, |_| prepared.providers().collect()) {
-                    Ok(lock) => {
-                        indices.push(*index);
-                        requests.push(UpgradeRequest {
-                            lock,
-                            prereleases: options.prereleases,
-                            rewrite_constraints: options.rewrite_constraints,
-                            only_complete: self.offline,
-                        });
-                    }
-                    Err(errors) => refused.push((*index, errors)),
-                }
-            }
-            results.extend(indices.into_iter().zip(plan::plan_upgrades(&requests, source)));
+            let requests = self.lock_requests_of(roots, &options.lock, LockRequest::providers, &mut refused);
+            let (indices, requests): (Vec<_>, Vec<_>) =
+                requests.into_iter().map(|(index, _, request)| (index, request)).unzip();
+            let plans = plan::plan_upgrades(&requests, options, source, self.offline);
+            results.extend(indices.into_iter().zip(plans));
         }
         let mut plans = batch.results(results, refused);
         agree(batch, &mut plans);
@@ -97,8 +53,8 @@ impl Session<'_> {
         &self,
         batch: &'a Batch,
         options: &UpgradeOptions,
-        plans: &[Result<UpgradePlan>],
-    ) -> Vec<Result<Locked<'a>>> {
+        plans: Vec<Result<UpgradePlan>>,
+    ) -> Vec<Result<Done<'a>>> {
         let edits = |index: usize| plans[index].iter().flat_map(|plan: &UpgradePlan| &plan.edits);
         let rewrites = Rewrites::new((0..plans.len()).flat_map(edits));
         let mut results = Vec::new();
@@ -110,10 +66,10 @@ impl Session<'_> {
                 Some((*index, *prepared, plan.lock_request(self.lock_request_of_any_age(prepared, &options.lock))))
             });
             let write = |index, lock_file: Option<Replacement<'_>>| rewrites.write(edits(index), lock_file);
-            results.extend(self.lock_requests(requests.collect(), source, &write, true));
+            results.extend(self.lock_requests(requests.collect(), source, &write));
         }
         let results = batch.results(results, Vec::new()).into_iter().zip(plans);
-        results.map(|(result, plan)| plan.as_ref().map_err(Clone::clone).and(result)).collect()
+        results.map(|(locked, plan)| plan.and_then(|plan| Ok(Done::Locked(locked?, Some(plan))))).collect()
     }
 }
 

@@ -12,55 +12,44 @@ use super::record::{Recorded, record};
 use super::select::{Candidate, Selected};
 use crate::configuration::Requirements;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
-use crate::lockfile::{self, LockFile, LockedProvider, Locks, ProviderDiff};
+use crate::lockfile::{self, LockedProvider, Locks, ProviderDiff};
 use crate::packages::archive::{HashCache, PackageId};
 use crate::packages::{Packages, ProgressSink, Source, SourceError};
+use crate::project::options::LockOptions;
+use crate::project::prepared::Prepared;
 use crate::provider::{Dialect, Hostname, Platform, ProviderAddress, Version};
 use crate::settings::{PlatformSelection, Policy};
 
 /// What is to be locked, and how.
 #[derive(Clone, Copy)]
 pub(crate) struct LockRequest<'a> {
-    /// What the configuration requires.
+    pub prepared: &'a Prepared,
+    pub options: &'a LockOptions,
+    /// What the configuration requires, after any edits.
     pub requirements: &'a Requirements,
-    /// The lock file as it is.
-    pub lock_file: &'a LockFile,
-    /// Whose rules apply.
-    pub dialect: Dialect,
-    /// The platforms whose packages are recorded.
-    pub platforms: &'a PlatformSelection,
-    /// Whether somebody named the platforms. If nobody did, an entry whose hashes go keeps the platforms that it covers, too.
-    pub platforms_are_named: bool,
-    /// What is known of packages, to tell which platforms an entry covers.
-    pub cache: Option<&'a HashCache>,
-    /// Only these providers; all that are required when empty.
-    pub only: &'a [ProviderAddress],
     /// The versions that were chosen. Any other provider keeps its version, or gets the newest when it is not locked.
     pub versions: &'a BTreeMap<ProviderAddress, Version>,
-    /// Entries that new ones take the place of, besides those in the lock file.
-    pub replaced: &'a BTreeMap<ProviderAddress, Vec<Arc<LockedProvider>>>,
-    /// How old a version must be to be chosen; none is demanded of the locked versions and of those that were chosen.
+    /// What is known of packages, to tell which platforms an entry covers.
+    pub cache: Option<&'a HashCache>,
+    /// How old a version must be to be chosen. No age is demanded of locked and of chosen versions.
     pub minimum_age: Option<MinimumAge<'a>>,
-    /// The project's policy.
-    pub policy: &'a Policy,
-    /// Whether entries that are not required go.
-    pub prune: bool,
-    /// Whether hashes that contradict what is published are replaced instead of refused.
-    pub accept_changed_hashes: bool,
 }
 
 impl<'a> LockRequest<'a> {
     /// The providers that get their first version: those that have no entry, and no predecessor to take a version over from.
     pub(crate) fn new_providers(&self) -> Vec<&'a ProviderAddress> {
         let (old, _) = carry_over(self);
-        let required = self.requirements.providers.keys();
-        let locked = required.filter(|address| self.only.is_empty() || self.only.contains(address));
-        locked.filter(|address| !old.contains_key(address)).collect()
+        self.prepared.providers().filter(|address| !old.contains_key(*address)).collect()
+    }
+
+    /// All providers.
+    pub(crate) fn providers(&self) -> Vec<&'a ProviderAddress> {
+        self.prepared.providers().collect()
     }
 
     /// Whether more than lists of versions may be asked for before a version and its platforms are known.
     pub(super) fn asks_while_selecting(&self) -> bool {
-        self.minimum_age.is_some() || matches!(self.platforms, PlatformSelection::All)
+        self.minimum_age.is_some() || self.prepared.platforms == PlatformSelection::All
     }
 }
 
@@ -185,29 +174,30 @@ pub(super) fn candidates_of<'a>(
 
 /// The providers to lock, each with its entry and the version that was chosen for it.
 fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candidate<'a>>> {
-    let required = &request.requirements.providers;
-    let unknown: Vec<_> = request.only.iter().filter(|address| !required.contains_key(address)).collect();
+    let Prepared { root, lock_file, only, .. } = request.prepared;
+    let (required, dialect, policy) = (&request.requirements.providers, root.dialect, &root.settings.policy);
+    let unknown: Vec<_> = only.iter().filter(|address| !required.contains_key(address)).collect();
     if !unknown.is_empty() {
         let error = |address: &&ProviderAddress| {
-            let message = format!("the configuration does not require {}", address.short(request.dialect));
+            let message = format!("the configuration does not require {}", address.short(dialect));
             Diagnostic::error(Code::InvalidArgument, message).help("choose a provider that required_providers lists")
         };
         return Err(unknown.iter().map(error).collect());
     }
-    let selected = required.iter().filter(|(address, _)| request.only.is_empty() || request.only.contains(address));
-    let is_exempt = |address| request.policy.is_exempt_from_min_age(address, request.dialect);
+    let selected = required.iter().filter(|(address, _)| only.is_empty() || only.contains(address));
+    let is_exempt = |address| policy.is_exempt_from_min_age(address, dialect);
     let candidate = |(address, requirement)| Candidate {
         minimum_age: request.minimum_age.filter(|_| !is_exempt(address)),
         address,
         requirement,
         locked: old.get(address).map(Arc::as_ref),
         chosen: request.versions.get(address),
-        lock_file: request.lock_file,
+        lock_file,
         required,
-        dialect: request.dialect,
+        dialect,
     };
     let candidates: Vec<_> = selected.map(candidate).collect();
-    let errors: Diagnostics = candidates.iter().flat_map(|candidate| not_allowed(candidate, request.policy)).collect();
+    let errors: Diagnostics = candidates.iter().flat_map(|candidate| not_allowed(candidate, policy)).collect();
     errors.into_result(candidates)
 }
 
@@ -224,14 +214,14 @@ pub(super) fn plan<'a>(
     source: &Source,
     progress: ProgressSink<'_>,
 ) -> Result<Plan<'a>> {
-    let address = candidate.address;
+    let (address, prepared) = (candidate.address, request.prepared);
     let available = candidate.available(source)?;
     let Selected { version, skipped } = candidate.select(&available, source)?;
     let listed = available.versions.get(&version).map(|release| &release.platforms).filter(|listed| !listed.is_empty());
-    let goes = |locked: &&LockedProvider| locked.version != version || request.accept_changed_hashes;
-    let replaced = request.replaced.get(address).into_iter().flatten().map(Arc::as_ref);
-    let kept = match request.platforms {
-        PlatformSelection::These(platforms) if !request.platforms_are_named => {
+    let goes = |locked: &&LockedProvider| locked.version != version || request.options.accept_changed_hashes;
+    let replaced = prepared.replaced.get(address).into_iter().flatten().map(Arc::as_ref);
+    let kept = match &prepared.platforms {
+        PlatformSelection::These(platforms) if !prepared.platforms_are_named => {
             let new = Release { address, version: &version, source, progress };
             let old = candidate.locked.filter(goes).into_iter().chain(replaced);
             let found = old.map(|old| KeptPlatforms::find(old, &new, platforms, request.cache));
@@ -239,7 +229,7 @@ pub(super) fn plan<'a>(
         }
         _ => KeptPlatforms::default(),
     };
-    let platforms = match request.platforms {
+    let platforms = match &prepared.platforms {
         PlatformSelection::These(platforms) => {
             let is_more = |platform: &&Platform| {
                 !platforms.contains(platform) && listed.is_none_or(|listed| listed.contains(platform))
@@ -278,21 +268,22 @@ pub(super) fn assemble(
     (old, carried_over): &CarriedOver,
     supplied: Vec<Supplied<'_>>,
 ) -> Result<LockOutcome> {
-    let mut warnings = request.requirements.warnings.clone();
+    let LockRequest { prepared, options, requirements, .. } = *request;
+    let mut warnings = requirements.warnings.clone();
     let mut errors = Diagnostics::default();
     let mut new = Vec::with_capacity(supplied.len());
     let mut unpublished_hashes = 0;
     for Supplied { plan, packages, entry } in &supplied {
         warnings.extend(plan.warnings.iter().cloned());
         warnings.extend(packages.values().flat_map(|package| package.warnings.iter().cloned()));
-        errors.extend(plan.against_signatures(packages, request.policy));
+        errors.extend(plan.against_signatures(packages, &prepared.root.settings.policy));
         let previous = old.get(plan.candidate.address).map(Arc::as_ref);
-        match recorded(plan, previous, packages, request, entry) {
+        match recorded(plan, previous, packages, options.accept_changed_hashes, entry) {
             Ok(Recorded { provider, warning, unpublished }) => {
                 unpublished_hashes += unpublished;
                 warnings.extend(warning);
                 let refusal = plan.kept.refusal(&plan.candidate, &plan.platforms, &provider);
-                errors.extend(refusal.filter(|_| !request.platforms_are_named));
+                errors.extend(refusal.filter(|_| !prepared.platforms_are_named));
                 new.push((plan.candidate.address.clone(), provider));
             }
             Err(more) => errors.extend(more),
@@ -303,19 +294,19 @@ pub(super) fn assemble(
     }
     let mut locks = old.clone();
     locks.append(&mut Locks::from_iter(new));
-    if request.prune {
-        warnings.extend(prune(&mut locks, request.requirements));
+    if options.prune {
+        warnings.extend(prune(&mut locks, requirements));
     }
     warnings.dedup();
-    let differences = lockfile::diff(request.lock_file.locks(), &locks).providers;
+    let differences = lockfile::diff(prepared.lock_file.locks(), &locks).providers;
     // Both are in the order of the addresses.
     let mut supplied = supplied.into_iter().peekable();
     let report = |difference: ProviderDiff| {
         let supplied = supplied.next_if(|supplied| *supplied.plan.candidate.address == difference.address);
         ProviderReport {
             required: supplied.is_some()
-                || request.requirements.is_incomplete
-                || request.requirements.providers.contains_key(&difference.address),
+                || requirements.is_incomplete
+                || requirements.providers.contains_key(&difference.address),
             carried_over_from: carried_over.get(&difference.address).cloned(),
             packages: supplied.map(|supplied| supplied.packages).unwrap_or_default(),
             difference,
@@ -330,13 +321,13 @@ fn recorded(
     plan: &Plan<'_>,
     previous: Option<&LockedProvider>,
     packages: &Packages,
-    request: &LockRequest<'_>,
+    accept_changed_hashes: bool,
     entry: &OnceLock<Arc<LockedProvider>>,
 ) -> Result<Recorded> {
     if let Some(provider) = entry.get() {
         return Ok(Recorded { provider: Arc::clone(provider), warning: None, unpublished: 0 });
     }
-    let recorded = record(&plan.candidate, previous, plan.version.clone(), packages, request.accept_changed_hashes)?;
+    let recorded = record(&plan.candidate, previous, plan.version.clone(), packages, accept_changed_hashes)?;
     if recorded.warning.is_none() && recorded.unpublished == 0 {
         let provider = entry.get_or_init(|| Arc::clone(&recorded.provider));
         return Ok(Recorded { provider: Arc::clone(provider), ..recorded });
@@ -362,7 +353,8 @@ fn prune(locks: &mut Locks, requirements: &Requirements) -> Option<Diagnostic> {
 ///
 /// Like OpenTofu, takes over what is not required, too, but with `only` nothing else.
 pub(super) fn carry_over(request: &LockRequest<'_>) -> CarriedOver {
-    let LockRequest { lock_file, dialect, only, .. } = *request;
+    let Prepared { root, lock_file, only, .. } = request.prepared;
+    let dialect = root.dialect;
     let locks = lock_file.locks();
     let mut new = locks.clone();
     let mut carried_over = BTreeMap::new();

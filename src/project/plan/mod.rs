@@ -21,4 +21,4 @@ pub(crate) use age::MinimumAge;
 pub(crate) use lock::LockRequest;
 pub(crate) use schedule::{lock, lock_all};
 pub(crate) use shared_constraints::{ConstraintConflict, agree};
-pub(crate) use upgrade::{UpgradeRequest, plan_upgrades};
+pub(crate) use upgrade::plan_upgrades;

@@ -212,7 +212,7 @@ impl Ahead<'_> {
 fn ahead<'a>(candidates: &[&'a Candidate<'a>], requests: &[LockRequest<'_>]) -> BTreeSet<Ahead<'a>> {
     let platforms: BTreeSet<_> = requests
         .iter()
-        .filter_map(|request| match request.platforms {
+        .filter_map(|request| match &request.prepared.platforms {
             PlatformSelection::These(platforms) => Some(platforms),
             PlatformSelection::All => None,
         })
@@ -250,8 +250,8 @@ pub(super) fn ask(ahead: BTreeSet<Ahead<'_>>, source: &Source) {
     });
 }
 
-/// Applies `work` to every candidate of every root module, with the module's index, on up to `threads` threads. All errors of a root module are collected,
-/// and do not stop the others.
+/// Applies `work` to every candidate of every root module, with the module's index, on up to `threads` threads. All
+/// errors of a root module are collected, and do not stop the others.
 pub(super) fn each_candidate<'a, T: Send>(
     candidates: Vec<Result<Vec<Candidate<'a>>>>,
     threads: usize,

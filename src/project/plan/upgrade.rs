@@ -11,26 +11,13 @@ use super::schedule::{self, Ahead};
 use super::select::Candidate;
 use crate::configuration::rewrite::{self, ConstraintEdit, Rewrite};
 use crate::configuration::{Declaration, Requirement, Requirements};
+use crate::diagnostic::words::enumerate;
 use crate::diagnostic::{Diagnostic, Result};
 use crate::packages::{AvailableVersions, Source};
+use crate::project::options::UpgradeOptions;
 use crate::provider::{Constraint, Dialect, Operator, Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
 use crate::system::parallel::WAITING_REQUESTS;
-
-/// What is to be upgraded, and how far.
-#[derive(Clone, Copy)]
-pub(crate) struct UpgradeRequest<'a> {
-    /// The lock file and the configuration. Its versions are those that the user names; they are chosen as they are.
-    pub lock: LockRequest<'a>,
-    /// Whether prereleases count as the newest version. One is chosen only where a constraint names exactly it, because
-    /// OpenTofu and Terraform accept no other.
-    pub prereleases: bool,
-    /// Whether constraints are rewritten so that the newest version is allowed.
-    pub rewrite_constraints: bool,
-    /// Whether a version is chosen only if the source has its packages for all platforms that are locked. A source that asks no host
-    /// has only some.
-    pub only_complete: bool,
-}
 
 /// What an upgrade would do.
 pub struct UpgradePlan {
@@ -100,7 +87,7 @@ impl UpgradePlan {
 
     fn new(request: &LockRequest<'_>, warnings: Vec<Diagnostic>) -> Self {
         Self {
-            dialect: request.dialect,
+            dialect: request.prepared.root.dialect,
             providers: Vec::new(),
             requirements: request.requirements.clone(),
             edits: Vec::new(),
@@ -123,100 +110,37 @@ impl UpgradePlan {
 
 /// Looks at every provider that is to be upgraded in many root modules; each version list is asked for once. All errors of
 /// a root are collected, and do not stop the others.
-pub(crate) fn plan_upgrades(requests: &[UpgradeRequest<'_>], source: &Source) -> Vec<Result<UpgradePlan>> {
-    let old: Vec<_> = requests.iter().map(|request| lock::carry_over(&request.lock)).collect();
-    let (to_upgrade, overridden) = lock::candidates_of(requests.iter().map(|request| &request.lock).zip(&old), source);
+///
+/// If `only_complete`, a version is chosen only if the source has its packages for all platforms that are locked: a source
+/// that asks no host has only some.
+pub(crate) fn plan_upgrades(
+    requests: &[LockRequest<'_>],
+    options: &UpgradeOptions,
+    source: &Source,
+    only_complete: bool,
+) -> Vec<Result<UpgradePlan>> {
+    let old: Vec<_> = requests.iter().map(lock::carry_over).collect();
+    let (to_upgrade, overridden) = lock::candidates_of(requests.iter().zip(&old), source);
     let _asking = source.batch_permit();
     let addresses = to_upgrade.iter().flatten().flatten().map(|candidate| Ahead::Versions(candidate.address));
     schedule::ask(addresses.collect(), source);
     let planned = schedule::each_candidate(to_upgrade, WAITING_REQUESTS, |index, candidate| {
-        plan_provider(candidate, &requests[index], source)
+        let available = candidate.available(source)?;
+        let platforms = &requests[index].prepared.platforms;
+        Search { candidate, available: &available, platforms, options, source, only_complete }.plan()
     });
-    let plan = |((plans, request), warnings): ((Result<Vec<_>>, &UpgradeRequest<'_>), _)| {
-        let mut plan = UpgradePlan::new(&request.lock, warnings);
+    let plan = |((plans, request), warnings): ((Result<Vec<_>>, &LockRequest<'_>), _)| {
+        let mut plan = UpgradePlan::new(request, warnings);
         plans?.into_iter().for_each(|planned| plan.add(planned));
         Ok(plan)
     };
     planned.into_iter().zip(requests).zip(overridden).map(plan).collect()
 }
 
-impl UpgradeRequest<'_> {
-    /// Why a version is not to be chosen. What is locked already is not chosen again, however young it is.
-    fn rejects(
-        &self,
-        candidate: &Candidate<'_>,
-        version: &Version,
-        available: &AvailableVersions,
-        source: &Source,
-    ) -> Option<RejectedVersion> {
-        if candidate.has_locked(version) {
-            return None;
-        }
-        let incomplete = self.incomplete(candidate.address, version, available, source);
-        let incomplete =
-            incomplete.map(|why| RejectedVersion { reason: Reason::Incomplete, version: version.clone(), why });
-        incomplete.or_else(|| candidate.minimum_age?.rejects(candidate.address, version, source))
-    }
-
-    /// Which packages of a version the source does not have, if it must have them all. All platforms are those that it has
-    /// packages for, of whatever version.
-    fn incomplete(
-        &self,
-        address: &ProviderAddress,
-        version: &Version,
-        available: &AvailableVersions,
-        source: &Source,
-    ) -> Option<String> {
-        if !self.only_complete {
-            return None;
-        }
-        let platforms = |version| source.platforms(address, version).unwrap_or_default();
-        let present = platforms(version);
-        let required: BTreeSet<Platform> = match self.lock.platforms {
-            PlatformSelection::These(platforms) => platforms.iter().cloned().collect(),
-            PlatformSelection::All if present.is_empty() => return Some("none of its packages is in the cache".into()),
-            PlatformSelection::All => available.versions.keys().flat_map(platforms).collect(),
-        };
-        let missing: Vec<_> = required.difference(&present).map(ToString::to_string).collect();
-        match &missing[..] {
-            [] => None,
-            [platform] => Some(format!("its package for {platform} is not in the cache")),
-            [first @ .., last] => {
-                Some(format!("its packages for {} and {last} are not in the cache", first.join(", ")))
-            }
-        }
-    }
-}
-
 fn pruned(request: &LockRequest<'_>) -> Vec<ProviderAddress> {
     let required = &request.requirements.providers;
-    let entries = request.lock_file.locks().keys().filter(|address| request.prune && !required.contains_key(address));
-    entries.cloned().collect()
-}
-
-fn plan_provider(candidate: Candidate<'_>, request: &UpgradeRequest<'_>, source: &Source) -> Result<ProviderPlan> {
-    let available = candidate.available(source)?;
-    let counts = |version: &&Version| request.prereleases || !version.is_prerelease();
-    let newest = available.versions.keys().rev().find(counts).or_else(|| available.versions.keys().next_back());
-    let newest = newest.ok_or_else(|| candidate.no_match(&available))?.clone();
-    let chosen = match candidate.chosen {
-        Some(version) => exactly(&candidate, version, &available, request, source)?,
-        None => newest_allowed(&candidate, &available, request, source)?,
-    };
-    candidate.supported(&chosen.version, &available)?;
-    let requirement = chosen.rewrite.as_ref().map_or(candidate.requirement, |rewrite| &rewrite.requirement);
-    let is_named = candidate.chosen.is_some();
-    let is_held_back = !is_named && chosen.version < newest;
-    let planned = PlannedUpgrade {
-        address: candidate.address.clone(),
-        locked: request.lock.lock_file.locks().get(candidate.address).map(|locked| locked.version.clone()),
-        held_back_by: if is_held_back { holding_back(requirement, &newest) } else { Vec::new() },
-        is_named,
-        skipped: chosen.skipped,
-        allowed: chosen.version,
-        newest,
-    };
-    Ok(ProviderPlan { planned, rewrite: chosen.rewrite, warnings: chosen.warnings })
+    let locked = request.prepared.lock_file.locks().keys();
+    locked.filter(|address| request.options.prune && !required.contains_key(address)).cloned().collect()
 }
 
 /// The declarations that do not allow a version.
@@ -237,77 +161,128 @@ struct Chosen {
     warnings: Vec<Diagnostic>,
 }
 
-/// The version that the user names.
-fn exactly(
-    candidate: &Candidate<'_>,
-    version: &Version,
-    available: &AvailableVersions,
-    request: &UpgradeRequest<'_>,
-    source: &Source,
-) -> Result<Chosen> {
-    candidate.listed(version, available)?;
-    let rewrite = if candidate.requirement.constraints.allows(version) {
-        None
-    } else if request.rewrite_constraints {
-        let refused = |warning: Box<Diagnostic>| {
-            let error = candidate.chosen_against_constraints(version);
-            Diagnostic { help: None, ..error }.note(warning.message)
-        };
-        Some(rewrite::allow(candidate.requirement, version).map_err(refused)?)
-    } else {
-        return Err(candidate.chosen_against_constraints(version).into());
-    };
-    let rejected = request.rejects(candidate, version, available, source);
-    if let Some(error) = age::error(candidate.address, candidate.dialect, rejected.as_slice()) {
-        return Err(error.into());
-    }
-    Ok(Chosen { version: version.clone(), rewrite, skipped: None, warnings: Vec::new() })
+/// The search for the version that a provider moves to.
+struct Search<'a> {
+    candidate: Candidate<'a>,
+    available: &'a AvailableVersions,
+    platforms: &'a PlatformSelection,
+    options: &'a UpgradeOptions,
+    source: &'a Source,
+    only_complete: bool,
 }
 
-/// The newest version that the constraints, rewritten if that is asked for, and the demanded age allow.
-fn newest_allowed(
-    candidate: &Candidate<'_>,
-    available: &AvailableVersions,
-    request: &UpgradeRequest<'_>,
-    source: &Source,
-) -> Result<Chosen> {
-    let constraints = &candidate.requirement.constraints;
-    let mut not_rewritten = None;
-    let mut skipped: Vec<RejectedVersion> = Vec::new();
-    for version in available.versions.keys().rev() {
-        let rewrite = if constraints.allows(version) {
-            None
-        } else if request.rewrite_constraints && is_above(candidate.requirement, version, request.prereleases) {
-            match rewrite::allow(candidate.requirement, version) {
-                Ok(rewrite) => Some(rewrite),
-                Err(warning) => {
-                    not_rewritten.get_or_insert(*warning);
-                    continue;
-                }
-            }
-        } else {
-            continue;
+impl Search<'_> {
+    fn plan(&self) -> Result<ProviderPlan> {
+        let Self { candidate, available, .. } = self;
+        let counts = |version: &&Version| self.options.prereleases || !version.is_prerelease();
+        let newest = available.versions.keys().rev().find(counts).or_else(|| available.versions.keys().next_back());
+        let newest = newest.ok_or_else(|| candidate.no_match(available))?.clone();
+        let chosen = candidate.chosen.map_or_else(|| self.newest_allowed(), |version| self.exactly(version))?;
+        candidate.supported(&chosen.version, available)?;
+        let requirement = chosen.rewrite.as_ref().map_or(candidate.requirement, |rewrite| &rewrite.requirement);
+        let is_named = candidate.chosen.is_some();
+        let is_held_back = !is_named && chosen.version < newest;
+        let planned = PlannedUpgrade {
+            address: candidate.address.clone(),
+            locked: candidate.lock_file.locks().get(candidate.address).map(|locked| locked.version.clone()),
+            held_back_by: if is_held_back { holding_back(requirement, &newest) } else { Vec::new() },
+            is_named,
+            skipped: chosen.skipped,
+            allowed: chosen.version,
+            newest,
         };
-        if !candidate.has_locked(version) && !age::may_ask_more(&skipped) {
-            continue;
+        Ok(ProviderPlan { planned, rewrite: chosen.rewrite, warnings: chosen.warnings })
+    }
+
+    /// The version that the user names.
+    fn exactly(&self, version: &Version) -> Result<Chosen> {
+        let Self { candidate, .. } = self;
+        candidate.listed(version, self.available)?;
+        let rewrite = if candidate.requirement.constraints.allows(version) {
+            None
+        } else if self.options.rewrite_constraints {
+            let refused = |warning: Box<Diagnostic>| {
+                let error = candidate.chosen_against_constraints(version);
+                Diagnostic { help: None, ..error }.note(warning.message)
+            };
+            Some(rewrite::allow(candidate.requirement, version).map_err(refused)?)
+        } else {
+            return Err(candidate.chosen_against_constraints(version).into());
+        };
+        match age::error(candidate.address, candidate.dialect, self.rejects(version).as_slice()) {
+            Some(error) => Err(error.into()),
+            None => Ok(Chosen { version: version.clone(), rewrite, skipped: None, warnings: Vec::new() }),
         }
-        match request.rejects(candidate, version, available, source) {
-            None => {
-                let warnings = not_rewritten
-                    .into_iter()
-                    .chain(age::warning(candidate.address, candidate.dialect, &skipped))
-                    .collect();
+    }
+
+    /// The newest version that the constraints, rewritten if that is asked for, and the demanded age allow.
+    fn newest_allowed(&self) -> Result<Chosen> {
+        let Candidate { requirement, address, dialect, .. } = self.candidate;
+        let mut not_rewritten = None;
+        let mut skipped: Vec<RejectedVersion> = Vec::new();
+        for version in self.available.versions.keys().rev() {
+            let rewrite = if requirement.constraints.allows(version) {
+                None
+            } else if self.options.rewrite_constraints && is_above(requirement, version, self.options.prereleases) {
+                match rewrite::allow(requirement, version) {
+                    Ok(rewrite) => Some(rewrite),
+                    Err(warning) => {
+                        not_rewritten.get_or_insert(*warning);
+                        continue;
+                    }
+                }
+            } else {
+                continue;
+            };
+            if !self.candidate.has_locked(version) && !age::may_ask_more(&skipped) {
+                continue;
+            }
+            let Some(rejected) = self.rejects(version) else {
+                let warnings = not_rewritten.into_iter().chain(age::warning(address, dialect, &skipped)).collect();
                 let skipped = skipped.first().map(|rejected| rejected.reason);
                 return Ok(Chosen { version: version.clone(), rewrite, skipped, warnings });
-            }
-            Some(rejected) => skipped.push(rejected),
+            };
+            skipped.push(rejected);
+        }
+        if let Some(error) = age::error(address, dialect, &skipped) {
+            return Err(error.into());
+        }
+        let notes = not_rewritten.into_iter().map(|warning| warning.message);
+        Err(notes.fold(self.candidate.no_match(self.available), Diagnostic::note).into())
+    }
+
+    /// Why a version is not to be chosen. The locked version may be chosen again, however young it is.
+    fn rejects(&self, version: &Version) -> Option<RejectedVersion> {
+        let Self { candidate, source, .. } = self;
+        if candidate.has_locked(version) {
+            return None;
+        }
+        let incomplete = self.incomplete(version);
+        let incomplete =
+            incomplete.map(|why| RejectedVersion { reason: Reason::Incomplete, version: version.clone(), why });
+        incomplete.or_else(|| candidate.minimum_age?.rejects(candidate.address, version, source))
+    }
+
+    /// Which packages of a version the source does not have, if it must have them all. All platforms are those that it has
+    /// packages for, of whatever version.
+    fn incomplete(&self, version: &Version) -> Option<String> {
+        if !self.only_complete {
+            return None;
+        }
+        let platforms = |version| self.source.platforms(self.candidate.address, version).unwrap_or_default();
+        let present = platforms(version);
+        let required: BTreeSet<Platform> = match self.platforms {
+            PlatformSelection::These(platforms) => platforms.iter().cloned().collect(),
+            PlatformSelection::All if present.is_empty() => return Some("none of its packages is in the cache".into()),
+            PlatformSelection::All => self.available.versions.keys().flat_map(platforms).collect(),
+        };
+        let missing: Vec<_> = required.difference(&present).map(ToString::to_string).collect();
+        match &missing[..] {
+            [] => None,
+            [platform] => Some(format!("its package for {platform} is not in the cache")),
+            _ => Some(format!("its packages for {} are not in the cache", enumerate(missing))),
         }
     }
-    if let Some(error) = age::error(candidate.address, candidate.dialect, &skipped) {
-        return Err(error.into());
-    }
-    let notes = not_rewritten.into_iter().map(|warning| warning.message);
-    Err(notes.fold(candidate.no_match(available), Diagnostic::note).into())
 }
 
 /// Whether a version is newer than what the constraints allow, so that they may come to allow it. None is rewritten for an
