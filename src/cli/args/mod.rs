@@ -15,7 +15,7 @@ use clap::builder::{Resettable, Str};
 
 pub(crate) use age::AgeArgs;
 pub(crate) use format::{FormatArgs, OutputFormat};
-pub(crate) use global::{ColorChoice, GlobalArgs, Verbosity, settings_of};
+pub(crate) use global::{ColorChoice, GlobalArgs, OutputArgs, Verbosity, settings_of};
 pub(crate) use modules::ModuleArgs;
 pub(crate) use platforms::PlatformArgs;
 pub(crate) use selection::SelectionArgs;

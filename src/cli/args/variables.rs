@@ -3,14 +3,15 @@
 use std::ffi::OsStr;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Arg, Command, Parser};
+use clap::{Arg, ArgMatches, Command, Parser};
 
 /// Reads the command line.
 ///
 /// # Errors
 /// What cannot be understood, and what `--help` asks for.
-pub(crate) fn parse<T: Parser>() -> Result<T, clap::Error> {
-    let read = |command: Command| command.try_get_matches().and_then(|matches| T::from_arg_matches(&matches));
+pub(crate) fn parse<T: Parser>() -> Result<(T, ArgMatches), clap::Error> {
+    let read =
+        |command: Command| command.try_get_matches().and_then(|matches| Ok((T::from_arg_matches(&matches)?, matches)));
     read(with_variables(T::command(), &|_| true)).map_err(|mut error| {
         let mut command = T::command();
         command.build();

@@ -10,7 +10,7 @@ use provlock::provider::Dialect;
 
 use super::messages::no_root_module;
 use crate::cli::render::causes::{Causes, Many};
-use crate::cli::render::json::{CommandName, Roots};
+use crate::cli::render::json::{FailedRoot, LockedRoot, Output, Root, Roots};
 use crate::cli::render::lock::{LinesOfMany, Report, Tally};
 use crate::cli::ui::Ui;
 
@@ -65,7 +65,7 @@ impl<'a> Collected<'a> {
             Event::Failed(path, errors) => self.add_failed(path, errors),
             Event::SharedFacts(facts) => {
                 let warning = facts.warning();
-                self.json.iter_mut().zip(warning).for_each(|(json, warning)| json.add_warning(&warning));
+                self.json.iter_mut().zip(warning).for_each(|(json, warning)| json.warnings.add(&warning));
             }
             _ => {}
         }
@@ -87,7 +87,7 @@ impl<'a> Collected<'a> {
         let planned = plan.into_iter().flat_map(|plan| &plan.warnings);
         for warning in prepared.warnings.iter().chain(planned).chain(&outcome.warnings) {
             self.warnings.add(root, warning);
-            self.json.iter_mut().for_each(|json| json.add_warning(warning));
+            self.json.iter_mut().for_each(|json| json.warnings.add(warning));
         }
         let style = self.ui.stderr_style;
         match self.many {
@@ -101,10 +101,8 @@ impl<'a> Collected<'a> {
         }
         let RootModule { dialect_reason, lock_bytes, .. } = &prepared.root;
         self.is_dialect_guessed |= locked.written && lock_bytes.is_none() && *dialect_reason == DialectReason::Default;
-        match (&mut self.json, plan) {
-            (Some(json), Some(plan)) => json.add_upgraded(locked, plan),
-            (Some(json), None) => json.add_locked(locked),
-            (None, _) => {}
+        if let Some(json) = &mut self.json {
+            json.done.push(Root::Locked(LockedRoot::new(locked, plan)));
         }
     }
 
@@ -114,10 +112,10 @@ impl<'a> Collected<'a> {
         let root = Some(prepared.root.path.as_path());
         for warning in prepared.warnings.iter().chain(&plan.warnings).chain(&prepared.requirements.warnings) {
             self.warnings.add(root, warning);
-            self.json.iter_mut().for_each(|json| json.add_warning(warning));
+            self.json.iter_mut().for_each(|json| json.warnings.add(warning));
         }
         if let Some(json) = &mut self.json {
-            json.add_planned(&prepared.root, plan);
+            json.done.push(Root::Locked(LockedRoot::planned(&prepared.root, plan)));
         }
     }
 
@@ -127,7 +125,8 @@ impl<'a> Collected<'a> {
         self.tally.failed += 1;
         errors.iter().for_each(|error| self.failures.add(error.root(), error));
         if let Some(json) = &mut self.json {
-            json.add_failed(path, errors, &self.ui.invocation);
+            json.failed.push(Root::Failed(FailedRoot::new(path, errors, &self.ui.invocation)));
+            errors.iter().for_each(|error| json.errors.add(error));
         }
         if self.many.is_none() {
             self.failure = Some(errors.clone());
@@ -165,7 +164,7 @@ impl<'a> Collected<'a> {
     }
 
     /// Shows what else there is to know of what was written, and prints the result as JSON if it is to be that.
-    pub(super) fn finish(self, command: CommandName) {
+    pub(super) fn finish(self) {
         let ui = self.ui;
         if self.is_dialect_guessed {
             let host = Dialect::default().default_host_name();
@@ -179,8 +178,9 @@ impl<'a> Collected<'a> {
                 "Terragrunt would keep using the older lock file in {caches}: delete that directory, or run Terragrunt with --source-update"
             ));
         }
-        if let Some(json) = self.json {
-            ui.print(&json.text(command, &ui.invocation));
+        if let Some(Roots { done, failed, warnings, errors }) = self.json {
+            let roots = done.into_iter().chain(failed).collect();
+            ui.print_json(&Output { roots, ..ui.output(warnings.as_slice(), errors.as_slice()) });
         }
     }
 }

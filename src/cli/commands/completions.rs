@@ -6,7 +6,7 @@ use clap_complete::env::Shells;
 use clap_complete::{CompleteEnv, Shell};
 
 use super::outcome::Outcome;
-use crate::cli::render::json;
+use crate::cli::render::json::{Completions, Output};
 use crate::cli::ui::Ui;
 
 /// With this variable set to the name of a shell, the program prints completions for it.
@@ -27,8 +27,9 @@ pub(crate) struct CompletionsArgs {
 pub(crate) fn run(arguments: &CompletionsArgs, ui: &Ui) -> anyhow::Result<Outcome> {
     let script = script(arguments.shell)?;
     if ui.is_json() {
-        let completions = json::Completions::new(&arguments.shell.to_string(), &script);
-        ui.print(&json::completions(completions, &ui.invocation));
+        let script = String::from_utf8_lossy(&script).into_owned();
+        let completions = Some(Completions { shell: arguments.shell.to_string(), script });
+        ui.print_json(&Output { completions, ..ui.output(&[], &[]) });
     } else {
         ui.print_bytes(&script);
     }

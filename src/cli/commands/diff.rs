@@ -39,7 +39,7 @@ pub(crate) struct DiffArgs {
     #[command(flatten)]
     what: WhatArgs,
     #[command(flatten)]
-    pub(super) format: FormatArgs,
+    format: FormatArgs,
     /// Exit with 1 if there are differences
     #[arg(long, help_heading = "Output")]
     exit_code: bool,
@@ -67,14 +67,6 @@ struct WhatArgs {
     /// Print FILE with one line per provider, for `git diff`
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["old", "git", "recursive"])]
     textconv: Option<PathBuf>,
-}
-
-impl DiffArgs {
-    /// The files that are named.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &PathBuf> {
-        let WhatArgs { old, new, textconv, .. } = &self.what;
-        [old, new, textconv].into_iter().flatten()
-    }
 }
 
 /// A file before and after; none where there is no file.

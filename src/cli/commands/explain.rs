@@ -8,8 +8,8 @@ use clap::builder::TypedValueParser as _;
 use provlock::diagnostic::Code;
 
 use super::outcome::Outcome;
-use crate::cli::args::OutputFormat;
-use crate::cli::render::{json, pages};
+use crate::cli::render::json::{Explanation, Output};
+use crate::cli::render::pages;
 use crate::cli::ui::Ui;
 
 /// Explain the code of a finding or error
@@ -30,11 +30,12 @@ fn parser() -> impl clap::builder::TypedValueParser<Value = Code> {
 
 pub(crate) fn run(arguments: &ExplainArgs, ui: &Ui) -> Outcome {
     let codes = arguments.code.as_ref().map_or(Code::ALL, std::slice::from_ref);
-    ui.print(&match (ui.format, arguments.code) {
-        (OutputFormat::Json, _) => json::explain(codes, &ui.invocation),
-        (_, Some(code)) => page(code),
-        (_, None) => list(),
-    });
+    if ui.is_json() {
+        let explanations = codes.iter().map(|code| Explanation::new(*code)).collect();
+        ui.print_json(&Output { explanations, ..ui.output(&[], &[]) });
+    } else {
+        ui.print(&arguments.code.map_or_else(list, page));
+    }
     Outcome::Done
 }
 

@@ -1,7 +1,6 @@
 //! `lock`: writes the lock file that the configuration asks for.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
@@ -11,7 +10,6 @@ use super::collected::Collected;
 use super::outcome::Outcome;
 use super::watch::{Watch, start_locking};
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, SelectionArgs, SourceArgs, Targets, candidates};
-use crate::cli::render::json::CommandName;
 use crate::cli::render::lock::{self as text, Report};
 use crate::cli::ui::Ui;
 
@@ -46,20 +44,13 @@ pub(crate) struct LockArgs {
     #[command(flatten)]
     source: SourceArgs,
     #[command(flatten)]
-    pub(super) format: FormatArgs,
+    format: FormatArgs,
     /// Write nothing; exit with 1 if the lock file would change or has a `zh:` that was never published
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; print the change as a diff
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
-}
-
-impl LockArgs {
-    /// What is named: paths, and names of providers, which lie in no other repository as paths.
-    pub(super) fn paths(&self) -> impl Iterator<Item = PathBuf> {
-        self.targets.iter().map(PathBuf::from)
-    }
 }
 
 pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
@@ -92,7 +83,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     let are_many = collected.many.is_some();
     collected.show(&[], |tally| are_many.then(|| tally.summary(["Locked", "Would lock"])).into_iter().collect());
     hints.show(arguments.check, ui);
-    collected.finish(CommandName::Lock);
+    collected.finish();
     Ok(match has_failures {
         true => Outcome::Failed,
         false if arguments.check && hints.is_wrong => Outcome::Found,

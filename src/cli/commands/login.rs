@@ -12,7 +12,7 @@ use provlock::system::{Token, token_variable};
 use super::outcome::Outcome;
 use crate::cli::args::GlobalArgs;
 use crate::cli::environment::environment;
-use crate::cli::render::json::{self, CommandName};
+use crate::cli::render::json::{self, Output};
 use crate::cli::ui::Ui;
 
 /// Tokens are a few kilobytes at most.
@@ -50,7 +50,7 @@ pub(crate) fn login(arguments: &LoginArgs, global: &GlobalArgs, ui: &Ui) -> Resu
     let winner = variable_that_wins(&host, &credentials);
     let origin = credentials.store(&host, &token)?;
     ui.status(&format!("Stored the token for {host} in {origin}"));
-    report(CommandName::Login, &host, Some(&origin), winner.as_slice(), ui);
+    report(&host, Some(&origin), winner.as_slice(), ui);
     Ok(Outcome::Done)
 }
 
@@ -64,13 +64,13 @@ pub(crate) fn logout(arguments: &LogoutArgs, global: &GlobalArgs, ui: &Ui) -> Re
     } else {
         format!("There was no token for {host} in {origin}")
     });
-    report(CommandName::Logout, &host, Some(&origin), winner.as_slice(), ui);
+    report(&host, Some(&origin), winner.as_slice(), ui);
     Ok(Outcome::Done)
 }
 
 fn check(host: &Hostname, credentials: &Credentials, ui: &Ui) -> Result<Outcome> {
     let origin = credentials.source(host)?;
-    report(CommandName::Login, host, origin.as_ref(), &[], ui);
+    report(host, origin.as_ref(), &[], ui);
     if !ui.is_json() {
         ui.print(&match &origin {
             Some(origin) => format!("The token for {host} comes from {origin}\n"),
@@ -85,11 +85,10 @@ fn check(host: &Hostname, credentials: &Credentials, ui: &Ui) -> Result<Outcome>
     Ok(Outcome::Found)
 }
 
-fn report(command: CommandName, host: &Hostname, origin: Option<&CredentialsOrigin>, warnings: &[Diagnostic], ui: &Ui) {
+fn report(host: &Hostname, origin: Option<&CredentialsOrigin>, warnings: &[Diagnostic], ui: &Ui) {
     ui.warn(warnings);
-    if ui.is_json() {
-        ui.print(&json::login(command, host, origin, warnings, &ui.invocation));
-    }
+    let credentials = Some(json::Credentials::new(host, origin));
+    ui.print_json(&Output { credentials, ..ui.output(warnings, &[]) });
 }
 
 fn host(text: &str) -> Result<Hostname> {

@@ -11,7 +11,8 @@ use super::outcome::Outcome;
 use super::watch::{Watch, show_origin, start};
 use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, PlatformArgs};
 use crate::cli::render::causes::{Many, by_cause, without_repetition};
-use crate::cli::render::{json, mirror as text};
+use crate::cli::render::json::{Mirror, Output};
+use crate::cli::render::mirror as text;
 use crate::cli::ui::Ui;
 
 const EXAMPLES: &str = "Examples:
@@ -49,17 +50,10 @@ pub(crate) struct MirrorArgs {
     #[command(flatten)]
     source: OnlineArgs,
     #[command(flatten)]
-    pub(super) format: FormatArgs,
+    format: FormatArgs,
     /// Write nothing; show what would be downloaded and removed
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
-}
-
-impl MirrorArgs {
-    /// The root modules that are named.
-    pub(super) fn paths(&self) -> &[PathBuf] {
-        &self.paths
-    }
 }
 
 pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
@@ -98,7 +92,8 @@ pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     if ui.is_json() {
         let warnings = without_repetition(mirrored.warnings.iter());
         let errors = without_repetition(mirrored.errors.iter());
-        ui.print(&json::mirror(json::Mirror::new(directory, &mirrored, *dry_run), &warnings, &errors, &ui.invocation));
+        let mirror = Some(Mirror::new(directory, &mirrored, *dry_run));
+        ui.print_json(&Output { mirror, ..ui.output(&warnings, &errors) });
     }
     Ok(if mirrored.errors.is_empty() { Outcome::Done } else { Outcome::Failed })
 }

@@ -22,10 +22,11 @@ mod watch;
 #[cfg(test)]
 mod tests;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory as _, Parser, Subcommand, ValueEnum as _};
 
 pub(crate) use outcome::Outcome;
 use outcome::diagnostics;
@@ -36,7 +37,7 @@ use super::args::{self, GlobalArgs, OutputFormat};
 use super::environment::{environment, secrets};
 use super::interrupt;
 use super::render::help::Invocation;
-use super::render::json::{self, CommandName};
+use super::render::json::CommandName;
 use super::ui::Ui;
 
 /// What `--version` prints: the version, then the commit of a release build and the target.
@@ -73,51 +74,6 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    fn name(&self) -> CommandName {
-        match self {
-            Self::Lock(_) => CommandName::Lock,
-            Self::Verify(_) => CommandName::Verify,
-            Self::Upgrade(_) => CommandName::Upgrade,
-            Self::Diff(_) => CommandName::Diff,
-            Self::Tree(_) => CommandName::Tree,
-            Self::Merge(_) => CommandName::Merge,
-            Self::Mirror(_) => CommandName::Mirror,
-            Self::Explain(_) => CommandName::Explain,
-            Self::Setup(_) => CommandName::Setup,
-            Self::Login(_) => CommandName::Login,
-            Self::Logout(_) => CommandName::Logout,
-            Self::Cache(_) => CommandName::Cache,
-            Self::Completions(_) => CommandName::Completions,
-        }
-    }
-
-    /// What `--format` says, of a command that has it.
-    fn format(&self) -> Option<OutputFormat> {
-        match self {
-            Self::Lock(arguments) => arguments.format.format,
-            Self::Verify(arguments) => arguments.format.format,
-            Self::Diff(arguments) => arguments.format.format,
-            Self::Tree(arguments) => arguments.format.format,
-            Self::Merge(arguments) => arguments.format.format,
-            Self::Mirror(arguments) => arguments.format.format,
-            Self::Upgrade(arguments) => arguments.format.format,
-            _ => None,
-        }
-    }
-
-    /// The paths that it is about; none if that is the current directory.
-    fn paths(&self) -> Vec<PathBuf> {
-        match self {
-            Self::Lock(arguments) => arguments.paths().collect(),
-            Self::Upgrade(arguments) => arguments.paths().collect(),
-            Self::Verify(arguments) => arguments.paths().to_vec(),
-            Self::Diff(arguments) => arguments.paths().cloned().collect(),
-            Self::Merge(arguments) => arguments.paths().to_vec(),
-            Self::Mirror(arguments) => arguments.paths().to_vec(),
-            _ => Vec::new(),
-        }
-    }
-
     fn run(self, global: &GlobalArgs, ui: &Ui) -> Result<Outcome> {
         match self {
             Self::Lock(arguments) => lock::run(&arguments, global, ui),
@@ -141,21 +97,32 @@ impl Command {
 pub(crate) fn run() -> Outcome {
     completions::answer(Cli::command);
     match args::parse() {
-        Ok(cli) => carry_out(cli),
+        Ok((cli, matches)) => carry_out(cli, &matches),
         Err(error) => usage::show(&error, &Cli::command()),
     }
 }
 
+/// The paths that a command is about; none if that is the current directory. Names of providers are among them, and lie in
+/// no other repository as paths.
+fn paths(arguments: &ArgMatches) -> Vec<PathBuf> {
+    let paths = ["paths", "files", "old", "new", "textconv"].into_iter();
+    let paths = paths.filter_map(|name| arguments.try_get_many::<PathBuf>(name).ok()?).flatten().cloned();
+    let targets = arguments.try_get_many::<OsString>("targets").ok().flatten();
+    paths.chain(targets.into_iter().flatten().map(PathBuf::from)).collect()
+}
+
 /// Runs a command and shows what stopped it.
-fn carry_out(cli: Cli) -> Outcome {
+fn carry_out(cli: Cli, matches: &ArgMatches) -> Outcome {
     let Cli { global, command } = cli;
+    let (name, arguments) = matches.subcommand().unwrap_or(("", matches));
+    let name = CommandName::from_str(name, false).unwrap_or_default();
     let of_flag = if global.output.json { OutputFormat::Json } else { OutputFormat::Text };
-    let (name, format) = (command.name(), command.format().unwrap_or(of_flag));
+    let format = arguments.try_get_one("format").ok().flatten().copied().unwrap_or(of_flag);
     let environment = environment(&secrets());
     let data_directory = environment.path_variable("TF_DATA_DIR");
-    let invocation = Invocation::new(global.chdir.as_deref()).about(command.paths(), data_directory);
+    let invocation = Invocation::new(global.chdir.as_deref()).about(paths(arguments), data_directory);
     let invocation = invocation.hiding(environment.secrets.clone());
-    let mut ui = Ui::new(global.output.verbosity(), global.output.color, format, invocation);
+    let mut ui = Ui::new(name, format, &global.output, invocation);
     interrupt::arrange(ui.on_interrupt());
     let in_directory = |error| match &global.chdir {
         Some(directory) => diagnostics(error).map(|error| about_directory(error, directory)).into(),
@@ -166,9 +133,7 @@ fn carry_out(cli: Cli) -> Outcome {
     let outcome = outcome.unwrap_or_else(|error| {
         let errors = diagnostics(error);
         ui.error(&errors);
-        if ui.is_json() {
-            ui.print(&json::failure(name, &errors, &ui.invocation));
-        }
+        ui.print_json(&ui.output(&[], &errors));
         Outcome::Failed
     });
     match ui.take_stdout_error() {

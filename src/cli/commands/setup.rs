@@ -9,7 +9,7 @@ use provlock::system::files;
 
 use super::outcome::Outcome;
 use crate::cli::git;
-use crate::cli::render::json;
+use crate::cli::render::json::{GitSetup, GitVariable, Output};
 use crate::cli::ui::Ui;
 
 /// Set up other programs to use provlock
@@ -48,8 +48,14 @@ pub(crate) fn run(command: &SetupCommand, ui: &Ui) -> Result<Outcome> {
     let SetupCommand::Git(arguments) = command;
     let written = arguments.write && write(ui)?;
     if ui.is_json() {
-        let setup = json::GitSetup::new(ATTRIBUTES_FILE, ATTRIBUTES_LINE, &CONFIGURATION, written);
-        ui.print(&json::git_setup(setup, &ui.invocation));
+        let variable = |(name, value): (&str, &str)| GitVariable { name: name.to_owned(), value: value.to_owned() };
+        let git = GitSetup {
+            attributes_file: ATTRIBUTES_FILE.to_owned(),
+            attributes: ATTRIBUTES_LINE.to_owned(),
+            configuration: CONFIGURATION.map(variable).into(),
+            written,
+        };
+        ui.print_json(&Output { git: Some(git), ..ui.output(&[], &[]) });
     } else if !arguments.write {
         ui.print(&lines());
     }

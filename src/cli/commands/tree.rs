@@ -10,7 +10,7 @@ use provlock::provider::{ProviderAddress, ProviderSpec, ProviderSpecError};
 use super::outcome::Outcome;
 use super::watch::{Watch, start};
 use crate::cli::args::{CacheArgs, FormatArgs, GlobalArgs, ModuleArgs, candidates};
-use crate::cli::render::json;
+use crate::cli::render::json::{Output, Root, TreeRoot};
 use crate::cli::render::tree::{ProviderTree, text};
 use crate::cli::ui::Ui;
 
@@ -43,7 +43,7 @@ pub(crate) struct TreeArgs {
     #[command(flatten)]
     cache: CacheArgs,
     #[command(flatten)]
-    pub(super) format: FormatArgs,
+    format: FormatArgs,
 }
 
 fn provider(text: &str) -> std::result::Result<ProviderSpec, String> {
@@ -82,10 +82,11 @@ pub(crate) fn run(arguments: &TreeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     wanted.dedup();
     let trees: Vec<_> = wanted.iter().map(|address| ProviderTree::new(address, &requirements, locks)).collect();
     ui.warn(&warnings);
-    ui.print(&if ui.is_json() {
-        json::tree(&root, &trees, &warnings, &ui.invocation)
+    if ui.is_json() {
+        let roots = vec![Root::Tree(TreeRoot::new(&root, &trees))];
+        ui.print_json(&Output { roots, ..ui.output(&warnings, &[]) });
     } else {
-        text(&trees, root.dialect)
-    });
+        ui.print(&text(&trees, root.dialect));
+    }
     Ok(Outcome::Done)
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::{Args, ValueHint};
 use clap_complete::ArgValueCandidates;
@@ -17,7 +16,6 @@ use super::outcome::Outcome;
 use super::watch::{Watch, start_locking};
 use crate::cli::args::{AgeArgs, FormatArgs, GlobalArgs, OutputFormat, SelectionArgs, SourceArgs, Targets, candidates};
 use crate::cli::render::foreign::printable;
-use crate::cli::render::json::CommandName;
 use crate::cli::render::markdown;
 use crate::cli::render::upgrade::{self as table, Moving, Outlooks};
 use crate::cli::ui::Ui;
@@ -59,20 +57,13 @@ pub(crate) struct UpgradeArgs {
     #[command(flatten)]
     source: SourceArgs,
     #[command(flatten)]
-    pub(super) format: FormatArgs,
+    format: FormatArgs,
     /// Write nothing; exit with 1 if something can move
     #[arg(long, help_heading = "Output")]
     check: bool,
     /// Write nothing; show what can move, and what holds the rest back
     #[arg(long, help_heading = "Output")]
     dry_run: bool,
-}
-
-impl UpgradeArgs {
-    /// What is named: paths, and names of providers, which lie in no other repository as paths.
-    pub(super) fn paths(&self) -> impl Iterator<Item = PathBuf> {
-        self.targets.iter().map(PathBuf::from)
-    }
 }
 
 pub(crate) fn run(arguments: &UpgradeArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
@@ -191,7 +182,7 @@ impl<'a> Upgraded<'a> {
         if !self.is_dry {
             self.print();
         }
-        self.collected.finish(CommandName::Upgrade);
+        self.collected.finish();
         Ok(())
     }
 

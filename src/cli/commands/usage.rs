@@ -7,7 +7,7 @@ use provlock::diagnostic::{Code, Diagnostic};
 
 use super::outcome::Outcome;
 use crate::cli::render::help::Invocation;
-use crate::cli::render::json::{self, CommandName};
+use crate::cli::render::json::{CommandName, Output};
 
 /// Prints what is wrong with the command line, or the help that it asks for. That nobody is there to read it is no error.
 pub(super) fn show(error: &clap::Error, program: &Command) -> Outcome {
@@ -17,8 +17,9 @@ pub(super) fn show(error: &clap::Error, program: &Command) -> Outcome {
     }
     let words: Vec<String> = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     if asks_for_json(&words) {
-        let object = json::failure(command(&words, program), &[diagnostic(error)], &Invocation::new(None));
-        let _ = std::io::stdout().write_all(object.as_bytes());
+        let invocation = Invocation::new(None);
+        let output = Output::new(command(&words, program), &[], &[diagnostic(error)], &invocation);
+        let _ = std::io::stdout().write_all(output.text(&invocation).as_bytes());
     }
     Outcome::Failed
 }

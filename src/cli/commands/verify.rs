@@ -50,7 +50,7 @@ pub(crate) struct VerifyArgs {
     #[command(flatten)]
     source: OnlineArgs,
     #[command(flatten)]
-    pub(super) format: FormatArgs,
+    format: FormatArgs,
     /// Also write the result to a file, such as sarif=provlock.sarif
     #[arg(long, value_name = "FORMAT=FILE", value_parser = ReportFile::parse)]
     #[arg(help_heading = "Output", hide_short_help = true)]
@@ -206,11 +206,6 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
 }
 
 impl VerifyArgs {
-    /// The paths that are named.
-    pub(super) fn paths(&self) -> &[PathBuf] {
-        &self.what.paths
-    }
-
     fn levels(&self) -> Levels {
         Levels { deny: self.deny.clone(), warn: self.warn.clone(), allow: self.allow.clone() }
     }

@@ -17,14 +17,16 @@ use provlock::system::{Secrets, files};
 use self::progress::Display;
 pub(crate) use self::progress::Downloads;
 
-use super::args::{ColorChoice, OutputFormat, Verbosity};
+use super::args::{OutputArgs, OutputFormat, Verbosity};
 use super::render::foreign::{json_without_commands, printable, without_commands};
 use super::render::help::Invocation;
+use super::render::json::{CommandName, Output};
 use super::render::style::{TextStyle, count};
 use super::render::{diagnostics, diff, request};
 
 /// Where everything is printed.
 pub(crate) struct Ui {
+    command: CommandName,
     /// How the result is printed.
     pub(crate) format: OutputFormat,
     /// What commands in help repeat.
@@ -48,14 +50,16 @@ struct Stderr {
 }
 
 impl Ui {
-    pub(crate) fn new(verbosity: Verbosity, color: ColorChoice, format: OutputFormat, invocation: Invocation) -> Self {
+    pub(crate) fn new(command: CommandName, format: OutputFormat, output: &OutputArgs, invocation: Invocation) -> Self {
+        let verbosity = output.verbosity();
         let style = |is_terminal: bool| TextStyle {
-            color: terminal::has_color(color, is_terminal, &variable),
+            color: terminal::has_color(output.color, is_terminal, &variable),
             hyperlinks: terminal::has_hyperlinks(is_terminal, &variable),
             verbose: verbosity >= Verbosity::Verbose,
         };
         let stderr = Stderr { secrets: invocation.secrets.clone(), ..Stderr::default() };
         Self {
+            command,
             format,
             invocation,
             stdout_style: style(std::io::stdout().is_terminal()),
@@ -74,6 +78,18 @@ impl Ui {
     /// Prints a result in the format of the command. Whether that failed is found by [`Ui::take_stdout_error`] in the end.
     pub(crate) fn print(&self, text: &str) {
         self.print_bytes(self.safe(text, self.format).as_bytes());
+    }
+
+    /// The result of this command as JSON, with warnings and errors.
+    pub(crate) fn output(&self, warnings: &[Diagnostic], errors: &[Diagnostic]) -> Output {
+        Output::new(self.command, warnings, errors, &self.invocation)
+    }
+
+    /// Prints a result if it is to be JSON.
+    pub(crate) fn print_json(&self, output: &Output) {
+        if self.is_json() {
+            self.print(&output.text(&self.invocation));
+        }
     }
 
     /// Prints the change of a file as a diff, unless the file is outside of the repository.

@@ -9,7 +9,7 @@ use provlock::provider::SigningKey;
 use provlock::system::files;
 
 use crate::cli::commands::outcome::Outcome;
-use crate::cli::render::json;
+use crate::cli::render::json::{Output, SigningKeyFile};
 use crate::cli::ui::Ui;
 
 /// Write a new private key to a file, and print its public key
@@ -33,11 +33,12 @@ pub(super) fn run(arguments: &KeygenArgs, ui: &Ui) -> Result<Outcome> {
         "Wrote the private key to {}; add this public key to trusted-keys in provlock.toml:",
         file.display()
     ));
-    ui.print(&if ui.is_json() {
-        json::keygen(json::SigningKeyFile::new(file, public), &ui.invocation)
+    if ui.is_json() {
+        let signing_key = Some(SigningKeyFile { file: file.display().to_string(), public_key: public });
+        ui.print_json(&Output { signing_key, ..ui.output(&[], &[]) });
     } else {
-        format!("{public}\n")
-    });
+        ui.print(&format!("{public}\n"));
+    }
     Ok(Outcome::Done)
 }
 

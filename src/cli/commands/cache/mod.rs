@@ -16,7 +16,7 @@ use provlock::packages::{DiscoveryCache, ReleaseUrls};
 use super::outcome::Outcome;
 use crate::cli::args::{CacheDirectory, GlobalArgs};
 use crate::cli::environment::environment;
-use crate::cli::render::json;
+use crate::cli::render::json::{Cache, Output};
 use crate::cli::render::style::bytes;
 use crate::cli::ui::Ui;
 
@@ -58,12 +58,17 @@ fn directory(directory: &CacheDirectory, ui: &Ui) -> Result<PathBuf> {
     })
 }
 
+/// Prints the directory, and how much was removed from it, as JSON if the result is printed so.
+fn print_json(directory: &Path, removed_bytes: Option<u64>, ui: &Ui) {
+    let cache = Some(Cache { directory: directory.display().to_string(), removed_bytes });
+    ui.print_json(&Output { cache, ..ui.output(&[], &[]) });
+}
+
 fn show(directory: &Path, ui: &Ui) {
-    ui.print(&if ui.is_json() {
-        json::cache(json::Cache::new(directory, None), &ui.invocation)
-    } else {
-        format!("{}\n", directory.display())
-    });
+    print_json(directory, None, ui);
+    if !ui.is_json() {
+        ui.print(&format!("{}\n", directory.display()));
+    }
 }
 
 fn clean(directory: &Path, ui: &Ui) -> Result<()> {
@@ -74,8 +79,6 @@ fn clean(directory: &Path, ui: &Ui) -> Result<()> {
     let freed = [hashes, discovery, places, modules].into_iter().sum::<io::Result<u64>>();
     let freed = freed.with_context(|| format!("cannot clean {}", directory.display()))?;
     ui.status(&format!("Removed {} from {}", bytes(freed), directory.display()));
-    if ui.is_json() {
-        ui.print(&json::cache(json::Cache::new(directory, Some(freed)), &ui.invocation));
-    }
+    print_json(directory, Some(freed), ui);
     Ok(())
 }

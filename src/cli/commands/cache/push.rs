@@ -15,7 +15,7 @@ use provlock::system::Environment;
 use crate::cli::args::{CacheDirectory, GlobalArgs};
 use crate::cli::commands::outcome::Outcome;
 use crate::cli::commands::watch::{Watch, start};
-use crate::cli::render::json;
+use crate::cli::render::json::{Output, PublishedFacts};
 use crate::cli::render::style::count;
 use crate::cli::ui::Ui;
 
@@ -71,10 +71,8 @@ pub(super) fn run(arguments: &PushArgs, directory: &CacheDirectory, global: &Glo
         published.iter().filter_map(|release| release.outcome.as_ref()?.as_ref().err()).flatten().cloned().collect();
     ui.error(&errors);
     ui.status(&summary(&published, &repository));
-    if ui.is_json() {
-        let published = json::PublishedFacts::new(&repository, key.public_key(), &published);
-        ui.print(&json::publish(published, &errors, &ui.invocation));
-    }
+    let published = Some(PublishedFacts::new(&repository, key.public_key(), &published));
+    ui.print_json(&Output { published, ..ui.output(&[], &errors) });
     Ok(if errors.is_empty() { Outcome::Done } else { Outcome::Failed })
 }
 

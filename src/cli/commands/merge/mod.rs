@@ -17,7 +17,6 @@ use self::resolve::ResolveArgs;
 use super::outcome::{Outcome, diagnostics};
 use crate::cli::args::{FormatArgs, GlobalArgs};
 use crate::cli::git;
-use crate::cli::render::json;
 use crate::cli::ui::Ui;
 
 /// Merge lock files, or repair one with conflict markers
@@ -45,14 +44,7 @@ pub(crate) struct MergeArgs {
     #[command(flatten)]
     resolve: ResolveArgs,
     #[command(flatten)]
-    pub(super) format: FormatArgs,
-}
-
-impl MergeArgs {
-    /// The files that are named.
-    pub(super) fn paths(&self) -> &[PathBuf] {
-        &self.files
-    }
+    format: FormatArgs,
 }
 
 fn marker_size(text: &str) -> std::result::Result<usize, String> {
@@ -140,9 +132,7 @@ fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool, ui: &Ui) -> Outcome
     };
     let warnings: Vec<_> = errors.into_iter().map(warning).collect();
     ui.warn(&warnings);
-    if ui.is_json() {
-        ui.print(&json::merge(&warnings, &[], &ui.invocation));
-    }
+    ui.print_json(&ui.output(&warnings, &[]));
     if clean { Outcome::Done } else { Outcome::Found }
 }
 
@@ -151,9 +141,7 @@ fn repair(file: &Path, arguments: &MergeArgs, global: &GlobalArgs, ui: &Ui) -> R
     let shown = arguments.path.as_deref().unwrap_or(file);
     let Some(sides) = merge::split_conflicts(shown, &bytes)? else {
         ui.status(&format!("No conflict in {}", shown.display()));
-        if ui.is_json() {
-            ui.print(&json::merge(&[], &[], &ui.invocation));
-        }
+        ui.print_json(&ui.output(&[], &[]));
         return Ok(Outcome::Done);
     };
     let Sides { ours, base, base_is_complete, theirs, style } = sides;
@@ -220,9 +208,7 @@ impl Merge<'_> {
         errors.extend(conflicts);
         ui.warn(&self.warnings);
         ui.error(&errors);
-        if ui.is_json() {
-            ui.print(&json::merge(&self.warnings, &errors, &ui.invocation));
-        }
+        ui.print_json(&ui.output(&self.warnings, &errors));
         if has_conflicts {
             return Ok(Outcome::Found);
         }

@@ -12,12 +12,13 @@ mod published;
 mod root;
 mod tree;
 
-pub(crate) use integration::{Cache, Completions, GitSetup};
+pub(crate) use credentials::Credentials;
+pub(crate) use explanation::Explanation;
+pub(crate) use integration::{Cache, Completions, GitSetup, GitVariable};
 pub(crate) use mirror::Mirror;
 #[cfg(test)]
 pub(crate) use output::schema;
-pub(crate) use output::{
-    CommandName, Roots, cache, completions, diff, explain, failure, git_setup, keygen, login, merge, mirror, publish,
-    tree, verify,
-};
+pub(crate) use output::{CommandName, Output, Roots, diff, verify};
 pub(crate) use published::{PublishedFacts, SigningKeyFile};
+pub(crate) use root::{FailedRoot, LockedRoot, Root};
+pub(crate) use tree::TreeRoot;

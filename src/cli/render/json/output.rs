@@ -4,11 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use clap::ValueEnum;
-use provlock::cli_config::CredentialsOrigin;
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
-use provlock::project::plan::UpgradePlan;
-use provlock::project::{Locked, RootModule};
-use provlock::provider::Hostname;
 use serde::Serialize;
 use serde_json::json;
 
@@ -18,13 +14,11 @@ use super::explanation::Explanation;
 use super::integration::{Cache, Completions, GitSetup};
 use super::mirror::Mirror;
 use super::published::{PublishedFacts, SigningKeyFile};
-use super::root::{ComparedRoot, FailedRoot, LockedRoot, Root, VerifiedRoot};
-use super::tree::TreeRoot;
+use super::root::{ComparedRoot, FailedRoot, Root, VerifiedRoot};
 use crate::cli::render::causes::Distinct;
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::foreign::clean;
 use crate::cli::render::help::Invocation;
-use crate::cli::render::tree::ProviderTree;
 use crate::cli::render::verify::Found;
 
 /// The version of the schema. It grows when a field is removed or changes its meaning.
@@ -32,58 +26,59 @@ const SCHEMA: u32 = 1;
 
 /// Every command prints one object on stdout. The number in `schema` grows when a field is removed or changes its meaning;
 /// fields may be added without that.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "Output of provlock --json", deny_unknown_fields))]
-struct Output {
+pub(crate) struct Output {
     #[cfg_attr(test, schemars(extend("const" = SCHEMA)))]
-    schema: u32,
-    command: CommandName,
+    pub(crate) schema: u32,
+    pub(crate) command: CommandName,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Credentials"))]
-    credentials: Option<Credentials>,
+    pub(crate) credentials: Option<Credentials>,
     /// Of `explain`: what codes mean.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<Explanation>"))]
-    explanations: Vec<Explanation>,
+    pub(crate) explanations: Vec<Explanation>,
     /// Of `setup git`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "GitSetup"))]
-    git: Option<GitSetup>,
+    pub(crate) git: Option<GitSetup>,
     /// Of `cache dir` and `cache clean`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Cache"))]
-    cache: Option<Cache>,
+    pub(crate) cache: Option<Cache>,
     /// Of `mirror`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Mirror"))]
-    mirror: Option<Mirror>,
+    pub(crate) mirror: Option<Mirror>,
     /// Of `cache push`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "PublishedFacts"))]
-    published: Option<PublishedFacts>,
+    pub(crate) published: Option<PublishedFacts>,
     /// Of `cache keygen`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "SigningKeyFile"))]
-    signing_key: Option<SigningKeyFile>,
+    pub(crate) signing_key: Option<SigningKeyFile>,
     /// Of `completions`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schemars(with = "Completions"))]
-    completions: Option<Completions>,
-    roots: Vec<Root>,
+    pub(crate) completions: Option<Completions>,
+    pub(crate) roots: Vec<Root>,
     /// Of `verify`: what concerns no single root module.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(test, schemars(with = "Vec<Finding>"))]
-    findings: Vec<Finding>,
-    warnings: Vec<Notice>,
-    errors: Vec<Notice>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) warnings: Vec<Notice>,
+    pub(crate) errors: Vec<Notice>,
 }
 
 /// The command that printed the result.
-#[derive(Clone, Copy, Serialize, ValueEnum)]
+#[derive(Clone, Copy, Default, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "command"))]
 pub(crate) enum CommandName {
     /// None: the command line names no command.
+    #[default]
     Provlock,
     Lock,
     Upgrade,
@@ -103,44 +98,10 @@ pub(crate) enum CommandName {
 /// What became of root modules, collected one by one.
 #[derive(Default)]
 pub(crate) struct Roots {
-    done: Vec<Root>,
-    failed: Vec<Root>,
-    warnings: Distinct,
-    errors: Distinct,
-}
-
-impl Roots {
-    /// Adds a root module that was locked.
-    pub(crate) fn add_locked(&mut self, locked: &Locked<'_>) {
-        self.done.push(Root::Locked(LockedRoot::new(locked)));
-    }
-
-    /// Adds a root module that was upgraded.
-    pub(crate) fn add_upgraded(&mut self, locked: &Locked<'_>, plan: &UpgradePlan) {
-        self.done.push(Root::Locked(LockedRoot::upgraded(locked, plan)));
-    }
-
-    /// Adds a root module for which nothing is to be written.
-    pub(crate) fn add_planned(&mut self, root: &RootModule, plan: &UpgradePlan) {
-        self.done.push(Root::Locked(LockedRoot::planned(root, plan)));
-    }
-
-    /// Adds a root module that failed.
-    pub(crate) fn add_failed(&mut self, path: &Path, errors: &Diagnostics, invocation: &Invocation) {
-        self.failed.push(Root::Failed(FailedRoot::new(path, errors, invocation)));
-        errors.iter().for_each(|error| self.errors.add(error));
-    }
-
-    /// Adds what the user should know.
-    pub(crate) fn add_warning(&mut self, warning: &Diagnostic) {
-        self.warnings.add(warning);
-    }
-
-    /// The result of `lock` or `upgrade`: what was done, and what stopped it elsewhere.
-    pub(crate) fn text(self, command: CommandName, invocation: &Invocation) -> String {
-        let roots = self.done.into_iter().chain(self.failed);
-        Output::new(command, roots, self.warnings.as_slice(), self.errors.as_slice(), invocation).print(invocation)
-    }
+    pub(crate) done: Vec<Root>,
+    pub(crate) failed: Vec<Root>,
+    pub(crate) warnings: Distinct,
+    pub(crate) errors: Distinct,
 }
 
 /// The result of `verify`: the roots that were verified, and those of many that could not be.
@@ -155,15 +116,15 @@ pub(crate) fn verify(Found { roots, findings, errors }: Found<'_>, invocation: &
     let failed = failed.iter().map(|(root, errors)| Root::Failed(FailedRoot::new(root, errors, invocation)));
     let roots = roots.iter().map(|root| Root::Verified(VerifiedRoot::new(root, invocation)));
     let findings = findings.iter().map(|finding| Finding::new(finding, invocation)).collect();
-    let output = Output::new(CommandName::Verify, roots.chain(failed), &[], errors, invocation);
-    Output { findings, ..output }.print(invocation)
+    let output = Output::new(CommandName::Verify, &[], errors, invocation);
+    Output { roots: roots.chain(failed).collect(), findings, ..output }.text(invocation)
 }
 
 /// The result of `diff`. Replaced hashes are also among the warnings.
 pub(crate) fn diff(files: &[FileDiff], mut warnings: Vec<Diagnostic>, invocation: &Invocation) -> String {
     warnings.extend(files.iter().flat_map(replaced_hashes));
-    let roots = files.iter().map(|file| Root::Compared(ComparedRoot::new(file)));
-    Output::new(CommandName::Diff, roots, &warnings, &[], invocation).print(invocation)
+    let roots = files.iter().map(|file| Root::Compared(ComparedRoot::new(file))).collect();
+    Output { roots, ..Output::new(CommandName::Diff, &warnings, &[], invocation) }.text(invocation)
 }
 
 fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
@@ -173,110 +134,20 @@ fn replaced_hashes(file: &FileDiff) -> impl Iterator<Item = Diagnostic> {
     })
 }
 
-/// The result of `tree`.
-pub(crate) fn tree(
-    root: &RootModule,
-    trees: &[ProviderTree<'_>],
-    warnings: &[Diagnostic],
-    invocation: &Invocation,
-) -> String {
-    let root = Root::Tree(TreeRoot::new(root, trees));
-    Output::new(CommandName::Tree, [root], warnings, &[], invocation).print(invocation)
-}
-
-/// The result of `merge`: conflicts are among its errors.
-pub(crate) fn merge(warnings: &[Diagnostic], errors: &[Diagnostic], invocation: &Invocation) -> String {
-    Output::new(CommandName::Merge, [], warnings, errors, invocation).print(invocation)
-}
-
-/// The result of `login` and `logout`: where the token of a host is, or was, without the token.
-pub(crate) fn login(
-    command: CommandName,
-    host: &Hostname,
-    origin: Option<&CredentialsOrigin>,
-    warnings: &[Diagnostic],
-    invocation: &Invocation,
-) -> String {
-    let credentials = Some(Credentials::new(host, origin));
-    Output { credentials, ..Output::new(command, [], warnings, &[], invocation) }.print(invocation)
-}
-
-/// The pages of codes, for `explain`.
-pub(crate) fn explain(codes: &[Code], invocation: &Invocation) -> String {
-    let explanations = codes.iter().map(|code| Explanation::new(*code)).collect();
-    Output { explanations, ..Output::new(CommandName::Explain, [], &[], &[], invocation) }.print(invocation)
-}
-
-/// The result of `setup git`.
-pub(crate) fn git_setup(setup: GitSetup, invocation: &Invocation) -> String {
-    Output { git: Some(setup), ..Output::new(CommandName::Setup, [], &[], &[], invocation) }.print(invocation)
-}
-
-/// The result of `cache`.
-pub(crate) fn cache(cache: Cache, invocation: &Invocation) -> String {
-    Output { cache: Some(cache), ..Output::new(CommandName::Cache, [], &[], &[], invocation) }.print(invocation)
-}
-
-/// The result of `mirror`.
-pub(crate) fn mirror(
-    mirror: Mirror,
-    warnings: &[Diagnostic],
-    errors: &[Diagnostic],
-    invocation: &Invocation,
-) -> String {
-    Output { mirror: Some(mirror), ..Output::new(CommandName::Mirror, [], warnings, errors, invocation) }
-        .print(invocation)
-}
-
-/// The result of `cache push`.
-pub(crate) fn publish(published: PublishedFacts, errors: &[Diagnostic], invocation: &Invocation) -> String {
-    Output { published: Some(published), ..Output::new(CommandName::Cache, [], &[], errors, invocation) }
-        .print(invocation)
-}
-
-/// The result of `cache keygen`.
-pub(crate) fn keygen(file: SigningKeyFile, invocation: &Invocation) -> String {
-    Output { signing_key: Some(file), ..Output::new(CommandName::Cache, [], &[], &[], invocation) }.print(invocation)
-}
-
-/// The result of `completions`.
-pub(crate) fn completions(completions: Completions, invocation: &Invocation) -> String {
-    Output { completions: Some(completions), ..Output::new(CommandName::Completions, [], &[], &[], invocation) }
-        .print(invocation)
-}
-
-/// The result of a command that could not do what it was asked for.
-pub(crate) fn failure(command: CommandName, errors: &[Diagnostic], invocation: &Invocation) -> String {
-    Output::new(command, [], &[], errors, invocation).print(invocation)
-}
-
 impl Output {
-    fn new(
+    /// What every command says: its name, warnings and errors.
+    pub(crate) fn new(
         command: CommandName,
-        roots: impl IntoIterator<Item = Root>,
         warnings: &[Diagnostic],
         errors: &[Diagnostic],
         invocation: &Invocation,
     ) -> Self {
-        Self {
-            schema: SCHEMA,
-            command,
-            credentials: None,
-            explanations: Vec::new(),
-            git: None,
-            cache: None,
-            mirror: None,
-            published: None,
-            signing_key: None,
-            completions: None,
-            roots: roots.into_iter().collect(),
-            findings: Vec::new(),
-            warnings: Notice::all(warnings, invocation),
-            errors: Notice::all(errors, invocation),
-        }
+        let (warnings, errors) = (Notice::all(warnings, invocation), Notice::all(errors, invocation));
+        Self { schema: SCHEMA, command, warnings, errors, ..Self::default() }
     }
 
-    fn print(&self, invocation: &Invocation) -> String {
+    /// The line that is printed.
+    pub(crate) fn text(&self, invocation: &Invocation) -> String {
         let mut object = json!(self);
         clean(&mut object, &invocation.secrets);
         format!("{object}\n")

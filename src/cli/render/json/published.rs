@@ -1,12 +1,8 @@
 //! What `cache push` and `cache keygen` say, as JSON.
 
-use std::path::Path;
-
 use provlock::packages;
 use provlock::provider::{OciRepository, PublicKey};
 use serde::Serialize;
-
-use super::path::shown;
 
 /// Where facts were published, and which.
 #[derive(Serialize)]
@@ -37,8 +33,8 @@ struct PublishedRelease {
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(rename = "signing_key_file", deny_unknown_fields))]
 pub(crate) struct SigningKeyFile {
     /// The file with the private key, which is not printed.
-    file: String,
-    public_key: String,
+    pub(crate) file: String,
+    pub(crate) public_key: String,
 }
 
 impl PublishedFacts {
@@ -50,11 +46,5 @@ impl PublishedFacts {
         });
         let place = format!("oci://{repository}");
         Self { place, public_key: key.to_string(), releases: releases.collect() }
-    }
-}
-
-impl SigningKeyFile {
-    pub(crate) fn new(file: &Path, public_key: String) -> Self {
-        Self { file: shown(file), public_key }
     }
 }

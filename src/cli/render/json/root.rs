@@ -8,7 +8,7 @@ use provlock::configuration::{Declaration, rewrite};
 use provlock::diagnostic::Diagnostic;
 use provlock::packages::Fetched;
 use provlock::project::plan::{PlannedUpgrade, ProviderReport, Reason, UpgradePlan};
-use provlock::project::{self, Locked, RootModule};
+use provlock::project::{self, Locked, Prepared, RootModule};
 use provlock::provider;
 use serde::Serialize;
 
@@ -197,37 +197,28 @@ struct ConstraintEdit {
 }
 
 impl LockedRoot {
-    pub(crate) fn new(locked: &Locked<'_>) -> Self {
-        let Locked { prepared, outcome, changed, written, .. } = locked;
-        let root = &prepared.root;
-        Self {
-            path: shown(&root.path),
-            lock_file: shown(&root.lock_path),
-            dialect: root.dialect.into(),
-            changed: *changed,
-            written: *changed && *written,
-            providers: outcome.providers.iter().map(|report| LockedProvider::new(report, root.dialect)).collect(),
-            versions: None,
-            constraint_edits: None,
-        }
-    }
-
-    /// With what `upgrade` had planned.
-    pub(crate) fn upgraded(locked: &Locked<'_>, plan: &UpgradePlan) -> Self {
-        Self { versions: Some(versions(plan)), constraint_edits: Some(constraint_edits(plan)), ..Self::new(locked) }
+    /// With what `upgrade` had planned, if it was upgraded.
+    pub(crate) fn new(locked: &Locked<'_>, plan: Option<&UpgradePlan>) -> Self {
+        let Locked { prepared: Prepared { root, .. }, outcome, changed, written, .. } = locked;
+        let providers = outcome.providers.iter().map(|report| LockedProvider::new(report, root.dialect)).collect();
+        Self { changed: *changed, written: *changed && *written, providers, ..Self::of(root, plan) }
     }
 
     /// What `upgrade` would do.
     pub(crate) fn planned(root: &RootModule, plan: &UpgradePlan) -> Self {
+        Self { changed: plan.moves(), ..Self::of(root, Some(plan)) }
+    }
+
+    fn of(root: &RootModule, plan: Option<&UpgradePlan>) -> Self {
         Self {
             path: shown(&root.path),
             lock_file: shown(&root.lock_path),
             dialect: root.dialect.into(),
-            changed: plan.moves(),
+            changed: false,
             written: false,
             providers: Vec::new(),
-            versions: Some(versions(plan)),
-            constraint_edits: Some(constraint_edits(plan)),
+            versions: plan.map(versions),
+            constraint_edits: plan.map(constraint_edits),
         }
     }
 }
