@@ -93,13 +93,6 @@ pub(super) struct BlockLayout {
     pub(super) hashes: Option<AttributeLayout>,
 }
 
-impl Entry {
-    /// Whether the provider comes from the registry that is the default of a dialect.
-    pub(crate) fn is_of_registry_of(&self, dialect: Dialect) -> bool {
-        self.address.hostname.as_ascii() == dialect.default_host_name()
-    }
-}
-
 impl LockFile {
     /// The lock file of a path without a file. An edit of it always gives a file with a header.
     pub fn empty(path: &Path, dialect: Dialect) -> Self {

@@ -9,14 +9,14 @@ use super::oci::{OciLogins, OciMirror, OciRegistries, RepositoryTemplate};
 use super::shared_facts::publish;
 use super::{
     DateServices, Discovery, DiscoveryCache, Downloader, FilesystemMirror, Method, NetworkMirror, Offline,
-    PublicationDates, PublishedRelease, Registry, RegistryPolicy, ReleaseUrls, SharedFacts, Source, SourceKind,
-    TrustedFacts,
+    PublicationDates, PublishedRelease, Registry, ReleaseUrls, SharedFacts, Source, SourceKind, TrustedFacts,
 };
 use crate::cli_config::{self, CliConfig, Credentials, InstallationMethod, MethodKind, directories};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
 use crate::net::Client;
 pub use crate::net::{RequestObserver, RequestOutcome, RequestReport};
 use crate::packages::archive::HashCache;
+use crate::packages::authentication::SignaturePolicy;
 use crate::packages::shared_facts::ReleaseFacts;
 use crate::provider::{Dialect, OciRepository, ProviderAddress, ProviderSelection, SharedCache, SigningKey, Version};
 use crate::system::{Environment, OnceMap, storage};
@@ -263,15 +263,15 @@ impl Factory<'_> {
     fn registry(&self, downloader: Downloader) -> SourceKind {
         let Connection { dialect, discovery, .. } = self.connection;
         let enforced = |name| *dialect == Dialect::Tofu && self.environment.variable(name) == Some("true");
-        let policy = RegistryPolicy {
+        let policy = SignaturePolicy {
             dialect: *dialect,
             enforce_validation: enforced("OPENTOFU_ENFORCE_GPG_VALIDATION"),
             enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
-            trust_registry: self.options.trust_registry,
             now: SystemTime::now(),
         };
         let urls = self.options.cache_directory.as_deref().map(ReleaseUrls::open);
-        SourceKind::Registry(Registry::new(downloader, Arc::clone(discovery), policy, urls, self.facts.clone()))
+        let (discovery, trust) = (Arc::clone(discovery), self.options.trust_registry);
+        SourceKind::Registry(Registry::new(downloader, discovery, policy, trust, urls, self.facts.clone()))
     }
 
     fn network_mirror(&self, downloader: Downloader, url: &str, trust_all_hashes: bool) -> Result<SourceKind> {

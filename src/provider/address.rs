@@ -93,6 +93,11 @@ impl Hostname {
         Self::known(dialect.default_host_name())
     }
 
+    /// Whether an address without this host belongs to it.
+    pub fn is_default_of(&self, dialect: Dialect) -> bool {
+        self.as_ascii() == dialect.default_host_name()
+    }
+
     /// A name that is known to be normal.
     pub(crate) fn known(ascii: impl Into<Cow<'static, str>>) -> Self {
         Self { ascii: ascii.into() }
@@ -211,7 +216,7 @@ impl ProviderAddress {
 
     /// The shortest text that [`ProviderAddress::parse`] reads back: without the dialect's default host.
     pub fn short(&self, dialect: Dialect) -> String {
-        if self.hostname.as_ascii() == dialect.default_host_name() {
+        if self.hostname.is_default_of(dialect) {
             format!("{}/{}", self.namespace, self.name)
         } else {
             self.to_string()

@@ -3,7 +3,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use provlock::packages::authentication::{SignaturePolicy, SigningKey, verify_detached};
-use provlock::provider::Dialect;
+use provlock::provider::{Authentication, Dialect};
 
 /// What the seeds sign.
 const SIGNED: &[u8] = include_bytes!("../../../testdata/signatures/SHA256SUMS");
@@ -19,12 +19,14 @@ pub fn signature(data: &[u8]) -> bool {
     let keys = [key];
     let mut is_accepted = false;
     for dialect in [Dialect::Tofu, Dialect::Terraform] {
-        let policy = SignaturePolicy { dialect, enforce_expiration: false };
-        let verify = |message: &[u8]| verify_detached(message, signature, &keys, policy, UNIX_EPOCH + NOW);
-        let Ok(verified) = verify(SIGNED) else { continue };
+        let (enforce_validation, enforce_expiration, now) = (false, false, UNIX_EPOCH + NOW);
+        let policy = SignaturePolicy { dialect, enforce_validation, enforce_expiration, now };
+        let verify = |message: &[u8]| verify_detached(message, signature, &keys, policy);
+        let Ok((verified, _)) = verify(SIGNED) else { continue };
         is_accepted = true;
-        assert!(verified.fingerprint.ends_with(&verified.key_id), "{verified:?}");
-        assert_eq!((verified.fingerprint.len(), verified.key_id.len()), (40, 16), "{verified:?}");
+        let Authentication::Signed { key_id, fingerprint } = &verified else { panic!("{verified:?}") };
+        assert!(fingerprint.ends_with(key_id), "{verified:?}");
+        assert_eq!((fingerprint.len(), key_id.len()), (40, 16), "{verified:?}");
         let longer = [SIGNED, b"\n".as_slice()].concat();
         let others: [&[u8]; 3] = [&SIGNED[1..], &longer, b""];
         for other in others {

@@ -21,31 +21,28 @@ pub(crate) use packages::PackageReport;
 pub use sha256sums::Sha256Sums;
 #[doc(hidden)]
 pub use signature::verify_detached;
-pub use signature::{Expired, SignatureError, SignaturePolicy, SigningKey, VerifiedSignature};
+pub use signature::{Expired, SignatureError, SigningKey};
 
 use crate::provider::{Authentication, Dialect};
 
-/// What is demanded of a version's signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct AuthenticationPolicy {
-    /// Whose rules apply.
-    pub(crate) dialect: Dialect,
-    /// Whether the provider is on the dialect's default host.
-    pub(crate) default_host: bool,
-    /// `OPENTOFU_ENFORCE_GPG_VALIDATION=true`; without meaning in the terraform dialect.
-    pub(crate) enforce_validation: bool,
-    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`; without meaning in the terraform dialect.
-    pub(crate) enforce_expiration: bool,
+/// The rules for the signatures of a registry's releases.
+#[derive(Clone, Copy, Debug)]
+pub struct SignaturePolicy {
+    /// Whose rules apply: only the tofu dialect accepts an expired signature, with a warning.
+    pub dialect: Dialect,
+    /// `OPENTOFU_ENFORCE_GPG_VALIDATION=true`: a provider without signing keys is refused. The terraform dialect always
+    /// refuses it.
+    pub enforce_validation: bool,
+    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: what has expired is refused. Without meaning in the terraform dialect.
+    pub enforce_expiration: bool,
+    /// The time that expiry is compared with.
+    pub now: SystemTime,
 }
 
-impl AuthenticationPolicy {
-    /// Whether SHA256SUMS is accepted without a signature if the registry reports no signing key.
-    fn allows_missing_keys(self) -> bool {
-        self.dialect == Dialect::Tofu && self.default_host && !self.enforce_validation
-    }
-}
+/// How a SHA256SUMS file was authenticated, and what has expired although its signature is accepted.
+pub type Authenticated = Result<(Authentication, Option<Expired>), SignatureError>;
 
-/// Authenticates a SHA256SUMS file. Returns how it was authenticated, and what the user must be warned of.
+/// Authenticates the SHA256SUMS file of a provider, which may be on the dialect's default host.
 ///
 /// # Errors
 /// No key was reported where one is needed, or no reported key made an acceptable signature.
@@ -53,20 +50,13 @@ pub(crate) fn authenticate_sums(
     sums: &[u8],
     signature: &[u8],
     keys: &[SigningKey],
-    policy: AuthenticationPolicy,
-    now: SystemTime,
-) -> Result<(Authentication, Vec<Expired>), SignatureError> {
-    if keys.is_empty() {
-        return if policy.allows_missing_keys() {
-            Ok((Authentication::SigningSkipped, Vec::new()))
-        } else {
-            Err(SignatureError::NoKeys)
-        };
+    policy: SignaturePolicy,
+    is_on_default_host: bool,
+) -> Authenticated {
+    if keys.is_empty() && policy.dialect == Dialect::Tofu && is_on_default_host && !policy.enforce_validation {
+        return Ok((Authentication::SigningSkipped, None));
     }
-    let policy = SignaturePolicy { dialect: policy.dialect, enforce_expiration: policy.enforce_expiration };
-    let verified = signature::verify_detached(sums, signature, keys, policy, now)?;
-    let authentication = Authentication::Signed { key_id: verified.key_id, fingerprint: verified.fingerprint };
-    Ok((authentication, verified.expired.into_iter().collect()))
+    verify_detached(sums, signature, keys, policy)
 }
 
 #[cfg(test)]

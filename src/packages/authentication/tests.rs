@@ -46,21 +46,17 @@ struct Report {
     package_size: Option<u64>,
 }
 
-/// 2026-06-01.
-fn now() -> SystemTime {
-    UNIX_EPOCH + Duration::from_hours(494_520)
-}
-
 fn kit() -> Kit {
     serde_json::from_str(include_str!("../../../testdata/signatures/conformance.json")).unwrap()
 }
 
-fn policy(case: &Case) -> AuthenticationPolicy {
-    AuthenticationPolicy {
+fn policy(case: &Case) -> SignaturePolicy {
+    SignaturePolicy {
         dialect: case.dialect.parse().unwrap(),
-        default_host: case.default_host,
         enforce_validation: case.enforce_validation,
         enforce_expiration: case.enforce_expiration,
+        // 2026-06-01.
+        now: UNIX_EPOCH + Duration::from_hours(494_520),
     }
 }
 
@@ -74,7 +70,7 @@ fn record(kit: &Kit, case: &Case) -> Result<BTreeSet<String>, Box<dyn std::error
     let policy = policy(case);
     let tofu = policy.dialect == Dialect::Tofu;
     let signature = STANDARD.decode(&case.signature)?;
-    authenticate_sums(case.sums.as_bytes(), &signature, &signing_keys(kit, case), policy, now())?;
+    authenticate_sums(case.sums.as_bytes(), &signature, &signing_keys(kit, case), policy, case.default_host)?;
     let mut reports = BTreeMap::new();
     for (platform, report) in case.packages.iter().flatten().filter(|_| tofu) {
         let hashes = report.hashes.iter().map(|hash| hash.parse()).collect::<Result<_, _>>()?;
@@ -119,22 +115,22 @@ fn says_who_signed_and_what_has_expired() {
         let case = kit.cases.iter().find(|case| case.name == name).unwrap();
         let signature = STANDARD.decode(&case.signature).unwrap();
         let keys = signing_keys(&kit, case);
-        authenticate_sums(case.sums.as_bytes(), &signature, &keys, policy(case), now())
+        authenticate_sums(case.sums.as_bytes(), &signature, &keys, policy(case), case.default_host)
     };
     let (authentication, warnings) = verdict("tofu/reg-subkey").unwrap();
     assert_eq!(authentication.to_string(), "signed, key ID 8EF7CBDAEA5AFBCC", "the primary key's ID");
     let Authentication::Signed { fingerprint, .. } = authentication else { panic!("{authentication}") };
     assert!(fingerprint.len() == 40 && fingerprint.ends_with("8EF7CBDAEA5AFBCC"), "{fingerprint}");
-    assert_eq!(warnings, []);
+    assert_eq!(warnings, None);
 
     let (authentication, warnings) = verdict("tofu/gpg-nokeys-notenforced").unwrap();
     assert_eq!(authentication.to_string(), "signing skipped");
-    assert_eq!(warnings, []);
+    assert_eq!(warnings, None);
     assert_eq!(verdict("tofu/gpg-nokeys-enforced"), Err(SignatureError::NoKeys));
     assert_eq!(verdict("tofu/pkgs-other-nokeys"), Err(SignatureError::NoKeys));
     assert_eq!(verdict("terraform/reg-unsigned"), Err(SignatureError::NoKeys));
 
-    let warning = |name: &str| verdict(name).unwrap().1.first().map(ToString::to_string).unwrap();
+    let warning = |name: &str| verdict(name).unwrap().1.unwrap().message;
     for name in ["tofu/gpg-expired-other", "terraform/gpg-expired-other", "terraform/gpg-expired-enforced"] {
         assert!(warning(name).starts_with("signing key 69BB20AB6AD69EB3 expired on 20"), "{}", warning(name));
     }

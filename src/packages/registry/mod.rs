@@ -20,7 +20,6 @@ use jiff::Timestamp;
 pub use protocol::{read_reported_hashes, read_versions};
 pub use release_urls::ReleaseUrls;
 pub(crate) use service::Service;
-pub(super) use signed::RegistryPolicy;
 
 use super::archive_file::{ArchiveFile, Archived};
 use super::available::AvailableVersions;
@@ -32,7 +31,7 @@ use super::shared_facts::TrustedFacts;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::packages::authentication::packages::{self, PackageReport};
-use crate::packages::authentication::{HashDisposition, HashDispositions, Sha256Sums};
+use crate::packages::authentication::{HashDisposition, HashDispositions, Sha256Sums, SignaturePolicy};
 use crate::provider::{Hash, Platform, ProviderAddress, Version};
 use crate::system::OnceMap;
 use protocol::{Metadata, Protocol};
@@ -44,7 +43,10 @@ type Reports = BTreeMap<String, PackageReport>;
 /// The registries that provider addresses name.
 pub(crate) struct Registry {
     downloader: Downloader,
-    policy: RegistryPolicy,
+    policy: SignaturePolicy,
+    /// Whether hashes that a registry reports are recorded without downloading the packages, once they match the signed
+    /// sums.
+    trusts_reports: bool,
     protocol: Protocol,
     releases: SignedReleases,
     /// The platform of each version that was asked about first.
@@ -59,13 +61,14 @@ impl Registry {
     pub(super) fn new(
         downloader: Downloader,
         discovery: Arc<Discovery>,
-        policy: RegistryPolicy,
+        policy: SignaturePolicy,
+        trusts_reports: bool,
         urls: Option<ReleaseUrls>,
         facts: Option<Arc<TrustedFacts>>,
     ) -> Self {
         let protocol = Protocol::new(downloader.client.clone(), discovery);
         let releases = SignedReleases::new(downloader.client.clone(), policy, urls);
-        Self { downloader, policy, protocol, releases, first_platforms: OnceMap::default(), facts }
+        Self { downloader, policy, trusts_reports, protocol, releases, first_platforms: OnceMap::default(), facts }
     }
 
     pub(super) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
@@ -80,7 +83,7 @@ impl Registry {
         }
         self.request_facts(package);
         let metadata = &*self.protocol.metadata(package)?;
-        if self.policy.trust_registry
+        if self.trusts_reports
             && let Some(fetched) = self.reported(metadata)?
         {
             return Ok(fetched);
@@ -202,7 +205,7 @@ impl Registry {
             let service = self.protocol.origin(&address.hostname);
             service.is_ok_and(|service| self.releases.is_known(&service, address, version))
         };
-        if self.policy.trust_registry || !is_known() {
+        if self.trusts_reports || !is_known() {
             return None;
         }
         let digest = self.downloader.cached(package)?;
@@ -238,7 +241,7 @@ impl Registry {
     ) -> Fetched {
         hashes.extend(signed.sums.dispositions());
         let mut not_listed = None;
-        if self.policy.is_default_host(&package.address) {
+        if package.address.hostname.is_default_of(self.policy.dialect) {
             let reported = packages::reported(reports);
             not_listed = unlisted(package, &reported, &signed.sums);
             hashes.add(HashDisposition::ReportedByRegistry, reported);

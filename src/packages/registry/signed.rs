@@ -1,7 +1,6 @@
 //! SHA256SUMS of a release with its signature: fetched and verified once for all platforms.
 
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use jiff::Timestamp;
 use url::{Origin, Url};
@@ -11,9 +10,9 @@ use super::release_urls::ReleaseUrls;
 use crate::diagnostic::Diagnostic;
 use crate::net::{Client, Document, Purpose, RequestError};
 use crate::packages::archive::PackageId;
-use crate::packages::authentication::{AuthenticationPolicy, Expired, Sha256Sums, SigningKey, authenticate_sums};
+use crate::packages::authentication::{Expired, Sha256Sums, SignaturePolicy, SigningKey, authenticate_sums};
 use crate::packages::error::{Result, SourceError};
-use crate::provider::{Authentication, Dialect, Hash, ProviderAddress, Version};
+use crate::provider::{Authentication, Hash, ProviderAddress, Version};
 use crate::system::{OnceMap, SafeUrl};
 
 /// SHA256SUMS has a line of about 120 bytes per platform; the largest known one is below 10 KiB.
@@ -21,26 +20,10 @@ const MAXIMUM_SUMS_BYTES: u64 = 256 << 10;
 /// A signature is a few hundred bytes per key.
 const MAXIMUM_SIGNATURE_BYTES: u64 = 64 << 10;
 
-/// What decides how packages of a registry are authenticated.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RegistryPolicy {
-    /// Whose rules apply.
-    pub dialect: Dialect,
-    /// `OPENTOFU_ENFORCE_GPG_VALIDATION=true`: a provider without signing keys is refused.
-    pub enforce_validation: bool,
-    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: expired keys and signatures are refused.
-    pub enforce_expiration: bool,
-    /// Whether hashes that a registry reports are recorded without downloading the packages, once they match the signed
-    /// sums.
-    pub trust_registry: bool,
-    /// The time that expiry is compared with.
-    pub now: SystemTime,
-}
-
 /// Fetches and verifies SHA256SUMS, each once.
 pub(super) struct SignedReleases {
     client: Client,
-    policy: RegistryPolicy,
+    policy: SignaturePolicy,
     urls: Option<ReleaseUrls>,
     documents: OnceMap<(Url, Url), std::result::Result<Arc<Documents>, RequestError>>,
     verified: OnceMap<SumsKey, Result<Arc<SignedSums>>>,
@@ -67,17 +50,11 @@ pub(super) struct SignedSums {
     pub(super) sums: Sha256Sums,
     pub(super) authentication: Authentication,
     pub(super) last_modified: Option<Timestamp>,
-    expired: Vec<Expired>,
-}
-
-impl RegistryPolicy {
-    pub(super) fn is_default_host(&self, address: &ProviderAddress) -> bool {
-        address.hostname.as_ascii() == self.dialect.default_host_name()
-    }
+    expired: Option<Expired>,
 }
 
 impl SignedReleases {
-    pub(super) fn new(client: Client, policy: RegistryPolicy, urls: Option<ReleaseUrls>) -> Self {
+    pub(super) fn new(client: Client, policy: SignaturePolicy, urls: Option<ReleaseUrls>) -> Self {
         Self { client, policy, urls, documents: OnceMap::default(), verified: OnceMap::default() }
     }
 
@@ -99,7 +76,7 @@ impl SignedReleases {
             sums: metadata.url(&metadata.response.shasums_url)?,
             signature: metadata.url(&metadata.response.shasums_signature_url)?,
             keys: metadata.signing_keys(),
-            is_default_host: self.policy.is_default_host(&metadata.package.address),
+            is_default_host: metadata.package.address.hostname.is_default_of(self.policy.dialect),
         };
         self.verified.get_or_compute(&key, || self.verify(metadata, &key).map(Arc::new))
     }
@@ -110,14 +87,8 @@ impl SignedReleases {
         let failed = |error: &RequestError| SourceError::request(format_args!("{address} {version}"), error.clone());
         let documents = documents.map_err(|error| failed(&error))?;
         let Documents { sums, signature } = &*documents;
-        let policy = AuthenticationPolicy {
-            dialect: self.policy.dialect,
-            default_host: key.is_default_host,
-            enforce_validation: self.policy.enforce_validation,
-            enforce_expiration: self.policy.enforce_expiration,
-        };
-        let (authentication, expired) = authenticate_sums(&sums.bytes, signature, &key.keys, policy, self.policy.now)
-            .map_err(|error| {
+        let authenticated = authenticate_sums(&sums.bytes, signature, &key.keys, self.policy, key.is_default_host);
+        let (authentication, expired) = authenticated.map_err(|error| {
             let error = error.diagnostic(&format!("{address} {version}"));
             let error = error.note(format!("checksums: {}", SafeUrl::from(&key.sums)));
             SourceError::refused(error.note(format!("signature: {}", SafeUrl::from(&key.signature))))

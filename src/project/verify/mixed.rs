@@ -25,7 +25,7 @@ impl Locked<'_> {
         let path = &self.root.lock_path;
         let bytes = lockfile::read(path).ok()??;
         let lock_file = lockfile::parse(path, &bytes, self.root.dialect).lock_file?;
-        let entry = lock_file.entries().iter().find(|entry| entry.is_of_registry_of(self.dialect))?;
+        let entry = lock_file.entries().iter().find(|entry| entry.address.hostname.is_default_of(self.dialect))?;
         Some(entry.block.clone())
     }
 }

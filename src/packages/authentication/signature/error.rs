@@ -1,37 +1,14 @@
 //! Why a signature is not accepted, and the diagnostics about it.
 
-use std::fmt;
-use std::time::SystemTime;
-
 use crate::diagnostic::{Code, Diagnostic};
 
-/// Something that is not valid now. Its text is a message that names the key.
+/// Something that is not valid now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expired {
-    /// The primary key's ID, 16 upper-case hexadecimal digits.
-    pub key_id: String,
-    /// The key or the signature.
-    pub what: ExpiredPart,
-    /// Since when it is not valid any more, or from when on it will be.
-    pub validity: Validity,
-}
-
-/// What can expire.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExpiredPart {
-    /// The key that signed, or its primary key.
-    Key,
-    /// The signature, or one that the key rests on.
-    Signature,
-}
-
-/// When something is not valid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Validity {
-    /// It ended at this time.
-    Until(SystemTime),
-    /// It begins at this time, which is in the future.
-    From(SystemTime),
+    /// Whether it is the key that signed, or its primary key, and not a signature.
+    pub is_key: bool,
+    /// What is not valid, and since or until when.
+    pub message: String,
 }
 
 /// Why no signature was accepted.
@@ -73,7 +50,7 @@ pub enum SignatureError {
         key_id: String,
     },
     /// The key or the signature has expired, and the policy does not accept that.
-    #[error("{0}")]
+    #[error("{}", .0.message)]
     Expired(Expired),
     /// An input is larger than any honest one.
     #[error("{0}")]
@@ -109,25 +86,8 @@ impl SignatureError {
 impl Expired {
     /// The warning that goes with an accepted signature; `subject` names the provider and its version.
     pub fn warning(&self, subject: &str) -> Diagnostic {
-        Diagnostic::warning(Code::KeyExpired, format!("{subject}: {self}"))
+        Diagnostic::warning(Code::KeyExpired, format!("{subject}: {}", self.message))
             .help("ask the provider's author for a release with a valid signature")
-    }
-}
-
-impl fmt::Display for Expired {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.what {
-            ExpiredPart::Key => write!(f, "signing key {}", self.key_id)?,
-            ExpiredPart::Signature => write!(f, "the signature by key {}", self.key_id)?,
-        }
-        let (verb, time) = match self.validity {
-            Validity::Until(time) => ("expired on", time),
-            Validity::From(time) => ("is not valid before", time),
-        };
-        match jiff::Timestamp::try_from(time) {
-            Ok(time) => write!(f, " {verb} {}", time.strftime("%Y-%m-%d")),
-            Err(_) => write!(f, " {verb} a date that cannot be shown"),
-        }
     }
 }
 
@@ -138,11 +98,8 @@ mod tests {
     #[test]
     fn diagnostics_name_the_subject_the_key_and_what_to_do() {
         let key_id = "34365D9472D7468F".to_owned();
-        let expired = Expired {
-            key_id: key_id.clone(),
-            what: ExpiredPart::Key,
-            validity: Validity::Until(SystemTime::UNIX_EPOCH),
-        };
+        let message = "signing key 34365D9472D7468F expired on 1970-01-01".to_owned();
+        let expired = Expired { is_key: true, message };
         let warning = expired.warning("acme/null 1.0.0");
         assert_eq!(warning.message, "acme/null 1.0.0: signing key 34365D9472D7468F expired on 1970-01-01");
         let error = SignatureError::RevokedKey { key_id }.diagnostic("acme/null 1.0.0");

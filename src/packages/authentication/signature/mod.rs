@@ -17,16 +17,17 @@ mod error;
 mod keyring;
 mod signature_packet;
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
+use jiff::Timestamp;
 use pgp::packet::{Packet, PacketParser};
 use pgp::types::{KeyDetails, VerifyingKey};
 
 pub use self::error::{Expired, SignatureError};
-use self::error::{ExpiredPart, Validity};
 use self::keyring::{Budget, Entity, Subkey};
 use self::signature_packet::{SignaturePacket, Unreadable};
-use crate::provider::Dialect;
+use super::{Authenticated, SignaturePolicy};
+use crate::provider::{Authentication, Dialect};
 
 /// Most bytes of all armored keys together.
 pub(crate) const MOST_KEY_BYTES: usize = 1 << 20;
@@ -34,6 +35,9 @@ pub(crate) const MOST_KEY_BYTES: usize = 1 << 20;
 pub(crate) const MOST_SIGNATURE_BYTES: usize = 64 << 10;
 /// Most keys that are tried.
 pub(crate) const MOST_KEYS: usize = 64;
+/// How a message names a key that has expired.
+const KEY: &str = "signing key";
+
 /// Most self-signatures that are verified on all keys together.
 const MOST_SELF_SIGNATURES: usize = 512;
 
@@ -46,26 +50,6 @@ pub struct SigningKey {
     pub key_id: String,
 }
 
-/// What is demanded of a signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SignaturePolicy {
-    /// Whose rules apply: an expired signature is accepted with a warning in the tofu dialect only.
-    pub dialect: Dialect,
-    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: what has expired is refused. Without meaning in the terraform dialect.
-    pub enforce_expiration: bool,
-}
-
-/// Who made an accepted signature.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VerifiedSignature {
-    /// The primary key's ID, 16 upper-case hexadecimal digits: what OpenTofu prints, also when a subkey signed.
-    pub key_id: String,
-    /// The primary key's fingerprint, 40 upper-case hexadecimal digits: what `[trust]` lists.
-    pub fingerprint: String,
-    /// Set if the signature was accepted although something has expired; the user must be warned.
-    pub expired: Option<Expired>,
-}
-
 /// Verifies a detached binary signature over a message with any of the keys.
 ///
 /// # Errors
@@ -76,36 +60,36 @@ pub fn verify_detached(
     signature: &[u8],
     keys: &[SigningKey],
     policy: SignaturePolicy,
-    now: SystemTime,
-) -> Result<VerifiedSignature, SignatureError> {
+) -> Authenticated {
+    if keys.is_empty() {
+        return Err(SignatureError::NoKeys);
+    }
     if signature.len() > MOST_SIGNATURE_BYTES {
         return Err(SignatureError::TooLarge("the signature file is larger than 64 KiB"));
     }
     if keys.len() > MOST_KEYS || keys.iter().map(|key| key.ascii_armor.len()).sum::<usize>() > MOST_KEY_BYTES {
         return Err(SignatureError::TooLarge("the registry reports too many signing keys"));
     }
-    let now = now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let now = policy.now.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let mut budget = Budget(MOST_SELF_SIGNATURES);
-    let mut lapsed: Option<VerifiedSignature> = None;
+    let mut lapsed = None;
     for key in keys {
         let undecodable = |reason| SignatureError::UndecodableKey { key_id: key.key_id.clone(), reason };
         let block = armor::decode_public_key(&key.ascii_armor).map_err(|reason| undecodable(reason.to_owned()))?;
         let entities = keyring::read(&block, &mut budget).map_err(undecodable)?;
         match check(message, signature, &entities, now) {
-            Ok(verified) => match (&verified.expired, policy.dialect) {
-                (None, _) | (Some(Expired { what: ExpiredPart::Key, .. }), Dialect::Terraform) => return Ok(verified),
-                (Some(expired), Dialect::Terraform) => return Err(SignatureError::Expired(expired.clone())),
-                (Some(_), Dialect::Tofu) => lapsed = lapsed.or(Some(verified)),
+            Ok((signed, expired)) => match (expired, policy.dialect) {
+                (Some(expired), Dialect::Tofu) => lapsed = lapsed.or(Some((signed, expired))),
+                (Some(expired), Dialect::Terraform) if !expired.is_key => return Err(SignatureError::Expired(expired)),
+                (expired, _) => return Ok((signed, expired)),
             },
             Err(SignatureError::NoKeyMatches) => {}
             Err(error) => return Err(error),
         }
     }
     match lapsed {
-        Some(VerifiedSignature { expired: Some(expired), .. }) if policy.enforce_expiration => {
-            Err(SignatureError::Expired(expired))
-        }
-        Some(verified) => Ok(verified),
+        Some((_, expired)) if policy.enforce_expiration => Err(SignatureError::Expired(expired)),
+        Some((signed, expired)) => Ok((signed, Some(expired))),
         None => Err(SignatureError::NoKeyMatches),
     }
 }
@@ -121,7 +105,7 @@ struct CandidateKey<'a> {
 }
 
 /// Checks the first signature that one of the entities claims to have made.
-fn check(message: &[u8], file: &[u8], entities: &[Entity], now: u64) -> Result<VerifiedSignature, SignatureError> {
+fn check(message: &[u8], file: &[u8], entities: &[Entity], now: u64) -> Authenticated {
     for packet in PacketParser::new(file) {
         let Some(signature) = read_signature(packet)? else { continue };
         let issuer = signature.issuer.ok_or(SignatureError::MalformedSignature("it does not name its issuer"))?;
@@ -179,7 +163,7 @@ impl<'a> CandidateKey<'a> {
 
     /// What to think of a signature that the key did make. The order matters: what has merely expired may be accepted
     /// later, so everything else comes first.
-    fn judge(&self, signature: &SignaturePacket, now: u64) -> Result<VerifiedSignature, SignatureError> {
+    fn judge(&self, signature: &SignaturePacket, now: u64) -> Authenticated {
         let mut signatures = vec![signature, self.self_signature];
         if let Some(subkey) = self.subkey {
             signatures.push(&subkey.binding);
@@ -193,13 +177,10 @@ impl<'a> CandidateKey<'a> {
         }
         let expired = self.key_expiry(now).or_else(|| {
             let signature = signatures.iter().find(|signature| signature.is_out_of_date(now))?;
-            self.expired(ExpiredPart::Signature, signature.created, signature.expires(), now)
+            self.expired("the signature by key", signature.created, signature.expires(), now)
         });
-        Ok(VerifiedSignature {
-            key_id: self.key_id(),
-            fingerprint: format!("{:X}", self.entity.primary.fingerprint()),
-            expired,
-        })
+        let fingerprint = format!("{:X}", self.entity.primary.fingerprint());
+        Ok((Authentication::Signed { key_id: self.key_id(), fingerprint }, expired))
     }
 
     fn is_revoked(&self, now: u64) -> bool {
@@ -214,19 +195,21 @@ impl<'a> CandidateKey<'a> {
         let subkey =
             self.subkey.map(|subkey| (u64::from(subkey.key.created_at().as_secs()), subkey.binding.key_lifetime));
         std::iter::once(primary).chain(subkey).find_map(|(created, lifetime)| {
-            self.expired(ExpiredPart::Key, created, lifetime.map(|lifetime| created + lifetime), now)
+            self.expired(KEY, created, lifetime.map(|lifetime| created + lifetime), now)
         })
     }
 
     /// Times in seconds since 1970.
-    fn expired(&self, what: ExpiredPart, created: u64, expires: Option<u64>, now: u64) -> Option<Expired> {
-        let time = |seconds| UNIX_EPOCH + Duration::from_secs(seconds);
-        let validity = match expires {
-            _ if created > now => Validity::From(time(created)),
-            Some(expires) if now > expires => Validity::Until(time(expires)),
+    fn expired(&self, what: &'static str, created: u64, expires: Option<u64>, now: u64) -> Option<Expired> {
+        let (verb, time) = match expires {
+            _ if created > now => ("is not valid before", created),
+            Some(expires) if now > expires => ("expired on", expires),
             _ => return None,
         };
-        Some(Expired { key_id: self.key_id(), what, validity })
+        let time = i64::try_from(time).ok().and_then(|time| Timestamp::from_second(time).ok());
+        let date =
+            time.map_or_else(|| "a date that cannot be shown".to_owned(), |time| time.strftime("%Y-%m-%d").to_string());
+        Some(Expired { is_key: what == KEY, message: format!("{what} {} {verb} {date}", self.key_id()) })
     }
 
     fn key_id(&self) -> String {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 use provlock_test::survived;
 
@@ -38,22 +39,25 @@ fn keys(names: &str) -> Vec<SigningKey> {
     names.split(',').map(key).collect()
 }
 
-fn policy(dialect: Dialect) -> SignaturePolicy {
-    SignaturePolicy { dialect, enforce_expiration: false }
+/// The rules of the tofu dialect at a time.
+fn policy(now: u64) -> SignaturePolicy {
+    SignaturePolicy { dialect: Dialect::Tofu, enforce_validation: true, enforce_expiration: false, now: at(now) }
 }
 
-fn verify(key_names: &str, signature_name: &str, now: u64) -> Result<VerifiedSignature, SignatureError> {
-    let signature = signature(signature_name);
-    verify_detached(&message(), &signature, &keys(key_names), policy(Dialect::Tofu), at(now))
+fn verify(key_names: &str, signature_name: &str, now: u64) -> Authenticated {
+    verify_detached(&message(), &signature(signature_name), &keys(key_names), policy(now))
 }
 
-fn name(verdict: &Result<VerifiedSignature, SignatureError>) -> &'static str {
+/// What has expired at a time, although the signature is accepted.
+fn expired(key_names: &str, signature_name: &str, now: u64) -> Option<String> {
+    verify(key_names, signature_name, now).unwrap().1.map(|expired| expired.message)
+}
+
+fn name(verdict: &Authenticated) -> &'static str {
     match verdict {
-        Ok(VerifiedSignature { expired: None, .. }) => "ok",
-        Ok(VerifiedSignature { expired: Some(expired), .. }) => match expired.what {
-            ExpiredPart::Key => "ok, key expired",
-            ExpiredPart::Signature => "ok, signature expired",
-        },
+        Ok((_, None)) => "ok",
+        Ok((_, Some(expired))) if expired.is_key => "ok, key expired",
+        Ok(_) => "ok, signature expired",
         Err(SignatureError::NoKeys) => "no-keys",
         Err(SignatureError::UndecodableKey { .. }) => "undecodable",
         Err(SignatureError::NoKeyMatches) => "no-match",
@@ -86,8 +90,8 @@ fn every_case_has_its_verdict() {
     for (key_names, signature_name, tofu, terraform) in &cases {
         let (signature, keys) = (signature(signature_name), keys(key_names));
         let verdict = |dialect, enforce_expiration| {
-            let policy = SignaturePolicy { dialect, enforce_expiration };
-            name(&verify_detached(&message, &signature, &keys, policy, at(NOW)))
+            let policy = SignaturePolicy { dialect, enforce_expiration, ..policy(NOW) };
+            name(&verify_detached(&message, &signature, &keys, policy))
         };
         let context = format!("keys {key_names}, signature {signature_name}");
         assert_eq!(verdict(Dialect::Tofu, false), *tofu, "{context}, tofu");
@@ -118,28 +122,27 @@ fn expiry_is_judged_as_of_now() {
     let made = 1_704_067_200;
     let ends = made + 150 * DAY;
     for name in ["expired", "expired-subkey"] {
-        assert_eq!(verify(name, name, ends).unwrap().expired, None, "{name}");
-        let expired = verify(name, name, ends + 1).unwrap().expired.unwrap();
-        assert_eq!((expired.what, expired.validity), (ExpiredPart::Key, Validity::Until(at(ends))), "{name}");
-        assert!(expired.to_string().ends_with(" expired on 2024-05-30"), "{expired}");
-        let early = verify(name, name, made - 1).unwrap().expired.unwrap();
-        assert_eq!(early.validity, Validity::From(at(made)), "{name}");
-        assert!(early.to_string().ends_with(" is not valid before 2024-01-01"), "{early}");
+        assert_eq!(expired(name, name, ends), None, "{name}");
+        let message = expired(name, name, ends + 1).unwrap();
+        assert!(message.starts_with("signing key ") && message.ends_with(" expired on 2024-05-30"), "{message}");
+        let message = expired(name, name, made - 1).unwrap();
+        assert!(message.ends_with(" is not valid before 2024-01-01"), "{message}");
     }
     let signed = 1_706_745_600;
     let ends = signed + 30 * DAY;
-    assert_eq!(verify("rsa", "expired-signature", ends).unwrap().expired, None);
-    let expired = verify("rsa", "expired-signature", ends + 1).unwrap().expired.unwrap();
-    assert_eq!((expired.what, expired.validity), (ExpiredPart::Signature, Validity::Until(at(ends))));
-    let early = verify("rsa", "rsa", signed - 1).unwrap().expired.unwrap();
-    assert_eq!((early.what, early.validity), (ExpiredPart::Signature, Validity::From(at(signed))));
+    assert_eq!(expired("rsa", "expired-signature", ends), None);
+    let message = expired("rsa", "expired-signature", ends + 1).unwrap();
+    assert!(message.starts_with("the signature by key ") && message.ends_with(" expired on 2024-03-02"), "{message}");
+    let message = expired("rsa", "rsa", signed - 1).unwrap();
+    assert!(message.starts_with("the signature by key "), "{message}");
+    assert!(message.ends_with(" is not valid before 2024-02-01"), "{message}");
 }
 
 #[test]
 fn a_revocation_counts_from_its_date_unless_the_key_is_compromised() {
     let day_before = 1_709_251_200 - DAY;
-    assert_eq!(verify("revoked-subkey", "revoked-subkey", day_before).unwrap().expired, None);
-    assert_eq!(verify("revoked-user-id", "revoked-user-id", day_before).unwrap().expired, None);
+    assert_eq!(expired("revoked-subkey", "revoked-subkey", day_before), None);
+    assert_eq!(expired("revoked-user-id", "revoked-user-id", day_before), None);
     assert_eq!(name(&verify("compromised-subkey", "compromised-subkey", day_before)), "revoked");
 }
 
@@ -150,17 +153,17 @@ fn a_subkeys_signature_is_its_primary_keys() {
         &mut Budget(MOST_SELF_SIGNATURES),
     );
     let primary = entities.unwrap().remove(0).primary;
-    let verified = verify("subkey", "subkey", NOW).unwrap();
-    assert_eq!(verified.fingerprint.to_lowercase(), primary.fingerprint().to_string());
-    assert_eq!(verified.key_id, verified.fingerprint[24..]);
+    let (Authentication::Signed { key_id, fingerprint }, _) = verify("subkey", "subkey", NOW).unwrap() else {
+        panic!("it is signed")
+    };
+    assert_eq!(fingerprint.to_lowercase(), primary.fingerprint().to_string());
+    assert_eq!(key_id, fingerprint[24..]);
 }
 
 #[test]
 fn the_message_is_covered_to_the_last_byte() {
     let (signature, keys) = (signature("ed25519"), keys("ed25519"));
-    let check = |message: &[u8]| {
-        verify_detached(message, &signature, &keys, policy(Dialect::Tofu), at(NOW)).map(|verified| verified.expired)
-    };
+    let check = |message: &[u8]| verify_detached(message, &signature, &keys, policy(NOW)).map(|(_, expired)| expired);
     let message = message();
     assert_eq!(check(&message), Ok(None));
     assert!(check(&message[..message.len() - 1]).is_err());
@@ -175,9 +178,8 @@ fn the_message_is_covered_to_the_last_byte() {
 
 #[test]
 fn large_inputs_are_refused_unread() {
-    let check = |signature: &[u8], keys: &[SigningKey]| {
-        name(&verify_detached(&message(), signature, keys, policy(Dialect::Tofu), at(NOW)))
-    };
+    let check =
+        |signature: &[u8], keys: &[SigningKey]| name(&verify_detached(&message(), signature, keys, policy(NOW)));
     assert_eq!(check(&vec![0; MOST_SIGNATURE_BYTES + 1], &keys("rsa")), "too-large");
     assert_eq!(check(&signature("rsa"), &vec![key("ed25519"); MOST_KEYS + 1]), "too-large");
     let huge = SigningKey { ascii_armor: " ".repeat(MOST_KEY_BYTES + 1), key_id: String::new() };
@@ -233,7 +235,7 @@ fn no_spoilt_signature_fits_another_message() {
         for round in 0..400 {
             let mut spoilt = original.clone();
             noise.spoil(&mut spoilt);
-            let verdict = verify_detached(other, &spoilt, &keys, policy(Dialect::Tofu), at(NOW));
+            let verdict = verify_detached(other, &spoilt, &keys, policy(NOW));
             assert!(verdict.is_err(), "{signature_name}, round {round}: {spoilt:?}");
         }
         survived("a signature that was changed", 400);
@@ -257,7 +259,7 @@ fn no_change_of_what_is_signed_is_accepted() {
         for bit in 0..8 {
             let mut spoilt = original.clone();
             spoilt[position] ^= 1 << bit;
-            let verdict = verify_detached(&message, &spoilt, &keys, policy(Dialect::Tofu), at(NOW));
+            let verdict = verify_detached(&message, &spoilt, &keys, policy(NOW));
             assert!(verdict.is_err() || is_length(position), "byte {position}, bit {bit}: {verdict:?}");
         }
         survived("a signature that was changed", 8);
@@ -288,7 +290,7 @@ fn spoilt_armor_does_not_panic() {
         let mut spoilt = original.ascii_armor.clone().into_bytes();
         noise.spoil(&mut spoilt);
         let key = SigningKey { ascii_armor: String::from_utf8_lossy(&spoilt).into_owned(), key_id: String::new() };
-        let verdict = verify_detached(b"another", &signature("ed25519"), &[key], policy(Dialect::Tofu), at(NOW));
+        let verdict = verify_detached(b"another", &signature("ed25519"), &[key], policy(NOW));
         assert!(verdict.is_err());
     }
     survived("a signing key that was changed", 300);
