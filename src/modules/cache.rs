@@ -17,8 +17,6 @@ use super::source::RegistryModule;
 use crate::provider::Version;
 use crate::system::{TemporaryDirectory, files, storage};
 
-const PACKAGES: &str = "provlock-modules-v1";
-const VERSIONS: &str = "provlock-module-versions-v1";
 /// The longest entry, in bytes.
 const LONGEST_ENTRY: u64 = 64 * 1024;
 /// The longest list of versions, in bytes.
@@ -68,15 +66,7 @@ impl Stored {
 impl PackageCache {
     /// The cache in `directory`, which need not exist.
     pub fn open(directory: &Path) -> Self {
-        Self { packages: directory.join(PACKAGES), versions: directory.join(VERSIONS) }
-    }
-
-    /// Removes all packages and lists. Returns how many bytes that frees.
-    ///
-    /// # Errors
-    /// Something cannot be removed.
-    pub fn clean(&self) -> io::Result<u64> {
-        Ok(storage::remove(&self.packages)? + storage::remove(&self.versions)?)
+        Self { packages: directory.join(storage::MODULES), versions: directory.join(storage::MODULE_VERSIONS) }
     }
 
     /// The versions of a module that its registry listed last.
@@ -88,20 +78,16 @@ impl PackageCache {
     /// Keeps the versions of a module.
     pub(super) fn put_versions(&self, module: &RegistryModule, versions: &[Version]) {
         let text: String = versions.iter().map(|version| format!("{version}\n")).collect::<Vec<_>>().concat();
-        if storage::read(&self.list(module), LONGEST_LIST).is_none_or(|known| known != text) {
-            // A cache that cannot be written must not stop the run.
-            let _ = storage::replace(&self.list(module), text.as_bytes());
-        }
+        storage::keep(&self.list(module), &text);
     }
 
     fn list(&self, RegistryModule { host, namespace, name, system }: &RegistryModule) -> PathBuf {
-        let module = storage::file_name(&format!("{namespace}/{name}/{system}"));
-        self.versions.join(storage::file_name(host.as_ascii())).join(module)
+        storage::path(&self.versions, [host.as_ascii(), &format!("{namespace}/{name}/{system}")])
     }
 
     /// The package of an address, if it is younger than `lifetime`. Without `lifetime`, its age does not matter.
     pub(super) fn get(&self, address: &str, lifetime: Option<Duration>) -> Option<Stored> {
-        let entry: Entry = serde_json::from_str(&storage::read(&self.entry(address), LONGEST_ENTRY)?).ok()?;
+        let entry: Entry = storage::read_json(&self.entry(address), LONGEST_ENTRY)?;
         let age = Timestamp::now().as_second().checked_sub(entry.saved)?;
         let is_current = lifetime.is_none_or(|lifetime| u64::try_from(age).is_ok_and(|age| age < lifetime.as_secs()));
         let is_name = entry.content.len() == 64 && entry.content.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -182,7 +168,7 @@ mod tests {
         let stored = Stored { directory: "m".to_owned(), ..stored };
         cache.put_again("registry", &stored).unwrap();
         assert_eq!(cache.get("registry", Some(Duration::from_hours(1))), Some(stored));
-        assert!(cache.clean().unwrap() > 0);
+        assert!(storage::clean(directory.path()).unwrap() > 0);
         assert_eq!(cache.get("registry", None), None);
     }
 

@@ -159,8 +159,7 @@ impl ModuleRegistry {
         Ok(PackageLocation::Archive { url, credentials_of: Some(host.clone()) })
     }
 
-    /// Sends a request to one of a module's endpoints, and returns its URL with the answer. For `decode` see
-    /// [`Client::get_decoded`].
+    /// Requests one of a module's documents, and returns its URL, too. For `decode` see [`Client::get_decoded`].
     fn ask<T>(
         &self,
         module: &RegistryModule,
@@ -169,34 +168,14 @@ impl ModuleRegistry {
         what: &str,
         decode: impl Fn(Document) -> std::result::Result<(T, usize), RequestErrorKind>,
     ) -> Result<(Url, T)> {
-        let host = &module.host;
-        let credentials_of = |url: &Url| self.discovery.credentials_of(host, url);
-        let get = |url: &Url| self.client.get_decoded(url, credentials_of(url), limit, Purpose::Metadata, &decode);
-        let service = self.discovery.service(host, Service::Modules)?;
-        let url = endpoint(&service, module, path)?;
-        let answer = get(&url);
-        if answer.is_err()
-            && let Some(moved) = self.discovery.moved_service(host, Service::Modules, &service)
-        {
-            let url = endpoint(&moved, module, path)?;
-            let answer = get(&url).map_err(|error| error.into_diagnostic(what))?;
-            return Ok((url, answer));
-        }
+        let RegistryModule { host, namespace, name, system } = module;
+        let path = format!("{namespace}/{name}/{system}/{path}");
+        let get = |url: &Url, credentials_of: Option<&Hostname>| {
+            self.client.get_decoded(url, credentials_of, limit, Purpose::Metadata, &decode)
+        };
+        let (url, answer) = self.discovery.ask(host, Service::Modules, &path, get)?;
         Ok((url, answer.map_err(|error| error.into_diagnostic(what))?))
     }
-}
-
-/// The URL of one of a module's endpoints.
-fn endpoint(service: &Url, module: &RegistryModule, path: &str) -> Result<Url> {
-    let mut service = service.clone();
-    if !service.path().ends_with('/') {
-        service.set_path(&format!("{}/", service.path()));
-    }
-    let RegistryModule { namespace, name, system, .. } = module;
-    service.join(&format!("{namespace}/{name}/{system}/{path}")).map_err(|error| {
-        let message = format!("the registry of modules at {} has no usable URL: {error}", module.host);
-        Diagnostic::error(Code::RequestFailed, message).into()
-    })
 }
 
 /// The version of a module that both programs select: the newest that meets the constraints.

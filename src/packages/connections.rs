@@ -8,8 +8,8 @@ use std::time::SystemTime;
 use super::oci::{OciLogins, OciMirror, OciRegistries, RepositoryTemplate};
 use super::shared_facts::publish;
 use super::{
-    DateServices, Discovery, DiscoveryCache, Downloader, FilesystemMirror, Method, NetworkMirror, Offline,
-    PublicationDates, PublishedRelease, Registry, ReleaseUrls, SharedFacts, Source, SourceKind, TrustedFacts,
+    DateServices, Discovery, Downloader, FilesystemMirror, Method, NetworkMirror, Offline, PublicationDates,
+    PublishedRelease, Registry, RegistryCache, SharedFacts, Source, SourceKind, TrustedFacts,
 };
 use crate::cli_config::{self, CliConfig, Credentials, InstallationMethod, MethodKind, directories};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
@@ -239,7 +239,7 @@ impl Connections {
         let credentials = Credentials::new(environment, &config, dialect);
         let client = Client::new(config.net_settings(environment), move |host| credentials.token(host))?;
         let client = client.with_observer(options.observer.clone());
-        let cache = options.cache_directory.as_deref().map(DiscoveryCache::open);
+        let cache = options.cache_directory.as_deref().map(RegistryCache::open);
         let discovery = Arc::new(Discovery::new(client.clone(), config.hosts.clone(), cache));
         let (blocks, defaults) = (config.oci_credentials.clone(), config.oci_default_credentials.clone());
         let logins = OciLogins::new(blocks, defaults, environment.clone(), environment.helper_time_limit());
@@ -269,9 +269,9 @@ impl Factory<'_> {
             enforce_expiration: enforced("OPENTOFU_ENFORCE_GPG_EXPIRATION"),
             now: SystemTime::now(),
         };
-        let urls = self.options.cache_directory.as_deref().map(ReleaseUrls::open);
+        let cache = self.options.cache_directory.as_deref().map(RegistryCache::open);
         let (discovery, trust) = (Arc::clone(discovery), self.options.trust_registry);
-        SourceKind::Registry(Registry::new(downloader, discovery, policy, trust, urls, self.facts.clone()))
+        SourceKind::Registry(Registry::new(downloader, discovery, policy, trust, cache, self.facts.clone()))
     }
 
     fn network_mirror(&self, downloader: Downloader, url: &str, trust_all_hashes: bool) -> Result<SourceKind> {

@@ -41,10 +41,8 @@ use offline::Offline;
 pub use progress::{Progress, ProgressSink};
 pub use publication_dates::DateServices;
 pub(crate) use publication_dates::PublicationDates;
-pub(crate) use registry::Discovery;
 use registry::Registry;
-pub(crate) use registry::Service;
-pub use registry::{DiscoveryCache, ReleaseUrls};
+pub(crate) use registry::{Discovery, RegistryCache, Service};
 #[doc(hidden)]
 pub use registry::{read_reported_hashes, read_versions};
 use shared_facts::TrustedFacts;

@@ -12,7 +12,7 @@ pub mod repository;
 mod safe_url;
 mod secrets;
 mod stop;
-pub(crate) mod storage;
+pub mod storage;
 mod temporary;
 mod token;
 pub(crate) mod walk;

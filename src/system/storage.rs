@@ -3,14 +3,37 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{self, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::system::files;
 use crate::system::files::name::is_device;
 
+/// The folders in the cache directory. A new format gets a new number.
+pub(crate) const HASHES: &str = "provlock-hashes-v1";
+pub(crate) const SERVICES: &str = "provlock-discovery-v1";
+pub(crate) const RELEASES: &str = "provlock-releases-v2";
+pub(crate) const MODULES: &str = "provlock-modules-v1";
+pub(crate) const MODULE_VERSIONS: &str = "provlock-module-versions-v1";
+
+/// Removes everything that provlock keeps in a cache directory, and nothing else. Returns how many bytes that frees.
+///
+/// # Errors
+/// Something cannot be removed.
+pub fn clean(directory: &Path) -> io::Result<u64> {
+    [HASHES, SERVICES, RELEASES, MODULES, MODULE_VERSIONS].iter().map(|folder| remove(&directory.join(folder))).sum()
+}
+
+/// The path below a folder with these parts, which may be any texts.
+pub(crate) fn path<'a>(folder: &Path, parts: impl IntoIterator<Item = &'a str>) -> PathBuf {
+    parts.into_iter().fold(folder.to_owned(), |path, part| path.join(file_name(part)))
+}
+
 /// A text as the name of a file on any system: what is not a lower-case letter, a digit, `.`, `-` or `_` is written as
 /// `%` and two digits for each byte. So is the first byte of what would be a device on Windows, and a dot at the end.
-pub(crate) fn file_name(text: &str) -> String {
+fn file_name(text: &str) -> String {
     let is_device = is_device(text);
     let mut name = String::with_capacity(text.len());
     for (index, byte) in text.bytes().enumerate() {
@@ -30,6 +53,25 @@ pub(crate) fn file_name(text: &str) -> String {
 /// The text of a file of at most `limit` bytes; none if it cannot be read or is not text.
 pub(crate) fn read(path: &Path, limit: u64) -> Option<String> {
     String::from_utf8(files::read(path, limit).ok()?).ok()
+}
+
+/// The JSON in a file of at most `limit` bytes; none if it cannot be read or has another form.
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path, limit: u64) -> Option<T> {
+    serde_json::from_str(&read(path, limit)?).ok()
+}
+
+/// Writes a text to a file that does not hold it yet. A cache that cannot be written must not stop the run.
+pub(crate) fn keep(path: &Path, text: &str) {
+    if read(path, text.len() as u64).is_none_or(|known| known != text) {
+        let _ = replace(path, text.as_bytes());
+    }
+}
+
+/// [`keep`] for JSON.
+pub(crate) fn keep_json(path: &Path, value: &impl Serialize) {
+    if let Ok(text) = serde_json::to_string(value) {
+        keep(path, &text);
+    }
 }
 
 /// Writes a file in one step: readers see either all of it or nothing.
@@ -81,8 +123,8 @@ pub(crate) fn size_below(directory: &Path) -> u64 {
     sizes.sum()
 }
 
-/// Removes a directory with everything in it, if it is there. Returns how many bytes that frees.
-pub(crate) fn remove(directory: &Path) -> io::Result<u64> {
+/// Removes a directory, if it is there. Returns how many bytes that frees.
+fn remove(directory: &Path) -> io::Result<u64> {
     let size = size_below(directory);
     match fs::remove_dir_all(directory) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -8,8 +8,8 @@
 //! The caller must not use an entry that it found by `zh:` unless a verified SHA256SUMS holds that `zh:`.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
@@ -17,9 +17,6 @@ use super::digest::PackageDigest;
 use super::id::PackageId;
 use crate::provider::{Dialect, Hash, HashScheme, Platform, ProviderAddress, Version};
 use crate::system::storage;
-
-/// The folder in the cache directory that holds everything of the cache. A new format gets a new number.
-const FOLDER: &str = "provlock-hashes-v1";
 
 /// No entry is longer, in bytes.
 const LONGEST_ENTRY: u64 = 16 * 1024;
@@ -46,7 +43,7 @@ struct Stored {
 impl HashCache {
     /// The cache in `directory`, which need not exist.
     pub fn open(directory: &Path) -> Self {
-        Self { folder: directory.join(FOLDER), is_believed: true }
+        Self { folder: directory.join(storage::HASHES), is_believed: true }
     }
 
     /// The same cache for a check of what others have written: no entry is found, and entries are still stored.
@@ -77,7 +74,7 @@ impl HashCache {
 
     /// The hashes of all packages of one version of a provider, in no order.
     pub(crate) fn packages_of(&self, provider: &ProviderAddress, version: &Version) -> Vec<(PackageId, PackageDigest)> {
-        let files = entries(&self.folder_of(provider).join(storage::file_name(&version.to_string())));
+        let files = entries(&storage::path(&self.folder_of(provider), [version.to_string().as_str()]));
         let is_asked_for =
             |(package, _): &(PackageId, PackageDigest)| package.address == *provider && package.version == *version;
         files.filter_map(|file| read(&file)).filter(is_asked_for).collect()
@@ -115,38 +112,25 @@ impl HashCache {
         }
     }
 
-    /// Bytes in the files of the cache, as far as they can be read.
-    pub fn size(&self) -> u64 {
-        storage::size_below(&self.folder)
-    }
-
-    /// Removes everything from the cache, and nothing else from its directory. Returns how many bytes that frees.
-    ///
-    /// # Errors
-    /// What the operating system says when something cannot be removed.
-    pub fn clean(&self) -> io::Result<u64> {
-        storage::remove(&self.folder)
-    }
-
     fn path_by_zh(&self, zh: &Hash) -> Option<PathBuf> {
         let is_zh = zh.scheme() == HashScheme::Zh && zh.is_well_formed();
         is_zh.then(|| self.folder.join("by-zh").join(&zh.value()[..2]).join(zh.value()))
     }
 
     fn path_by_provider(&self, package: &PackageId) -> PathBuf {
-        let parts = [package.version.to_string(), package.platform.to_string()];
-        parts.iter().fold(self.folder_of(&package.address), |path, part| path.join(storage::file_name(part)))
+        let (version, platform) = (package.version.to_string(), package.platform.to_string());
+        storage::path(&self.folder_of(&package.address), [version.as_str(), &platform])
     }
 
     /// The folder of a provider, which has a folder for each version.
     fn folder_of(&self, provider: &ProviderAddress) -> PathBuf {
         let parts = [provider.hostname.as_ascii(), &provider.namespace, &provider.name];
-        parts.into_iter().fold(self.folder.join("by-provider"), |path, part| path.join(storage::file_name(part)))
+        storage::path(&self.folder.join("by-provider"), parts)
     }
 }
 
 /// A line of JSON and a line with its SHA-256.
-fn encode(package: &PackageId, digest: &PackageDigest) -> Option<Vec<u8>> {
+fn encode(package: &PackageId, digest: &PackageDigest) -> Option<String> {
     let stored = Stored {
         provider: package.address.to_string(),
         version: package.version.to_string(),
@@ -157,7 +141,7 @@ fn encode(package: &PackageId, digest: &PackageDigest) -> Option<Vec<u8>> {
         size: digest.size,
     };
     let json = serde_json::to_string(&stored).ok()?;
-    Some(format!("{json}\n{}\n", Hash::zh_of(json.as_bytes()).value()).into_bytes())
+    Some(format!("{json}\n{}\n", Hash::zh_of(json.as_bytes()).value()))
 }
 
 /// Reads what [`encode`] wrote; none if it is damaged.
@@ -182,10 +166,8 @@ fn read(path: &Path) -> Option<(PackageId, PackageDigest)> {
 }
 
 fn write(path: &Path, package: &PackageId, digest: &PackageDigest) {
-    let is_known = read(path).is_some_and(|(known, its_digest)| known == *package && its_digest == *digest);
-    if let Some(bytes) = encode(package, digest).filter(|_| !is_known) {
-        // The run goes on without a cache that cannot be written.
-        let _ = storage::replace(path, &bytes);
+    if let Some(text) = encode(package, digest) {
+        storage::keep(path, &text);
     }
 }
 

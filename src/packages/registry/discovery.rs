@@ -7,8 +7,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use url::Url;
 
-use super::discovery_cache::DiscoveryCache;
-use super::service::Service;
+use super::cache::RegistryCache;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::net::{Client, Purpose, RequestError, RequestErrorKind};
 use crate::provider::Hostname;
@@ -20,12 +19,53 @@ const MAXIMUM_DOCUMENT_BYTES: u64 = 64 << 10;
 /// Hosts name fewer than ten services.
 const MOST_SERVICES: usize = 256;
 
+/// A registry that a host may offer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Service {
+    /// The registry of providers.
+    Providers,
+    /// The registry of modules.
+    Modules,
+}
+
+impl Service {
+    /// Its name in the discovery document.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Providers => "providers.v1",
+            Self::Modules => "modules.v1",
+        }
+    }
+
+    /// What the registry holds, in the singular and in the plural.
+    fn content(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Providers => ("provider", "providers"),
+            Self::Modules => ("module", "modules"),
+        }
+    }
+
+    /// The URL of one of the registry's endpoints, relative to its base URL. As in OpenTofu's clients, the last segment
+    /// of the base URL is kept for modules even if it does not end with a slash.
+    fn endpoint(self, base: &Url, host: &Hostname, path: &str) -> Result<Url> {
+        let mut base = base.clone();
+        if self == Self::Modules && !base.path().ends_with('/') {
+            base.set_path(&format!("{}/", base.path()));
+        }
+        base.join(path).map_err(|error| {
+            let (_, many) = self.content();
+            let message = format!("{host}: its service for {many}, {base}, cannot be the start of a URL: {error}");
+            Diagnostic::error(Code::RequestFailed, message).into()
+        })
+    }
+}
+
 /// The registries of hosts. Each host is asked once per run.
 pub(crate) struct Discovery {
     client: Client,
     /// The services of hosts that the user has named.
     hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
-    cache: Option<DiscoveryCache>,
+    cache: Option<RegistryCache>,
     documents: OnceMap<Hostname, std::result::Result<Arc<Document>, RequestError>>,
     discovered: OnceMap<(Hostname, Service), Result<Url>>,
     /// What earlier runs found.
@@ -49,7 +89,7 @@ impl Discovery {
     pub(crate) fn new(
         client: Client,
         hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
-        cache: Option<DiscoveryCache>,
+        cache: Option<RegistryCache>,
     ) -> Self {
         let (documents, discovered, remembered) = (OnceMap::default(), OnceMap::default(), OnceMap::default());
         Self { client, hosts, cache, documents, discovered, remembered }
@@ -65,10 +105,31 @@ impl Discovery {
         known.unwrap_or_else(|| self.discovered(host, service))
     }
 
-    /// Another base URL than `failed`, if that was only known from an earlier run and the host has moved since.
-    pub(crate) fn moved_service(&self, host: &Hostname, service: Service, failed: &Url) -> Option<Url> {
-        self.remembered(host, service)?;
-        self.discovered(host, service).ok().filter(|url| url != failed)
+    /// Requests a document of a host's registry with `get`, which is given its URL and the host whose token is sent
+    /// along. Returns the URL, too. If the registry is only known from an earlier run and the request fails, it is
+    /// repeated where discovery finds the registry now.
+    pub(crate) fn ask<T>(
+        &self,
+        host: &Hostname,
+        service: Service,
+        path: &str,
+        get: impl Fn(&Url, Option<&Hostname>) -> std::result::Result<T, RequestError>,
+    ) -> Result<(Url, std::result::Result<T, RequestError>)> {
+        let base = self.service(host, service)?;
+        let ask = |base: &Url| {
+            let url = service.endpoint(base, host, path)?;
+            let answer = get(&url, self.credentials_of(host, &url));
+            Ok((url, answer))
+        };
+        let asked = ask(&base)?;
+        if asked.1.is_err()
+            && self.remembered(host, service).is_some()
+            && let Ok(moved) = self.discovered(host, service)
+            && moved != base
+        {
+            return ask(&moved);
+        }
+        Ok(asked)
     }
 
     /// The host, if a registry at `url`, which discovery has found for it, gets the token for the host. It does not
@@ -83,7 +144,7 @@ impl Discovery {
     fn remembered(&self, host: &Hostname, service: Service) -> Option<Url> {
         let cache = self.cache_for(host)?;
         self.remembered.get_or_compute(&(host.clone(), service), || {
-            let url = cache.get(host, service)?;
+            let url = cache.service(host, service)?;
             if let Ok(url) = well_known(host) {
                 self.client.observer().cached(url);
             }
@@ -95,14 +156,14 @@ impl Discovery {
         self.discovered.get_or_compute(&(host.clone(), service), || {
             let found = self.discover(host, service)?;
             if let Some(cache) = self.cache_for(host) {
-                cache.put(host, service, &found);
+                cache.put_service(host, service, &found);
             }
             Ok(found)
         })
     }
 
     /// The cache, for a host that discovery decides about.
-    fn cache_for(&self, host: &Hostname) -> Option<&DiscoveryCache> {
+    fn cache_for(&self, host: &Hostname) -> Option<&RegistryCache> {
         self.cache.as_ref().filter(|_| !self.hosts.contains_key(host))
     }
 
@@ -162,6 +223,7 @@ impl Document {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
     use std::thread;
     use std::time::Duration;
 
@@ -287,19 +349,27 @@ mod tests {
     #[test]
     fn what_an_earlier_run_found_is_asked_for_again_only_if_it_fails() {
         let directory = tempfile::tempdir().unwrap();
-        let cache = DiscoveryCache::open(directory.path());
+        let cache = RegistryCache::open(directory.path());
         let (server, discovery, name) = start(|_| Response::ok(r#"{"providers.v1": "/v2/"}"#));
         let (old, new) = (server.url("localhost", "/v1/"), server.url("localhost", "/v2/"));
-        cache.put(&name, Service::Providers, &old);
+        cache.put_service(&name, Service::Providers, &old);
         let discovery = Discovery { cache: Some(cache.clone()), ..discovery };
         assert_eq!(discovery.service(&name, Service::Providers).unwrap(), old);
         assert!(server.requests().is_empty());
-        assert_eq!(discovery.moved_service(&name, Service::Providers, &old), Some(new.clone()));
-        assert_eq!(
-            (discovery.service(&name, Service::Providers).unwrap(), cache.get(&name, Service::Providers).unwrap()),
-            (new.clone(), new.clone())
-        );
-        assert_eq!(discovery.moved_service(&name, Service::Providers, &new), None);
+        let ask = || {
+            let asked = Mutex::new(Vec::new());
+            let get = |url: &Url, _: Option<&Hostname>| {
+                asked.lock().unwrap().push(url.clone());
+                let failure = RequestError { url: url.into(), kind: RequestErrorKind::NotFound, credentials_of: None };
+                if url.path() == "/v2/a" { Ok(()) } else { Err(failure) }
+            };
+            let (url, answer) = discovery.ask(&name, Service::Providers, "a", get).unwrap();
+            assert_eq!((url, answer), (new.join("a").unwrap(), Ok(())));
+            asked.into_inner().unwrap()
+        };
+        assert_eq!(ask(), [old.join("a").unwrap(), new.join("a").unwrap()]);
+        assert_eq!(cache.service(&name, Service::Providers).unwrap(), new);
+        assert_eq!(ask(), [new.join("a").unwrap()]);
         assert_eq!(server.requests().len(), 1);
     }
 

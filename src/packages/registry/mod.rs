@@ -1,25 +1,21 @@
 //! Registries: what they offer, and packages authenticated as OpenTofu does it
 //! (`internal/getproviders/registry_source.go` and `package_authentication.go`).
 
+mod cache;
 mod discovery;
-mod discovery_cache;
 mod protocol;
-mod release_urls;
-mod service;
 mod signed;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-pub(crate) use discovery::Discovery;
-pub use discovery_cache::DiscoveryCache;
+pub(crate) use cache::RegistryCache;
+pub(crate) use discovery::{Discovery, Service};
 use jiff::Timestamp;
 
 #[doc(hidden)]
 pub use protocol::{read_reported_hashes, read_versions};
-pub use release_urls::ReleaseUrls;
-pub(crate) use service::Service;
 
 use super::archive_file::{ArchiveFile, Archived};
 use super::available::AvailableVersions;
@@ -56,18 +52,18 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// Registries that `discovery` finds and that are asked through `downloader`. `urls` says where releases were in
+    /// Registries that `discovery` finds and that are asked through `downloader`. `cache` says where releases were in
     /// earlier runs. Packages that `facts` are about need not be downloaded.
     pub(super) fn new(
         downloader: Downloader,
         discovery: Arc<Discovery>,
         policy: SignaturePolicy,
         trusts_reports: bool,
-        urls: Option<ReleaseUrls>,
+        cache: Option<RegistryCache>,
         facts: Option<Arc<TrustedFacts>>,
     ) -> Self {
         let protocol = Protocol::new(downloader.client.clone(), discovery);
-        let releases = SignedReleases::new(downloader.client.clone(), policy, urls);
+        let releases = SignedReleases::new(downloader.client.clone(), policy, cache);
         Self { downloader, policy, trusts_reports, protocol, releases, first_platforms: OnceMap::default(), facts }
     }
 

@@ -10,8 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use url::{Origin, Url};
 
-use super::discovery::Discovery;
-use super::service::Service;
+use super::discovery::{Discovery, Service};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::net::{Client, Purpose, RequestError, RequestErrorKind};
 use crate::packages::archive::PackageId;
@@ -119,31 +118,13 @@ impl Protocol {
         limit: u64,
         weight: impl Fn(&T) -> usize,
     ) -> Result<(String, Fetched<T>)> {
-        let host = &address.hostname;
-        let get = |url: &Url| {
-            self.client.get_json(url, self.discovery.credentials_of(host, url), limit, Purpose::Metadata, &weight)
+        let path = format!("{}/{}/{path}", address.namespace, address.name);
+        let get = |url: &Url, credentials_of: Option<&Hostname>| {
+            self.client.get_json(url, credentials_of, limit, Purpose::Metadata, &weight)
         };
-        let service = self.discovery.service(host, Service::Providers)?;
-        let url = endpoint(&service, address, path)?;
-        let answer = get(&url);
-        if answer.is_err()
-            && let Some(moved) = self.discovery.moved_service(host, Service::Providers, &service)
-        {
-            let url = endpoint(&moved, address, path)?;
-            return Ok((SafeUrl::from(&url).to_string(), get(&url)));
-        }
-        Ok((SafeUrl::from(&url).to_string(), answer))
+        let (url, answer) = self.discovery.ask(&address.hostname, Service::Providers, &path, get)?;
+        Ok((SafeUrl::from(url).to_string(), answer))
     }
-}
-
-/// The URL of one of a provider's endpoints.
-fn endpoint(service: &Url, address: &ProviderAddress, path: &str) -> Result<Url> {
-    // Relative to the base as links are: its last segment goes unless it ends with a slash.
-    let path = format!("{}/{}/{path}", address.namespace, address.name);
-    service.join(&path).map_err(|error| {
-        let problem = format!("its service for providers, {service}, cannot be the start of a URL: {error}");
-        SourceError::invalid_response(&address.hostname, problem)
-    })
 }
 
 impl Metadata {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use url::{Origin, Url};
 
+use super::cache::RegistryCache;
 use super::protocol::Metadata;
-use super::release_urls::ReleaseUrls;
 use crate::diagnostic::Diagnostic;
 use crate::net::{Client, Document, Purpose, RequestError};
 use crate::packages::archive::PackageId;
@@ -24,7 +24,7 @@ const MAXIMUM_SIGNATURE_BYTES: u64 = 64 << 10;
 pub(super) struct SignedReleases {
     client: Client,
     policy: SignaturePolicy,
-    urls: Option<ReleaseUrls>,
+    cache: Option<RegistryCache>,
     documents: OnceMap<(Url, Url), std::result::Result<Arc<Documents>, RequestError>>,
     verified: OnceMap<SumsKey, Result<Arc<SignedSums>>>,
 }
@@ -54,18 +54,19 @@ pub(super) struct SignedSums {
 }
 
 impl SignedReleases {
-    pub(super) fn new(client: Client, policy: SignaturePolicy, urls: Option<ReleaseUrls>) -> Self {
-        Self { client, policy, urls, documents: OnceMap::default(), verified: OnceMap::default() }
+    pub(super) fn new(client: Client, policy: SignaturePolicy, cache: Option<RegistryCache>) -> Self {
+        Self { client, policy, cache, documents: OnceMap::default(), verified: OnceMap::default() }
     }
 
     /// Whether an earlier run has seen the release.
     pub(super) fn is_known(&self, service: &Origin, address: &ProviderAddress, version: &Version) -> bool {
-        self.urls.as_ref().is_some_and(|urls| urls.get(service, address, version).is_some())
+        self.cache.as_ref().is_some_and(|cache| cache.release(service, address, version).is_some())
     }
 
     /// Fetches SHA256SUMS and its signature from where they were in an earlier run, in case they are still there.
     pub(super) fn prepare(&self, service: &Origin, address: &ProviderAddress, version: &Version) {
-        if let Some((sums, signature)) = self.urls.as_ref().and_then(|urls| urls.get(service, address, version)) {
+        if let Some((sums, signature)) = self.cache.as_ref().and_then(|cache| cache.release(service, address, version))
+        {
             drop(self.documents(&sums, &signature));
         }
     }
@@ -93,8 +94,8 @@ impl SignedReleases {
             let error = error.note(format!("checksums: {}", SafeUrl::from(&key.sums)));
             SourceError::refused(error.note(format!("signature: {}", SafeUrl::from(&key.signature))))
         })?;
-        if let Some(urls) = &self.urls {
-            urls.put(&metadata.service, address, version, (&key.sums, &key.signature));
+        if let Some(cache) = &self.cache {
+            cache.put_release(&metadata.service, address, version, (&key.sums, &key.signature));
         }
         let last_modified = sums.last_modified;
         let sums = Sha256Sums::parse(&sums.bytes);

@@ -3,15 +3,12 @@
 mod keygen;
 mod push;
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use clap::{Args, Subcommand};
 use provlock::diagnostic::{Code, Diagnostic};
-use provlock::modules::PackageCache;
-use provlock::packages::archive::HashCache;
-use provlock::packages::{DiscoveryCache, ReleaseUrls};
+use provlock::system::storage;
 
 use super::outcome::Outcome;
 use crate::cli::args::{CacheDirectory, GlobalArgs};
@@ -72,12 +69,7 @@ fn show(directory: &Path, ui: &Ui) {
 }
 
 fn clean(directory: &Path, ui: &Ui) -> Result<()> {
-    let hashes = HashCache::open(directory).clean();
-    let discovery = DiscoveryCache::open(directory).clean();
-    let places = ReleaseUrls::open(directory).clean();
-    let modules = PackageCache::open(directory).clean();
-    let freed = [hashes, discovery, places, modules].into_iter().sum::<io::Result<u64>>();
-    let freed = freed.with_context(|| format!("cannot clean {}", directory.display()))?;
+    let freed = storage::clean(directory).with_context(|| format!("cannot clean {}", directory.display()))?;
     ui.status(&format!("Removed {} from {}", bytes(freed), directory.display()));
     print_json(directory, Some(freed), ui);
     Ok(())

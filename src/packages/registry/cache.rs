@@ -1,0 +1,176 @@
+//! What registries said in earlier runs: where a host has its registries, and where a release has its SHA256SUMS.
+//!
+//! A registry is kept only if it is on the host itself, so that a program which can write to the cache cannot send a
+//! request, or the token that goes with it, to another host. It is valid for [`LIFETIME`]; after a failed request the
+//! discovery is repeated.
+//!
+//! The URLs of SHA256SUMS and its signature are kept so that the documents can be requested before the registry names
+//! the URLs again. The documents are used only if it names the same URLs. They are kept for the service that named
+//! them: a `host` block of the CLI configuration may give a host another service.
+
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use url::{Origin, Url};
+
+use super::discovery::Service;
+use crate::provider::{Hostname, ProviderAddress, Version};
+use crate::system::storage;
+
+/// Services move rarely.
+const LIFETIME: std::time::Duration = std::time::Duration::from_hours(1);
+/// The longest entry, in bytes.
+const LONGEST_ENTRY: u64 = 16 * 1024;
+
+/// What registries said, in the cache directory. A directory that cannot be used is treated as empty.
+#[derive(Clone, Debug)]
+pub(crate) struct RegistryCache {
+    directory: PathBuf,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredService {
+    /// Seconds since 1970.
+    saved: i64,
+    url: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct StoredRelease {
+    sums: String,
+    signature: String,
+}
+
+impl RegistryCache {
+    /// The cache in `directory`, which need not exist.
+    pub(crate) fn open(directory: &Path) -> Self {
+        Self { directory: directory.to_owned() }
+    }
+
+    /// The base URL of a host's registry.
+    pub(super) fn service(&self, host: &Hostname, service: Service) -> Option<Url> {
+        let stored: StoredService = storage::read_json(&self.service_path(host, service), LONGEST_ENTRY)?;
+        let age = Timestamp::now().as_second().checked_sub(stored.saved)?;
+        let is_current = u64::try_from(age).is_ok_and(|age| age < LIFETIME.as_secs());
+        let url = Url::parse(&stored.url).ok()?;
+        (is_current && is_on(&url, host)).then_some(url)
+    }
+
+    /// Keeps the base URL of a host's registry, if it may be kept.
+    pub(super) fn put_service(&self, host: &Hostname, service: Service, url: &Url) {
+        if is_on(url, host) {
+            let stored = StoredService { saved: Timestamp::now().as_second(), url: url.to_string() };
+            storage::keep_json(&self.service_path(host, service), &stored);
+        }
+    }
+
+    /// The URLs of SHA256SUMS and its signature.
+    pub(super) fn release(&self, service: &Origin, address: &ProviderAddress, version: &Version) -> Option<(Url, Url)> {
+        let stored: StoredRelease = storage::read_json(&self.release_path(service, address, version), LONGEST_ENTRY)?;
+        let url = |text: &str| Url::parse(text).ok().filter(is_plain);
+        Some((url(&stored.sums)?, url(&stored.signature)?))
+    }
+
+    /// Keeps the URLs of SHA256SUMS and its signature, if they may be kept.
+    pub(super) fn put_release(
+        &self,
+        service: &Origin,
+        address: &ProviderAddress,
+        version: &Version,
+        (sums, signature): (&Url, &Url),
+    ) {
+        if is_plain(sums) && is_plain(signature) {
+            let stored = StoredRelease { sums: sums.to_string(), signature: signature.to_string() };
+            storage::keep_json(&self.release_path(service, address, version), &stored);
+        }
+    }
+
+    fn service_path(&self, host: &Hostname, service: Service) -> PathBuf {
+        storage::path(&self.directory.join(storage::SERVICES), [service.name(), host.as_ascii()])
+    }
+
+    fn release_path(&self, service: &Origin, address: &ProviderAddress, version: &Version) -> PathBuf {
+        let (service, version) = (service.ascii_serialization(), version.to_string());
+        let parts = [address.hostname.as_ascii(), &service, &address.namespace, &address.name, &version];
+        storage::path(&self.directory.join(storage::RELEASES), parts)
+    }
+}
+
+/// Whether a URL leads to the host itself, encrypted.
+fn is_on(url: &Url, host: &Hostname) -> bool {
+    let host = Url::parse(&format!("https://{}/", host.as_ascii()));
+    url.username().is_empty() && url.password().is_none() && host.is_ok_and(|host| host.origin() == url.origin())
+}
+
+/// Whether a URL may be kept. With a query or a user name it may hold a secret, or be good for one use only.
+fn is_plain(url: &Url) -> bool {
+    url.scheme() == "https" && url.query().is_none() && url.username().is_empty() && url.password().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::Dialect;
+
+    fn url(text: &str) -> Url {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn only_a_service_of_the_host_itself_is_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = RegistryCache::open(directory.path());
+        let host = Hostname::known("registry.example.com:8443");
+        for elsewhere in
+            ["https://registry.example.com/v1/", "http://registry.example.com:8443/v1/", "https://other.test:8443/"]
+        {
+            cache.put_service(&host, Service::Providers, &url(elsewhere));
+            assert_eq!(cache.service(&host, Service::Providers), None, "{elsewhere}");
+        }
+        let here = url("https://registry.example.com:8443/v1/");
+        cache.put_service(&host, Service::Providers, &here);
+        assert_eq!(cache.service(&host, Service::Providers), Some(here));
+        assert_eq!(cache.service(&host, Service::Modules), None);
+        assert_eq!(cache.service(&Hostname::known("registry.example.com"), Service::Providers), None);
+        assert!(storage::clean(directory.path()).unwrap() > 0);
+        assert_eq!(cache.service(&host, Service::Providers), None);
+    }
+
+    #[test]
+    fn what_is_old_damaged_or_from_the_future_does_not_count() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = RegistryCache::open(directory.path());
+        let host = Hostname::known("a.test");
+        let now = Timestamp::now().as_second();
+        let path = cache.service_path(&host, Service::Providers);
+        for (saved, counts) in [(now - 60, true), (now - 3600, false), (now + 60, false), (i64::MIN, false)] {
+            storage::keep_json(&path, &StoredService { saved, url: "https://a.test/v1/".to_owned() });
+            assert_eq!(cache.service(&host, Service::Providers).is_some(), counts, "{saved}");
+        }
+        storage::replace(&path, b"{\"saved\":").unwrap();
+        assert_eq!(cache.service(&host, Service::Providers), None);
+    }
+
+    #[test]
+    fn only_plain_urls_are_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = RegistryCache::open(directory.path());
+        let address = ProviderAddress::parse("acme/gamma", Dialect::Tofu).unwrap();
+        let version: Version = "1.0.0".parse().unwrap();
+        let service = url("https://registry.opentofu.org/v1/").origin();
+        let signature = url("https://files.test/SHA256SUMS.sig");
+        for secret in ["https://files.test/SHA256SUMS?token=1", "https://me:pw@files.test/S", "http://files.test/S"] {
+            cache.put_release(&service, &address, &version, (&url(secret), &signature));
+            assert_eq!(cache.release(&service, &address, &version), None, "{secret}");
+        }
+        let sums = url("https://files.test/SHA256SUMS");
+        cache.put_release(&service, &address, &version, (&sums, &signature));
+        assert_eq!(cache.release(&service, &address, &version), Some((sums, signature)));
+        assert_eq!(cache.release(&service, &address, &"1.0.1".parse().unwrap()), None);
+        let another = url("https://internal.test/v1/").origin();
+        assert_eq!(cache.release(&another, &address, &version), None, "another service has not named it");
+        std::fs::write(cache.release_path(&service, &address, &version), "{").unwrap();
+        assert_eq!(cache.release(&service, &address, &version), None);
+    }
+}
