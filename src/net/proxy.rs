@@ -1,10 +1,9 @@
 //! The proxies of the environment and the system, and this machine, which is never asked through one.
 
-use std::fmt::Write;
-
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use reqwest::Proxy;
 use reqwest::blocking::ClientBuilder;
 use url::{Host, Url};
@@ -40,8 +39,9 @@ fn proxy_for(system: &Matcher, url: &Url) -> Option<Url> {
     let intercept = system.intercept(&destination)?;
     let mut proxy = Url::parse(&intercept.uri().to_string()).ok()?;
     if let Some((user, password)) = login(&intercept) {
-        proxy.set_username(&percent_encoded(&user)).ok()?;
-        proxy.set_password(Some(&percent_encoded(&password))).ok()?;
+        let encoded = |text: &str| utf8_percent_encode(text, NON_ALPHANUMERIC).to_string();
+        proxy.set_username(&encoded(&user)).ok()?;
+        proxy.set_password(Some(&encoded(&password))).ok()?;
     }
     Some(proxy)
 }
@@ -51,15 +51,6 @@ fn login(intercept: &Intercept) -> Option<(String, String)> {
     let header = intercept.basic_auth()?.to_str().ok()?;
     let text = String::from_utf8(BASE64_STANDARD.decode(header.strip_prefix("Basic ")?).ok()?).ok()?;
     text.split_once(':').map(|(user, password)| (user.to_owned(), password.to_owned()))
-}
-
-/// Every byte in the form that no reader of a URL takes for anything else.
-fn percent_encoded(text: &str) -> String {
-    text.bytes().fold(String::new(), |mut encoded, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(encoded, "%{byte:02X}");
-        encoded
-    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
+use percent_encoding::percent_decode_str;
 use url::Url;
 
 /// A URL whose `Display` and `Debug` hide the user and the query, which may hold secrets.
@@ -58,15 +59,7 @@ impl fmt::Debug for SafeUrl {
 
 /// `%41` is `A` (RFC 3986, section 2.1).
 pub(crate) fn percent_decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.get(..2).filter(|_| *first == b'%').and_then(|digits| std::str::from_utf8(digits).ok());
-        let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        bytes.push(decoded.unwrap_or(*first));
-        rest = if decoded.is_some() { &after[2..] } else { after };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
+    percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]

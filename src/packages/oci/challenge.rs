@@ -1,5 +1,7 @@
 //! What a registry demands of a client that it does not know: `WWW-Authenticate` (RFC 9110, section 11.6.1).
 
+use http_auth::{ChallengeParser, ChallengeRef};
+
 /// A demand that can be met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Challenge {
@@ -23,71 +25,23 @@ pub(super) struct BearerChallenge {
 /// Reads the challenges of all `WWW-Authenticate` fields; unknown schemes, and what follows a syntax error, are left
 /// out.
 pub(super) fn parse<'a>(fields: impl IntoIterator<Item = &'a str>) -> Vec<Challenge> {
-    fields.into_iter().flat_map(parse_field).filter_map(|parsed| understand(&parsed)).collect()
+    let challenges = fields.into_iter().flat_map(|field| ChallengeParser::new(field).map_while(Result::ok));
+    challenges.filter_map(|challenge| understand(&challenge)).collect()
 }
 
-struct Parsed<'a> {
-    scheme: &'a str,
-    parameters: Vec<(&'a str, String)>,
-}
-
-fn understand(parsed: &Parsed<'_>) -> Option<Challenge> {
-    if parsed.scheme.eq_ignore_ascii_case("basic") {
+fn understand(challenge: &ChallengeRef<'_>) -> Option<Challenge> {
+    if challenge.scheme.eq_ignore_ascii_case("basic") {
         return Some(Challenge::Basic);
     }
-    if !parsed.scheme.eq_ignore_ascii_case("bearer") {
+    if !challenge.scheme.eq_ignore_ascii_case("bearer") {
         return None;
     }
     let parameter = |name: &str| {
-        let found = parsed.parameters.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
-        found.map(|(_, value)| value.clone()).filter(|value| !value.is_empty())
+        let found = challenge.params.iter().find(|(other, _)| other.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.to_unescaped()).filter(|value| !value.is_empty())
     };
     let (service, scope) = (parameter("service"), parameter("scope"));
     Some(Challenge::Bearer(BearerChallenge { realm: parameter("realm")?, service, scope }))
-}
-
-fn parse_field(field: &str) -> Vec<Parsed<'_>> {
-    let mut challenges: Vec<Parsed<'_>> = Vec::new();
-    let mut rest = field;
-    loop {
-        rest = rest.trim_start_matches([' ', '\t', ',']);
-        let (name, after) = rest.split_at(rest.find(|c| !is_token_character(c)).unwrap_or(rest.len()));
-        if name.is_empty() {
-            return challenges;
-        }
-        // A name with "=" after it is a parameter of the challenge that it follows, any other is the next challenge.
-        let Some(value) = after.trim_start().strip_prefix('=') else {
-            challenges.push(Parsed { scheme: name, parameters: Vec::new() });
-            rest = after;
-            continue;
-        };
-        let (Some((value, after)), Some(challenge)) = (parse_value(value.trim_start()), challenges.last_mut()) else {
-            return challenges;
-        };
-        challenge.parameters.push((name, value));
-        rest = after;
-    }
-}
-
-/// A quoted string or a token, and what follows it.
-fn parse_value(text: &str) -> Option<(String, &str)> {
-    let Some(quoted) = text.strip_prefix('"') else {
-        let (token, after) = text.split_at(text.find(|c| !is_token_character(c)).unwrap_or(text.len()));
-        return Some((token.to_owned(), after));
-    };
-    let mut value = String::new();
-    let mut characters = quoted.chars();
-    loop {
-        match characters.next()? {
-            '"' => return Some((value, characters.as_str())),
-            '\\' => value.push(characters.next()?),
-            other => value.push(other),
-        }
-    }
-}
-
-fn is_token_character(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }
 
 #[cfg(test)]
