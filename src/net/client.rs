@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use reqwest::blocking::{RequestBuilder, Response};
-use reqwest::header::{HeaderMap, HeaderValue, LAST_MODIFIED};
+use reqwest::header::{HeaderMap, LAST_MODIFIED};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Method};
 use rustls::crypto::ring;
@@ -39,14 +39,14 @@ const LARGEST_CERTIFICATE_FILE: u64 = 16 << 20;
 /// An HTTP client. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct Client {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     observer: RequestObserver,
     download_retries: u32,
 }
 
-struct Shared {
-    http: reqwest::blocking::Client,
-    settings: NetSettings,
+pub(super) struct Shared {
+    pub(super) http: reqwest::blocking::Client,
+    pub(super) settings: NetSettings,
     authorize: Box<Authorize>,
     memory: Memory,
 }
@@ -309,24 +309,9 @@ impl Client {
         Err(Failure { kind, retry })
     }
 
-    /// One attempt: sends a request and follows its redirects. The response may have any status. `authorization` goes
-    /// to the origin of the URL and nowhere else.
-    pub(crate) fn send(
-        &self,
-        request: &Request<'_>,
-        authorization: Option<&HeaderValue>,
-    ) -> std::result::Result<Response, Failure> {
-        redirect::send(&self.shared.http, &self.shared.settings, &self.observer, request, authorization)
-    }
-
     /// A request for [`Client::send_once`].
     pub(crate) fn request(&self, method: Method, url: Url) -> RequestBuilder {
         self.shared.http.request(method, url).timeout(self.time_limit())
-    }
-
-    /// Sends a request as it is, and follows no redirect.
-    pub(crate) fn send_once(&self, builder: RequestBuilder) -> std::result::Result<Response, Failure> {
-        redirect::send_once(builder, &self.observer)
     }
 
     /// Makes an attempt until it succeeds, or cannot, or was made often enough.

@@ -6,12 +6,12 @@
 use std::time::{Duration, Instant};
 
 use reqwest::StatusCode;
-use reqwest::blocking::{Client, RequestBuilder, Response};
+use reqwest::blocking::{RequestBuilder, Response};
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, LOCATION};
 use url::Url;
 
+use super::client::Client;
 use super::error::{RequestErrorKind, causes, no_response};
-use super::observer::RequestObserver;
 use super::proxy::is_loopback;
 use super::retry::Failure;
 use crate::cli_config::NetSettings;
@@ -39,51 +39,51 @@ pub(crate) enum PlainHttp {
     ThisMachine,
 }
 
-/// Sends a request and follows its redirects; `authorization` goes to the origin of the URL and nowhere else.
-pub(super) fn send(
-    client: &Client,
-    settings: &NetSettings,
-    observer: &RequestObserver,
-    request: &Request<'_>,
-    authorization: Option<&HeaderValue>,
-) -> Result<Response, Failure> {
-    let started = Instant::now();
-    let mut url = request.url.clone();
-    let mut authorization = authorization;
-    for _ in 0..=MOST_REDIRECTS {
-        let mut builder = client.get(url.clone()).headers(request.headers.clone());
-        if let Some(time_limit) = request.time_limit {
-            builder = builder.timeout(time_limit.saturating_sub(started.elapsed()));
+impl Client {
+    /// One attempt: sends a request and follows its redirects. The response may have any status. `authorization` goes
+    /// to the origin of the URL and nowhere else.
+    pub(crate) fn send(
+        &self,
+        request: &Request<'_>,
+        mut authorization: Option<&HeaderValue>,
+    ) -> Result<Response, Failure> {
+        let started = Instant::now();
+        let mut url = request.url.clone();
+        for _ in 0..=MOST_REDIRECTS {
+            let mut builder = self.shared.http.get(url.clone()).headers(request.headers.clone());
+            if let Some(time_limit) = request.time_limit {
+                builder = builder.timeout(time_limit.saturating_sub(started.elapsed()));
+            }
+            if let Some(authorization) = authorization {
+                builder = builder.header(AUTHORIZATION, authorization);
+            }
+            let response = self.send_once(builder)?;
+            let Some(target) = target(&response)? else { return Ok(response) };
+            let leaves_https = url.scheme() == "https" && target.scheme() != "https";
+            // A machine of the network must not be able to make this one ask its own services.
+            if leaves_https || !is_allowed(&target, request.plain_http, &self.shared.settings) {
+                return Err(refused(format!("{} is not an https URL", SafeUrl::from(target))));
+            }
+            if target.origin() != url.origin() {
+                // Once away, it stays away: what comes back is not what the first host asked for.
+                authorization = None;
+            }
+            url = target;
         }
-        if let Some(authorization) = authorization {
-            builder = builder.header(AUTHORIZATION, authorization);
-        }
-        let response = send_once(builder, observer)?;
-        let Some(target) = target(&response)? else { return Ok(response) };
-        let leaves_https = url.scheme() == "https" && target.scheme() != "https";
-        // A machine of the network must not be able to make this one ask its own services.
-        if leaves_https || !is_allowed(&target, request.plain_http, settings) {
-            return Err(refused(format!("{} is not an https URL", SafeUrl::from(target))));
-        }
-        if target.origin() != url.origin() {
-            // Once away, it stays away: what comes back is not what the first host asked for.
-            authorization = None;
-        }
-        url = target;
+        Err(refused(format!("more than {MOST_REDIRECTS} redirects")))
     }
-    Err(refused(format!("more than {MOST_REDIRECTS} redirects")))
-}
 
-/// Sends a request as it is, and follows no redirect. All failures may be gone in a moment, except that of a request
-/// that cannot be made.
-pub(super) fn send_once(builder: RequestBuilder, observer: &RequestObserver) -> Result<Response, Failure> {
-    observer.send(builder).map_err(|error| {
-        if error.is_builder() {
-            Failure::lasting(RequestErrorKind::Connection(causes(error)))
-        } else {
-            Failure::passing(no_response(error))
-        }
-    })
+    /// Sends a request as it is, and follows no redirect. A failure may be gone in a moment, unless the request cannot
+    /// be made.
+    pub(crate) fn send_once(&self, builder: RequestBuilder) -> Result<Response, Failure> {
+        self.observer().send(builder).map_err(|error| {
+            if error.is_builder() {
+                Failure::lasting(RequestErrorKind::Connection(causes(error)))
+            } else {
+                Failure::passing(no_response(error))
+            }
+        })
+    }
 }
 
 /// Whether a request to a URL is encrypted, or may go without.
