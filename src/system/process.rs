@@ -45,22 +45,14 @@ pub(crate) fn run(command: Command, stdin: Option<String>, time_limit: Duration)
 
 /// [`run`] with other limits.
 pub(crate) fn run_within(mut command: Command, stdin: Option<String>, limits: &Limits<'_>) -> Result<Finished, String> {
-    let time_limit = limits.time.min(LONGEST_TIME_LIMIT);
-    let deadline = Instant::now() + time_limit;
     command.stdin(if stdin.is_some() { Stdio::piped() } else { Stdio::null() });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut group = Group::start(&mut command).map_err(|error| format!("cannot be started: {error}"))?;
-    let outcome = converse(&mut group.leader, stdin, deadline, limits);
+    let outcome = converse(&mut group.leader, stdin, limits);
     if outcome.is_err() {
         group.kill();
     }
-    drop(group);
-    outcome.map_err(|interruption| match interruption {
-        Interruption::TooLong => format!("was ended because it took more than {} seconds", time_limit.as_secs_f32()),
-        Interruption::TooMuch => "was ended because it printed too much".to_owned(),
-        Interruption::Exceeded(what) => format!("was ended because {what}"),
-        Interruption::Io(error) => format!("cannot be waited for: {error}"),
-    })
+    outcome
 }
 
 /// The start of a message, without line breaks and control characters.
@@ -70,13 +62,6 @@ pub(crate) fn one_line(bytes: &[u8]) -> String {
     lines.map(|line| line.trim().to_owned()).filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ")
 }
 
-enum Interruption {
-    TooLong,
-    TooMuch,
-    Exceeded(String),
-    Io(io::Error),
-}
-
 /// Part of what a program prints.
 enum Output {
     Stdout(Vec<u8>),
@@ -84,12 +69,11 @@ enum Output {
 }
 
 /// Writes to a program's stdin and reads its output until it has ended.
-fn converse(
-    child: &mut Child,
-    stdin: Option<String>,
-    deadline: Instant,
-    limits: &Limits<'_>,
-) -> Result<Finished, Interruption> {
+fn converse(child: &mut Child, stdin: Option<String>, limits: &Limits<'_>) -> Result<Finished, String> {
+    let time_limit = limits.time.min(LONGEST_TIME_LIMIT);
+    let deadline = Instant::now() + time_limit;
+    let too_long = || format!("was ended because it took more than {} seconds", time_limit.as_secs_f32());
+    let failed = |error: io::Error| format!("cannot be waited for: {error}");
     if let (Some(mut pipe), Some(text)) = (child.stdin.take(), stdin) {
         // A program need not read its stdin; its exit status shows whether it succeeded.
         thread::spawn(move || pipe.write_all(text.as_bytes()));
@@ -106,13 +90,13 @@ fn converse(
             Ok(Output::Stdout(bytes)) => stdout.extend(bytes),
             Ok(Output::Stderr(bytes)) => stderr.extend(bytes),
             Err(RecvTimeoutError::Disconnected) => break,
-            Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => return Err(Interruption::TooLong),
+            Err(RecvTimeoutError::Timeout) if Instant::now() >= deadline => return Err(too_long()),
             Err(RecvTimeoutError::Timeout) => {
                 if let Some(what) = (limits.exceeded)() {
-                    return Err(Interruption::Exceeded(what));
+                    return Err(format!("was ended because {what}"));
                 }
                 // Another program that it has started may keep its output open.
-                let has_ended = child.try_wait().map_err(Interruption::Io)?.is_some();
+                let has_ended = child.try_wait().map_err(failed)?.is_some();
                 if has_ended && quiet_since.get_or_insert_with(Instant::now).elapsed() >= GRACE {
                     break;
                 }
@@ -121,15 +105,15 @@ fn converse(
         }
         quiet_since = None;
         if stdout.len() as u64 > limits.stdout {
-            return Err(Interruption::TooMuch);
+            return Err("was ended because it printed too much".to_owned());
         }
     }
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Ok(Finished { status, stdout, stderr }),
-            Ok(None) if Instant::now() >= deadline => return Err(Interruption::TooLong),
+            Ok(None) if Instant::now() >= deadline => return Err(too_long()),
             Ok(None) => thread::sleep(Duration::from_millis(5)),
-            Err(error) => return Err(Interruption::Io(error)),
+            Err(error) => return Err(failed(error)),
         }
     }
 }
