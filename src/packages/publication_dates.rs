@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use url::Url;
 
 use super::Source;
@@ -37,35 +36,23 @@ pub(crate) struct PublicationDates {
 
 type Dates = BTreeMap<Version, Timestamp>;
 
-/// The index of OpenTofu's documentation of a provider.
+/// The index of OpenTofu's documentation of a provider, or a provider in version 2 of the API of Terraform's registry
+/// together with its versions.
 #[derive(Deserialize)]
-struct DocumentationIndex {
-    versions: List<DocumentedVersion, MOST_VERSIONS>,
+struct Document {
+    #[serde(alias = "included")]
+    versions: List<DatedVersion, MOST_VERSIONS>,
 }
 
 #[derive(Deserialize)]
-struct DocumentedVersion {
-    id: String,
-    published: Option<String>,
-}
-
-/// A provider in version 2 of the API of Terraform's registry, with its versions.
-#[derive(Deserialize)]
-struct RegistryProvider {
-    included: List<IncludedVersion, MOST_VERSIONS>,
-}
-
-#[derive(Deserialize)]
-struct IncludedVersion {
-    #[serde(default)]
-    attributes: VersionAttributes,
-}
-
-#[derive(Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct VersionAttributes {
+struct DatedVersion {
+    #[serde(alias = "id")]
     version: Option<String>,
+    #[serde(alias = "published")]
     published_at: Option<String>,
+    /// Terraform's registry has the version and the date here.
+    attributes: Option<Box<Self>>,
 }
 
 impl PublicationDates {
@@ -103,29 +90,26 @@ impl PublicationDates {
     fn document(&self, address: &ProviderAddress) -> Result<Dates, String> {
         let provider = format!("{}/{}", address.namespace, address.name);
         let host = address.hostname.as_ascii();
-        let pairs: Vec<_> = if host == Dialect::Tofu.default_host_name() {
-            let path = format!("registry/docs/providers/{provider}/index.json");
-            let index: DocumentationIndex =
-                self.get(&self.services.opentofu, &path, |index: &DocumentationIndex| index.versions.0.len())?;
-            index.versions.0.into_iter().map(|version| (Some(version.id), version.published)).collect()
+        let (base, path) = if host == Dialect::Tofu.default_host_name() {
+            (&self.services.opentofu, format!("registry/docs/providers/{provider}/index.json"))
         } else if host == Dialect::Terraform.default_host_name() {
-            let path = format!("v2/providers/{provider}?include=provider-versions");
-            let provider: RegistryProvider =
-                self.get(&self.services.terraform, &path, |provider: &RegistryProvider| provider.included.0.len())?;
-            let attributes = provider.included.0.into_iter().map(|included| included.attributes);
-            attributes.map(|attributes| (attributes.version, attributes.published_at)).collect()
+            (&self.services.terraform, format!("v2/providers/{provider}?include=provider-versions"))
         } else {
             return Err(format!("{} does not tell", address.hostname));
         };
-        let dated = |(version, date): (Option<String>, Option<String>)| {
-            let version = version?;
-            Some((version.strip_prefix('v').unwrap_or(&version).parse().ok()?, date?.parse().ok()?))
+        let dated = |entry: DatedVersion| {
+            let entry = match entry.attributes {
+                Some(attributes) => *attributes,
+                None => entry,
+            };
+            let version = entry.version?;
+            let version = version.strip_prefix('v').unwrap_or(&version).parse().ok()?;
+            Some((version, entry.published_at?.parse().ok()?))
         };
-        Ok(pairs.into_iter().filter_map(dated).collect())
+        Ok(self.get(base, &path)?.versions.0.into_iter().filter_map(dated).collect())
     }
 
-    /// Fetches a document. `count` returns the number of its dates, which stay in memory.
-    fn get<T: DeserializeOwned>(&self, base: &Url, path: &str, count: fn(&T) -> usize) -> Result<T, String> {
+    fn get(&self, base: &Url, path: &str) -> Result<Document, String> {
         /// Of a date and its version in the map, in bytes.
         const ENTRY: usize = 128;
         let mut base = base.clone();
@@ -133,7 +117,7 @@ impl PublicationDates {
             base.set_path(&format!("{}/", base.path()));
         }
         let url = base.join(path).map_err(|error| format!("{base}{path} is not a URL: {error}"))?;
-        let weight = |document: &T| ENTRY * count(document);
+        let weight = |document: &Document| ENTRY * document.versions.0.len();
         let answer = self.client.get_json(&url, None, MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata, weight);
         answer.map(|(_, document)| document).map_err(|error| error.to_string())
     }
