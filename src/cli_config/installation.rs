@@ -1,7 +1,6 @@
 //! `provider_installation` blocks: where the two programs install providers from.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use url::Url;
@@ -35,8 +34,8 @@ pub struct InstallationMethod {
     pub location: Location,
 }
 
-/// The kinds of installation methods. `Debug` shows no password of a URL.
-#[derive(Clone, PartialEq, Eq)]
+/// The kinds of installation methods.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MethodKind {
     /// The registry that the provider's address names.
     Direct,
@@ -62,20 +61,6 @@ pub enum MethodKind {
         /// The block's type.
         name: String,
     },
-}
-
-impl fmt::Debug for MethodKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Direct => f.write_str("direct"),
-            Self::FilesystemMirror { path } => write!(f, "filesystem_mirror {}", path.display()),
-            Self::NetworkMirror { url, trust_all_hashes } => {
-                write!(f, "network_mirror {url} trust_all_hashes={trust_all_hashes}")
-            }
-            Self::OciMirror { repository_template } => write!(f, "oci_mirror {repository_template}"),
-            Self::Unknown { name } => write!(f, "unknown {name}"),
-        }
-    }
 }
 
 /// Reads one block. Relative paths are relative to `base`, the current directory.

@@ -224,14 +224,16 @@ credentials_helper "store" { args = ["--flag"] }
     let installation = config.provider_installation.as_ref().unwrap();
     let address = |text| ProviderAddress::parse(text, Dialect::Tofu).unwrap();
     assert_eq!(installation.dev_overrides, BTreeMap::from([(address("acme/gamma"), home.path("work/bin"))]));
-    let kinds: Vec<_> = installation.methods.iter().map(|method| format!("{:?}", method.kind)).collect();
-    let mirror = format!("filesystem_mirror {}", home.path("work").join("mirror").display());
+    let kinds: Vec<_> = installation.methods.iter().map(|method| method.kind.clone()).collect();
     let expected = [
-        mirror.as_str(),
-        "network_mirror https://mirror.test/x/ trust_all_hashes=true",
-        "oci_mirror r.test/${namespace}/${type}",
-        "unknown git_mirror",
-        "direct",
+        MethodKind::FilesystemMirror { path: home.path("work").join("mirror") },
+        MethodKind::NetworkMirror {
+            url: url::Url::parse("https://mirror.test/x/").unwrap().into(),
+            trust_all_hashes: true,
+        },
+        MethodKind::OciMirror { repository_template: "r.test/${namespace}/${type}".to_owned() },
+        MethodKind::Unknown { name: "git_mirror".to_owned() },
+        MethodKind::Direct,
     ];
     assert_eq!(kinds, expected);
     let network = &installation.methods[1];
