@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::self_check::plainly_says;
+use super::says;
 use crate::lockfile::canonical::{header, push_block};
 use crate::lockfile::{LockedProvider, Locks};
 use crate::provider::{Dialect, ProviderAddress};
@@ -52,7 +52,7 @@ impl Block {
         let mut text = String::new();
         push_block(&mut text, address, provider);
         let (address, provider) = (address.clone(), Arc::clone(provider));
-        let is_checked = plainly_says(&text, [(&address, &provider)]);
+        let is_checked = says(text.as_bytes(), &Locks::from([(address.clone(), Arc::clone(&provider))]));
         Self { address, provider, text, is_checked }
     }
 }
@@ -80,10 +80,34 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_was_not_recognised_is_no_result() {
-        let (version, hashes) = (Version::new(1, 0, 0), ["h1:${a}".parse().unwrap()].into());
-        let provider = LockedProvider { version, constraints: ConstraintList::default(), hashes };
-        let locks = Locks::from([(ProviderAddress::parse("aws", Dialect::Tofu).unwrap(), Arc::new(provider))]);
-        assert!(CanonicalBlocks::default().checked_text(&locks, Dialect::Tofu).is_none());
+    fn a_text_says_what_it_was_made_from_and_nothing_else() {
+        let digits = "0123456789abcdef".repeat(4);
+        let entry = |name: &str, version: &str, constraints: &str, hashes: &[&str]| {
+            let address = ProviderAddress::parse(&format!("acme/{name}"), Dialect::Tofu).unwrap();
+            let hashes = hashes.iter().map(|hash| hash.parse().unwrap()).collect();
+            let (version, constraints) = (version.parse().unwrap(), constraints.parse().unwrap());
+            (address, Arc::new(LockedProvider { version, constraints, hashes }))
+        };
+        let zh = format!("zh:{digits}");
+        let other = zh.replace('0', "f");
+        let gamma = entry("gamma", "1.0.0", "~> 1.0", &["h1:a", &zh]);
+        let null = entry("null", "3.2.4", "", &[]);
+        let locks = Locks::from([gamma.clone(), null.clone()]);
+        let text = canonical_text(&locks, Dialect::Tofu);
+        assert!(says(text.as_bytes(), &locks));
+        for wrong in [
+            vec![gamma.clone()],
+            vec![gamma.clone(), null.clone(), entry("zeta", "1.0.0", "", &[])],
+            vec![entry("delta", "1.0.0", "~> 1.0", &["h1:a", &zh]), null.clone()],
+            vec![entry("gamma", "1.0.1", "~> 1.0", &["h1:a", &zh]), null.clone()],
+            vec![entry("gamma", "1.0.0", "~> 1.1", &["h1:a", &zh]), null.clone()],
+            vec![entry("gamma", "1.0.0", "", &["h1:a", &zh]), null.clone()],
+            vec![entry("gamma", "1.0.0", "~> 1.0", &["h1:a", &other]), null.clone()],
+            vec![entry("gamma", "1.0.0", "~> 1.0", &["h1:a"]), null.clone()],
+            vec![gamma.clone(), entry("null", "3.2.4", "", &["h1:a"])],
+        ] {
+            assert!(!says(text.as_bytes(), &Locks::from_iter(wrong.clone())), "{wrong:?}");
+        }
+        assert!(!says(text.replace("version", "vision").as_bytes(), &locks));
     }
 }
