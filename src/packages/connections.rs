@@ -6,10 +6,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use super::oci::{OciLogins, OciMirror, OciRegistries, RepositoryTemplate};
+use super::registry::TrustedFacts;
 use super::shared_facts::publish;
 use super::{
     DateServices, Discovery, Downloader, FilesystemMirror, Method, NetworkMirror, Offline, PublicationDates,
-    PublishedRelease, Registry, RegistryCache, SharedFacts, Source, SourceKind, TrustedFacts,
+    PublishedRelease, Registry, RegistryCache, SharedFacts, Source, SourceKind,
 };
 use crate::cli_config::{self, CliConfig, Credentials, InstallationMethod, MethodKind, directories};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result};
@@ -218,11 +219,12 @@ impl Connections {
         Source::new(SourceKind::Offline(Offline::new(self.cache(), known)))
     }
 
-    fn trusted_facts(&self, dialect: Dialect, settings: &SharedCache) -> Result<Arc<TrustedFacts>> {
+    fn trusted_facts(&self, dialect: Dialect, settings: &SharedCache) -> Result<TrustedFacts> {
         let registries = self.oci_registries(dialect)?;
-        let key = (dialect, settings.repository.clone());
-        let new = || Arc::new(SharedFacts::new(registries, settings.repository.clone()));
-        Ok(Arc::new(TrustedFacts::new(self.shared.facts.get_or_compute(&key, new), settings)))
+        let SharedCache { repository, trusted_keys } = settings.clone();
+        let key = (dialect, repository.clone());
+        let facts = self.shared.facts.get_or_compute(&key, || Arc::new(SharedFacts::new(registries, repository)));
+        Ok((facts, trusted_keys))
     }
 
     fn connection(&self, dialect: Dialect) -> Result<&Connection> {
@@ -255,7 +257,7 @@ struct Factory<'a> {
     connection: &'a Connection,
     downloader: Downloader,
     /// Facts that others have published about packages of registries.
-    facts: Option<Arc<TrustedFacts>>,
+    facts: Option<TrustedFacts>,
 }
 
 impl Factory<'_> {
@@ -271,7 +273,8 @@ impl Factory<'_> {
         };
         let cache = self.options.cache_directory.as_deref().map(RegistryCache::open);
         let (discovery, trust) = (Arc::clone(discovery), self.options.trust_registry);
-        SourceKind::Registry(Registry::new(downloader, discovery, policy, trust, cache, self.facts.clone()))
+        let facts = self.facts.clone();
+        SourceKind::Registry(Box::new(Registry::new(downloader, discovery, policy, trust, cache, facts)))
     }
 
     fn network_mirror(&self, downloader: Downloader, url: &str, trust_all_hashes: bool) -> Result<SourceKind> {

@@ -19,7 +19,7 @@ use crate::system::OnceMap;
 /// The kinds of installation methods.
 pub(crate) enum SourceKind {
     /// The registry that each provider's address names.
-    Registry(Registry),
+    Registry(Box<Registry>),
     /// A directory of packages.
     FilesystemMirror(FilesystemMirror),
     /// A server that speaks the provider mirror protocol.

@@ -45,7 +45,6 @@ use registry::Registry;
 pub(crate) use registry::{Discovery, RegistryCache, Service};
 #[doc(hidden)]
 pub use registry::{read_reported_hashes, read_versions};
-use shared_facts::TrustedFacts;
 pub use shared_facts::{PublishedRelease, SharedFacts};
 
 use jiff::Timestamp;

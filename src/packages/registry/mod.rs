@@ -23,15 +23,18 @@ use super::download::{Archive, Downloaded, Downloader, Expected};
 use super::error::{Result, SourceError};
 use super::fetched::{Fetched, Published};
 use super::progress::ProgressSink;
-use super::shared_facts::TrustedFacts;
+use super::shared_facts::SharedFacts;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::packages::authentication::packages::{self, PackageReport};
 use crate::packages::authentication::{HashDisposition, HashDispositions, Sha256Sums, SignaturePolicy};
-use crate::provider::{Hash, Platform, ProviderAddress, Version};
+use crate::provider::{Hash, Platform, ProviderAddress, PublicKey, Version};
 use crate::system::OnceMap;
 use protocol::{Metadata, Protocol};
 use signed::{SignedReleases, SignedSums};
+
+/// Facts about packages, and the keys of which one must have signed them.
+pub(super) type TrustedFacts = (Arc<SharedFacts>, Vec<PublicKey>);
 
 /// What a registry reports of packages, by platform.
 type Reports = BTreeMap<String, PackageReport>;
@@ -48,7 +51,7 @@ pub(crate) struct Registry {
     /// The platform of each version that was asked about first.
     first_platforms: OnceMap<(ProviderAddress, Version), Platform>,
     /// What others have published about packages.
-    facts: Option<Arc<TrustedFacts>>,
+    facts: Option<TrustedFacts>,
 }
 
 impl Registry {
@@ -60,7 +63,7 @@ impl Registry {
         policy: SignaturePolicy,
         trusts_reports: bool,
         cache: Option<RegistryCache>,
-        facts: Option<Arc<TrustedFacts>>,
+        facts: Option<TrustedFacts>,
     ) -> Self {
         let protocol = Protocol::new(downloader.client.clone(), discovery);
         let releases = SignedReleases::new(downloader.client.clone(), policy, cache);
@@ -158,7 +161,7 @@ impl Registry {
     /// Asks for the shared facts about a package that may have to be downloaded.
     fn request_facts(&self, package: &PackageId) {
         let facts = self.facts.as_ref().filter(|_| self.downloader.cached(package).is_none());
-        if let Some(facts) = facts {
+        if let Some((facts, _)) = facts {
             facts.request(&package.address, &package.version);
         }
     }
@@ -167,11 +170,11 @@ impl Registry {
     /// lists the `zh:`. Facts that contradict the registry's report are not used: the package itself decides.
     fn shared(&self, metadata: &Metadata, zh: &Hash) -> Option<PackageDigest> {
         let Metadata { package, response, .. } = metadata;
-        let facts = self.facts.as_ref().filter(|_| !self.downloader.knows(zh, package))?;
-        let digest = facts.digest(package, zh)?;
+        let (facts, keys) = self.facts.as_ref().filter(|_| !self.downloader.knows(zh, package))?;
+        let digest = facts.digest(package, zh, keys)?;
         let reports = metadata.reports(self.policy.dialect).ok()?;
         packages::check(&reports, &package.platform, &response.shasum, digest.size, &digest.h1).ok()?;
-        facts.used();
+        facts.count_use();
         Some(digest)
     }
 

@@ -23,7 +23,7 @@ use super::oci::OciRegistries;
 use super::oci::facts::{FactsError, ReleaseTag};
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::packages::archive::{PackageDigest, PackageId};
-use crate::provider::{Hash, OciRepository, ProviderAddress, PublicKey, SharedCache, Version};
+use crate::provider::{Hash, OciRepository, ProviderAddress, PublicKey, Version};
 use patience::Patience;
 
 /// How long a run waits for a registry that answers nothing. Requests go out ahead of need, so most have an answer by
@@ -44,12 +44,6 @@ pub struct SharedFacts {
     repository: OciRepository,
     state: Mutex<State>,
     answered: Condvar,
-}
-
-/// Shared facts, as far as one of these keys has signed them.
-pub struct TrustedFacts {
-    facts: Arc<SharedFacts>,
-    keys: Vec<PublicKey>,
 }
 
 struct State {
@@ -111,7 +105,7 @@ impl SharedFacts {
     }
 
     /// Asks for the facts about a release, unless that was done before. Does not wait for the answer.
-    fn request(self: &Arc<Self>, address: &ProviderAddress, version: &Version) {
+    pub(super) fn request(self: &Arc<Self>, address: &ProviderAddress, version: &Version) {
         let mut state = self.lock();
         if state.is_over {
             return;
@@ -152,6 +146,30 @@ impl SharedFacts {
         envelope
     }
 
+    /// The hashes of the package whose archive has the hash `zh`, if one of these keys has signed them. The caller must
+    /// not use them unless a verified SHA256SUMS lists `zh`.
+    pub(super) fn digest(
+        self: &Arc<Self>,
+        package: &PackageId,
+        zh: &Hash,
+        trusted_keys: &[PublicKey],
+    ) -> Option<PackageDigest> {
+        let PackageId { address, version, platform } = package;
+        let envelope = self.envelope(address, version)?;
+        match envelope.open(trusted_keys, address, version) {
+            Ok(facts) => facts.packages.get(platform).filter(|digest| digest.zh == *zh).cloned(),
+            Err(why) => {
+                self.lock().problem.get_or_insert_with(|| unusable(address, version, &why));
+                None
+            }
+        }
+    }
+
+    /// Takes note that a package was not downloaded because of [`SharedFacts::digest`].
+    pub(super) fn count_use(&self) {
+        self.lock().used += 1;
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -174,37 +192,6 @@ impl SharedFacts {
         let next = if state.is_over { None } else { state.queue.pop_front() };
         state.threads -= usize::from(next.is_none());
         next
-    }
-}
-
-impl TrustedFacts {
-    /// The facts that a user with these settings trusts.
-    pub(super) fn new(facts: Arc<SharedFacts>, settings: &SharedCache) -> Self {
-        Self { facts, keys: settings.trusted_keys.clone() }
-    }
-
-    /// Asks for the facts about a release, so that [`TrustedFacts::digest`] need not wait for them.
-    pub(super) fn request(&self, address: &ProviderAddress, version: &Version) {
-        self.facts.request(address, version);
-    }
-
-    /// The hashes of the package whose archive has the hash `zh`, if a trusted key has signed them. The caller must not
-    /// use them unless a verified SHA256SUMS lists `zh`.
-    pub(super) fn digest(&self, package: &PackageId, zh: &Hash) -> Option<PackageDigest> {
-        let PackageId { address, version, platform } = package;
-        let envelope = self.facts.envelope(address, version)?;
-        match envelope.open(&self.keys, address, version) {
-            Ok(facts) => facts.packages.get(platform).filter(|digest| digest.zh == *zh).cloned(),
-            Err(why) => {
-                self.facts.lock().problem.get_or_insert_with(|| unusable(address, version, &why));
-                None
-            }
-        }
-    }
-
-    /// Takes note that a package was not downloaded because of [`TrustedFacts::digest`].
-    pub(super) fn used(&self) {
-        self.facts.lock().used += 1;
     }
 }
 
