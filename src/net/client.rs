@@ -4,11 +4,11 @@ use std::fmt;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use reqwest::blocking::{RequestBuilder, Response};
-use reqwest::header::{HeaderMap, LAST_MODIFIED};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue, LAST_MODIFIED};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Method};
 use rustls::crypto::ring;
@@ -17,18 +17,18 @@ use serde_json::error::Category;
 use url::Url;
 
 use super::body::{read_bounded, read_with};
-use super::error::{RequestError, RequestErrorKind, causes, quote};
+use super::error::{RequestError, RequestErrorKind, causes, no_response, quote};
 use super::memory::Memory;
 use super::observer::RequestObserver;
 use super::pace::Pace;
 use super::proxy::{is_loopback, with_proxies};
-use super::redirect::{self, PlainHttp, Request};
+use super::redirect::{self, MOST_REDIRECTS, PlainHttp, Request};
 use super::resume;
 use super::retry::{Failure, Retries, after_status, http_date, with_retries};
 use crate::cli_config::NetSettings;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::Hostname;
-use crate::system::{Token, files};
+use crate::system::{SafeUrl, Token, files};
 
 /// How long a download may be silent, and how long a small one may take.
 const SILENCE_TIMEOUT: Duration = Duration::from_mins(1);
@@ -39,14 +39,14 @@ const LARGEST_CERTIFICATE_FILE: u64 = 16 << 20;
 /// An HTTP client. Cheap to clone; clones share connections.
 #[derive(Clone)]
 pub struct Client {
-    pub(super) shared: Arc<Shared>,
+    shared: Arc<Shared>,
     observer: RequestObserver,
     download_retries: u32,
 }
 
-pub(super) struct Shared {
-    pub(super) http: reqwest::blocking::Client,
-    pub(super) settings: NetSettings,
+struct Shared {
+    http: reqwest::blocking::Client,
+    settings: NetSettings,
     authorize: Box<Authorize>,
     memory: Memory,
 }
@@ -307,6 +307,51 @@ impl Client {
         let retry = after_status(&response);
         let kind = RequestErrorKind::of_status(status, credentials_sent, || beginning(response, token));
         Err(Failure { kind, retry })
+    }
+
+    /// One attempt: sends a request and follows its redirects. The response may have any status. `authorization` goes
+    /// to the origin of the URL and nowhere else.
+    pub(crate) fn send(
+        &self,
+        request: &Request<'_>,
+        mut authorization: Option<&HeaderValue>,
+    ) -> std::result::Result<Response, Failure> {
+        let started = Instant::now();
+        let mut url = request.url.clone();
+        for _ in 0..=MOST_REDIRECTS {
+            let mut builder = self.shared.http.get(url.clone()).headers(request.headers.clone());
+            if let Some(time_limit) = request.time_limit {
+                builder = builder.timeout(time_limit.saturating_sub(started.elapsed()));
+            }
+            if let Some(authorization) = authorization {
+                builder = builder.header(AUTHORIZATION, authorization);
+            }
+            let response = self.send_once(builder)?;
+            let Some(target) = redirect::target(&response)? else { return Ok(response) };
+            let leaves_https = url.scheme() == "https" && target.scheme() != "https";
+            // A machine of the network must not be able to make this one ask its own services.
+            if leaves_https || !redirect::is_allowed(&target, request.plain_http, &self.shared.settings) {
+                return Err(redirect::refused(format!("{} is not an https URL", SafeUrl::from(target))));
+            }
+            if target.origin() != url.origin() {
+                // Once away, it stays away: what comes back is not what the first host asked for.
+                authorization = None;
+            }
+            url = target;
+        }
+        Err(redirect::refused(format!("more than {MOST_REDIRECTS} redirects")))
+    }
+
+    /// Sends a request as it is, and follows no redirect. A failure may be gone in a moment, unless the request cannot
+    /// be made.
+    pub(crate) fn send_once(&self, builder: RequestBuilder) -> std::result::Result<Response, Failure> {
+        self.observer.send(builder).map_err(|error| {
+            if error.is_builder() {
+                Failure::lasting(RequestErrorKind::Connection(causes(error)))
+            } else {
+                Failure::passing(no_response(error))
+            }
+        })
     }
 
     /// A request for [`Client::send_once`].

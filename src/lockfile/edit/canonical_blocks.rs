@@ -1,10 +1,10 @@
 //! Canonical blocks that many lock files have in common: each is written once, and read again once.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use super::says;
 use crate::lockfile::canonical::{header, push_block};
-use crate::lockfile::{LockedProvider, Locks};
+use crate::lockfile::{LockedProvider, Locks, parse};
 use crate::provider::{Dialect, ProviderAddress};
 use crate::system::OnceMap;
 
@@ -55,6 +55,12 @@ impl Block {
         let is_checked = says(text.as_bytes(), &Locks::from([(address.clone(), Arc::clone(&provider))]));
         Self { address, provider, text, is_checked }
     }
+}
+
+/// Whether bytes that were just written record just these locks.
+pub(super) fn says(bytes: &[u8], locks: &Locks) -> bool {
+    // Each address has its host, so defaults do not matter; in this dialect a namespace may hold underscores.
+    parse(Path::new(""), bytes, Dialect::Terraform).lock_file.is_some_and(|lock_file| lock_file.locks == *locks)
 }
 
 #[cfg(test)]

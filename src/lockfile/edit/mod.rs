@@ -8,14 +8,14 @@ use std::path::Path;
 
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::hcl::trivia::{self, Kind, tokens};
-use crate::provider::{Dialect, ProviderAddress};
+use crate::provider::ProviderAddress;
 
 use crate::lockfile::canonical::{canonical_text, is_header_line, push_block};
-use crate::lockfile::parse::parse;
 use crate::lockfile::{LockFile, LockedProvider, Locks, SIZE_LIMIT};
 use crate::system::files::BYTE_ORDER_MARK;
 
 pub(crate) use canonical_blocks::CanonicalBlocks;
+use canonical_blocks::says;
 
 impl LockFile {
     /// The file's bytes when it records `new`, with only what differs changed: comments, blank lines, the order of
@@ -69,12 +69,6 @@ impl LockFile {
         let without_end = edited.strip_suffix("\r\n").or_else(|| edited.strip_suffix('\n')).filter(|_| !has_end);
         without_end.unwrap_or(&edited).to_owned()
     }
-}
-
-/// Whether bytes that were just written record just these locks.
-fn says(bytes: &[u8], locks: &Locks) -> bool {
-    // Each address has its host, so defaults do not matter; in this dialect a namespace may hold underscores.
-    parse(Path::new(""), bytes, Dialect::Terraform).lock_file.is_some_and(|lock_file| lock_file.locks == *locks)
 }
 
 fn too_large(path: &Path) -> Diagnostic {

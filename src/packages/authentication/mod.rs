@@ -13,34 +13,15 @@ pub(crate) mod packages;
 mod sha256sums;
 mod signature;
 
-use std::time::SystemTime;
-
 pub(crate) use dispositions::HashDisposition;
 pub use dispositions::HashDispositions;
 pub(crate) use packages::PackageReport;
 pub use sha256sums::Sha256Sums;
 #[doc(hidden)]
 pub use signature::verify_detached;
-pub use signature::{Expired, SignatureError, SigningKey};
+pub use signature::{Authenticated, Expired, SignatureError, SignaturePolicy, SigningKey};
 
 use crate::provider::{Authentication, Dialect};
-
-/// The rules for the signatures of a registry's releases.
-#[derive(Clone, Copy, Debug)]
-pub struct SignaturePolicy {
-    /// Whose rules apply: only the tofu dialect accepts an expired signature, with a warning.
-    pub dialect: Dialect,
-    /// `OPENTOFU_ENFORCE_GPG_VALIDATION=true`: a provider without signing keys is refused. The terraform dialect always
-    /// refuses it.
-    pub enforce_validation: bool,
-    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: what has expired is refused. Without meaning in the terraform dialect.
-    pub enforce_expiration: bool,
-    /// The time that expiry is compared with.
-    pub now: SystemTime,
-}
-
-/// How a SHA256SUMS file was authenticated, and what has expired although its signature is accepted.
-pub type Authenticated = Result<(Authentication, Option<Expired>), SignatureError>;
 
 /// Authenticates the SHA256SUMS file of a provider, which may be on the dialect's default host.
 ///

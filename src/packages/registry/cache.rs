@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use url::{Origin, Url};
 
-use super::discovery::Service;
+use super::service::Service;
 use crate::provider::{Hostname, ProviderAddress, Version};
 use crate::system::storage;
 

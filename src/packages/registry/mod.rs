@@ -4,6 +4,7 @@
 mod cache;
 mod discovery;
 mod protocol;
+mod service;
 mod signed;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -11,11 +12,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use cache::RegistryCache;
-pub(crate) use discovery::{Discovery, Service};
+pub(crate) use discovery::Discovery;
 use jiff::Timestamp;
 
 #[doc(hidden)]
 pub use protocol::{read_reported_hashes, read_versions};
+pub(crate) use service::Service;
 
 use super::archive_file::{ArchiveFile, Archived};
 use super::available::AvailableVersions;

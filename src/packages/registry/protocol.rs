@@ -10,7 +10,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use url::{Origin, Url};
 
-use super::discovery::{Discovery, Service};
+use super::discovery::Discovery;
+use super::service::Service;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::net::{Client, Purpose, RequestError, RequestErrorKind};
 use crate::packages::archive::PackageId;

@@ -17,7 +17,7 @@ mod error;
 mod keyring;
 mod signature_packet;
 
-use std::time::UNIX_EPOCH;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use jiff::Timestamp;
 use pgp::packet::{Packet, PacketParser};
@@ -26,7 +26,6 @@ use pgp::types::{KeyDetails, VerifyingKey};
 pub use self::error::{Expired, SignatureError};
 use self::keyring::{Budget, Entity, Subkey};
 use self::signature_packet::{SignaturePacket, Unreadable};
-use super::{Authenticated, SignaturePolicy};
 use crate::provider::{Authentication, Dialect};
 
 /// Most bytes of all armored keys together.
@@ -49,6 +48,23 @@ pub struct SigningKey {
     /// The key's ID in the registry's words: for messages only.
     pub key_id: String,
 }
+
+/// The rules for the signatures of a registry's releases.
+#[derive(Clone, Copy, Debug)]
+pub struct SignaturePolicy {
+    /// Whose rules apply: only the tofu dialect accepts an expired signature, with a warning.
+    pub dialect: Dialect,
+    /// `OPENTOFU_ENFORCE_GPG_VALIDATION=true`: a provider without signing keys is refused. The terraform dialect always
+    /// refuses it.
+    pub enforce_validation: bool,
+    /// `OPENTOFU_ENFORCE_GPG_EXPIRATION=true`: what has expired is refused. Without meaning in the terraform dialect.
+    pub enforce_expiration: bool,
+    /// The time that expiry is compared with.
+    pub now: SystemTime,
+}
+
+/// How a SHA256SUMS file was authenticated, and what has expired although its signature is accepted.
+pub type Authenticated = Result<(Authentication, Option<Expired>), SignatureError>;
 
 /// Verifies a detached binary signature over a message with any of the keys.
 ///
