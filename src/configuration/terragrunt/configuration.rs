@@ -21,8 +21,10 @@ use crate::system::files::join;
 /// How many files a configuration may include; people write one to three.
 const MAX_INCLUDES: usize = 64;
 
-/// A file's text and its structure.
-struct Parsed {
+/// A file's text and its structure, and where its expressions are evaluated.
+struct Parsed<'a> {
+    session: &'a Session<'a>,
+    context: ParsingContext,
     file: Arc<SourceFile>,
     body: Body,
 }
@@ -37,16 +39,14 @@ struct Include {
 }
 
 /// Reads the configuration in a file, merged with all that it includes.
-pub(super) fn read(session: &Session, path: &Path, mut context: ParsingContext) -> Outcome<Configuration> {
-    let parsed = parse_own(session, path, 0)?;
-    let mut variables = BTreeMap::from([("values".to_owned(), stack_values(session, &context))]);
-    let includes = includes(session, &parsed, &mut context, &variables)?;
+pub(super) fn read(session: &Session, path: &Path, context: ParsingContext) -> Outcome<Configuration> {
+    let mut parsed = Parsed::own(session, path, context, 0)?;
+    let mut variables = Members::from([("values".to_owned(), parsed.stack_values())]);
+    let includes = parsed.includes(&variables)?;
     variables.insert("include".to_owned(), exposed(&includes)?);
-    let (mut configuration, variables) = evaluate(session, &parsed, &context, variables)?;
-    if let Some(generated) = optional(session, &context.directory.join("terragrunt.autoinclude.hcl"))? {
-        let generated = with_evaluator(session, &generated.file, &context, &variables, |evaluator| {
-            blocks(&generated, evaluator, Value::Null)
-        });
+    let (mut configuration, variables) = parsed.evaluate(variables)?;
+    if let Some(generated) = parsed.beside("terragrunt.autoinclude.hcl")? {
+        let generated = generated.with_evaluator(&variables, |evaluator| generated.blocks(evaluator, Value::Null));
         configuration = merge(configuration, generated, Strategy::Last)?;
     }
     // A later include beats an earlier one, and the file itself beats all.
@@ -67,85 +67,221 @@ pub(super) fn read(session: &Session, path: &Path, mut context: ParsingContext) 
 
 /// Reads a file that the configuration of `context` includes. It may not include others.
 fn read_included(session: &Session, path: &Path, context: &ParsingContext) -> Outcome<Configuration> {
-    let parsed = parse_own(session, path, 1)?;
+    let file = path.parent().unwrap_or(path).to_owned();
+    let context = ParsingContext { file, included: Some(path.to_owned()), ..context.clone() };
+    let parsed = Parsed::own(session, path, context, 1)?;
     if parsed.body.has_blocks("include") {
         return failure("an included file includes another one, which Terragrunt refuses");
     }
-    let file = path.parent().unwrap_or(path).to_owned();
-    let context = ParsingContext { file, included: Some(path.to_owned()), ..context.clone() };
-    let variables = BTreeMap::from([("values".to_owned(), stack_values(session, &context))]);
-    evaluate(session, &parsed, &context, variables).map(|(configuration, _)| configuration)
+    let variables = Members::from([("values".to_owned(), parsed.stack_values())]);
+    parsed.evaluate(variables).map(|(configuration, _)| configuration)
 }
 
-/// [`parse`] for a file that Terragrunt refuses the unit for if it is malformed: what it includes, at this depth, but not
-/// what it reads by `read_terragrunt_config`, which may have a default.
-fn parse_own(session: &Session, path: &Path, depth: usize) -> Outcome<Parsed> {
-    let parsed = parse(session, path);
-    if parsed.is_err()
-        && session.depth() == depth
-        && let Ok(file) = session.read(path)
-        && let Some(fault) = syntax::native::fault(&file.text)
-    {
-        session.malformed.borrow_mut().get_or_insert_with(|| syntax::diagnose(&file, fault));
+impl<'a> Parsed<'a> {
+    /// [`Parsed::new`] for a file that Terragrunt refuses the unit for if it is malformed: what it includes, at this depth,
+    /// but not what it reads by `read_terragrunt_config`, which may have a default.
+    fn own(session: &'a Session<'a>, path: &Path, context: ParsingContext, depth: usize) -> Outcome<Self> {
+        let parsed = Self::new(session, path, context);
+        if parsed.is_err()
+            && session.depth() == depth
+            && let Ok(file) = session.read(path)
+            && let Some(fault) = syntax::native::fault(&file.text)
+        {
+            session.malformed.borrow_mut().get_or_insert_with(|| syntax::diagnose(&file, fault));
+        }
+        parsed
     }
-    parsed
-}
 
-fn parse(session: &Session, path: &Path) -> Outcome<Parsed> {
-    if path.extension().is_some_and(|extension| extension == "json") {
-        return unknown("configurations in JSON are not read");
-    }
-    let file = session.read(path)?;
-    let file = match file.text.strip_prefix('\u{feff}') {
-        Some(text) => SourceFile::new(&file.path, text),
-        None => file,
-    };
-    match hcl_edit::parser::parse_body(&file.text) {
-        Ok(body) => Ok(Parsed { file, body }),
-        Err(error) => {
-            let at = error.location().offset().min(file.text.len());
-            let location = Location::new(&file, at..at);
-            let unknown = Unknown { is_failure: true, ..Unknown::new("the file cannot be parsed", Some(location)) };
-            Err(Stop::Needs(Arc::new(unknown)))
+    fn new(session: &'a Session<'a>, path: &Path, context: ParsingContext) -> Outcome<Self> {
+        if path.extension().is_some_and(|extension| extension == "json") {
+            return unknown("configurations in JSON are not read");
+        }
+        let file = session.read(path)?;
+        let file = match file.text.strip_prefix('\u{feff}') {
+            Some(text) => SourceFile::new(&file.path, text),
+            None => file,
+        };
+        match hcl_edit::parser::parse_body(&file.text) {
+            Ok(body) => Ok(Self { session, context, file, body }),
+            Err(error) => {
+                let at = error.location().offset().min(file.text.len());
+                let location = Location::new(&file, at..at);
+                let unknown = Unknown { is_failure: true, ..Unknown::new("the file cannot be parsed", Some(location)) };
+                Err(Stop::Needs(Arc::new(unknown)))
+            }
         }
     }
-}
 
-/// A file that need not exist.
-fn optional(session: &Session, path: &Path) -> Outcome<Option<Parsed>> {
-    match session.repository.resolve(path) {
-        Ok(path) => parse(session, &path).map(Some),
-        Err(Stop::Failure(_)) => Ok(None),
-        Err(stop) => Err(stop),
+    /// A file beside the configuration, which need not exist.
+    fn beside(&self, name: &str) -> Outcome<Option<Self>> {
+        match self.session.repository.resolve(&self.context.directory.join(name)) {
+            Ok(path) => Self::new(self.session, &path, self.context.clone()).map(Some),
+            Err(Stop::Failure(_)) => Ok(None),
+            Err(stop) => Err(stop),
+        }
     }
-}
 
-/// The variable `values`, which the stack that generated a unit sets.
-fn stack_values(session: &Session, context: &ParsingContext) -> Value {
-    let parsed = optional(session, &context.directory.join("terragrunt.values.hcl")).and_then(|parsed| match parsed {
-        Some(parsed) => Ok(parsed),
-        None => unknown("`values` is known in generated units only"),
-    });
-    let values = parsed
-        .and_then(|parsed| Value::object(attributes_of(session, &parsed, context, &BTreeMap::new(), &parsed.body)));
-    values.unwrap_or_else(|stop| Value::Unknown(stop.at(|| None)))
-}
+    /// The variable `values`, which the stack that generated a unit sets.
+    fn stack_values(&self) -> Value {
+        let values = self.beside("terragrunt.values.hcl").and_then(|parsed| match parsed {
+            Some(parsed) => Value::object(parsed.attributes_of(&Members::new(), &parsed.body)),
+            None => unknown("`values` is known in generated units only"),
+        });
+        values.unwrap_or_else(|stop| Value::Unknown(stop.at(|| None)))
+    }
 
-/// Runs a step with the evaluator of a file.
-fn with_evaluator<T>(
-    session: &Session,
-    file: &Arc<SourceFile>,
-    context: &ParsingContext,
-    variables: &BTreeMap<String, Value>,
-    step: impl FnOnce(&Evaluator) -> T,
-) -> T {
-    let functions: &Functions = &|name, arguments| match name {
-        "read_terragrunt_config" => Some(read_terragrunt_config(session, context, arguments)),
-        "templatefile" => Some(templatefile(session, context, arguments)),
-        _ => context.call(session, name, arguments),
-    };
-    let place = &|span| Some(Location::new(file, span));
-    step(&Evaluator { allowance: &session.allowance, place, variables, functions, either })
+    /// Runs a step with the evaluator of the file.
+    fn with_evaluator<T>(&self, variables: &Members, step: impl FnOnce(&Evaluator) -> T) -> T {
+        let Self { session, context, .. } = self;
+        let functions: &Functions = &|name, arguments| match name {
+            "read_terragrunt_config" => Some(read_terragrunt_config(session, context, arguments)),
+            "templatefile" => Some(templatefile(session, context, arguments)),
+            _ => context.call(session, name, arguments),
+        };
+        let place = &|span| Some(Location::new(&self.file, span));
+        step(&Evaluator { allowance: &session.allowance, place, variables, functions, either })
+    }
+
+    fn attributes_of(&self, variables: &Members, body: &Body) -> Members {
+        self.with_evaluator(variables, |evaluator| attributes(body, evaluator))
+    }
+
+    /// Reads the `include` blocks and the files that they name, and adds the files to the context.
+    fn includes(&mut self, variables: &Members) -> Outcome<Vec<Include>> {
+        let mut found = Vec::new();
+        for block in self.body.get_blocks("include") {
+            if found.len() == MAX_INCLUDES {
+                return unknown("too many files are included");
+            }
+            let members = self.attributes_of(variables, &block.body);
+            let path = members.get("path").map_or_else(|| failure("the include has no path"), Value::as_string);
+            found.push((block, path.map(|path| join(&self.context.directory, &*path)), members));
+        }
+        self.context.includes =
+            found.iter().map(|(block, path, _)| (label(block).unwrap_or_default(), path.clone().ok())).collect();
+        let Self { session, context, file, .. } = &*self;
+        let read = |(block, path, members): (&HclBlock, Outcome<PathBuf>, Members)| Include {
+            label: label(block),
+            exposed: members.get("expose").cloned().unwrap_or(Value::Bool(false)),
+            strategy: members.get("merge_strategy").map_or(Ok(Strategy::Shallow), |value| {
+                match &*value.as_string()? {
+                    "shallow" => Ok(Strategy::Shallow),
+                    "deep" => Ok(Strategy::Deep),
+                    "no_merge" => Ok(Strategy::NoMerge),
+                    _ => failure("there is no such merge strategy"),
+                }
+            }),
+            configuration: path.and_then(|path| session.configuration(|| read_included(session, &path, context))),
+            location: block.span().map(|_| location(file, block)),
+        };
+        Ok(found.into_iter().map(read).collect())
+    }
+
+    /// Evaluates what a file holds itself; also its variables.
+    fn evaluate(&self, mut variables: Members) -> Outcome<(Configuration, Members)> {
+        let outputs = Unknown::new("outputs of other units are not read", None);
+        variables.insert("dependency".to_owned(), Value::Unknown(Arc::new(outputs)));
+        let features = self.features(&variables)?;
+        variables.insert("feature".to_owned(), features);
+        self.locals(&mut variables)?;
+        let locals = variables.get("local").cloned().unwrap_or(Value::Null);
+        let configuration = self.with_evaluator(&variables, |evaluator| self.blocks(evaluator, locals));
+        Ok((configuration, variables))
+    }
+
+    /// The variable `feature` with its defaults, which the environment may change.
+    fn features(&self, variables: &Members) -> Outcome {
+        if self.session.environment.contains_key("TG_FEATURE") {
+            let unknown = Unknown::new("the environment variable TG_FEATURE changes features", None);
+            return Ok(Value::Unknown(Arc::new(unknown)));
+        }
+        let mut features = BTreeMap::new();
+        for block in self.body.get_blocks("feature") {
+            let members = self.attributes_of(variables, &block.body);
+            let value = members.get("default").cloned().unwrap_or(Value::Null);
+            features.insert(
+                label(block).unwrap_or_default(),
+                Value::object(BTreeMap::from([("value".to_owned(), value)]))?,
+            );
+        }
+        Value::object(features)
+    }
+
+    /// Adds the variable `local`. As Terragrunt does, evaluates in each round the locals whose references are all known.
+    fn locals(&self, variables: &mut Members) -> Outcome<()> {
+        let all = self.body.get_blocks("locals").flat_map(|block| block.body.attributes());
+        let mut open: BTreeMap<&str, (&Attribute, References)> =
+            all.map(|attribute| (attribute.key.as_str(), (attribute, References::of(&attribute.value)))).collect();
+        let mut values = Members::new();
+        loop {
+            variables.insert("local".to_owned(), Value::object(values.clone())?);
+            self.session.allowance.spend(open.len())?;
+            self.session.allowance.spend_on(variables["local"].weight())?;
+            let is_ready = |references: &References| {
+                references.names.iter().all(|(root, name)| root != "local" || !open.contains_key(name.as_str()))
+            };
+            let ready: Vec<&str> =
+                open.iter().filter(|(_, (_, references))| is_ready(references)).map(|(name, _)| *name).collect();
+            if ready.is_empty() {
+                break;
+            }
+            for name in ready {
+                let Some((attribute, _)) = open.remove(name) else { continue };
+                let value = self.with_evaluator(variables, |evaluator| evaluator.evaluate(&attribute.value));
+                values.insert(name.to_owned(), value);
+            }
+        }
+        for (name, (attribute, _)) in open {
+            let location = attribute.span().map(|span| Location::new(&self.file, span));
+            let unknown = Stop::Failure(format!("the local \"{name}\" refers to itself")).at(|| location);
+            values.insert(name.to_owned(), Value::Unknown(unknown));
+        }
+        variables.insert("local".to_owned(), Value::object(values)?);
+        Ok(())
+    }
+
+    /// The blocks and attributes of a file that are merged with other files.
+    fn blocks(&self, evaluator: &Evaluator, locals: Value) -> Configuration {
+        let body = &self.body;
+        let top = |name: &str| body.get_attribute(name).map(|attribute| evaluator.evaluate(&attribute.value));
+        let block = |block: &HclBlock| Block {
+            members: attributes(&block.body, evaluator),
+            location: Some(match block.body.get_attribute("source").and_then(|source| source.value.span()) {
+                Some(span) => Location::new(&self.file, span),
+                None => location(&self.file, block),
+            }),
+        };
+        let mut unknown = Vec::new();
+        let mut generate: BTreeMap<String, Block> =
+            body.get_blocks("generate").map(|found| (label(found).unwrap_or_default(), block(found))).collect();
+        let as_attribute = |name: &str| {
+            let attribute = body.get_attribute(name)?;
+            Some((top(name)?, attribute.value.span().map(|span| Location::new(&self.file, span))))
+        };
+        if let Some((value, location)) = as_attribute("generate") {
+            match named_blocks(&value, location.as_ref()) {
+                Ok(blocks) => generate.extend(blocks),
+                Err(stop) => unknown.push(stop.at(|| location)),
+            }
+        }
+        let mut remote_state = body.get_blocks("remote_state").next().map(block);
+        if let Some((value, location)) = as_attribute("remote_state") {
+            match value.as_object() {
+                Ok(members) => remote_state = Some(Block { members: members.clone(), location }),
+                Err(stop) => unknown.push(stop.at(|| location)),
+            }
+        }
+        Configuration {
+            terraform: body.get_blocks("terraform").next().map(block),
+            generate,
+            remote_state,
+            program: top("terraform_binary"),
+            download_directory: top("download_dir"),
+            locals,
+            inputs: top("inputs"),
+            unknown,
+        }
+    }
 }
 
 /// `read_terragrunt_config(path[, default])`: another configuration, read as its own.
@@ -185,39 +321,6 @@ fn templatefile(session: &Session, context: &ParsingContext, arguments: &[Value]
         .render(&template)
 }
 
-/// Reads the `include` blocks and the files that they name, and adds the files to the context.
-fn includes(
-    session: &Session,
-    parsed: &Parsed,
-    context: &mut ParsingContext,
-    variables: &BTreeMap<String, Value>,
-) -> Outcome<Vec<Include>> {
-    let mut found = Vec::new();
-    for block in parsed.body.get_blocks("include") {
-        if found.len() == MAX_INCLUDES {
-            return unknown("too many files are included");
-        }
-        let members = attributes_of(session, parsed, context, variables, &block.body);
-        let path = members.get("path").map_or_else(|| failure("the include has no path"), Value::as_string);
-        found.push((block, path.map(|path| join(&context.directory, &*path)), members));
-    }
-    context.includes =
-        found.iter().map(|(block, path, _)| (label(block).unwrap_or_default(), path.clone().ok())).collect();
-    let read = |(block, path, members): (&HclBlock, Outcome<PathBuf>, Members)| Include {
-        label: label(block),
-        exposed: members.get("expose").cloned().unwrap_or(Value::Bool(false)),
-        strategy: members.get("merge_strategy").map_or(Ok(Strategy::Shallow), |value| match &*value.as_string()? {
-            "shallow" => Ok(Strategy::Shallow),
-            "deep" => Ok(Strategy::Deep),
-            "no_merge" => Ok(Strategy::NoMerge),
-            _ => failure("there is no such merge strategy"),
-        }),
-        configuration: path.and_then(|path| session.configuration(|| read_included(session, &path, context))),
-        location: block.span().map(|_| location(&parsed.file, block)),
-    };
-    Ok(found.into_iter().map(read).collect())
-}
-
 /// The variable `include`.
 fn exposed(includes: &[Include]) -> Outcome {
     let mut members = BTreeMap::new();
@@ -239,144 +342,12 @@ fn exposed(includes: &[Include]) -> Outcome {
     Value::object(members)
 }
 
-/// Evaluates what a file holds itself; also its variables.
-fn evaluate(
-    session: &Session,
-    parsed: &Parsed,
-    context: &ParsingContext,
-    mut variables: BTreeMap<String, Value>,
-) -> Outcome<(Configuration, BTreeMap<String, Value>)> {
-    let outputs = Unknown::new("outputs of other units are not read", None);
-    variables.insert("dependency".to_owned(), Value::Unknown(Arc::new(outputs)));
-    let features = features(session, parsed, context, &variables)?;
-    variables.insert("feature".to_owned(), features);
-    locals(session, parsed, context, &mut variables)?;
-    let locals = variables.get("local").cloned().unwrap_or(Value::Null);
-    let configuration =
-        with_evaluator(session, &parsed.file, context, &variables, |evaluator| blocks(parsed, evaluator, locals));
-    Ok((configuration, variables))
-}
-
-/// The variable `feature` with its defaults, which the environment may change.
-fn features(
-    session: &Session,
-    parsed: &Parsed,
-    context: &ParsingContext,
-    variables: &BTreeMap<String, Value>,
-) -> Outcome {
-    if session.environment.contains_key("TG_FEATURE") {
-        let unknown = Unknown::new("the environment variable TG_FEATURE changes features", None);
-        return Ok(Value::Unknown(Arc::new(unknown)));
-    }
-    let mut features = BTreeMap::new();
-    for block in parsed.body.get_blocks("feature") {
-        let members = attributes_of(session, parsed, context, variables, &block.body);
-        let value = members.get("default").cloned().unwrap_or(Value::Null);
-        features
-            .insert(label(block).unwrap_or_default(), Value::object(BTreeMap::from([("value".to_owned(), value)]))?);
-    }
-    Value::object(features)
-}
-
-/// Adds the variable `local`. As Terragrunt does, evaluates in each round the locals whose references are all known.
-fn locals(
-    session: &Session,
-    parsed: &Parsed,
-    context: &ParsingContext,
-    variables: &mut BTreeMap<String, Value>,
-) -> Outcome<()> {
-    let all = parsed.body.get_blocks("locals").flat_map(|block| block.body.attributes());
-    let mut open: BTreeMap<&str, (&Attribute, References)> =
-        all.map(|attribute| (attribute.key.as_str(), (attribute, References::of(&attribute.value)))).collect();
-    let mut values = Members::new();
-    loop {
-        variables.insert("local".to_owned(), Value::object(values.clone())?);
-        session.allowance.spend(open.len())?;
-        session.allowance.spend_on(variables["local"].weight())?;
-        let is_ready = |references: &References| {
-            references.names.iter().all(|(root, name)| root != "local" || !open.contains_key(name.as_str()))
-        };
-        let ready: Vec<&str> =
-            open.iter().filter(|(_, (_, references))| is_ready(references)).map(|(name, _)| *name).collect();
-        if ready.is_empty() {
-            break;
-        }
-        for name in ready {
-            let Some((attribute, _)) = open.remove(name) else { continue };
-            let value = with_evaluator(session, &parsed.file, context, variables, |evaluator| {
-                evaluator.evaluate(&attribute.value)
-            });
-            values.insert(name.to_owned(), value);
-        }
-    }
-    for (name, (attribute, _)) in open {
-        let location = attribute.span().map(|span| Location::new(&parsed.file, span));
-        let unknown = Stop::Failure(format!("the local \"{name}\" refers to itself")).at(|| location);
-        values.insert(name.to_owned(), Value::Unknown(unknown));
-    }
-    variables.insert("local".to_owned(), Value::object(values)?);
-    Ok(())
-}
-
-/// The blocks and attributes of a file that are merged with other files.
-fn blocks(parsed: &Parsed, evaluator: &Evaluator, locals: Value) -> Configuration {
-    let body = &parsed.body;
-    let top = |name: &str| body.get_attribute(name).map(|attribute| evaluator.evaluate(&attribute.value));
-    let block = |block: &HclBlock| Block {
-        members: attributes(&block.body, evaluator),
-        location: Some(match block.body.get_attribute("source").and_then(|source| source.value.span()) {
-            Some(span) => Location::new(&parsed.file, span),
-            None => location(&parsed.file, block),
-        }),
-    };
-    let mut unknown = Vec::new();
-    let mut generate: BTreeMap<String, Block> =
-        body.get_blocks("generate").map(|found| (label(found).unwrap_or_default(), block(found))).collect();
-    let as_attribute = |name: &str| {
-        let attribute = body.get_attribute(name)?;
-        Some((top(name)?, attribute.value.span().map(|span| Location::new(&parsed.file, span))))
-    };
-    if let Some((value, location)) = as_attribute("generate") {
-        match named_blocks(&value, location.as_ref()) {
-            Ok(blocks) => generate.extend(blocks),
-            Err(stop) => unknown.push(stop.at(|| location)),
-        }
-    }
-    let mut remote_state = body.get_blocks("remote_state").next().map(block);
-    if let Some((value, location)) = as_attribute("remote_state") {
-        match value.as_object() {
-            Ok(members) => remote_state = Some(Block { members: members.clone(), location }),
-            Err(stop) => unknown.push(stop.at(|| location)),
-        }
-    }
-    Configuration {
-        terraform: body.get_blocks("terraform").next().map(block),
-        generate,
-        remote_state,
-        program: top("terraform_binary"),
-        download_directory: top("download_dir"),
-        locals,
-        inputs: top("inputs"),
-        unknown,
-    }
-}
-
 /// The members of `generate = { name = { … } }` as blocks.
 fn named_blocks(value: &Value, location: Option<&Location>) -> Outcome<Vec<(String, Block)>> {
     let block = |(name, value): (&String, &Value)| {
         Ok((name.clone(), Block { members: value.as_object()?.clone(), location: location.cloned() }))
     };
     value.as_object()?.iter().map(block).collect()
-}
-
-fn attributes_of(
-    session: &Session,
-    parsed: &Parsed,
-    context: &ParsingContext,
-    variables: &BTreeMap<String, Value>,
-    body: &Body,
-) -> Members {
-    with_evaluator(session, &parsed.file, context, variables, |evaluator| attributes(body, evaluator))
 }
 
 fn attributes(body: &Body, evaluator: &Evaluator) -> Members {
