@@ -83,10 +83,7 @@ impl Walk<'_> {
             Err(error) => format!("{text:?} is not a version constraint for module \"{key}\": {error}"),
         };
         let error = Diagnostic::error(Code::InvalidConfiguration, problem).at(written.location.clone(), "");
-        self.errors.push(match caller.entry {
-            Some(entry) => error.at(entry.clone(), "called from here"),
-            None => error,
-        });
+        self.errors.push(caller.entered(error));
         None
     }
 
@@ -175,10 +172,8 @@ impl Walk<'_> {
     fn not_known(&mut self, caller: &Caller<'_>, call: &Call, what: &str, key: &str, unknown: &Unknown) {
         let message = format!("the {what} of module \"{key}\" is not known: {unknown}");
         let error = caller.error(Code::ModuleNotInstalled, message, call);
-        let error = match &unknown.location {
-            Some(location) if *location != call.location => error.at(location.clone(), "because of this"),
-            _ => error,
-        };
+        let cause = unknown.location.as_ref().filter(|location| **location != call.location);
+        let error = error.at_each(cause, "because of this");
         let help = Help::text("give variables values with ").and(Remedy::SetVariable);
         self.unread(error.help(help.and_text(", TF_VAR_NAME or terraform.tfvars")));
     }
@@ -186,10 +181,7 @@ impl Walk<'_> {
     fn not_fetched(&mut self, caller: &Caller<'_>, call: &Call, key: &str, errors: Diagnostics) {
         for error in errors {
             let error = error.at(call.location.clone(), format!("module \"{key}\""));
-            self.unread(match caller.entry {
-                Some(entry) => error.at(entry.clone(), "called from here"),
-                None => error,
-            });
+            self.unread(caller.entered(error));
         }
     }
 

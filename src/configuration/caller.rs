@@ -47,11 +47,12 @@ impl Caller<'_> {
         self.error(Code::OutsideRepository, message, call).help(boundary::help())
     }
 
+    /// The call from which the user's own modules lead to it.
+    pub(super) fn entered(&self, diagnostic: Diagnostic) -> Diagnostic {
+        diagnostic.at_each(self.entry, "called from here")
+    }
+
     pub(super) fn located(&self, diagnostic: Diagnostic, call: &Call) -> Diagnostic {
-        let diagnostic = diagnostic.at(call.location.clone(), "called here");
-        match self.entry {
-            Some(entry) => diagnostic.at(entry.clone(), "from here"),
-            None => diagnostic,
-        }
+        diagnostic.at(call.location.clone(), "called here").at_each(self.entry, "from here")
     }
 }

@@ -134,7 +134,7 @@ mod tests {
         let (directory, listing) = listings(&top).unwrap().pop_first().unwrap();
         fs::rename(directory.join("gone.tf"), directory.join("new.tf")).unwrap();
         let module = ModuleCache::default().listed_module(&directory, &directory, listing, Dialect::Tofu);
-        let [error] = module.diagnostics() else { panic!("{:?}", module.diagnostics()) };
+        let [error] = &module.diagnostics[..] else { panic!("{:?}", module.diagnostics) };
         assert!(error.message.contains("gone.tf"), "{error}");
     }
 }

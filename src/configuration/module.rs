@@ -13,11 +13,11 @@ use crate::system::boundary::refused;
 use crate::system::files::join;
 
 use super::decode;
-use super::file::{Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, Resource};
+use super::file::{Backend, Call, CallSource, Import, ProviderBlock, ProviderReference, RequiredProvider, Resource};
 use super::files::{self, Texts};
 use super::merge::{MergedFiles, Table, module_name};
 use super::names::Names;
-use super::requirement::DeclarationKind;
+use super::requirement::{Declaration, DeclarationKind};
 use super::root::RootFiles;
 use super::syntax;
 
@@ -25,19 +25,27 @@ use super::syntax;
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub(crate) struct Module {
-    directory: PathBuf,
-    /// How many files were read, and whether others belong to the other dialect.
+    /// As the user knows it.
+    pub(crate) directory: PathBuf,
+    /// Whether no file was read, and whether others belong to the other dialect.
     empty: bool,
     foreign: bool,
-    backend: Option<Backend>,
-    required_version: ConstraintList,
-    has_language: bool,
-    configures_providers: bool,
-    /// Whether a file cannot be read that may belong to a root module.
-    may_be_root: bool,
+    /// Where it keeps its state, if it has a `backend`, `cloud` or `state_store` block, as only root modules have.
+    pub(crate) backend: Option<Backend>,
+    /// The versions of the program that it accepts.
+    pub(crate) required_version: ConstraintList,
+    /// Whether it has a `language` block, which OpenTofu reads from 1.12 on and Terraform refuses
+    /// (<https://opentofu.org/docs/v1.12/language/settings/>).
+    pub(crate) has_language: bool,
+    /// Whether it uses providers that it configures itself, as root modules do: it has a `provider` block together with
+    /// a resource, a data source or a module call, and no `configuration_aliases`, which a caller has to fill.
+    pub(crate) configures_providers: bool,
+    /// Whether a file cannot be read that may belong to a root module, judged by its lines.
+    pub(crate) may_be_root: bool,
     /// The addresses of the local names in `required_providers`.
     pub(super) local_names: BTreeMap<String, ProviderAddress>,
-    pub(super) found: Vec<Found>,
+    /// The providers that the files require, and where.
+    pub(super) found: Vec<(ProviderAddress, Declaration)>,
     pub(super) calls: Vec<Call>,
     files: Vec<Arc<SourceFile>>,
     /// The names of the test files in its directory, if that was read.
@@ -46,30 +54,15 @@ pub(crate) struct Module {
     pub(super) refused: Vec<Diagnostic>,
     /// Read when they are first needed.
     names: OnceLock<Names>,
-    pub(super) diagnostics: Vec<Diagnostic>,
-}
-
-/// A place that requires a provider.
-#[derive(Clone, Debug)]
-pub(super) struct Found {
-    pub address: ProviderAddress,
-    pub kind: DeclarationKind,
-    pub location: Location,
-    pub source: Option<Location>,
-    pub version: Option<Location>,
-    pub constraints: ConstraintList,
+    /// The errors in its own files.
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 impl Module {
-    /// Reads the files of a directory, which the user knows as `shown`, except files that lead out of the boundary.
+    /// Reads the files with these names in a directory, which the user knows as `shown`, except files that lead out of
+    /// the boundary.
     /// Errors in the files become [`Module::diagnostics`].
-    pub(super) fn read(directory: &Path, shown: &Path, dialect: Dialect, texts: &Texts, boundary: &Boundary) -> Self {
-        let names = files::file_names(directory);
-        Self::read_files(names, directory, shown, dialect, texts, boundary)
-    }
-
-    /// [`Module::read`] for a directory whose files have these names.
-    pub(super) fn read_files(
+    pub(super) fn read(
         names: io::Result<Vec<String>>,
         directory: &Path,
         shown: &Path,
@@ -109,7 +102,7 @@ impl Module {
         let labels = module.diagnostics.iter_mut().flat_map(|diagnostic| &mut diagnostic.labels);
         let places = labels.map(|label| &mut label.location);
         let found =
-            module.found.iter_mut().flat_map(|found| [&mut found.location].into_iter().chain(&mut found.version));
+            module.found.iter_mut().flat_map(|(_, found)| [&mut found.location].into_iter().chain(&mut found.version));
         let places = places.chain(found);
         for place in places.chain(module.calls.iter_mut().map(|call| &mut call.location)) {
             if let Some(origin) = root.origin(place) {
@@ -180,22 +173,16 @@ impl Module {
                 _ => module.calls.push(call),
             }
         }
-        module.found.extend(files.required_providers.into_values().map(|entry| Found {
-            address: entry.address,
-            kind: DeclarationKind::RequiredProviders,
-            location: entry.location,
-            source: entry.source,
-            version: entry.version,
-            constraints: entry.constraints,
+        module.found.extend(files.required_providers.into_values().map(|entry| {
+            let RequiredProvider { address, location, source, version, constraints, .. } = entry;
+            let declaration = Declaration::new(DeclarationKind::RequiredProviders, location);
+            (address, Declaration { source, version, constraints, ..declaration })
         }));
-        module.add_providers(files.providers.blocks, dialect);
+        let (found, errors) = module.resolve_providers(files.providers.blocks, dialect);
+        module.found.extend(found);
+        module.diagnostics.extend(errors);
         module.add_implied(files.state_store.as_ref(), &files.resources, &files.imports, dialect);
         module
-    }
-
-    /// The directory as the user knows it.
-    pub(crate) fn directory(&self) -> &Path {
-        &self.directory
     }
 
     /// Whether the directory holds no file that either dialect reads.
@@ -206,33 +193,6 @@ impl Module {
     /// Whether all of the directory's files are for the other dialect.
     pub(crate) fn is_foreign(&self) -> bool {
         self.empty && self.foreign && self.refused.is_empty()
-    }
-
-    /// Where it keeps its state, if it has a `backend`, `cloud` or `state_store` block, as only root modules have.
-    pub(crate) fn backend(&self) -> Option<Backend> {
-        self.backend
-    }
-
-    /// The versions of the program that it accepts.
-    pub(crate) fn required_version(&self) -> &ConstraintList {
-        &self.required_version
-    }
-
-    /// Whether it has a `language` block, which OpenTofu reads from 1.12 on and Terraform refuses
-    /// (<https://opentofu.org/docs/v1.12/language/settings/>).
-    pub(crate) fn has_language(&self) -> bool {
-        self.has_language
-    }
-
-    /// Whether it uses providers that it configures itself, as root modules do: it has a `provider` block together with
-    /// a resource, a data source or a module call, and no `configuration_aliases`, which a caller has to fill.
-    pub(crate) fn configures_providers(&self) -> bool {
-        self.configures_providers
-    }
-
-    /// Whether a file cannot be read that may belong to a root module, judged by its lines.
-    pub(crate) fn may_be_root(&self) -> bool {
-        self.may_be_root
     }
 
     /// The directories of the modules that are called from this one by a local path.
@@ -253,11 +213,6 @@ impl Module {
         self.names.get_or_init(|| Names::read(&self.files))
     }
 
-    /// The errors in the module's own files.
-    pub(crate) fn diagnostics(&self) -> &[Diagnostic] {
-        &self.diagnostics
-    }
-
     /// The provider that a local name stands for.
     fn address(&self, local_name: &str, dialect: Dialect, location: &Location) -> Result<ProviderAddress> {
         if let Some(address) = self.local_names.get(local_name) {
@@ -271,23 +226,17 @@ impl Module {
 }
 
 impl Module {
-    fn add_providers(&mut self, blocks: Vec<ProviderBlock>, dialect: Dialect) {
-        let (found, errors) = self.resolve_providers(blocks, dialect);
-        self.found.extend(found);
-        self.diagnostics.extend(errors);
-    }
-
     /// What `provider` blocks of the module or its test files require.
     pub(super) fn resolve_providers(
         &self,
         blocks: Vec<ProviderBlock>,
         dialect: Dialect,
-    ) -> (Vec<Found>, Vec<Diagnostic>) {
+    ) -> (Vec<(ProviderAddress, Declaration)>, Vec<Diagnostic>) {
         let mut found = Vec::new();
         let mut errors = Vec::new();
         for block in blocks {
             match self.address(&block.local_name, dialect, &block.label) {
-                Ok(address) => found.push(provider_found(address, block)),
+                Ok(address) => found.push((address, declaration(block))),
                 Err(more) => errors.extend(more),
             }
         }
@@ -302,7 +251,7 @@ impl Module {
         imports: &[Import],
         dialect: Dialect,
     ) {
-        let mut known: BTreeSet<_> = self.found.iter().map(|found| found.address.clone()).collect();
+        let mut known: BTreeSet<_> = self.found.iter().map(|(address, _)| address.clone()).collect();
         let mut names: BTreeMap<_, _> =
             state_store.into_iter().map(|store| (store.local_name.clone(), store.location.clone())).collect();
         for resource in &resources.blocks {
@@ -320,14 +269,9 @@ impl Module {
         }
         for (name, location) in names {
             match self.address(&name, dialect, &location) {
-                Ok(address) if known.insert(address.clone()) => self.found.push(Found {
-                    address,
-                    kind: DeclarationKind::Implied,
-                    location,
-                    source: None,
-                    version: None,
-                    constraints: ConstraintList::default(),
-                }),
+                Ok(address) if known.insert(address.clone()) => {
+                    self.found.push((address, Declaration::new(DeclarationKind::Implied, location)));
+                }
                 Ok(_) => {}
                 Err(errors) => self.diagnostics.extend(errors),
             }
@@ -351,16 +295,12 @@ fn has_line_of_root(text: &str) -> bool {
     text.lines().any(|line| begins(line.trim_start()))
 }
 
-fn provider_found(address: ProviderAddress, block: ProviderBlock) -> Found {
+/// What a `provider` block asks for.
+fn declaration(block: ProviderBlock) -> Declaration {
     let (version, constraints) = block.version.unzip();
-    Found {
-        address,
-        kind: DeclarationKind::ProviderBlock,
-        location: version.clone().unwrap_or(block.label),
-        source: None,
-        version,
-        constraints: constraints.unwrap_or_default(),
-    }
+    let location = version.clone().unwrap_or(block.label);
+    let declaration = Declaration::new(DeclarationKind::ProviderBlock, location);
+    Declaration { version, constraints: constraints.unwrap_or_default(), ..declaration }
 }
 
 /// The local name of a resource's provider: its `provider` argument, or else the first word of its type.

@@ -1,5 +1,6 @@
 //! Modules that were read, and packages that were fetched, once for all roots.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +13,7 @@ use crate::system::{Boundary, OnceMap, canonicalize};
 
 use crate::packages::connections::Connections;
 
-use super::files::Texts;
+use super::files::{Texts, file_names};
 use super::listing::Listing;
 use super::module::Module;
 use super::variables::InputVariables;
@@ -78,16 +79,9 @@ impl ModuleCache {
         listing: Listing,
         dialect: Dialect,
     ) -> Arc<Module> {
-        let key = (canonical.to_owned(), dialect);
-        let module = self.modules.get_or_compute(&key, || {
-            Arc::new(if self.boundary.excludes(canonical) {
-                Module::refused(shown, dialect)
-            } else {
-                Module::read_files(Ok(listing.names), shown, shown, dialect, &self.texts, &self.boundary)
-            })
-        });
+        let module = self.kept(canonical, shown, dialect, || Ok(listing.names));
         if self.listed.fetch_add(module.size(), Ordering::Relaxed) > LISTED_KEPT {
-            self.modules.remove(&key);
+            self.modules.remove(&(canonical.to_owned(), dialect));
         }
         module
     }
@@ -116,29 +110,15 @@ impl ModuleCache {
 
     /// The module in `directory`, which is shown as given; read on first use only.
     pub(crate) fn module(&self, directory: &Path, dialect: Dialect) -> Arc<Module> {
-        let Ok(canonical) = canonicalize(directory) else {
-            return Arc::new(Module::read(directory, directory, dialect, &self.texts, &self.boundary));
-        };
-        self.canonical_module(&canonical, directory, directory, dialect)
+        match canonicalize(directory) {
+            Ok(canonical) => self.canonical_module(&canonical, directory, dialect),
+            Err(_) => self.read(file_names(directory), directory, directory, dialect, &self.boundary),
+        }
     }
 
-    /// [`ModuleCache::module`] for a directory whose canonical path is known, and that the user may know by another
-    /// name.
-    pub(crate) fn canonical_module(
-        &self,
-        canonical: &Path,
-        directory: &Path,
-        shown: &Path,
-        dialect: Dialect,
-    ) -> Arc<Module> {
-        let read = || {
-            Arc::new(if self.boundary.excludes(canonical) {
-                Module::refused(shown, dialect)
-            } else {
-                Module::read(directory, shown, dialect, &self.texts, &self.boundary)
-            })
-        };
-        self.modules.get_or_compute(&(canonical.to_owned(), dialect), read)
+    /// [`ModuleCache::module`] for a directory whose canonical path is known.
+    pub(crate) fn canonical_module(&self, canonical: &Path, shown: &Path, dialect: Dialect) -> Arc<Module> {
+        self.kept(canonical, shown, dialect, || file_names(shown))
     }
 
     /// [`ModuleCache::canonical_module`] for a directory of a package that was fetched, in which no link leads out.
@@ -149,7 +129,34 @@ impl ModuleCache {
         shown: &Path,
         dialect: Dialect,
     ) -> Arc<Module> {
-        let read = || Arc::new(Module::read(directory, shown, dialect, &self.texts, &Boundary::default()));
+        let read = || self.read(file_names(directory), directory, shown, dialect, &Boundary::default());
         self.modules.get_or_compute(&(canonical.to_owned(), dialect), read)
+    }
+
+    /// The module with this canonical path, whose files have these names if it must be read.
+    fn kept(
+        &self,
+        canonical: &Path,
+        shown: &Path,
+        dialect: Dialect,
+        names: impl FnOnce() -> io::Result<Vec<String>>,
+    ) -> Arc<Module> {
+        self.modules.get_or_compute(&(canonical.to_owned(), dialect), || {
+            if self.boundary.excludes(canonical) {
+                return Arc::new(Module::refused(shown, dialect));
+            }
+            self.read(names(), shown, shown, dialect, &self.boundary)
+        })
+    }
+
+    fn read(
+        &self,
+        names: io::Result<Vec<String>>,
+        directory: &Path,
+        shown: &Path,
+        dialect: Dialect,
+        boundary: &Boundary,
+    ) -> Arc<Module> {
+        Arc::new(Module::read(names, directory, shown, dialect, &self.texts, boundary))
     }
 }

@@ -92,12 +92,17 @@ pub struct Declaration {
 impl Requirement {
     /// Adds the places that require the provider to a diagnostic.
     pub(crate) fn at_declarations(&self, diagnostic: Diagnostic) -> Diagnostic {
-        let places = self.declarations.iter().map(|declaration| declaration.location.clone());
-        places.fold(diagnostic, |diagnostic, place| diagnostic.at(place, "required here"))
+        diagnostic.at_each(self.declarations.iter().map(|declaration| &declaration.location), "required here")
     }
 }
 
 impl Declaration {
+    /// One without a constraint. Whoever collects declarations sets its module.
+    pub(super) fn new(kind: DeclarationKind, location: Location) -> Self {
+        let (module, constraints) = (PathBuf::new(), ConstraintList::default());
+        Self { location, source: None, version: None, constraints, kind, module, local: false }
+    }
+
     /// The place of its version, or else its own.
     pub fn version_place(&self) -> &Location {
         self.version.as_ref().unwrap_or(&self.location)

@@ -22,7 +22,7 @@ use super::decode;
 use super::file::Call;
 use super::files;
 use super::missing::{MissingModules, Reason};
-use super::module::{Found, Module};
+use super::module::Module;
 use super::module_cache::ModuleCache;
 use super::module_path::ModulePath;
 use super::requirement::{CalledModule, Declaration, ModuleCall, ModuleDirectory, Requirement, Requirements};
@@ -85,12 +85,37 @@ fn read_known(
     cache: &ModuleCache,
 ) -> (Result<Requirements>, HashSet<ModuleRequest>) {
     let (values, allowance) = (UserValues::new(root.directory(), &options.variables), Allowance::default());
-    let mut walk = Walk::new(root.directory(), options, cache, &values, &allowance);
+    let mut walk = Walk {
+        root: root.directory(),
+        options,
+        cache,
+        values: &values,
+        allowance: &allowance,
+        manifest: None,
+        chain: Vec::new(),
+        taken: HashSet::new(),
+        finished: HashSet::new(),
+        calls: 0,
+        declarations: Vec::new(),
+        modules: Vec::new(),
+        tree: Vec::new(),
+        elsewhere: Vec::new(),
+        missing: MissingModules::default(),
+        wanted: HashSet::new(),
+        is_incomplete: false,
+        warnings: Vec::new(),
+        errors: Diagnostics::default(),
+    };
     match root {
         RootModule::Directory(_) => walk.root(),
         RootModule::Files(files) => walk.files(files),
     }
-    walk.report_missing();
+    let missing = walk.missing.diagnostics(options.dialect, options.allow_missing_modules);
+    if options.allow_missing_modules {
+        walk.warnings.extend(missing);
+    } else {
+        walk.errors.extend(missing);
+    }
     let wanted = std::mem::take(&mut walk.wanted);
     let requirements = if walk.errors.is_empty() { Ok(walk.finish()) } else { Err(walk.errors) };
     (requirements, wanted)
@@ -153,37 +178,7 @@ enum Reach {
     ByCaller,
 }
 
-impl<'a> Walk<'a> {
-    fn new(
-        root: &'a Path,
-        options: &'a Options,
-        cache: &'a ModuleCache,
-        values: &'a UserValues<'a>,
-        allowance: &'a Allowance,
-    ) -> Self {
-        Self {
-            root,
-            options,
-            cache,
-            values,
-            allowance,
-            manifest: None,
-            chain: Vec::new(),
-            taken: HashSet::new(),
-            finished: HashSet::new(),
-            calls: 0,
-            declarations: Vec::new(),
-            modules: Vec::new(),
-            tree: Vec::new(),
-            elsewhere: Vec::new(),
-            missing: MissingModules::default(),
-            wanted: HashSet::new(),
-            is_incomplete: false,
-            warnings: Vec::new(),
-            errors: Diagnostics::default(),
-        }
-    }
-
+impl Walk<'_> {
     fn root(&mut self) {
         let dialect = self.options.dialect;
         let shown = join(self.root, "");
@@ -191,7 +186,7 @@ impl<'a> Walk<'a> {
             Ok(canonical) => canonical,
             Err(error) => return self.errors.push(Diagnostic::io("read the directory", self.root, &error)),
         };
-        let module = self.cache.canonical_module(&canonical, &shown, &shown, dialect);
+        let module = self.cache.canonical_module(&canonical, &shown, dialect);
         if module.is_empty() && module.diagnostics.is_empty() {
             return self.errors.push(files::no_configuration(self.root, dialect));
         }
@@ -217,9 +212,9 @@ impl<'a> Walk<'a> {
         }
         self.errors.extend(module.diagnostics.iter().cloned());
         let (own, fetched): (Vec<_>, Vec<_>) =
-            module.found.iter().cloned().partition(|found| root.is_own(&found.location));
+            module.found.iter().cloned().partition(|(_, found)| root.is_own(&found.location));
         self.declare(&own, &root.directory, true);
-        self.declare(&fetched, module.directory(), false);
+        self.declare(&fetched, &module.directory, false);
         let place = &root.module();
         let own_module = match place {
             ModulePath::Directory(directory) => Some(directory),
@@ -252,16 +247,13 @@ impl<'a> Walk<'a> {
         if !self.taken.insert(canonical.to_owned()) {
             return;
         }
-        let located = |error: Diagnostic| match entry {
-            Some(entry) => error.at(entry.clone(), "called from here"),
-            None => error,
-        };
+        let located = |error: Diagnostic| error.at_each(entry, "called from here");
         self.errors.extend(module.diagnostics.iter().cloned().map(&located));
         self.leave_out(module.refused.iter().cloned().map(located));
         let local = entry.is_none();
-        let shown = module.directory().to_owned();
-        self.declare(&module.found, &shown, local);
-        self.modules.push(ModuleDirectory { path: shown, canonical: canonical.to_owned(), local });
+        self.declare(&module.found, &module.directory, local);
+        let (path, canonical) = (module.directory.clone(), canonical.to_owned());
+        self.modules.push(ModuleDirectory { path, canonical, local });
     }
 
     /// Notes files that lead out of the repository. Their requirements are unknown.
@@ -271,19 +263,13 @@ impl<'a> Walk<'a> {
         self.is_incomplete |= self.warnings.len() > before;
     }
 
-    fn declare(&mut self, found: &[Found], module: &Path, local: bool) {
-        for found in found.iter().filter(|found| !found.address.is_never_locked()) {
-            let declaration = Declaration {
-                location: found.location.clone(),
-                source: found.source.clone(),
-                version: found.version.clone(),
-                constraints: found.constraints.clone(),
-                kind: found.kind,
-                module: module.to_owned(),
-                local,
-            };
-            self.declarations.push((found.address.clone(), declaration));
-        }
+    fn declare(&mut self, found: &[(ProviderAddress, Declaration)], module: &Path, local: bool) {
+        let found = found.iter().filter(|(address, _)| !address.is_never_locked()).cloned();
+        self.declarations.extend(
+            found.map(|(address, declaration)| {
+                (address, Declaration { module: module.to_owned(), local, ..declaration })
+            }),
+        );
     }
 
     /// Reads the root module's test files: their `provider` blocks and the modules that their runs test.
@@ -369,16 +355,6 @@ impl<'a> Walk<'a> {
         if is_constant { reach } else { Reach::ByCaller }
     }
 
-    /// Reports the missing modules.
-    fn report_missing(&mut self) {
-        let found = self.missing.diagnostics(self.options.dialect, self.options.allow_missing_modules);
-        if self.options.allow_missing_modules {
-            self.warnings.extend(found);
-        } else {
-            self.errors.extend(found);
-        }
-    }
-
     /// Reads a called module and all that it calls.
     fn visit(&mut self, visit: &Visit<'_>) -> Reach {
         let directory = match visit.place.path() {
@@ -421,7 +397,7 @@ impl<'a> Walk<'a> {
         let module: Arc<Module> = if is_fetched {
             self.cache.fetched_module(&canonical, &directory, &shown, dialect)
         } else {
-            self.cache.canonical_module(&canonical, &directory, &shown, dialect)
+            self.cache.canonical_module(&canonical, &shown, dialect)
         };
         if module.is_empty() && module.diagnostics.is_empty() && !is_fetched {
             self.without_configuration(visit, "which has no configuration");

@@ -16,7 +16,7 @@ impl Session<'_> {
     /// files elsewhere and lower bounds of `required_version`, since they mislead.
     pub(super) fn detect_dialect(&self, canonical: &Path, shown: &Path) -> (Dialect, DialectReason) {
         let repository = &self.repositories.around(canonical, &self.environment);
-        let module = || self.modules.canonical_module(canonical, shown, shown, Dialect::default());
+        let module = || self.modules.canonical_module(canonical, shown, Dialect::default());
         let signals: [(DialectReason, &dyn Fn() -> Option<Dialect>); 6] = [
             (DialectReason::TofuFiles, &|| has_tofu_files(canonical).then_some(Dialect::Tofu)),
             (DialectReason::OtherLockFiles, &|| repository.nearest_lock_files(canonical)),
@@ -43,12 +43,12 @@ fn only_program(environment: &Environment) -> Option<Dialect> {
 /// OpenTofu, where a configuration has a `language` block. Terraform, where it says what OpenTofu refuses: it has no host of its own for `cloud` and no `state_store`, and
 /// its versions began with 1.6.
 fn demanded(module: &Module) -> Option<Dialect> {
-    if module.has_language() {
+    if module.has_language {
         return Some(Dialect::Tofu);
     }
     let first_of_tofu = Version::new(1, 6, 0);
-    let is_for_terraform = matches!(module.backend(), Some(Backend::HcpTerraform | Backend::StateStore))
-        || module.required_version().is_below(&first_of_tofu);
+    let is_for_terraform = matches!(module.backend, Some(Backend::HcpTerraform | Backend::StateStore))
+        || module.required_version.is_below(&first_of_tofu);
     is_for_terraform.then_some(Dialect::Terraform)
 }
 

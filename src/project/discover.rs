@@ -102,11 +102,11 @@ enum Sign {
 
 /// What a module's own directory, `path` below the start, tells.
 fn sign(module: &Module, has_lock_file: bool, path: &Path) -> Option<Sign> {
-    if module.backend().is_some() {
+    if module.backend.is_some() {
         return Some(Sign::Certain);
     }
     // What cannot be read may be a root module, and must not be passed over in silence.
-    let is_likely = module.configures_providers() || module.may_be_root();
+    let is_likely = module.configures_providers || module.may_be_root;
     (has_lock_file || (is_likely && !is_among_modules(path))).then_some(Sign::UnlessCalled)
 }
 
@@ -150,7 +150,7 @@ fn read_module(
 
 /// The directories that a module calls, but not its own.
 fn calls_to_others(module: &Module) -> impl Iterator<Item = PathBuf> {
-    module.local_calls().filter(|called| called != module.directory())
+    module.local_calls().filter(|called| *called != module.directory)
 }
 
 /// `start/below`, without a needless `.`.

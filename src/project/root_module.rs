@@ -116,7 +116,7 @@ impl RootModule {
 
     /// The root module's own files.
     pub(super) fn module(&self, modules: &ModuleCache) -> Arc<Module> {
-        modules.canonical_module(&self.canonical, &self.path, &self.path, self.dialect)
+        modules.canonical_module(&self.canonical, &self.path, self.dialect)
     }
 
     /// Whether there is a configuration, or may be one.
@@ -125,7 +125,7 @@ impl RootModule {
             return !unit.is_empty();
         }
         let module = self.module(modules);
-        !module.is_empty() || !module.diagnostics().is_empty()
+        !module.is_empty() || !module.diagnostics.is_empty()
     }
 
     /// The directory in which Terragrunt keeps a lock file that it would use in place of this one, if there is such a directory.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::configuration::terragrunt::{self, ModuleSource, RemoteModule, Repository, Unknown, WorkingDirectory};
+use crate::configuration::terragrunt::{self, ModuleSource, Repository, Unknown, WorkingDirectory};
 use crate::configuration::{self, ModuleCache, ModuleCall, ModulePath, Requirements, RootFiles, RootModule};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Location, Remedy, Result, Severity};
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
@@ -18,15 +18,6 @@ pub(super) struct Unit {
     root: PathBuf,
     repository: Repository,
     read: terragrunt::Unit,
-}
-
-/// What Terragrunt's working directory for a unit would hold.
-struct Assembled {
-    files: RootFiles,
-    /// Whether the source is remote, and its files are missing.
-    is_module_missing: bool,
-    /// Why it is not known which files there would be.
-    unknown: Vec<Unknown>,
 }
 
 impl Unit {
@@ -43,7 +34,7 @@ impl Unit {
 
     /// Whether there is surely no configuration.
     pub(super) fn is_empty(&self) -> bool {
-        self.assemble(None).is_ok_and(|assembled| assembled.files.files.is_empty() && !assembled.files.is_partial)
+        self.assemble(None).is_ok_and(|(files, _)| files.files.is_empty() && !files.is_partial)
     }
 
     /// What it requires, as far as it is known.
@@ -53,9 +44,10 @@ impl Unit {
         }
         let (fetched, not_fetched) = match self.fetch(options, modules) {
             Ok(fetched) => (fetched, Diagnostics::default()),
-            Err(errors) => (None, self.at_source(errors)),
+            Err(errors) => (None, errors.map(|error| self.at_source(error))),
         };
-        let Assembled { files, is_module_missing, unknown } = self.assemble(fetched)?;
+        let is_module_missing = fetched.is_none() && matches!(self.read.source, Ok(ModuleSource::Remote(_)));
+        let (files, unknown) = self.assemble(fetched)?;
         let missing = if is_module_missing && not_fetched.is_empty() {
             self.missing_module(options.allow_missing_modules).into()
         } else {
@@ -96,21 +88,18 @@ impl Unit {
         Some(ModuleCall { name: format!("the module of the unit in {}", self.root.display()), request, location })
     }
 
-    fn at_source(&self, errors: Diagnostics) -> Diagnostics {
-        match &self.read.source_location {
-            Some(place) => errors.map(|error| error.at(place.clone(), "its source")),
-            None => errors,
-        }
+    fn at_source(&self, error: Diagnostic) -> Diagnostic {
+        error.at_each(&self.read.source_location, "its source")
     }
 
-    /// Brings the files together.
-    fn assemble(&self, fetched: Option<FetchedModule>) -> Result<Assembled> {
+    /// What Terragrunt's working directory for the unit would hold, and why it is not known which files there would be.
+    fn assemble(&self, fetched: Option<FetchedModule>) -> Result<(RootFiles, Vec<Unknown>)> {
         let Self { root, repository, read } = self;
-        let path = fetched.as_ref().map(FetchedModule::path).transpose().map_err(|errors| self.at_source(errors))?;
-        let remote =
-            path.zip(fetched.as_ref()).map(|(directory, fetched)| RemoteModule { directory, shown: fetched.shown() });
+        let path = fetched.as_ref().map(FetchedModule::path).transpose();
+        let path = path.map_err(|errors| errors.map(|error| self.at_source(error)))?;
+        let shown = fetched.as_ref().map(FetchedModule::shown);
         let WorkingDirectory { files, generated, is_module_missing, unknown } =
-            terragrunt::working_directory(read, repository, remote.as_ref());
+            terragrunt::working_directory(read, repository, path.as_deref().zip(shown.as_deref()));
         let module = match &read.source {
             Ok(ModuleSource::Local { module, .. }) if module.is_dir() => {
                 Some(ModulePath::Directory(repository.shown(module)))
@@ -131,7 +120,7 @@ impl Unit {
             generated,
             is_partial: is_module_missing || !unknown.is_empty(),
         };
-        Ok(Assembled { files, is_module_missing, unknown })
+        Ok((files, unknown))
     }
 
     /// The module that its remote source names is not there.
@@ -142,8 +131,7 @@ impl Unit {
         } else {
             Help::text("skip it with ").and(Remedy::AllowMissingModules)
         };
-        let error = Diagnostic::error(Code::ModuleNotInstalled, message).help(help);
-        self.read.source_location.iter().fold(error, |error, place| error.at(place.clone(), "its source"))
+        self.at_source(Diagnostic::error(Code::ModuleNotInstalled, message).help(help))
     }
 
     /// One warning for everything that is not known.

@@ -28,4 +28,4 @@ pub(crate) use crate::hcl::evaluate::value::Unknown;
 pub(crate) use parsing_context::FILE_NAMES;
 pub(crate) use session::Repository;
 pub(crate) use unit::{ModuleSource, Unit, is_unit, read, read_or_unknown};
-pub(crate) use working_directory::{RemoteModule, WorkingDirectory, working_directory};
+pub(crate) use working_directory::{WorkingDirectory, working_directory};

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -34,20 +34,12 @@ pub(crate) struct WorkingDirectory {
     pub unknown: Vec<Unknown>,
 }
 
-/// The module of a remote source, which was fetched.
-#[derive(Clone, Debug)]
-pub(crate) struct RemoteModule {
-    /// The directory with its files.
-    pub directory: PathBuf,
-    /// The directory as the user knows it.
-    pub shown: PathBuf,
-}
-
-/// The working directory of a unit. A module that is not in the repository is missing unless it is given.
+/// The working directory of a unit. A module that is not in the repository is missing unless its directory is given, and
+/// what the user knows that as.
 pub(crate) fn working_directory(
     unit: &Unit,
     repository: &Repository,
-    remote: Option<&RemoteModule>,
+    remote: Option<(&Path, &Path)>,
 ) -> WorkingDirectory {
     let mut working = WorkingDirectory { unknown: unit.unknown.clone(), ..WorkingDirectory::default() };
     let excluded = excluded(&unit.excluded).unwrap_or_else(|reason| {
@@ -88,17 +80,17 @@ impl WorkingDirectory {
     }
 
     /// Adds the files of a module from elsewhere.
-    fn copy_remote(&mut self, remote: &RemoteModule, unit: &Unit) {
+    fn copy_remote(&mut self, (directory, shown): (&Path, &Path), unit: &Unit) {
         if !unit.excluded.is_empty() {
             let reason = "exclude_from_copy is not evaluated for a remote module";
             self.unknown.push(Unknown::new(reason, unit.source_location.clone()));
         }
-        let read = Repository::open(&remote.directory)
+        let read = Repository::open(directory)
             .map_err(|_| Stop::Unknown("the module cannot be read".to_owned()))
-            .and_then(|repository| configuration_files(&remote.directory, &repository));
+            .and_then(|repository| configuration_files(directory, &repository));
         match read {
             Ok(files) => self.files.extend(files.into_iter().map(|(name, file)| {
-                let file = SourceFile::new(remote.shown.join(&name), file.text.clone());
+                let file = SourceFile::new(shown.join(&name), file.text.clone());
                 (name, file)
             })),
             Err(stop) => self.unknown.push(Arc::unwrap_or_clone(stop.at(|| unit.source_location.clone()))),

@@ -363,7 +363,7 @@ fn a_large_or_unreadable_file_is_an_error() {
 
 #[test]
 fn a_backend_says_where_state_is_kept() {
-    let backend = |name: &str, text: &str| module(name, text).backend();
+    let backend = |name: &str, text: &str| module(name, text).backend;
     assert_eq!(backend("a.tf", "terraform {\n  backend \"s3\" {}\n}\n"), Some(Backend::Remote));
     assert_eq!(backend("a.tf", "terraform {\n  backend \"local\" {}\n}\n"), Some(Backend::Local));
     assert_eq!(backend("a.tf", "terraform {\n  backend {}\n}\n"), Some(Backend::Remote), "wrong, but there");
@@ -399,12 +399,12 @@ fn a_language_block_requires_nothing() {
         "language {\n  edition = x2026\n  compatible_with {\n    opentofu = \">= 1.12\"\n  }\n}\nprovider \"a\" {}\n";
     let json = r#"{"language": {"compatible_with": {"opentofu": ">= 1.12"}}}"#;
     assert_providers(&[("a.tf", language), ("b.tf.json", json)], &[("hashicorp/a", "")]);
-    assert!(module("a.tf", language).has_language() && module("b.tf.json", json).has_language());
+    assert!(module("a.tf", language).has_language && module("b.tf.json", json).has_language);
 }
 
 #[test]
 fn a_module_configures_the_providers_that_it_uses_or_takes_them_from_its_caller() {
-    let configures = |text: &str| module("a.tf", text).configures_providers();
+    let configures = |text: &str| module("a.tf", text).configures_providers;
     let provider = "provider \"a\" {}\n";
     for used in ["resource \"a_b\" \"c\" {}\n", "data \"a_b\" \"c\" {}\n", "module \"a\" {\n  source = \"./a\"\n}\n"] {
         assert!(configures(&[provider, used].concat()), "{used}");
@@ -417,7 +417,7 @@ fn a_module_configures_the_providers_that_it_uses_or_takes_them_from_its_caller(
 
 #[test]
 fn a_file_that_cannot_be_read_may_be_one_of_a_root_module() {
-    let may_be_root = |text: &str| module("a.tf", text).may_be_root();
+    let may_be_root = |text: &str| module("a.tf", text).may_be_root;
     assert!(may_be_root("provider \"a\" {\n"));
     assert!(may_be_root("terraform {\n  backend \"s3\" {\n"));
     assert!(may_be_root("terraform {\n  state_store \"a_b\" {\n"));
@@ -429,7 +429,7 @@ fn a_file_that_cannot_be_read_may_be_one_of_a_root_module() {
 
 #[test]
 fn the_required_versions_of_all_blocks_count() {
-    let required = |text: &str| module("a.tf", text).required_version().to_string();
+    let required = |text: &str| module("a.tf", text).required_version.to_string();
     let text = "terraform {\n  required_version = \">= 1.3\"\n}\nterraform {\n  required_version = \"< 1.6\"\n}\n";
     assert_eq!(required(text), ">= 1.3.0, < 1.6.0");
     assert_eq!(required("terraform {\n  required_version = \"new\"\n}\n"), "", "for the program to report");

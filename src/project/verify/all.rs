@@ -175,8 +175,8 @@ impl RootModule {
     /// here too. Programs before 0.14 know no lock file.
     fn expects_lock_file(&self, is_named: bool, modules: &ModuleCache) -> bool {
         let module = self.module(modules);
-        let shares_state = module.backend().is_some_and(|backend| backend != Backend::Local);
-        (is_named || shares_state) && !module.required_version().is_below(&Version::new(0, 14, 0))
+        let shares_state = module.backend.is_some_and(|backend| backend != Backend::Local);
+        (is_named || shares_state) && !module.required_version.is_below(&Version::new(0, 14, 0))
     }
 
     /// What the configuration requires, as far as it is known. Beside a lock file there need not be one.
