@@ -105,6 +105,12 @@ impl Diagnostic {
         self
     }
 
+    /// Adds places that there is the same to say about.
+    #[must_use]
+    pub fn at_each<'a>(self, places: impl IntoIterator<Item = &'a Location>, text: &str) -> Self {
+        places.into_iter().fold(self, |diagnostic, place| diagnostic.at(place.clone(), text))
+    }
+
     /// Adds a note, which is one line.
     #[must_use]
     pub fn note(mut self, note: impl Into<String>) -> Self {

@@ -102,43 +102,39 @@ struct SharedCacheTable {
 impl Settings {
     /// Reads the text of a settings file. Unknown keys and values of the wrong kind are errors at their position.
     pub fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Self> {
-        parse(source, path)
-    }
-}
-
-fn parse(source: &Arc<SourceFile>, path: PathBuf) -> Result<Settings> {
-    let File { dialect, platforms, fetch_modules, roots, policy, verify, trust, cache } = toml::from_str(&source.text)
-        .map_err(|error| {
-            let location = Location::new(source, error.span().unwrap_or(0..0));
-            Diagnostic::error(Code::InvalidArgument, error.message().trim_end()).at(location, "")
-        })?;
-    let mut reader = Reader { source, errors: Diagnostics::default() };
-    let base = path.parent().map(Path::to_owned).unwrap_or_default();
-    let settings = Settings {
-        verify: vec![reader.verify(&verify, policy.pin_modules, base.clone())],
-        dialect: dialect.and_then(|text| reader.one(&text, str::parse)),
-        platforms: platforms.and_then(|platforms| reader.platforms(&platforms)),
-        fetch_modules,
-        roots: vec![RootFilter {
-            base,
-            include: reader.all(&roots.include, parse_glob),
-            exclude: reader.all(&roots.exclude, parse_glob),
-        }],
-        policy: Policy {
-            rules: vec![Rules {
-                allowed_hosts: policy.allowed_hosts.map(|hosts| reader.all(&hosts, Hostname::parse)),
-                allowed_namespaces: policy.allowed_namespaces.map(|list| reader.all(&list, namespace)),
-                require_signed: policy.require_signed,
-                min_age: policy.min_age.and_then(|text| reader.one(&text, parse_duration)),
-                min_age_exempt: reader.all(&policy.min_age_exempt, exempt),
-                pin_modules: policy.pin_modules,
-                trust: trust.iter().filter_map(|(providers, keys)| reader.trust_rule(providers, keys)).collect(),
+        let File { dialect, platforms, fetch_modules, roots, policy, verify, trust, cache } =
+            toml::from_str(&source.text).map_err(|error| {
+                let location = Location::new(source, error.span().unwrap_or(0..0));
+                Diagnostic::error(Code::InvalidArgument, error.message().trim_end()).at(location, "")
+            })?;
+        let mut reader = Reader { source, errors: Diagnostics::default() };
+        let base = path.parent().map(Path::to_owned).unwrap_or_default();
+        let settings = Self {
+            verify: vec![reader.verify(&verify, policy.pin_modules, base.clone())],
+            dialect: dialect.and_then(|text| reader.one(&text, str::parse)),
+            platforms: platforms.and_then(|platforms| reader.platforms(&platforms)),
+            fetch_modules,
+            roots: vec![RootFilter {
+                base,
+                include: reader.all(&roots.include, parse_glob),
+                exclude: reader.all(&roots.exclude, parse_glob),
             }],
-        },
-        cache: cache.and_then(|table| reader.cache(&table)),
-        paths: vec![path],
-    };
-    reader.errors.into_result(settings)
+            policy: Policy {
+                rules: vec![Rules {
+                    allowed_hosts: policy.allowed_hosts.map(|hosts| reader.all(&hosts, Hostname::parse)),
+                    allowed_namespaces: policy.allowed_namespaces.map(|list| reader.all(&list, namespace)),
+                    require_signed: policy.require_signed,
+                    min_age: policy.min_age.and_then(|text| reader.one(&text, parse_duration)),
+                    min_age_exempt: reader.all(&policy.min_age_exempt, exempt),
+                    pin_modules: policy.pin_modules,
+                    trust: trust.iter().filter_map(|(providers, keys)| reader.trust_rule(providers, keys)).collect(),
+                }],
+            },
+            cache: cache.and_then(|table| reader.cache(&table)),
+            paths: vec![path],
+        };
+        reader.errors.into_result(settings)
+    }
 }
 
 /// Reads the strings of a file, and collects their errors with locations.

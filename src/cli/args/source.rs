@@ -97,17 +97,12 @@ impl SourceArgs {
 
     /// What is waited for while it is found out which versions there are; nothing where no host is asked.
     pub(crate) fn asked(&self, hosts: &BTreeSet<&Hostname>) -> Option<String> {
-        let OnlineArgs { fs_mirror, net_mirror, oci_mirror, use_cli_config, .. } = &self.online;
-        if self.offline || fs_mirror.is_some() {
-            return None;
-        }
-        if net_mirror.is_some() || oci_mirror.is_some() || *use_cli_config {
-            return Some("asking for versions".to_owned());
-        }
-        match hosts.len() {
-            0 => None,
-            1 => hosts.first().map(|host| format!("asking {host}")),
-            number => Some(format!("asking {number} registries")),
+        match (self.online.choice(), hosts.len()) {
+            (SourceChoice::FilesystemMirror(_), _) | (SourceChoice::Registries, 0) => None,
+            _ if self.offline => None,
+            (SourceChoice::Registries, 1) => hosts.first().map(|host| format!("asking {host}")),
+            (SourceChoice::Registries, number) => Some(format!("asking {number} registries")),
+            _ => Some("asking for versions".to_owned()),
         }
     }
 }
@@ -115,28 +110,28 @@ impl SourceArgs {
 impl OnlineArgs {
     /// Where packages come from, in words.
     pub(crate) fn origin(&self) -> String {
-        match (&self.fs_mirror, &self.net_mirror, &self.oci_mirror) {
-            (Some(directory), ..) => format!("the directory {}", directory.display()),
-            (_, Some(url), _) => format!("the network mirror {}", shown_url(url)),
-            (.., Some(template)) => format!("the OCI registry of {template}"),
-            _ if self.use_cli_config => "where the CLI configuration says".to_owned(),
-            _ => "the registries of the providers".to_owned(),
+        match self.choice() {
+            SourceChoice::FilesystemMirror(directory) => format!("the directory {}", directory.display()),
+            SourceChoice::NetworkMirror(url) => format!("the network mirror {}", shown_url(&url)),
+            SourceChoice::OciMirror(template) => format!("the OCI registry of {template}"),
+            SourceChoice::CliConfiguration => "where the CLI configuration says".to_owned(),
+            SourceChoice::Registries => "the registries of the providers".to_owned(),
+        }
+    }
+
+    fn choice(&self) -> SourceChoice {
+        match self {
+            Self { fs_mirror: Some(directory), .. } => SourceChoice::FilesystemMirror(directory.clone()),
+            Self { net_mirror: Some(url), .. } => SourceChoice::NetworkMirror(url.clone()),
+            Self { oci_mirror: Some(template), .. } => SourceChoice::OciMirror(template.clone()),
+            Self { use_cli_config: true, .. } => SourceChoice::CliConfiguration,
+            _ => SourceChoice::Registries,
         }
     }
 
     /// Adds where packages come from, and how they are fetched.
     pub(crate) fn sources(&self, environment: &Environment, options: &mut SourceOptions) {
-        options.choice = if let Some(directory) = &self.fs_mirror {
-            SourceChoice::FilesystemMirror(directory.clone())
-        } else if let Some(url) = &self.net_mirror {
-            SourceChoice::NetworkMirror(url.clone())
-        } else if let Some(template) = &self.oci_mirror {
-            SourceChoice::OciMirror(template.clone())
-        } else if self.use_cli_config {
-            SourceChoice::CliConfiguration
-        } else {
-            SourceChoice::Registries
-        };
+        options.choice = self.choice();
         options.jobs = self.jobs.map_or(options.jobs, usize::from);
         options.trust_registry = self.trust_registry;
         options.cache_directory = self.cache.used(environment);

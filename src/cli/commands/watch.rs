@@ -1,11 +1,7 @@
 //! What every command shows of a run: progress, where modules and packages come from, and what was decided about root modules.
 
-use std::collections::BTreeSet;
-
-use provlock::diagnostic::Diagnostic;
 use provlock::packages::SharedFacts;
 use provlock::project::{Event, Prepared, RootModule, Session, SessionOptions};
-use provlock::provider::Hostname;
 use provlock::system::Environment;
 
 use crate::cli::args::{AgeArgs, GlobalArgs, ModuleArgs, SourceArgs};
@@ -69,7 +65,7 @@ impl<'a> Watch<'a> {
     pub(super) fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::Reading => self.wait_for(Some("fetching modules")),
-            Event::Asking(hosts) => self.asking(hosts),
+            Event::Asking(hosts) => self.wait_for(self.source.and_then(|source| source.asked(hosts)).as_deref()),
             Event::Package(package, progress) => {
                 let downloads = self.downloads.get_or_insert_with(|| self.ui.progress(None));
                 downloads.note(package, *progress);
@@ -89,10 +85,6 @@ impl<'a> Watch<'a> {
         // What was shown before goes first.
         self.downloads = None;
         self.downloads = Some(self.ui.progress(what));
-    }
-
-    fn asking(&mut self, hosts: &BTreeSet<&Hostname>) {
-        self.wait_for(self.source.and_then(|source| source.asked(hosts)).as_deref());
     }
 
     /// Shows what was decided about a root module, and by what.
@@ -115,7 +107,6 @@ impl<'a> Watch<'a> {
         self.downloads = None;
         let used = count(facts.used(), "package");
         self.ui.verbose(&format!("{used} looked up in oci://{}", facts.repository()));
-        let warning: Option<Diagnostic> = facts.warning();
-        self.ui.warn(warning.as_slice());
+        self.ui.warn(facts.warning().as_slice());
     }
 }

@@ -1,12 +1,11 @@
 //! The output of `tree`: who requires a provider, as `cargo tree --invert` does.
 
-use std::fmt::Write as _;
-
 use provlock::configuration::{Requirements, Requirer};
 use provlock::lockfile::Locks;
 use provlock::provider::{ConstraintList, Dialect, ProviderAddress, Version};
 
 use super::foreign::{capped, printable};
+use super::style::columns;
 
 /// A provider with all that require it.
 pub(crate) struct ProviderTree<'a> {
@@ -36,16 +35,10 @@ pub(crate) fn text(trees: &[ProviderTree<'_>], dialect: Dialect) -> String {
 
 fn one(tree: &ProviderTree<'_>, dialect: Dialect) -> String {
     let depths: Vec<_> = tree.requirers.iter().map(|requirer| requirer.depth).collect();
-    let rows: Vec<[String; 3]> =
-        branches(&depths).into_iter().zip(&tree.requirers).map(|(branch, requirer)| row(&branch, requirer)).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or_default();
-    let (modules, places) = (width(0), width(1));
-    let mut text = printable(&capped(&header(tree, dialect))) + "\n";
-    for [module, place, constraints] in &rows {
-        let line = format!("{module:modules$}   {place:places$}   {constraints}");
-        _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
+    let rows = branches(&depths).into_iter().zip(&tree.requirers);
+    let rows: Vec<Vec<String>> = rows.map(|(branch, requirer)| row(&branch, requirer).into()).collect();
+    let header = printable(&capped(&header(tree, dialect)));
+    [header].into_iter().chain(columns(&rows)).map(|line| line + "\n").collect()
 }
 
 fn header(tree: &ProviderTree<'_>, dialect: Dialect) -> String {

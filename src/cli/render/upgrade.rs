@@ -13,7 +13,7 @@ use provlock::provider::{ProviderAddress, Version};
 use super::foreign::{capped, printable};
 use super::lock::root_modules;
 use super::row::VersionChange;
-use super::style::count;
+use super::style::{columns, count};
 
 /// Root modules in which a provider can move in the same way, or is held back in the same way.
 pub(crate) struct Row {
@@ -192,13 +192,7 @@ fn aligned(header: &[&str], rows: impl Iterator<Item = (Vec<String>, Vec<String>
     for cell in lines.iter_mut().flatten() {
         *cell = printable(&capped(cell));
     }
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<_> = (0..header.len()).map(width).collect();
-    let line = |cells: &Vec<String>| {
-        let cells: Vec<_> = cells.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        format!("{}\n", cells.join("   ").trim_end())
-    };
-    lines.iter().map(line).collect()
+    columns(&lines).into_iter().map(|line| line + "\n").collect()
 }
 
 /// `versions.tf:6`

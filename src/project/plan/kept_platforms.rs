@@ -77,17 +77,14 @@ impl KeptPlatforms {
             "{name} {version} has {before} h1 hashes, one for each platform, and {} would have {after}",
             new.version
         );
-        let mut error = Diagnostic::error(Code::PlatformNotKnown, message);
-        if let Some(entry) = candidate.lock_file.entry(candidate.address) {
-            error = error.at(entry.block.clone(), "");
-        }
+        let entry = candidate.lock_file.entry(candidate.address).map(|entry| &entry.block);
+        let mut error = Diagnostic::error(Code::PlatformNotKnown, message).at_each(entry, "");
         if self.unexplained > 0 {
-            error = error.note(match self.unexplained {
-                1 => "no platforms are named, and it is not known which one 1 of the hashes is for".to_owned(),
-                number => {
-                    format!("no platforms are named, and it is not known which ones {number} of the hashes are for")
-                }
-            });
+            let (one, is) = if self.unexplained == 1 { ("one", "is") } else { ("ones", "are") };
+            let number = self.unexplained;
+            error = error.note(format!(
+                "no platforms are named, and it is not known which {one} {number} of the hashes {is} for"
+            ));
         }
         if !gone.is_empty() {
             let gone: Vec<_> = gone.into_iter().map(ToString::to_string).collect();

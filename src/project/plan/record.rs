@@ -110,10 +110,7 @@ fn not_published(candidate: &Candidate<'_>, version: &Version, unknown: &BTreeSe
     let warning = Diagnostic::warning(Code::HashNotPublished, message).note("compared with SHA256SUMS");
     let entry = candidate.lock_file.entry(candidate.address);
     let place = entry.and_then(|entry| entry.hashes.iter().find(|(hash, _)| hash == first));
-    let warning = match place {
-        Some((_, location)) => warning.at(location.clone(), "not published"),
-        None => warning,
-    };
+    let warning = warning.at_each(place.map(|(_, location)| location), "not published");
     Some(warning.help(Help::text("find out who added it; to remove it: ").and(accept(name))))
 }
 
@@ -128,8 +125,5 @@ fn unconfirmed(candidate: &Candidate<'_>, version: &Version, kept: &BTreeSet<Has
     let warning = Diagnostic::warning(Code::HashesChanged, message)
         .note("they may belong to platforms that were not requested, or to another package")
         .help(Help::text("lock all platforms that your team uses, then review: ").and(Remedy::verify_online()));
-    match candidate.lock_file.entry(candidate.address) {
-        Some(entry) => warning.at(entry.block.clone(), ""),
-        None => warning,
-    }
+    warning.at_each(candidate.lock_file.entry(candidate.address).map(|entry| &entry.block), "")
 }

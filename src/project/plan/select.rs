@@ -53,10 +53,8 @@ impl Candidate<'_> {
     /// The error for a provider that does not exist, with the one that is `meant` if that can be told.
     fn not_found(&self, error: Diagnostic, meant: Option<&str>) -> Diagnostic {
         let declarations = self.requirement.declarations.iter();
-        let error = declarations.fold(error, |error, declaration| {
-            let place = declaration.source.as_ref().unwrap_or(&declaration.location);
-            error.at(place.clone(), "required here")
-        });
+        let places = declarations.map(|declaration| declaration.source.as_ref().unwrap_or(&declaration.location));
+        let error = error.at_each(places, "required here");
         let is_implied = is_implied(self.requirement);
         let error = if is_implied { explained(error) } else { error };
         if let Some(entry) = namesake(self.address, self.requirement, self.lock_file) {
@@ -117,11 +115,8 @@ impl Candidate<'_> {
             return Ok(());
         }
         let message = format!("{} has no version {chosen}", self.name());
-        let error = Diagnostic::error(Code::NoMatchingVersion, message);
-        Err(Diagnostics::from(match available.versions.keys().next_back() {
-            Some(newest) => error.note(format!("the newest version is {newest}")),
-            None => error,
-        }))
+        let newest = available.versions.keys().next_back().map(|newest| format!("the newest version is {newest}"));
+        Err(newest.into_iter().fold(Diagnostic::error(Code::NoMatchingVersion, message), Diagnostic::note).into())
     }
 
     /// The error for a version that was chosen although a constraint does not allow it.
@@ -228,19 +223,12 @@ impl Candidate<'_> {
     }
 
     fn at_locked_version(&self, error: Diagnostic) -> Diagnostic {
-        match self.lock_file.entry(self.address) {
-            Some(entry) => error.at(entry.version.clone(), "locked here"),
-            None => error,
-        }
+        error.at_each(self.lock_file.entry(self.address).map(|entry| &entry.version), "locked here")
     }
 
-    fn at_constraints(&self, mut error: Diagnostic, version: &Version) -> Diagnostic {
-        for declaration in &self.requirement.declarations {
-            if let Some(location) = declaration.version.as_ref().filter(|_| !declaration.constraints.allows(version)) {
-                error = error.at(location.clone(), "asked for here");
-            }
-        }
-        error
+    fn at_constraints(&self, error: Diagnostic, version: &Version) -> Diagnostic {
+        let against = self.requirement.declarations.iter().filter(|one| !one.constraints.allows(version));
+        error.at_each(against.filter_map(|declaration| declaration.version.as_ref()), "asked for here")
     }
 
     pub(crate) fn name(&self) -> String {

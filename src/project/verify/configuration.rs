@@ -43,12 +43,8 @@ fn compare(subject: &Subject<'_>, entry: &Entry, requirement: &Requirement) -> O
         let message = format!("{name} is locked at {version}, but {asks}");
         let error = finding(Code::VersionOutsideConstraints, message, &entry.version, "");
         let violated = |declaration: &&crate::configuration::Declaration| !declaration.constraints.allows(version);
-        let error = requirement
-            .declarations
-            .iter()
-            .filter(violated)
-            .fold(error, |error, declaration| error.at(declaration.location.clone(), "asked for here"));
-        return Some(error.help(Remedy::upgrade(name)));
+        let violated = requirement.declarations.iter().filter(violated).map(|declaration| &declaration.location);
+        return Some(error.at_each(violated, "asked for here").help(Remedy::upgrade(name)));
     }
     // Modules that are not there may add terms.
     if recorded == required || subject.request.requirements.is_incomplete {

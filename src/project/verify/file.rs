@@ -15,12 +15,8 @@ pub(super) fn missing(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let finding = Diagnostic::finding(Code::LockFileMissing, "")
         .naming(&request.root.lock_path, |path| format!("{path} is missing, and the configuration requires {what}"))
         .help(request.lock_remedy());
-    (request.expects_lock_file && count > 0).then(|| {
-        match declarations.min_by_key(|declaration| declaration.location.path().to_owned()) {
-            Some(declaration) => finding.at(declaration.location.clone(), "required here"),
-            None => finding,
-        }
-    })
+    let first = declarations.map(|declaration| &declaration.location).min_by_key(|location| location.path());
+    (request.expects_lock_file && count > 0).then(|| finding.at_each(first, "required here"))
 }
 
 /// Git does not have the lock file, so nobody else gets it.

@@ -108,10 +108,7 @@ fn configured(key: &SigningKey, settings: &Settings) -> Result<OciRepository> {
         let message = format!("trusted-keys does not list {public}, so nobody would use what is published");
         let error = Diagnostic::error(Code::InvalidArgument, message);
         let error = error.help("add it to trusted-keys in [cache] of provlock.toml, or sign with another key");
-        return Err(match &settings.cache {
-            Some(table) => error.at(table.location.clone(), "for this place").into(),
-            None => error.into(),
-        });
+        return Err(error.at_each(settings.cache.as_ref().map(|table| &table.location), "for this place").into());
     }
     Ok(repository.clone())
 }

@@ -218,7 +218,7 @@ impl Merge<'_> {
 
     /// Locks the providers in conflict again, if that was asked for.
     fn resolve(&self, merged: &Merged, arguments: &ResolveArgs, ui: &Ui) -> Result<Option<Resolved>> {
-        if !arguments.is_wanted() || merged.conflicts.is_empty() {
+        if !arguments.resolve || merged.conflicts.is_empty() {
             return Ok(None);
         }
         let without_conflicts = self.ours.edit(&merged.locks)?;

@@ -17,7 +17,7 @@ use crate::cli::ui::Ui;
 pub(crate) struct ResolveArgs {
     /// Lock the providers in conflict again, as `provlock lock` does, instead of leaving conflicts
     #[arg(long)]
-    resolve: bool,
+    pub(crate) resolve: bool,
     #[command(flatten)]
     platforms: PlatformArgs,
     #[command(flatten)]
@@ -29,11 +29,6 @@ pub(crate) struct ResolveArgs {
 }
 
 impl ResolveArgs {
-    /// Whether `--resolve` was given.
-    pub(crate) fn is_wanted(&self) -> bool {
-        self.resolve
-    }
-
     /// Locks the providers of `conflicts`, none of which `lock_file` holds, as the configuration in `directory` requires.
     pub(crate) fn resolve(
         &self,
