@@ -19,42 +19,8 @@ pub(crate) struct RepositoryTemplate {
     parsed: Template,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Variable {
-    Hostname,
-    Namespace,
-    Type,
-}
-
-impl Variable {
-    const ALL: [Self; 3] = [Self::Hostname, Self::Namespace, Self::Type];
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Hostname => "hostname",
-            Self::Namespace => "namespace",
-            Self::Type => "type",
-        }
-    }
-
-    fn of(self, address: &ProviderAddress) -> &str {
-        match self {
-            Self::Hostname => address.hostname.as_ascii(),
-            Self::Namespace => &address.namespace,
-            Self::Type => &address.name,
-        }
-    }
-
-    /// Whether the patterns leave only one value, by OpenTofu's rule, which ignores wildcards.
-    fn is_fixed_by(self, include: &[ProviderPattern]) -> bool {
-        let part = |pattern: &ProviderPattern| match self {
-            Self::Hostname => pattern.hostname.as_ref().map(|hostname| hostname.as_ascii().to_owned()),
-            Self::Namespace => pattern.namespace.clone(),
-            Self::Type => pattern.name.clone(),
-        };
-        include.iter().filter_map(part).collect::<BTreeSet<_>>().len() == 1
-    }
-}
+/// The variables of a template, which stand for the parts of a provider's address.
+const VARIABLES: [&str; 3] = ["hostname", "namespace", "type"];
 
 impl RepositoryTemplate {
     /// Reads a template that the user names: `{hostname}`, `{namespace}` and `{type}` stand for the parts of a
@@ -84,9 +50,10 @@ impl RepositoryTemplate {
             error.at(location.clone(), text).help(help)
         };
         let parsed = parse(text).map_err(invalid)?;
-        for variable in Variable::ALL {
-            let name = variable.name();
-            if !variable.is_fixed_by(include) && !uses(&parsed, variable) {
+        for (index, name) in VARIABLES.into_iter().enumerate() {
+            let others = VARIABLES.into_iter().filter(|other| *other != name);
+            let is_used = render(&parsed, others.map(|other| (other, "example"))).is_err();
+            if !is_used && !is_fixed(include, index) {
                 return Err(
                     invalid(format!("it must use ${{{name}}}, since \"include\" allows more than one {name}")).into()
                 );
@@ -99,7 +66,7 @@ impl RepositoryTemplate {
 
     /// The repository of a provider.
     pub(crate) fn resolve(&self, address: &ProviderAddress) -> Result<OciRepository> {
-        self.expand(|variable| variable.of(address))
+        self.expand([address.hostname.as_ascii(), &address.namespace, &address.name])
             .and_then(|text| {
                 text.parse().map_err(|error: OciRepositoryError| {
                     format!("{text:?} is not the address of a repository: {error}")
@@ -114,16 +81,13 @@ impl RepositoryTemplate {
 
     /// Checks the template for problems that do not depend on the provider.
     fn resolve_example(&self) -> std::result::Result<(), String> {
-        let text = self.expand(|variable| match variable {
-            Variable::Hostname => "registry.example",
-            Variable::Namespace => "namespace",
-            Variable::Type => "type",
-        })?;
+        let text = self.expand(["registry.example", "namespace", "type"])?;
         text.parse::<OciRepository>().map(drop).map_err(|error| error.to_string())
     }
 
-    fn expand<'a>(&self, value: impl Fn(Variable) -> &'a str) -> std::result::Result<String, String> {
-        render(&self.parsed, &Variable::ALL, value)
+    /// The text of the template for an address with these parts.
+    fn expand(&self, parts: [&str; 3]) -> std::result::Result<String, String> {
+        render(&self.parsed, VARIABLES.into_iter().zip(parts))
     }
 }
 
@@ -134,25 +98,27 @@ impl fmt::Display for RepositoryTemplate {
     }
 }
 
-/// The text of a template in which these variables have values, or why it has none.
+/// Whether patterns leave only one value for a part of the address, by OpenTofu's rule, which ignores wildcards.
+fn is_fixed(include: &[ProviderPattern], index: usize) -> bool {
+    let part = |pattern: &ProviderPattern| {
+        let hostname = pattern.hostname.as_ref().map(|hostname| hostname.as_ascii().to_owned());
+        [hostname, pattern.namespace.clone(), pattern.name.clone()][index].take()
+    };
+    include.iter().filter_map(part).collect::<BTreeSet<_>>().len() == 1
+}
+
+/// The text of a template in which only these variables have values, or why it has none.
 fn render<'a>(
     template: &Template,
-    variables: &[Variable],
-    value: impl Fn(Variable) -> &'a str,
+    variables: impl Iterator<Item = (&'a str, &'a str)>,
 ) -> std::result::Result<String, String> {
-    let variables = variables.iter().map(|variable| (variable.name().to_owned(), Value::string(value(*variable))));
+    let variables = variables.map(|(name, value)| (name.to_owned(), Value::string(value)));
     let (allowance, variables) = (Allowance::default(), variables.collect::<BTreeMap<_, _>>());
     let text = Evaluator::without_functions(&allowance, &variables).render(template);
     match text.and_then(|text| text.as_string()) {
         Ok(text) => Ok(text.to_string()),
         Err(stop) => Err(stop.at(|| None).to_string()),
     }
-}
-
-/// Whether a template refers to a variable: without it, it has no value.
-fn uses(template: &Template, variable: Variable) -> bool {
-    let others: Vec<_> = Variable::ALL.into_iter().filter(|other| *other != variable).collect();
-    render(template, &others, |_| "example").is_err()
 }
 
 /// Reads a URI template of level 1 (RFC 6570) as a template of the configuration language. What a URI template would
@@ -166,7 +132,7 @@ fn parse_uri_template(text: &str) -> std::result::Result<Template, String> {
             .strip_prefix('{')
             .and_then(|after| after.split_once('}'))
             .ok_or_else(|| "it contains an unmatched brace".to_owned())?;
-        if !Variable::ALL.iter().any(|variable| variable.name() == name) {
+        if !VARIABLES.contains(&name) {
             return Err(format!("{{{name}}} is not known; there are {{hostname}}, {{namespace}} and {{type}}"));
         }
         if literal.ends_with('$') {
