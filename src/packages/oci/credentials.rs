@@ -43,13 +43,8 @@ struct Files {
 /// user.
 type Rule = (std::result::Result<OciLoginSource, String>, String);
 
-/// How specific a rule is: for all registries, for one registry, or for so many segments of the name in addition.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Specificity {
-    Everywhere,
-    Registry,
-    Path(usize),
-}
+/// How specific a rule is: 0 for all registries, 1 for one registry, and 1 more for each segment of the name.
+type Specificity = usize;
 
 impl OciLogins {
     /// The logins of the CLI configuration's blocks and of the files and programs that `environment` leads to. A helper
@@ -63,7 +58,6 @@ impl OciLogins {
         Self { blocks, defaults, environment, time_limit, files: OnceLock::new(), from_helpers: OnceMap::default() }
     }
 
-    /// No logins at all.
     #[cfg(test)]
     pub(super) fn anonymous() -> Self {
         let defaults =
@@ -113,15 +107,15 @@ impl OciLogins {
             name.map(|name| (Some(specificity), (Ok(OciLoginSource::DockerHelper(name)), origin.to_owned())))
         };
         let default = self.defaults.docker_credentials_helper.as_deref();
-        rules.extend(helper(default, Specificity::Everywhere, "the oci_default_credentials block"));
+        rules.extend(helper(default, 0, "the oci_default_credentials block"));
         for config in &files.configs {
             let origin = config.path.display().to_string();
             let logins = config.logins().map(|(prefix, login)| {
                 (specificity(prefix, repository), (login.map(OciLoginSource::Login), origin.clone()))
             });
             rules.extend(logins);
-            rules.extend(helper(config.helper(&repository.registry), Specificity::Registry, &origin));
-            rules.extend(helper(config.store(), Specificity::Everywhere, &origin));
+            rules.extend(helper(config.helper(&repository.registry), 1, &origin));
+            rules.extend(helper(config.store(), 0, &origin));
         }
         rules.into_iter().filter_map(|(specificity, rule)| Some((specificity?, rule))).collect()
     }
@@ -202,10 +196,10 @@ fn specificity(prefix: &str, repository: &OciRepository) -> Option<Specificity> 
         return None;
     }
     if path.is_empty() {
-        return Some(Specificity::Registry);
+        return Some(1);
     }
     let rest = repository.name.strip_prefix(path)?;
-    (rest.is_empty() || rest.starts_with('/')).then(|| Specificity::Path(path.split('/').count()))
+    (rest.is_empty() || rest.starts_with('/')).then(|| 1 + path.split('/').count())
 }
 
 #[cfg(test)]

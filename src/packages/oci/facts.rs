@@ -6,18 +6,16 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use serde::Deserialize;
 
 use super::authorization::Access;
 use super::client::{LONGEST_TAG, ManifestName, OciRegistries, RepositoryClient};
 use super::login::login_help;
-use super::manifest::{Digest, MANIFEST};
+use super::manifest::{Digest, Document, MANIFEST};
 use super::tag_of_version;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{RequestError, RequestErrorKind};
 use crate::packages::shared_facts::{Envelope, unusable};
 use crate::provider::{OciRepository, ProviderAddress, Version};
-use crate::system::bounded::List;
 
 const ARTIFACT: &str = "application/vnd.provlock.release-facts.v1";
 const ENVELOPE: &str = "application/vnd.dsse.envelope.v1+json";
@@ -27,24 +25,6 @@ const EMPTY_CONTENT: &[u8] = b"{}";
 
 /// A release with packages for 50 platforms has about 25 KB.
 const MAXIMUM_MANIFEST_BYTES: u64 = 128 << 10;
-/// There is one.
-const MOST_LAYERS: usize = 16;
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Received {
-    #[serde(default)]
-    artifact_type: String,
-    layers: List<Layer, MOST_LAYERS>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Layer {
-    media_type: String,
-    #[serde(default)]
-    data: String,
-}
 
 /// Why facts are not used.
 pub(in crate::packages) struct FactsError {
@@ -169,12 +149,13 @@ fn manifest(envelope: &[u8]) -> Vec<u8> {
 /// The envelope in a manifest. The signature covers whatever the manifest's digest covers. An error is a sentence about
 /// what is there.
 fn read(manifest: &[u8]) -> std::result::Result<Envelope, String> {
-    let Received { artifact_type, layers } =
+    let Document { artifact_type, layers, .. } =
         serde_json::from_slice(manifest).map_err(|_| "it is not an OCI manifest")?;
     if artifact_type != ARTIFACT {
         return Err("it is an OCI artifact of another type".to_owned());
     }
-    let layer = layers.0.iter().find(|layer| layer.media_type == ENVELOPE && !layer.data.is_empty());
+    let layers = layers.unwrap_or_default().0;
+    let layer = layers.iter().find(|layer| layer.media_type == ENVELOPE && !layer.data.is_empty());
     let content = layer.and_then(|layer| BASE64_STANDARD.decode(&layer.data).ok());
     Envelope::parse(&content.ok_or("its manifest does not hold the document")?)
 }

@@ -41,28 +41,33 @@ pub(super) struct Reference {
 /// The manifests of a version's platforms. A platform may have two, which is an error only if that platform is fetched.
 pub(super) type Targets = Vec<(Platform, Reference)>;
 
+/// An index or a manifest.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Document {
+pub(super) struct Document {
     #[serde(default)]
     media_type: String,
     #[serde(default)]
-    artifact_type: String,
+    pub(super) artifact_type: String,
     #[serde(default)]
     manifests: Option<List<Descriptor, MOST_DESCRIPTORS>>,
     #[serde(default)]
-    layers: Option<List<Descriptor, MOST_DESCRIPTORS>>,
+    pub(super) layers: Option<List<Descriptor, MOST_DESCRIPTORS>>,
 }
 
+/// What an index or a manifest says about a part of it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Descriptor {
+pub(super) struct Descriptor {
     #[serde(default)]
-    media_type: String,
+    pub(super) media_type: String,
     #[serde(default)]
     artifact_type: String,
     digest: String,
     size: u64,
+    /// The content itself, in base64.
+    #[serde(default)]
+    pub(super) data: String,
     #[serde(default)]
     platform: Option<PlatformDescriptor>,
 }

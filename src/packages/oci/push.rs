@@ -10,51 +10,33 @@ use super::client::{Attempt, ManifestName, RepositoryClient};
 use super::manifest::Digest;
 use crate::net::{Failure, Purpose, RequestError, RequestErrorKind};
 
-/// What an upload consists of.
-struct Upload<'a> {
-    method: Method,
-    url: &'a Url,
-    media_type: &'static str,
-    body: &'a [u8],
-}
-
 impl RepositoryClient<'_> {
     /// Uploads a blob.
     pub(super) fn push_blob(&self, bytes: &[u8]) -> Result<(), RequestError> {
+        const MEDIA_TYPE: &str = "application/octet-stream";
         let start = self.url("blobs/uploads/")?;
         self.repeat(&start, Purpose::Metadata, || {
-            let session =
-                Upload { method: Method::POST, url: &start, media_type: "application/octet-stream", body: b"" };
-            let response = self.upload(&session)?;
+            let response = self.upload(&Method::POST, &start, MEDIA_TYPE, b"")?;
             let mut place = upload_place(&response)?;
             place.query_pairs_mut().append_pair("digest", &Digest::of(bytes).to_string());
-            let upload = Upload { method: Method::PUT, url: &place, body: bytes, ..session };
-            self.upload(&upload).map(drop)
+            self.upload(&Method::PUT, &place, MEDIA_TYPE, bytes).map(drop)
         })
     }
 
     /// Uploads a manifest under a tag.
-    pub(super) fn push_manifest(
-        &self,
-        tag: &ManifestName,
-        media_type: &'static str,
-        bytes: &[u8],
-    ) -> Result<(), RequestError> {
+    pub(super) fn push_manifest(&self, tag: &ManifestName, media_type: &str, bytes: &[u8]) -> Result<(), RequestError> {
         let url = self.manifest_url(tag)?;
-        let upload = Upload { method: Method::PUT, url: &url, media_type, body: bytes };
-        self.repeat(&url, Purpose::Metadata, || self.upload(&upload).map(drop))
+        self.repeat(&url, Purpose::Metadata, || self.upload(&Method::PUT, &url, media_type, bytes).map(drop))
     }
 
     /// One attempt. No redirect is followed.
-    fn upload(&self, upload: &Upload<'_>) -> Attempt<Response> {
-        let Upload { method, url, media_type, body } = upload;
+    fn upload(&self, method: &Method, url: &Url, media_type: &str, body: &[u8]) -> Attempt<Response> {
         let send = |authorization: Option<&HeaderValue>| {
-            let request = self.http().request(method.clone(), (*url).clone());
-            let request = request.header(CONTENT_TYPE, *media_type).body(body.to_vec());
-            let request = match authorization {
-                Some(authorization) => request.header(AUTHORIZATION, authorization),
-                None => request,
-            };
+            let mut request = self.http().request(method.clone(), url.clone());
+            request = request.header(CONTENT_TYPE, media_type).body(body.to_vec());
+            if let Some(authorization) = authorization {
+                request = request.header(AUTHORIZATION, authorization);
+            }
             self.http().send_once(request)
         };
         Ok(self.authorized(url, send)??)

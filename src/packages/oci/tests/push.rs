@@ -81,7 +81,8 @@ fn what_another_machine_replaces_at_the_same_time_is_published_again() {
     let repository = |registry: &Server| format!("{}/facts", registry.host()).parse::<OciRepository>().unwrap();
     let push = |registry: &Server, platform: &str| {
         let (h1, zh) = (format!("h1:{}=", "A".repeat(43)), format!("zh:{}", "a".repeat(64)));
-        let digest = PackageDigest::read(&zh, &h1, &h1, 1).unwrap();
+        let h1: Hash = h1.parse().unwrap();
+        let digest = PackageDigest { zh: zh.parse().unwrap(), h1_with_directories: h1.clone(), h1, size: 1 };
         let packages = BTreeMap::from([(platform.parse().unwrap(), digest)]);
         let facts = ReleaseFacts { address: address.clone(), version: "1.0.0".parse().unwrap(), packages };
         let registries = OciRegistries::new(network(), OciLogins::anonymous());
