@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::provider::{Hash, HashScheme};
+use serde::{Deserialize, Serialize};
+
+use crate::provider::Hash;
 
 /// The hashes of a package that is a zip archive.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PackageDigest {
     /// Over the archive's bytes.
     pub zh: Hash,
@@ -20,14 +22,11 @@ pub struct PackageDigest {
 }
 
 impl PackageDigest {
-    /// Reads a digest from the texts of its hashes; none unless all are well-formed hashes of their schemes.
-    pub(crate) fn read(zh: &str, h1: &str, h1_with_directories: &str, size: u64) -> Option<Self> {
-        let hash = |text: &str, scheme| {
-            let hash: Hash = text.parse().ok()?;
-            (hash.scheme() == scheme && hash.is_well_formed()).then_some(hash)
-        };
-        let h1_with_directories = hash(h1_with_directories, HashScheme::H1)?;
-        Some(Self { zh: hash(zh, HashScheme::Zh)?, h1: hash(h1, HashScheme::H1)?, h1_with_directories, size })
+    /// Whether the hashes are well-formed hashes of their schemes.
+    pub(crate) fn is_well_formed(&self) -> bool {
+        let is_h1 = |hash: &Hash| hash.is_of_files() && hash.is_well_formed();
+        let is_zh = self.zh.is_of_archive() && self.zh.is_well_formed();
+        is_zh && is_h1(&self.h1) && is_h1(&self.h1_with_directories)
     }
 
     /// The hashes that a lock file has of a package.

@@ -34,10 +34,8 @@ struct Stored {
     provider: String,
     version: String,
     platform: String,
-    zh: String,
-    h1: String,
-    h1_with_directories: String,
-    size: u64,
+    #[serde(flatten)]
+    digest: PackageDigest,
 }
 
 impl HashCache {
@@ -135,10 +133,7 @@ fn encode(package: &PackageId, digest: &PackageDigest) -> Option<String> {
         provider: package.address.to_string(),
         version: package.version.to_string(),
         platform: package.platform.to_string(),
-        zh: digest.zh.to_string(),
-        h1: digest.h1.to_string(),
-        h1_with_directories: digest.h1_with_directories.to_string(),
-        size: digest.size,
+        digest: digest.clone(),
     };
     let json = serde_json::to_string(&stored).ok()?;
     Some(format!("{json}\n{}\n", Hash::zh_of(json.as_bytes()).value()))
@@ -157,8 +152,7 @@ fn decode(text: &str) -> Option<(PackageId, PackageDigest)> {
         version: stored.version.parse().ok()?,
         platform: stored.platform.parse().ok()?,
     };
-    let digest = PackageDigest::read(&stored.zh, &stored.h1, &stored.h1_with_directories, stored.size)?;
-    Some((package, digest))
+    stored.digest.is_well_formed().then_some((package, stored.digest))
 }
 
 fn read(path: &Path) -> Option<(PackageId, PackageDigest)> {

@@ -30,34 +30,21 @@ struct Document {
     schema: u32,
     address: String,
     version: String,
-    packages: Map<Package, MOST_PLATFORMS>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct Package {
-    zh: String,
-    h1: String,
-    h1_with_directories: String,
-    size: u64,
+    packages: Map<PackageDigest, MOST_PLATFORMS>,
 }
 
 impl ReleaseFacts {
     /// The document as JSON.
     pub(super) fn to_json(&self) -> Vec<u8> {
-        let package = |(platform, digest): (&Platform, &PackageDigest)| {
-            let package = Package {
-                zh: digest.zh.to_string(),
-                h1: digest.h1.to_string(),
-                h1_with_directories: digest.h1_with_directories.to_string(),
-                size: digest.size,
-            };
-            (platform.to_string(), package)
-        };
         let document = Document {
             schema: SCHEMA,
             address: self.address.to_string(),
             version: self.version.to_string(),
-            packages: Map(self.packages.iter().map(package).collect()),
+            packages: Map(self
+                .packages
+                .iter()
+                .map(|(platform, digest)| (platform.to_string(), digest.clone()))
+                .collect()),
         };
         serde_json::to_vec(&document).unwrap_or_default()
     }
@@ -88,9 +75,8 @@ impl ReleaseFacts {
 
 impl Document {
     fn facts(self) -> Option<ReleaseFacts> {
-        let package = |(platform, package): (String, Package)| {
-            let Package { zh, h1, h1_with_directories, size } = package;
-            Some((platform.parse().ok()?, PackageDigest::read(&zh, &h1, &h1_with_directories, size)?))
+        let package = |(platform, digest): (String, PackageDigest)| {
+            Some((platform.parse().ok()?, Some(digest).filter(PackageDigest::is_well_formed)?))
         };
         Some(ReleaseFacts {
             // The address has all its parts, so defaults do not matter; in this dialect a namespace may hold
