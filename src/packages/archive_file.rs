@@ -1,7 +1,7 @@
 //! Keeping the archive of a package while it is hashed.
 
 use std::fs::File;
-use std::io::{self, Read, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read, Seek as _, SeekFrom};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
@@ -26,12 +26,6 @@ pub(crate) struct Archived {
     pub(crate) fetched: Fetched,
 }
 
-/// A reader whose bytes are written to a file, if there is one, as they are read.
-pub(super) struct Copied<'a, R> {
-    inner: R,
-    into: Option<&'a ArchiveFile<'a>>,
-}
-
 impl<'a> ArchiveFile<'a> {
     /// A file that is open for reading and writing, and its path for errors.
     pub(crate) fn new(file: &'a File, path: &'a Path) -> Self {
@@ -41,9 +35,9 @@ impl<'a> ArchiveFile<'a> {
     /// Copies an archive, and hashes the copy.
     pub(super) fn copy(&self, archive: impl Read, provider_type: &str) -> Result<PackageDigest, PackageError> {
         let limits = Limits::default();
-        let archive = Copied::new(archive, Some(self)).map_err(PackageError::Read)?;
         // One byte more than is allowed makes it too large.
-        io::copy(&mut archive.take(limits.archive_bytes + 1), &mut io::sink()).map_err(PackageError::Read)?;
+        let mut archive = archive.take(limits.archive_bytes + 1);
+        self.start().and_then(|()| io::copy(&mut archive, &mut &*self)).map_err(PackageError::Read)?;
         hash_zip_file(&mut { self.file }, provider_type, &limits)
     }
 
@@ -54,14 +48,9 @@ impl<'a> ArchiveFile<'a> {
     }
 
     /// Empties it: what is read from now on is an archive from its beginning.
-    fn start(&self) -> io::Result<()> {
+    pub(super) fn start(&self) -> io::Result<()> {
         let mut file = self.file;
         self.noted(file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0)).map(drop)))
-    }
-
-    fn append(&self, bytes: &[u8]) -> io::Result<()> {
-        let mut file = self.file;
-        self.noted(file.write_all(bytes))
     }
 
     fn noted(&self, result: io::Result<()>) -> io::Result<()> {
@@ -73,57 +62,14 @@ impl<'a> ArchiveFile<'a> {
     }
 }
 
-impl<'a, R> Copied<'a, R> {
-    /// The bytes of an archive from its beginning.
-    pub(super) fn new(inner: R, into: Option<&'a ArchiveFile<'a>>) -> io::Result<Self> {
-        into.map_or(Ok(()), ArchiveFile::start)?;
-        Ok(Self { inner, into })
-    }
-}
-
-impl<R: Read> Read for Copied<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.inner.read(buffer)?;
-        self.into.map_or(Ok(()), |archive| archive.append(&buffer[..count]))?;
-        Ok(count)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::fs;
-
-    use provlock_test::archive::{Packing, pack, provider_files, zh};
-
-    use super::*;
-
-    #[test]
-    fn the_file_has_the_bytes_of_the_last_pass_and_nothing_else() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("a.zip");
-        let file = File::options().read(true).write(true).create_new(true).open(&path).unwrap();
-        let into = ArchiveFile::new(&file, &path);
-        let read = |text: &str| {
-            io::copy(&mut Copied::new(text.as_bytes(), Some(&into)).unwrap(), &mut io::sink()).unwrap();
-            fs::read_to_string(&path).unwrap()
-        };
-        assert_eq!((read("longer than the other"), read("short")), ("longer than the other".into(), "short".into()));
-
-        let archive = pack(&provider_files("null", "1.0.0", "linux_amd64", "seed", 10_000), Packing::Deflated);
-        assert_eq!(into.copy(&*archive, "null").unwrap().zh.as_str(), zh(&archive));
-        assert_eq!(fs::read(&path).unwrap(), archive);
-        assert!(into.failure().is_none());
+/// Each error is noted.
+impl io::Write for &ArchiveFile<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut file = self.file;
+        self.noted(file.write_all(bytes)).map(|()| bytes.len())
     }
 
-    #[test]
-    fn a_file_that_cannot_be_written_is_what_went_wrong() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("a.zip");
-        fs::write(&path, "").unwrap();
-        let file = File::open(&path).unwrap();
-        let into = ArchiveFile::new(&file, &path);
-        assert!(into.copy(&b"bytes"[..], "null").is_err());
-        let failure = into.failure().unwrap().to_string();
-        assert!(failure.starts_with(&format!("cannot write {}", path.display())), "{failure}");
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -1,11 +1,11 @@
 //! Downloads of packages, hashed as they arrive.
 
-use std::io::Read;
+use std::io::{Read, Write as _};
 use std::sync::Arc;
 
 use url::Url;
 
-use super::archive_file::{ArchiveFile, Copied};
+use super::archive_file::ArchiveFile;
 use super::download_queue::DownloadQueue;
 use super::error::{Result, SourceError};
 use super::progress::{Progress, ProgressSink};
@@ -69,12 +69,12 @@ pub(super) struct Downloaded {
     pub(super) is_shared: bool,
 }
 
-/// A reader that reports progress, and fails once the archive is not wanted any more.
-struct Counted<'a, R> {
-    inner: R,
+/// A body that reports progress, is kept if the archive is to be kept, and fails once the archive is not wanted any more.
+struct Received<'a> {
+    body: &'a mut dyn Read,
     package: &'a PackageId,
+    archive: &'a Archive<'a>,
     progress: ProgressSink<'a>,
-    is_wanted: &'a dyn Fn() -> bool,
 }
 
 impl Downloader {
@@ -169,8 +169,8 @@ impl Downloader {
             get(&mut |body, length| {
                 learn_size(length);
                 progress(package, Progress::Started(length));
-                let body = Counted { inner: body, package, progress, is_wanted: archive.is_wanted };
-                let body = Copied::new(body, archive.into).map_err(PackageError::Read)?;
+                archive.into.map_or(Ok(()), ArchiveFile::start).map_err(PackageError::Read)?;
+                let body = Received { body, package, archive, progress };
                 let hash = if spooled { hash_zip_spooled } else { hash_zip };
                 hash(body, &package.address.name, &limits)
             })
@@ -207,13 +207,14 @@ impl<'a> Archive<'a> {
     }
 }
 
-impl<R: Read> Read for Counted<'_, R> {
+impl Read for Received<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        if !(self.is_wanted)() {
+        if !(self.archive.is_wanted)() {
             return Err(std::io::Error::other(CANCELLED));
         }
-        let count = self.inner.read(buffer)?;
+        let count = self.body.read(buffer)?;
         (self.progress)(self.package, Progress::Received(count as u64));
+        self.archive.into.map_or(Ok(()), |mut file| file.write_all(&buffer[..count]))?;
         Ok(count)
     }
 }
