@@ -22,7 +22,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub use credentials::{Credentials, CredentialsOrigin, Forgotten};
+pub use credentials::{Credentials, CredentialsOrigin};
 pub use installation::{InstallationMethod, MethodKind, ProviderInstallation};
 pub(crate) use netrc::Netrc;
 pub use network::NetSettings;

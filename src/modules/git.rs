@@ -167,7 +167,10 @@ impl Git<'_> {
     pub(super) fn fetch(&self, address: &GitAddress, workshop: &Path, package: &Path) -> Result<Option<String>> {
         let deadline = Instant::now() + self.time_limit;
         let mut fetch = Fetch { git: self, address, directory: workshop, deadline, key: None, ssh_command: None };
-        fetch.initialize()?;
+        fetch.create()?;
+        if address.url.scheme() == "ssh" {
+            fetch.ssh_command = fetch.find_ssh_command()?;
+        }
         let Some(revision) = fetch.fetch()? else { return Ok(None) };
         let files = fetch.files(&revision)?;
         fetch.write(&revision, &files, package).map(Some)
@@ -199,14 +202,6 @@ struct Blob {
 }
 
 impl Fetch<'_> {
-    fn initialize(&mut self) -> Result<()> {
-        self.create()?;
-        if self.address.url.scheme() == "ssh" {
-            self.ssh_command = self.find_ssh_command()?;
-        }
-        Ok(())
-    }
-
     fn create(&self) -> Result<()> {
         let mut command = self.command("init");
         command.args(["--quiet", "--bare", "--template=", "."]);

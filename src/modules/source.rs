@@ -122,11 +122,7 @@ impl RemoteSource {
     /// The text has an unknown form.
     pub fn detect(text: &str, directory: &str) -> Result<Self> {
         let (package, found) = split_directory(&detect(text)?);
-        let directory = match (found.as_str(), directory) {
-            ("", directory) => directory.to_owned(),
-            (_, "") => found,
-            _ => clean(&format!("{found}/{directory}")),
-        };
+        let directory = joined(found, directory);
         if directory.starts_with("../") {
             return Err(ModuleSourceError::OutsidePackage(directory));
         }
@@ -182,6 +178,15 @@ fn split_directory(text: &str) -> (String, String) {
     }
 }
 
+/// A directory below another; either may be empty.
+fn joined(directory: String, below: &str) -> String {
+    match (directory.as_str(), below) {
+        ("", below) => below.to_owned(),
+        (_, "") => directory,
+        _ => clean(&format!("{directory}/{below}")),
+    }
+}
+
 /// `git` and the rest of `git::https://…`.
 fn forced_getter(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.split_once("::")?;
@@ -198,11 +203,7 @@ fn detect(text: &str) -> Result<String> {
     }
     let (getter, url) = detectors(&address)?;
     let (url, detected) = split_directory(&url);
-    let directory = match (detected.as_str(), directory.as_str()) {
-        ("", directory) => directory.to_owned(),
-        (_, "") => detected,
-        _ => clean(&format!("{detected}/{directory}")),
-    };
+    let directory = joined(detected, &directory);
     let (url, query) = url.split_at(url.find('?').unwrap_or(url.len()));
     let separator = if directory.is_empty() { "" } else { "//" };
     let full = format!("{url}{separator}{directory}{query}");

@@ -126,12 +126,7 @@ fn parse_number(part: &str) -> Result<u64, VersionError> {
 
 /// A release is newer than its prereleases (<https://semver.org/#spec-item-11>).
 fn cmp_prerelease(a: &str, b: &str) -> Ordering {
-    match (a.is_empty(), b.is_empty()) {
-        (true, true) => Ordering::Equal,
-        (true, false) => Ordering::Greater,
-        (false, true) => Ordering::Less,
-        (false, false) => cmp_identifiers(a, b),
-    }
+    a.is_empty().cmp(&b.is_empty()).then_with(|| cmp_identifiers(a, b))
 }
 
 /// Compares identifier by identifier. Where one text is at its last identifier and the other is not, the former comes

@@ -4,7 +4,7 @@ use std::io::{IsTerminal as _, Read as _};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
-use provlock::cli_config::{self, Credentials, CredentialsOrigin, Forgotten};
+use provlock::cli_config::{self, Credentials, CredentialsOrigin};
 use provlock::diagnostic::{Code, Diagnostic, Help, Remedy};
 use provlock::provider::{Dialect, Hostname};
 use provlock::system::{Token, token_variable};
@@ -58,7 +58,7 @@ pub(crate) fn logout(arguments: &LogoutArgs, global: &GlobalArgs, ui: &Ui) -> Re
     let host = host(&arguments.host)?;
     let credentials = credentials(global, ui)?;
     let winner = variable_that_wins(&host, &credentials);
-    let Forgotten { origin, was_there } = credentials.forget(&host)?;
+    let (origin, was_there) = credentials.forget(&host)?;
     ui.status(&if was_there {
         format!("Removed the token for {host} from {origin}")
     } else {

@@ -43,15 +43,6 @@ pub enum CredentialsOrigin {
     Helper(PathBuf),
 }
 
-/// A token that was deleted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Forgotten {
-    /// The place that was searched.
-    pub origin: CredentialsOrigin,
-    /// Whether it was there.
-    pub was_there: bool,
-}
-
 impl Credentials {
     /// The credentials that the environment and the CLI configuration give.
     pub fn new(environment: &Environment, config: &CliConfig, dialect: Dialect) -> Self {
@@ -142,19 +133,20 @@ impl Credentials {
         }
     }
 
-    /// Deletes the token for a host from where [`Credentials::store`] would put it. A missing token is not an error.
-    pub fn forget(&self, host: &Hostname) -> Result<Forgotten> {
+    /// Deletes the token for a host from where [`Credentials::store`] would put it, and returns where that is, and
+    /// whether there was a token.
+    pub fn forget(&self, host: &Hostname) -> Result<(CredentialsOrigin, bool)> {
         match self.place(host)? {
             TokenStore::File(path) => {
                 let was_there = file::forget(&path, host)?;
-                Ok(Forgotten { origin: CredentialsOrigin::Block(path), was_there })
+                Ok((CredentialsOrigin::Block(path), was_there))
             }
             TokenStore::Helper(helper) => {
                 // A helper that fails here may still delete the token.
                 let was_there = self.ask(&helper, host).map_or(true, |properties| properties.contains_key("token"));
                 self.answers.remove(host);
                 helper.forget(host)?;
-                Ok(Forgotten { origin: CredentialsOrigin::Helper(helper.program), was_there })
+                Ok((CredentialsOrigin::Helper(helper.program), was_there))
             }
         }
     }
