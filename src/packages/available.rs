@@ -24,20 +24,10 @@ pub struct AvailableVersions {
 /// What a source lists of a version.
 #[derive(Clone, Debug, Default)]
 pub struct AvailableVersion {
-    /// Whether OpenTofu and Terraform support one of its plugin protocols.
-    pub protocols: Protocols,
+    /// The start of the list of its plugin protocols, as in `4.0, 4.1`, if OpenTofu and Terraform support none of them.
+    pub unsupported_protocols: Option<Box<str>>,
     /// Its platforms; empty if the source does not list them.
     pub platforms: Platforms,
-}
-
-/// The plugin protocols of a version.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Protocols {
-    /// OpenTofu and Terraform support one of them, or the source does not list any.
-    #[default]
-    Supported,
-    /// They support none of them; the start of the list, as in `4.0, 4.1`.
-    Unsupported(Box<str>),
 }
 
 /// A set of platforms.
@@ -78,23 +68,15 @@ impl AvailableVersion {
     }
 
     fn text_length(&self) -> usize {
-        let protocols = match &self.protocols {
-            Protocols::Supported => 0,
-            Protocols::Unsupported(protocols) => protocols.len(),
-        };
-        protocols + self.platforms.names.len()
+        self.unsupported_protocols.as_ref().map_or(0, |protocols| protocols.len()) + self.platforms.names.len()
     }
 }
 
-impl Protocols {
-    /// The protocols with these names, such as `5.0`.
-    pub(super) fn of(names: &[String]) -> Self {
-        let major = |name: &String| name.split('.').next().is_some_and(|major| SUPPORTED_PROTOCOLS.contains(&major));
-        if names.is_empty() || names.iter().any(major) {
-            return Self::Supported;
-        }
-        Self::Unsupported(names.join(", ").chars().take(LONGEST_PROTOCOLS).collect())
-    }
+/// The start of a list of protocols, such as `5.0`, of which OpenTofu and Terraform support none.
+pub(super) fn unsupported(protocols: &[String]) -> Option<Box<str>> {
+    let major = |name: &String| name.split('.').next().is_some_and(|major| SUPPORTED_PROTOCOLS.contains(&major));
+    let is_unsupported = !protocols.is_empty() && !protocols.iter().any(major);
+    is_unsupported.then(|| protocols.join(", ").chars().take(LONGEST_PROTOCOLS).collect())
 }
 
 impl Platforms {
@@ -152,10 +134,10 @@ mod tests {
 
     #[test]
     fn of_the_protocols_only_those_that_nobody_speaks_are_kept() {
-        let of = |names: &[&str]| Protocols::of(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
-        assert_eq!(of(&[]), Protocols::Supported);
-        assert_eq!(of(&["4.0", "5.1"]), Protocols::Supported);
-        assert_eq!(of(&["4.0", "50"]), Protocols::Unsupported("4.0, 50".into()));
-        assert!(matches!(of(&["4"; 64]), Protocols::Unsupported(text) if text.len() == LONGEST_PROTOCOLS));
+        let kept = |names: &[&str]| unsupported(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(kept(&[]), None);
+        assert_eq!(kept(&["4.0", "5.1"]), None);
+        assert_eq!(kept(&["4.0", "50"]).as_deref(), Some("4.0, 50"));
+        assert_eq!(kept(&["4"; 64]).unwrap().len(), LONGEST_PROTOCOLS);
     }
 }

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 pub(crate) use archive_file::{ArchiveFile, Archived};
-pub use available::{AvailableVersion, AvailableVersions, Platforms, Protocols};
+pub use available::{AvailableVersion, AvailableVersions, Platforms};
 use download::Downloader;
 pub use error::{Result, SourceError};
 pub use fetched::{Fetched, Packages, Published};

@@ -222,11 +222,8 @@ impl fmt::Display for Constraint {
 
 impl fmt::Display for ConstraintList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, constraint) in self.0.iter().enumerate() {
-            let separator = if index == 0 { "" } else { ", " };
-            write!(f, "{separator}{constraint}")?;
-        }
-        Ok(())
+        let terms: Vec<_> = self.0.iter().map(Constraint::to_string).collect();
+        f.write_str(&terms.join(", "))
     }
 }
 

@@ -19,18 +19,12 @@ pub struct PlatformError(pub String);
 impl Platform {
     /// The platform that this program was built for.
     pub fn current() -> Self {
-        let os = match std::env::consts::OS {
-            "macos" => "darwin",
-            other => other,
-        };
         let arch = match std::env::consts::ARCH {
-            "x86_64" => "amd64",
-            "aarch64" => "arm64",
-            "x86" => "386",
             "powerpc64" if cfg!(target_endian = "little") => "ppc64le",
             other => other,
         };
-        Self { os: os.to_owned(), arch: arch.to_owned() }
+        let platform = Self { os: std::env::consts::OS.to_owned(), arch: arch.to_owned() };
+        Self::meant_by(&platform.to_string()).unwrap_or(platform)
     }
 
     /// The platform that a text with other names than Go's means, such as `macos_arm64`, `linux-amd64` or `Windows_x86_64`.

@@ -1,12 +1,12 @@
 //! What is known of each hash of a release, and what follows from it (OpenTofu's `HashDispositions`,
 //! `internal/getproviders/hash.go`).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::provider::Hash;
 
 /// One thing that is known of a hash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum HashDisposition {
     /// It was computed from the package.
     Computed,
@@ -27,32 +27,22 @@ pub(crate) enum HashDisposition {
 
 /// The hashes of a release, each with everything that is known of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct HashDispositions(BTreeMap<Hash, Known>);
-
-/// A set of dispositions, one bit for each.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Known(u8);
+pub struct HashDispositions(BTreeMap<Hash, BTreeSet<HashDisposition>>);
 
 impl HashDisposition {
-    const fn bit(self) -> u8 {
-        1 << self as u8
+    /// Whether the hash may be recorded because of this. A hash over the bytes of an archive must be listed or reported,
+    /// because a mirror may have repacked the files.
+    fn permits(self, hash: &Hash) -> bool {
+        match self {
+            Self::Computed => hash.is_of_files(),
+            Self::ListedWithMalformedLines => false,
+            _ => true,
+        }
     }
-}
 
-impl Known {
-    const RECORDABLE: u8 = HashDisposition::Listed.bit()
-        | HashDisposition::ListedForRelease.bit()
-        | HashDisposition::ListedForOtherFile.bit()
-        | HashDisposition::ReportedByRegistry.bit()
-        | HashDisposition::ReportedByMirror.bit();
-    const CONFIRMED: u8 = HashDisposition::Computed.bit()
-        | HashDisposition::Listed.bit()
-        | HashDisposition::ListedForRelease.bit()
-        | HashDisposition::ListedWithMalformedLines.bit()
-        | HashDisposition::ReportedByRegistry.bit();
-
-    fn is_any_of(self, bits: u8) -> bool {
-        self.0 & bits != 0
+    /// Whether an entry that holds the hash is about this release because of this.
+    fn confirms(self) -> bool {
+        !matches!(self, Self::ListedForOtherFile | Self::ReportedByMirror)
     }
 }
 
@@ -69,19 +59,15 @@ impl HashDispositions {
         self.extend(hashes.into_iter().map(|hash| (hash, disposition)));
     }
 
-    /// The hashes that may be recorded in a lock file. A hash over the bytes of an archive must be listed or
-    /// reported, because a mirror may have repacked the files.
+    /// The hashes that may be recorded in a lock file.
     pub fn recordable(&self) -> impl Iterator<Item = &Hash> {
-        let hashes = self.0.iter().filter(|(hash, known)| {
-            known.is_any_of(Known::RECORDABLE)
-                || (hash.is_of_files() && known.is_any_of(HashDisposition::Computed.bit()))
-        });
+        let hashes = self.0.iter().filter(|(hash, known)| known.iter().any(|disposition| disposition.permits(hash)));
         hashes.map(|(hash, _)| hash)
     }
 
     /// Whether an entry that holds the hash is about this release, whether or not the hash may be recorded.
     pub(crate) fn confirms(&self, hash: &Hash) -> bool {
-        self.0.get(hash).is_some_and(|known| known.is_any_of(Known::CONFIRMED))
+        self.0.get(hash).is_some_and(|known| known.iter().any(|disposition| disposition.confirms()))
     }
 
     /// Whether anything is known of the hash.
@@ -91,14 +77,14 @@ impl HashDispositions {
 
     /// Whether the hash was computed from the package, not only reported.
     pub(crate) fn is_computed(&self, hash: &Hash) -> bool {
-        self.0.get(hash).is_some_and(|known| known.is_any_of(HashDisposition::Computed.bit()))
+        self.0.get(hash).is_some_and(|known| known.contains(&HashDisposition::Computed))
     }
 }
 
 impl Extend<(Hash, HashDisposition)> for HashDispositions {
     fn extend<T: IntoIterator<Item = (Hash, HashDisposition)>>(&mut self, hashes: T) {
         for (hash, disposition) in hashes {
-            self.0.entry(hash).or_default().0 |= disposition.bit();
+            self.0.entry(hash).or_default().insert(disposition);
         }
     }
 }

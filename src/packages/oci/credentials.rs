@@ -58,6 +58,7 @@ impl OciLogins {
         Self { blocks, defaults, environment, time_limit, files: OnceLock::new(), from_helpers: OnceMap::default() }
     }
 
+    /// No logins at all.
     #[cfg(test)]
     pub(super) fn anonymous() -> Self {
         let defaults =

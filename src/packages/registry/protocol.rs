@@ -17,7 +17,7 @@ use crate::net::{Client, Purpose, RequestError, RequestErrorKind};
 use crate::packages::archive::PackageId;
 use crate::packages::authentication::packages::reported;
 use crate::packages::authentication::{PackageReport, SigningKey};
-use crate::packages::available::{AvailableVersion, AvailableVersions, LONGEST_VERSION, Platforms, Protocols};
+use crate::packages::available::{AvailableVersion, AvailableVersions, LONGEST_VERSION, Platforms, unsupported};
 use crate::packages::error::{Result, SourceError};
 use crate::provider::{Dialect, Hash, Hostname, Platform, ProviderAddress, Version};
 use crate::system::bounded::{List, Map};
@@ -104,8 +104,9 @@ impl Protocol {
             let problem = format!("{asked} answered for {}_{}", response.os, response.arch);
             return Err(SourceError::invalid_response(package, problem));
         }
-        if let Protocols::Unsupported(protocols) = &response.protocols {
-            return Err(SourceError::unsupported_protocol(&address, &version, protocols));
+        let protocols = response.protocols.as_ref().map_or(&[][..], |protocols| &protocols.0);
+        if let Some(protocols) = unsupported(protocols) {
+            return Err(SourceError::unsupported_protocol(&address, &version, &protocols));
         }
         let service = self.origin(&address.hostname)?;
         Ok(Metadata { package: package.clone(), response, service, base })
@@ -137,9 +138,8 @@ impl Metadata {
     }
 
     /// The keys that may sign the release.
-    pub(super) fn signing_keys(&self) -> Vec<SigningKey> {
-        let keys = self.response.signing_keys.gpg_public_keys.0.iter();
-        keys.map(|key| SigningKey { ascii_armor: key.ascii_armor.clone(), key_id: key.key_id.clone() }).collect()
+    pub(super) fn signing_keys(&self) -> &[SigningKey] {
+        &self.response.signing_keys.gpg_public_keys.0
     }
 
     /// The `packages` map, which only OpenTofu looks at.
@@ -165,8 +165,7 @@ struct VersionList {
 #[derive(Deserialize)]
 struct VersionEntry {
     version: String,
-    #[serde(default)]
-    protocols: Protocols,
+    protocols: Option<List<String, MOST_OTHERS>>,
     #[serde(default)]
     platforms: Platforms,
 }
@@ -180,8 +179,7 @@ struct PlatformEntry {
 /// The answer to "find a provider package".
 #[derive(Deserialize)]
 pub(super) struct PackageResponse {
-    #[serde(default)]
-    protocols: Protocols,
+    protocols: Option<List<String, MOST_OTHERS>>,
     os: String,
     arch: String,
     pub(super) filename: String,
@@ -198,14 +196,7 @@ pub(super) struct PackageResponse {
 #[derive(Deserialize, Default)]
 struct SigningKeys {
     #[serde(default)]
-    gpg_public_keys: List<KeyEntry, MOST_OTHERS>,
-}
-
-#[derive(Deserialize)]
-struct KeyEntry {
-    #[serde(default)]
-    key_id: String,
-    ascii_armor: String,
+    gpg_public_keys: List<SigningKey, MOST_OTHERS>,
 }
 
 impl PackageResponse {
@@ -262,19 +253,13 @@ impl From<VersionList> for VersionsResponse {
     fn from(list: VersionList) -> Self {
         let available = |VersionEntry { version, protocols, platforms }: VersionEntry| {
             let version = version.parse::<Version>().ok().filter(|_| version.len() <= LONGEST_VERSION)?;
-            Some((version, AvailableVersion { protocols, platforms }))
+            let unsupported_protocols = unsupported(&protocols.unwrap_or_default().0);
+            Some((version, AvailableVersion { unsupported_protocols, platforms }))
         };
         let versions = list.versions.0.into_iter().filter_map(available).collect();
         let warnings = list.warnings.unwrap_or_default().0.into_iter();
         let warnings = warnings.map(|warning| warning.chars().take(LONGEST_WARNING).collect()).collect();
         Self(AvailableVersions { versions, warnings })
-    }
-}
-
-impl<'de> Deserialize<'de> for Protocols {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        let names = Option::<List<String, MOST_OTHERS>>::deserialize(deserializer)?;
-        Ok(Self::of(&names.unwrap_or_default().0))
     }
 }
 

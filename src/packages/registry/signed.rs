@@ -76,7 +76,7 @@ impl SignedReleases {
         let key = SumsKey {
             sums: metadata.url(&metadata.response.shasums_url)?,
             signature: metadata.url(&metadata.response.shasums_signature_url)?,
-            keys: metadata.signing_keys(),
+            keys: metadata.signing_keys().to_vec(),
             is_default_host: metadata.package.address.hostname.is_default_of(self.policy.dialect),
         };
         self.verified.get_or_compute(&key, || self.verify(metadata, &key).map(Arc::new))

@@ -9,7 +9,7 @@ use super::namesake::{explained, is_implied, namesake, with_source};
 use crate::configuration::{DeclarationKind, Requirement};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
 use crate::lockfile::{LockFile, LockedProvider};
-use crate::packages::{AvailableVersion, AvailableVersions, Protocols, Source, SourceError};
+use crate::packages::{AvailableVersion, AvailableVersions, Source, SourceError};
 use crate::provider::{Dialect, ProviderAddress, Version};
 
 /// A provider whose version is to be selected.
@@ -96,7 +96,7 @@ impl Candidate<'_> {
     /// Fails for a version whose plugin protocols are not supported.
     pub(crate) fn supported(&self, version: &Version, available: &AvailableVersions) -> Result<()> {
         match available.versions.get(version) {
-            Some(AvailableVersion { protocols: Protocols::Unsupported(protocols), .. }) => {
+            Some(AvailableVersion { unsupported_protocols: Some(protocols), .. }) => {
                 Err(self.unsupported(version, protocols, available))
             }
             _ => Ok(()),
@@ -212,7 +212,7 @@ impl Candidate<'_> {
 
     fn unsupported(&self, version: &Version, protocols: &str, available: &AvailableVersions) -> Diagnostics {
         let error = SourceError::unsupported_protocol(self.address, version, protocols);
-        let supported = |(_, release): &(&Version, &AvailableVersion)| release.protocols == Protocols::Supported;
+        let supported = |(_, release): &(&Version, &AvailableVersion)| release.unsupported_protocols.is_none();
         let older = available.versions.range(..version.clone()).rev().find(supported);
         let nearest = older.or_else(|| available.versions.range(version.clone()..).find(supported));
         let help = match nearest {

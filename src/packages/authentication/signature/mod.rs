@@ -22,6 +22,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use jiff::Timestamp;
 use pgp::packet::{Packet, PacketParser};
 use pgp::types::{KeyDetails, VerifyingKey};
+use serde::Deserialize;
 
 pub use self::error::{Expired, SignatureError};
 use self::keyring::{Budget, Entity, Subkey};
@@ -41,11 +42,12 @@ const KEY: &str = "signing key";
 const MOST_SELF_SIGNATURES: usize = 512;
 
 /// A public key as the registry reports it, in `gpg_public_keys`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 pub struct SigningKey {
     /// The armored key block; it may hold several keys.
     pub ascii_armor: String,
     /// The key's ID in the registry's words: for messages only.
+    #[serde(default)]
     pub key_id: String,
 }
 
