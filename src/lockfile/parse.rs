@@ -202,12 +202,27 @@ impl Reader {
 
     /// Reads one entry and returns its index, unless it lacks an address or a version.
     fn read_provider(&mut self, block: &Block) -> Option<usize> {
-        let attributes = self.attributes(block);
         let label = self.label(block);
         let name = name_of(label.as_ref()).to_owned();
-        let version = attributes.version.map(|attribute| self.text_attribute(attribute, "the version"));
-        let constraints = attributes.constraints.map(|attribute| self.text_attribute(attribute, "the constraints"));
-        let hashes = attributes.hashes.map(|attribute| self.list_attribute(attribute, &name));
+        let (mut version, mut constraints, mut hashes) = (None, None, None);
+        for structure in &block.body {
+            match structure {
+                Structure::Attribute(attribute) => match attribute.key.as_str() {
+                    "version" => version = Some(self.text_attribute(attribute, "the version")),
+                    "constraints" => constraints = Some(self.text_attribute(attribute, "the constraints")),
+                    "hashes" => hashes = Some(self.list_attribute(attribute, &name)),
+                    other => {
+                        let message =
+                            format!("unknown attribute {other}: an entry has version, constraints and hashes");
+                        self.syntax_error(span_of(&attribute.key), message);
+                    }
+                },
+                Structure::Block(inner) => {
+                    let message = format!("unknown block {}: an entry contains no blocks", inner.ident.as_str());
+                    self.syntax_error(span_of(&inner.ident), message);
+                }
+            }
+        }
         let (span, keyword) = (span_of(block), span_of(&block.ident));
         self.read_entry(RawEntry { span, keyword, label, version, constraints, hashes })
     }
@@ -250,30 +265,6 @@ impl Reader {
             layout,
         });
         Some(self.entries.len() - 1)
-    }
-
-    /// The three attributes of an entry. Anything else in its block is reported.
-    fn attributes<'a>(&mut self, block: &'a Block) -> Attributes<'a> {
-        let mut attributes = Attributes { version: None, constraints: None, hashes: None };
-        for structure in &block.body {
-            match structure {
-                Structure::Attribute(attribute) => match attribute.key.as_str() {
-                    "version" => attributes.version = Some(attribute),
-                    "constraints" => attributes.constraints = Some(attribute),
-                    "hashes" => attributes.hashes = Some(attribute),
-                    other => {
-                        let message =
-                            format!("unknown attribute {other}: an entry has version, constraints and hashes");
-                        self.syntax_error(span_of(&attribute.key), message);
-                    }
-                },
-                Structure::Block(inner) => {
-                    let message = format!("unknown block {}: an entry contains no blocks", inner.ident.as_str());
-                    self.syntax_error(span_of(&inner.ident), message);
-                }
-            }
-        }
-        attributes
     }
 
     fn label<'a>(&mut self, block: &'a Block) -> Option<Text<'a>> {
@@ -380,13 +371,6 @@ impl Reader {
             }
         }
     }
-}
-
-/// The attributes that an entry may have.
-struct Attributes<'a> {
-    version: Option<&'a structure::Attribute>,
-    constraints: Option<&'a structure::Attribute>,
-    hashes: Option<&'a structure::Attribute>,
 }
 
 /// The text of a string, also of one with constants in its templates, such as `"${"1"}.0.0"`, which OpenTofu evaluates.

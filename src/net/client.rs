@@ -209,10 +209,10 @@ impl Client {
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> std::result::Result<T, RequestError> {
         let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials.host().cloned() };
-        let (scheme, token) = self.permission(url, credentials).map_err(fail)?;
+        let token = self.permission(url, credentials).map_err(fail)?;
         let send = |headers| {
             let request = Request { url, headers, time_limit: None, plain_http: PlainHttp::Configured };
-            self.send_for_success(&request, scheme, token.as_ref())
+            self.send_for_success(&request, token.as_ref())
         };
         self.receive(limit, send, consume).map_err(fail)
     }
@@ -243,30 +243,31 @@ impl Client {
             Purpose::Download => SILENCE_TIMEOUT.max(self.time_limit()).min(self.shared.settings.download_timeout),
         };
         let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials.host().cloned() };
-        let (scheme, token) = self.permission(url, credentials).map_err(fail)?;
+        let token = self.permission(url, credentials).map_err(fail)?;
         let (headers, time_limit) = (HeaderMap::new(), Some(time_limit));
         let request = Request { url, headers, time_limit, plain_http: PlainHttp::Configured };
-        self.repeat(purpose, || receive(self.send_for_success(&request, scheme, token.as_ref())?)).map_err(fail)
+        self.repeat(purpose, || receive(self.send_for_success(&request, token.as_ref())?)).map_err(fail)
     }
 
-    /// The token that is sent along, and in which scheme, if the URL may be asked at all.
+    /// The token that is sent along, if the URL may be asked at all.
     fn permission(
         &self,
         url: &Url,
         credentials: Credentials<'_>,
-    ) -> std::result::Result<(&'static str, Option<Token>), RequestErrorKind> {
+    ) -> std::result::Result<Option<Token>, RequestErrorKind> {
         if !redirect::is_allowed(url, PlainHttp::Configured, &self.shared.settings) {
             return Err(RequestErrorKind::Insecure);
         }
-        Ok(match credentials {
-            _ if url.scheme() != "https" && !is_loopback(url) => ("", None),
-            Credentials::None => ("", None),
-            Credentials::TokenOf(host) => ("Bearer", self.token(host).map_err(RequestErrorKind::Credentials)?),
-            Credentials::Basic(token) => {
-                self.learn(token);
-                ("Basic", Some(token.clone()))
-            }
-        })
+        let token = match credentials {
+            _ if url.scheme() != "https" && !is_loopback(url) => None,
+            Credentials::None => None,
+            Credentials::TokenOf(host) => self.token(host).map_err(RequestErrorKind::Credentials)?,
+            Credentials::Basic(token) => Some(token.clone()),
+        };
+        if let Some(token) = &token {
+            self.learn(token);
+        }
+        Ok(token)
     }
 
     /// The token for a host, which can be sent.
@@ -276,12 +277,7 @@ impl Client {
                 let message = format!("the token for {host} contains characters that cannot be sent");
                 Err(Diagnostic::error(Code::InvalidCliConfiguration, message).into())
             }
-            token => {
-                if let Some(token) = &token {
-                    self.learn(token);
-                }
-                Ok(token)
-            }
+            token => Ok(token),
         }
     }
 
@@ -294,10 +290,9 @@ impl Client {
     fn send_for_success(
         &self,
         request: &Request<'_>,
-        scheme: &str,
         token: Option<&Token>,
     ) -> std::result::Result<Response, Failure> {
-        let authorization = token.and_then(|token| token.authorization(scheme));
+        let authorization = token.and_then(Token::authorization);
         let response = self.send(request, authorization.as_ref())?;
         let status = response.status();
         if status.is_success() {

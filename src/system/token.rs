@@ -43,7 +43,8 @@ impl Token {
     }
 
     /// The value of an `Authorization` header (RFC 9110, section 11.6.2); `None` if the secret cannot be sent.
-    pub(crate) fn authorization(&self, scheme: &str) -> Option<HeaderValue> {
+    pub(crate) fn authorization(&self) -> Option<HeaderValue> {
+        let scheme = if self.password.is_some() { "Basic" } else { "Bearer" };
         let value = self.is_sendable().then(|| format!("{scheme} {}", self.text))?;
         let mut value = HeaderValue::from_str(&value).ok()?;
         value.set_sensitive(true);
@@ -85,8 +86,8 @@ mod tests {
         assert_eq!(format!("{token} {token:?} {:?}", Some(&token)), "[redacted] [redacted] Some([redacted])");
         assert_eq!(token.redact("no s3cr3t here"), "no [redacted] here");
         assert!(Token::new("").is_none());
-        assert_eq!(format!("{:?}", token.authorization("Bearer").unwrap()), "Sensitive");
+        assert_eq!(format!("{:?}", token.authorization().unwrap()), "Sensitive");
         assert!(!Token::new("a\nb").unwrap().is_sendable());
-        assert!(Token::new("ü").unwrap().authorization("Basic").is_none());
+        assert!(Token::new("ü").unwrap().authorization().is_none());
     }
 }

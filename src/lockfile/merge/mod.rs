@@ -95,7 +95,8 @@ fn merge_entry(
     if ours.version != theirs.version {
         return Err(ConflictReason::Versions);
     }
-    let empty = LockedProvider::empty_at(ours);
+    let (version, constraints, hashes) = (ours.version.clone(), ConstraintList::default(), BTreeSet::new());
+    let empty = LockedProvider { version, constraints, hashes };
     let before = base.map_or(&empty, Arc::as_ref);
     // Hashes belong to one version.
     let same_release = if before.version == ours.version { before } else { &empty };
@@ -121,13 +122,6 @@ where
     let kept = ours.into_iter().filter(|item| other.contains(item) || !before.contains(item));
     let added = theirs.into_iter().filter(|item| !before.contains(item));
     kept.chain(added).collect()
-}
-
-impl LockedProvider {
-    /// The same version without constraints and hashes.
-    fn empty_at(other: &Self) -> Self {
-        Self { version: other.version.clone(), constraints: ConstraintList::default(), hashes: BTreeSet::new() }
-    }
 }
 
 impl Conflict {

@@ -80,24 +80,24 @@ impl Applicant<'_> {
         let login = self.login.map(|found| &found.login);
         match (bearer, login, refused) {
             (Some(_), Some(OciLogin::OAuth { access_token: Some(token), .. }), None) => {
-                self.authorization(AuthorizationKind::AccessToken, "Bearer", token).map(Some)
+                self.authorization(AuthorizationKind::AccessToken, token).map(Some)
             }
             (Some(_), _, Some(AuthorizationKind::Fetched)) if fresh => Ok(None),
             (Some(bearer), _, _) => {
                 let token = self.fetch(bearer)?;
-                self.authorization(AuthorizationKind::Fetched, "Bearer", &token).map(Some)
+                self.authorization(AuthorizationKind::Fetched, &token).map(Some)
             }
             (None, Some(OciLogin::Basic { username, password }), None) if challenges.contains(&Challenge::Basic) => {
                 let pair = Token::basic(username, password.reveal());
-                self.authorization(AuthorizationKind::Basic, "Basic", &pair).map(Some)
+                self.authorization(AuthorizationKind::Basic, &pair).map(Some)
             }
             (None, _, _) => Ok(None),
         }
     }
 
-    fn authorization(&self, kind: AuthorizationKind, scheme: &str, token: &Token) -> Result<Authorization, Failure> {
+    fn authorization(&self, kind: AuthorizationKind, token: &Token) -> Result<Authorization, Failure> {
         self.client.learn(token);
-        match token.authorization(scheme) {
+        match token.authorization() {
             Some(header) => Ok(Authorization { kind, header }),
             None => Err(self.failed("the token for it contains characters that cannot be sent")),
         }
