@@ -10,10 +10,10 @@ use super::error::{RequestErrorKind, no_response, quote};
 use super::memory::{Memory, Reserved, SMALL};
 use super::observer::Pending;
 use super::pace::Pace;
-use super::retry::Failure;
+use super::retry::{Attempt, Failure};
 
 /// The whole body of a response, at most `limit` bytes.
-pub(crate) fn read_whole(response: Response, limit: u64) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read_whole(response: Response, limit: u64) -> Attempt<Vec<u8>> {
     let mut bytes = Vec::new();
     // The body itself keeps what went wrong with it.
     let _ = read_with(response, limit, |body, _| body.read_to_end(&mut bytes))?;
@@ -25,7 +25,7 @@ pub(super) fn read_bounded(
     response: Response,
     limit: u64,
     memory: &Memory,
-) -> Result<(Vec<u8>, Option<Reserved<'_>>), Failure> {
+) -> Attempt<(Vec<u8>, Option<Reserved<'_>>)> {
     let (mut bytes, mut reserved) = (Vec::new(), None);
     let _ = read_with(response, limit, |body, _| {
         if Read::take(&mut *body, SMALL).read_to_end(&mut bytes)? as u64 == SMALL {
@@ -43,7 +43,7 @@ pub(crate) fn read_with<T>(
     response: Response,
     limit: u64,
     consume: impl FnOnce(&mut dyn Read, Option<u64>) -> T,
-) -> Result<T, Failure> {
+) -> Attempt<T> {
     let length = response.content_length();
     let mut body = Body::new(response, limit, Pace::default())?;
     let consumed = consume(&mut body, length);
@@ -62,7 +62,7 @@ pub(super) struct Body {
 }
 
 impl Body {
-    pub(super) fn new(response: Response, limit: u64, pace: Pace) -> Result<Self, Failure> {
+    pub(super) fn new(response: Response, limit: u64, pace: Pace) -> Attempt<Self> {
         if response.content_length().is_some_and(|length| length > limit) {
             return Err(Failure::lasting(RequestErrorKind::TooLarge { limit }));
         }

@@ -17,14 +17,14 @@ use serde_json::error::Category;
 use url::Url;
 
 use super::body::{read_bounded, read_with};
-use super::error::{RequestError, RequestErrorKind, causes, no_response, quote};
+use super::error::{RequestError, RequestErrorKind, Requested, causes, no_response, quote};
 use super::memory::Memory;
 use super::observer::RequestObserver;
 use super::pace::Pace;
 use super::proxy::{is_loopback, with_proxies};
 use super::redirect::{self, MOST_REDIRECTS, PlainHttp, Request};
 use super::resume;
-use super::retry::{Failure, Retries, after_status, http_date, with_retries};
+use super::retry::{Attempt, Failure, Retries, after_status, http_date, with_retries};
 use crate::cli_config::NetSettings;
 use crate::diagnostic::{Code, Diagnostic, Result};
 use crate::provider::Hostname;
@@ -143,7 +143,7 @@ impl Client {
         credentials_of: Option<&Hostname>,
         limit: u64,
         purpose: Purpose,
-    ) -> std::result::Result<Document, RequestError> {
+    ) -> Requested<Document> {
         self.get_decoded(url, credentials_of, limit, purpose, |document| Ok((document, 0)))
     }
 
@@ -156,7 +156,7 @@ impl Client {
         limit: u64,
         purpose: Purpose,
         decode: impl FnOnce(Document) -> std::result::Result<(T, usize), RequestErrorKind>,
-    ) -> std::result::Result<T, RequestError> {
+    ) -> Requested<T> {
         let credentials = credentials_of.map_or(Credentials::None, Credentials::TokenOf);
         let answer = self.exchange(url, credentials, purpose, |response| {
             let url = response.url().clone();
@@ -173,7 +173,7 @@ impl Client {
     }
 
     /// Takes note of so many bytes of the answer from `url` that stay in memory until the end of the run.
-    pub(crate) fn keep(&self, url: &Url, bytes: usize) -> std::result::Result<(), RequestError> {
+    pub(crate) fn keep(&self, url: &Url, bytes: usize) -> Requested<()> {
         let kept = self.shared.memory.keep(bytes);
         kept.map_err(|kind| RequestError { url: url.into(), kind, credentials_of: None })
     }
@@ -187,7 +187,7 @@ impl Client {
         limit: u64,
         purpose: Purpose,
         weight: impl FnOnce(&T) -> usize,
-    ) -> std::result::Result<(Url, T), RequestError> {
+    ) -> Requested<(Url, T)> {
         self.get_decoded(url, credentials_of, limit, purpose, |document| {
             let value = serde_json::from_slice(&document.bytes);
             let value = value.map_err(|error| RequestErrorKind::InvalidBody(what_is_wrong(&error)))?;
@@ -207,7 +207,7 @@ impl Client {
         credentials: Credentials<'_>,
         limit: u64,
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
-    ) -> std::result::Result<T, RequestError> {
+    ) -> Requested<T> {
         let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials.host().cloned() };
         let token = self.permission(url, credentials).map_err(fail)?;
         let send = |headers| {
@@ -221,7 +221,7 @@ impl Client {
     pub(crate) fn receive<T>(
         &self,
         limit: u64,
-        send: impl FnMut(HeaderMap) -> std::result::Result<Response, Failure>,
+        send: impl FnMut(HeaderMap) -> Attempt<Response>,
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
     ) -> std::result::Result<T, RequestErrorKind> {
         let settings = &self.shared.settings;
@@ -236,8 +236,8 @@ impl Client {
         url: &Url,
         credentials: Credentials<'_>,
         purpose: Purpose,
-        mut receive: impl FnMut(Response) -> std::result::Result<T, Failure>,
-    ) -> std::result::Result<T, RequestError> {
+        mut receive: impl FnMut(Response) -> Attempt<T>,
+    ) -> Requested<T> {
         let time_limit = match purpose {
             Purpose::Metadata => self.time_limit(),
             Purpose::Download => SILENCE_TIMEOUT.max(self.time_limit()).min(self.shared.settings.download_timeout),
@@ -287,11 +287,7 @@ impl Client {
     }
 
     /// One attempt; a response is one of success.
-    fn send_for_success(
-        &self,
-        request: &Request<'_>,
-        token: Option<&Token>,
-    ) -> std::result::Result<Response, Failure> {
+    fn send_for_success(&self, request: &Request<'_>, token: Option<&Token>) -> Attempt<Response> {
         let authorization = token.and_then(Token::authorization);
         let response = self.send(request, authorization.as_ref())?;
         let status = response.status();
@@ -306,11 +302,7 @@ impl Client {
 
     /// One attempt: sends a request and follows its redirects. The response may have any status. `authorization` goes
     /// to the origin of the URL and nowhere else.
-    pub(crate) fn send(
-        &self,
-        request: &Request<'_>,
-        mut authorization: Option<&HeaderValue>,
-    ) -> std::result::Result<Response, Failure> {
+    pub(crate) fn send(&self, request: &Request<'_>, mut authorization: Option<&HeaderValue>) -> Attempt<Response> {
         let started = Instant::now();
         let mut url = request.url.clone();
         for _ in 0..=MOST_REDIRECTS {
@@ -339,7 +331,7 @@ impl Client {
 
     /// Sends a request as it is, and follows no redirect. A failure may be gone in a moment, unless the request cannot
     /// be made.
-    pub(crate) fn send_once(&self, builder: RequestBuilder) -> std::result::Result<Response, Failure> {
+    pub(crate) fn send_once(&self, builder: RequestBuilder) -> Attempt<Response> {
         self.observer.send(builder).map_err(|error| {
             if error.is_builder() {
                 Failure::lasting(RequestErrorKind::Connection(causes(error)))
@@ -358,7 +350,7 @@ impl Client {
     pub(crate) fn repeat<T>(
         &self,
         purpose: Purpose,
-        attempt: impl FnMut() -> std::result::Result<T, Failure>,
+        attempt: impl FnMut() -> Attempt<T>,
     ) -> std::result::Result<T, RequestErrorKind> {
         with_retries(self.retries(purpose), attempt)
     }

@@ -10,6 +10,9 @@ use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy};
 use crate::provider::Hostname;
 use crate::system::{SafeUrl, token_variable};
 
+/// The answer to a request.
+pub(crate) type Requested<T> = Result<T, RequestError>;
+
 /// A request that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestError {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::error::RequestErrorKind;
-use super::retry::Failure;
+use super::retry::{Attempt, Failure};
 
 /// How long a server may be slow.
 const WINDOW: Duration = Duration::from_secs(30);
@@ -34,7 +34,7 @@ impl Pace {
     }
 
     /// Counts `count` bytes that came after a time of waiting.
-    pub(super) fn check(&mut self, waited: Duration, count: u64) -> Result<(), Failure> {
+    pub(super) fn check(&mut self, waited: Duration, count: u64) -> Attempt<()> {
         if let Some((end, time_limit)) = self.deadline
             && Instant::now() >= end
         {

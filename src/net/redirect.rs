@@ -12,7 +12,7 @@ use url::Url;
 
 use super::error::RequestErrorKind;
 use super::proxy::is_loopback;
-use super::retry::Failure;
+use super::retry::{Attempt, Failure};
 use crate::cli_config::NetSettings;
 
 /// Longer chains of redirects are a circle.
@@ -48,7 +48,7 @@ pub(super) fn is_allowed(url: &Url, plain_http: PlainHttp, settings: &NetSetting
 }
 
 /// The URL that a response redirects to, without a user name: only the user chooses credentials.
-pub(super) fn target(response: &Response) -> Result<Option<Url>, Failure> {
+pub(super) fn target(response: &Response) -> Attempt<Option<Url>> {
     let status = response.status();
     let moved = [
         StatusCode::MOVED_PERMANENTLY,

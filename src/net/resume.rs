@@ -12,7 +12,7 @@ use reqwest::header::{
 use super::body::Body;
 use super::error::RequestErrorKind;
 use super::pace::Pace;
-use super::retry::{Failure, Retries, http_date};
+use super::retry::{Attempt, Failure, Retries, http_date};
 
 /// Hands a body of at most `limit` bytes to `consume`, with its length if that is known, and returns what that returns.
 ///
@@ -23,7 +23,7 @@ pub(super) fn download<T>(
     limit: u64,
     pace: &Pace,
     mut retries: Retries,
-    mut send: impl FnMut(HeaderMap) -> Result<Response, Failure>,
+    mut send: impl FnMut(HeaderMap) -> Attempt<Response>,
     mut consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
 ) -> Result<T, RequestErrorKind> {
     let mut anew = None;
@@ -118,7 +118,7 @@ impl Resumption {
     }
 }
 
-impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Download<'_, S> {
+impl<S: FnMut(HeaderMap) -> Attempt<Response>> Download<'_, S> {
     /// Goes on with the body after a failure, or says why that cannot be.
     fn go_on(&mut self, mut failure: Failure) -> Result<(), End> {
         loop {
@@ -145,7 +145,7 @@ impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Download<'_, S> {
     }
 }
 
-impl<S: FnMut(HeaderMap) -> Result<Response, Failure>> Read for Download<'_, S> {
+impl<S: FnMut(HeaderMap) -> Attempt<Response>> Read for Download<'_, S> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             if self.end.is_some() {

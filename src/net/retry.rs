@@ -13,6 +13,9 @@ use super::error::RequestErrorKind;
 /// A server cannot make the client wait longer.
 const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 
+/// The outcome of one attempt.
+pub(crate) type Attempt<T> = Result<T, Failure>;
+
 /// Why an attempt failed, and what that means for the next.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -57,7 +60,7 @@ impl Retries {
     }
 
     /// Waits until it is time for another attempt. Gives the failure back if none is left, or none would help.
-    pub(super) fn wait(&mut self, failure: Failure) -> Result<(), Failure> {
+    pub(super) fn wait(&mut self, failure: Failure) -> Attempt<()> {
         let pause = match failure.retry {
             Retry::Never => return Err(failure),
             _ if self.left == 0 => return Err(failure),
@@ -74,7 +77,7 @@ impl Retries {
 /// Makes an attempt until it succeeds, or no retry is left; the last failure is the error.
 pub(super) fn with_retries<T>(
     mut retries: Retries,
-    mut attempt: impl FnMut() -> Result<T, Failure>,
+    mut attempt: impl FnMut() -> Attempt<T>,
 ) -> Result<T, RequestErrorKind> {
     loop {
         match attempt() {

@@ -8,7 +8,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 use url::Url;
 
 use crate::diagnostic::{self, Code, Diagnostic};
-use crate::net::{Purpose, RequestError, RequestErrorKind};
+use crate::net::{Purpose, RequestErrorKind, Requested};
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::packages::archive_file::{ArchiveFile, Archived};
 use crate::packages::authentication::{HashDisposition, HashDispositions};
@@ -210,7 +210,7 @@ impl NetworkMirror {
         url: &Url,
         limit: u64,
         weight: impl FnOnce(&T) -> usize,
-    ) -> std::result::Result<(Url, T), RequestError> {
+    ) -> Requested<(Url, T)> {
         self.downloader.client.get_json(url, Some(&self.host), limit, Purpose::Metadata, weight)
     }
 

@@ -12,7 +12,7 @@ use super::login::login_help;
 use super::refusal::Refusal;
 use crate::cli_config::OciLogin;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::net::{Client, Failure, RequestErrorKind, is_loopback, read_whole};
+use crate::net::{Attempt, Client, Failure, RequestErrorKind, is_loopback, read_whole};
 use crate::provider::OciRepository;
 use crate::system::{SafeUrl, Token};
 
@@ -72,7 +72,7 @@ impl Applicant<'_> {
         challenges: &[Challenge],
         refused: Option<AuthorizationKind>,
         fresh: bool,
-    ) -> Result<Option<Authorization>, Failure> {
+    ) -> Attempt<Option<Authorization>> {
         let bearer = challenges.iter().find_map(|challenge| match challenge {
             Challenge::Bearer(bearer) => Some(bearer),
             Challenge::Basic => None,
@@ -95,7 +95,7 @@ impl Applicant<'_> {
         }
     }
 
-    fn authorization(&self, kind: AuthorizationKind, token: &Token) -> Result<Authorization, Failure> {
+    fn authorization(&self, kind: AuthorizationKind, token: &Token) -> Attempt<Authorization> {
         self.client.learn(token);
         match token.authorization() {
             Some(header) => Ok(Authorization { kind, header }),
@@ -107,7 +107,7 @@ impl Applicant<'_> {
     ///
     /// A token server is named by the registry, so it gets the user's secret; it must not pass it on, so redirects
     /// count as errors.
-    fn fetch(&self, challenge: &BearerChallenge) -> Result<Token, Failure> {
+    fn fetch(&self, challenge: &BearerChallenge) -> Attempt<Token> {
         let realm = self.realm(challenge)?;
         let request = match self.login.map(|found| &found.login) {
             Some(OciLogin::OAuth { refresh_token, .. }) => {
@@ -143,7 +143,7 @@ impl Applicant<'_> {
     }
 
     /// The token server's URL: encrypted, or on this machine like the registry itself.
-    fn realm(&self, challenge: &BearerChallenge) -> Result<Url, Failure> {
+    fn realm(&self, challenge: &BearerChallenge) -> Attempt<Url> {
         let realm = Url::parse(&challenge.realm)
             .map_err(|error| self.failed(&format!("the registry names a token server without a valid URL: {error}")))?;
         let plain = realm.scheme() == "http" && is_loopback(&realm) && self.registry.scheme() == "http";

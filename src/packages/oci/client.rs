@@ -23,7 +23,8 @@ use super::manifest::Digest;
 use super::refusal::Refusal;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Result};
 use crate::net::{
-    Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, is_loopback, read_whole,
+    Attempt, Client, Failure, PlainHttp, Purpose, Request, RequestError, RequestErrorKind, Requested, is_loopback,
+    read_whole,
 };
 use crate::packages::error::SourceError;
 use crate::provider::OciRepository;
@@ -77,9 +78,6 @@ pub(super) enum ManifestName {
 struct TagList {
     tags: Option<List<String, MOST_TAGS>>,
 }
-
-/// What one attempt came to.
-pub(super) type Attempt<T> = std::result::Result<T, Failure>;
 
 impl OciRegistries {
     /// Registries that are asked through `client` and get the credentials of `logins`, and no others.
@@ -148,7 +146,7 @@ impl RepositoryClient<'_> {
 
     /// The names of all tags; `None` if the registry has no such repository. Names that are too long for a tag are left
     /// out.
-    pub(super) fn tags(&self) -> std::result::Result<Option<Vec<String>>, RequestError> {
+    pub(super) fn tags(&self) -> Requested<Option<Vec<String>>> {
         let mut url = self.url("tags/list")?;
         let mut tags = Vec::new();
         let mut size = 0;
@@ -187,11 +185,7 @@ impl RepositoryClient<'_> {
     }
 
     /// A manifest. Its digest is checked if it is asked for by digest, or if the registry says the digest.
-    pub(super) fn manifest(
-        &self,
-        name: &ManifestName,
-        accept: &'static str,
-    ) -> std::result::Result<Vec<u8>, RequestError> {
+    pub(super) fn manifest(&self, name: &ManifestName, accept: &'static str) -> Requested<Vec<u8>> {
         let url = self.manifest_url(name)?;
         self.repeat(&url, Purpose::Metadata, || {
             let response = self.get(&self.registries.request(&url, Some(accept)))?;
@@ -217,14 +211,14 @@ impl RepositoryClient<'_> {
         tag: &ManifestName,
         accept: &'static str,
         limit: u64,
-    ) -> std::result::Result<Vec<u8>, RequestError> {
+    ) -> Requested<Vec<u8>> {
         let url = self.manifest_url(tag)?;
         let response = self.get(&self.registries.request(&url, Some(accept)));
         let bytes = response.and_then(|response| read_whole(response, limit));
         bytes.map_err(|failure| request_error(&url, failure.kind))
     }
 
-    pub(super) fn manifest_url(&self, name: &ManifestName) -> std::result::Result<Url, RequestError> {
+    pub(super) fn manifest_url(&self, name: &ManifestName) -> Requested<Url> {
         self.url(&match name {
             ManifestName::Tag(tag) => format!("manifests/{tag}"),
             ManifestName::Digest(digest) => format!("manifests/{digest}"),
@@ -240,14 +234,14 @@ impl RepositoryClient<'_> {
         digest: &Digest,
         limit: u64,
         consume: impl FnMut(&mut dyn Read, Option<u64>) -> T,
-    ) -> std::result::Result<T, RequestError> {
+    ) -> Requested<T> {
         let url = self.blob_url(digest)?;
         let send = |headers| self.get(&Request { headers, time_limit: None, ..self.registries.request(&url, None) });
         self.registries.client.receive(limit, send, consume).map_err(|kind| request_error(&url, kind))
     }
 
     /// Where a blob is.
-    pub(super) fn blob_url(&self, digest: &Digest) -> std::result::Result<Url, RequestError> {
+    pub(super) fn blob_url(&self, digest: &Digest) -> Requested<Url> {
         self.url(&format!("blobs/{digest}"))
     }
 
@@ -281,7 +275,7 @@ impl RepositoryClient<'_> {
     }
 
     /// A URL in the repository.
-    pub(super) fn url(&self, path: &str) -> std::result::Result<Url, RequestError> {
+    pub(super) fn url(&self, path: &str) -> Requested<Url> {
         let base = &self.session.base;
         let path = format!("{}/{path}", self.repository.name);
         base.join(&path).map_err(|error| request_error(base, RequestErrorKind::Connection(error.to_string())))
@@ -359,12 +353,7 @@ impl RepositoryClient<'_> {
     }
 
     /// Makes an attempt until it succeeds, or cannot, or was made often enough.
-    pub(super) fn repeat<T>(
-        &self,
-        url: &Url,
-        purpose: Purpose,
-        attempt: impl FnMut() -> Attempt<T>,
-    ) -> std::result::Result<T, RequestError> {
+    pub(super) fn repeat<T>(&self, url: &Url, purpose: Purpose, attempt: impl FnMut() -> Attempt<T>) -> Requested<T> {
         self.registries.client.repeat(purpose, attempt).map_err(|kind| request_error(url, kind))
     }
 }

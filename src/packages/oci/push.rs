@@ -6,13 +6,13 @@ use reqwest::blocking::Response;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, LOCATION};
 use url::Url;
 
-use super::client::{Attempt, ManifestName, RepositoryClient};
+use super::client::{ManifestName, RepositoryClient};
 use super::manifest::Digest;
-use crate::net::{Failure, Purpose, RequestError, RequestErrorKind};
+use crate::net::{Attempt, Failure, Purpose, RequestErrorKind, Requested};
 
 impl RepositoryClient<'_> {
     /// Uploads a blob.
-    pub(super) fn push_blob(&self, bytes: &[u8]) -> Result<(), RequestError> {
+    pub(super) fn push_blob(&self, bytes: &[u8]) -> Requested<()> {
         const MEDIA_TYPE: &str = "application/octet-stream";
         let start = self.url("blobs/uploads/")?;
         self.repeat(&start, Purpose::Metadata, || {
@@ -24,7 +24,7 @@ impl RepositoryClient<'_> {
     }
 
     /// Uploads a manifest under a tag.
-    pub(super) fn push_manifest(&self, tag: &ManifestName, media_type: &str, bytes: &[u8]) -> Result<(), RequestError> {
+    pub(super) fn push_manifest(&self, tag: &ManifestName, media_type: &str, bytes: &[u8]) -> Requested<()> {
         let url = self.manifest_url(tag)?;
         self.repeat(&url, Purpose::Metadata, || self.upload(&Method::PUT, &url, media_type, bytes).map(drop))
     }

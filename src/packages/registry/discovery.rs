@@ -10,7 +10,7 @@ use url::Url;
 use super::cache::RegistryCache;
 use super::service::Service;
 use crate::diagnostic::{Code, Diagnostic, Result};
-use crate::net::{Client, Purpose, RequestError, RequestErrorKind};
+use crate::net::{Client, Purpose, RequestError, RequestErrorKind, Requested};
 use crate::provider::Hostname;
 use crate::system::OnceMap;
 use crate::system::bounded::Map;
@@ -26,7 +26,7 @@ pub(crate) struct Discovery {
     /// The services of hosts that the user has named.
     hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
     cache: Option<RegistryCache>,
-    documents: OnceMap<Hostname, std::result::Result<Arc<Document>, RequestError>>,
+    documents: OnceMap<Hostname, Requested<Arc<Document>>>,
     discovered: OnceMap<(Hostname, Service), Result<Url>>,
     /// What earlier runs found.
     remembered: OnceMap<(Hostname, Service), Option<Url>>,
@@ -73,8 +73,8 @@ impl Discovery {
         host: &Hostname,
         service: Service,
         path: &str,
-        get: impl Fn(&Url, Option<&Hostname>) -> std::result::Result<T, RequestError>,
-    ) -> Result<(Url, std::result::Result<T, RequestError>)> {
+        get: impl Fn(&Url, Option<&Hostname>) -> Requested<T>,
+    ) -> Result<(Url, Requested<T>)> {
         let base = self.service(host, service)?;
         let ask = |base: &Url| {
             let url = service.endpoint(base, host, path)?;
@@ -154,7 +154,7 @@ impl Discovery {
         Ok(url)
     }
 
-    fn document(&self, host: &Hostname, url: &Url) -> std::result::Result<Arc<Document>, RequestError> {
+    fn document(&self, host: &Hostname, url: &Url) -> Requested<Arc<Document>> {
         self.documents.get_or_compute(host, || {
             /// Of a member, without its texts.
             const MEMBER: usize = 64;

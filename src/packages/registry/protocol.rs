@@ -13,7 +13,7 @@ use url::{Origin, Url};
 use super::discovery::Discovery;
 use super::service::Service;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::net::{Client, Purpose, RequestError, RequestErrorKind};
+use crate::net::{Client, Purpose, RequestErrorKind, Requested};
 use crate::packages::archive::PackageId;
 use crate::packages::authentication::packages::reported;
 use crate::packages::authentication::{PackageReport, SigningKey};
@@ -54,9 +54,6 @@ pub(super) struct Metadata {
     /// What relative URLs are relative to.
     base: Url,
 }
-
-/// A document and its URL after redirects, or why there is none.
-type Fetched<T> = std::result::Result<(Url, T), RequestError>;
 
 impl Protocol {
     pub(super) fn new(client: Client, discovery: Arc<Discovery>) -> Self {
@@ -119,7 +116,7 @@ impl Protocol {
         path: &str,
         limit: u64,
         weight: impl Fn(&T) -> usize,
-    ) -> Result<(String, Fetched<T>)> {
+    ) -> Result<(String, Requested<(Url, T)>)> {
         let path = format!("{}/{}/{path}", address.namespace, address.name);
         let get = |url: &Url, credentials_of: Option<&Hostname>| {
             self.client.get_json(url, credentials_of, limit, Purpose::Metadata, &weight)

@@ -8,7 +8,7 @@ use url::{Origin, Url};
 use super::cache::RegistryCache;
 use super::protocol::Metadata;
 use crate::diagnostic::Diagnostic;
-use crate::net::{Client, Document, Purpose, RequestError};
+use crate::net::{Client, Document, Purpose, RequestError, Requested};
 use crate::packages::archive::PackageId;
 use crate::packages::authentication::{Expired, Sha256Sums, SignaturePolicy, SigningKey, authenticate_sums};
 use crate::packages::error::{Result, SourceError};
@@ -25,7 +25,7 @@ pub(super) struct SignedReleases {
     client: Client,
     policy: SignaturePolicy,
     cache: Option<RegistryCache>,
-    documents: OnceMap<(Url, Url), std::result::Result<Arc<Documents>, RequestError>>,
+    documents: OnceMap<(Url, Url), Requested<Arc<Documents>>>,
     verified: OnceMap<SumsKey, Result<Arc<SignedSums>>>,
 }
 
@@ -103,7 +103,7 @@ impl SignedReleases {
         Ok(SignedSums { sums, authentication, last_modified, expired })
     }
 
-    fn documents(&self, sums: &Url, signature: &Url) -> std::result::Result<Arc<Documents>, RequestError> {
+    fn documents(&self, sums: &Url, signature: &Url) -> Requested<Arc<Documents>> {
         self.documents.get_or_compute(&(sums.clone(), signature.clone()), || {
             let get = |url: &Url, limit| self.client.get(url, None, limit, Purpose::Download);
             let (sums, signature) = std::thread::scope(|scope| {
