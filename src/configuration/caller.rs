@@ -28,7 +28,6 @@ impl Caller<'_> {
         if self.key.is_empty() { call.name.clone() } else { format!("{}.{}", self.key, call.name) }
     }
 
-    /// The address of the module that it calls.
     pub(super) fn address_of(&self, call: &Call, tree: &[CalledModule]) -> String {
         let own = self.node.and_then(|node| tree.get(node)).map_or(self.key, |called| &called.address);
         let separator = if own.is_empty() { "" } else { "." };

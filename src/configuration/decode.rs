@@ -13,7 +13,6 @@ use super::file::{
 };
 use super::syntax::{Block, Body, Expression, Items, Name, diagnose};
 
-/// Reads a module's file.
 pub(super) fn decode_module_file(file: &Arc<SourceFile>, items: &Items<'_>, dialect: Dialect) -> File {
     let mut decoder = Decoder { file, dialect, found: File::default() };
     decoder.found.has_language = items.has_block("language");

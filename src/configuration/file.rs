@@ -37,14 +37,12 @@ pub enum Backend {
     StateStore,
 }
 
-/// A `required_providers` block.
 #[derive(Debug)]
 pub(super) struct RequiredProviders {
     pub location: Location,
     pub entries: Vec<RequiredProvider>,
 }
 
-/// An entry of a `required_providers` block.
 #[derive(Clone, Debug)]
 pub(super) struct RequiredProvider {
     pub local_name: String,
@@ -58,7 +56,6 @@ pub(super) struct RequiredProvider {
     pub has_aliases: bool,
 }
 
-/// A `provider` block.
 #[derive(Clone, Debug)]
 pub(super) struct ProviderBlock {
     pub local_name: String,
@@ -67,7 +64,6 @@ pub(super) struct ProviderBlock {
     pub version: Option<(Location, ConstraintList)>,
 }
 
-/// A `resource`, `data`, `ephemeral` or `action` block.
 #[derive(Clone, Debug)]
 pub(super) struct Resource {
     pub kind: &'static str,
@@ -108,7 +104,6 @@ pub(super) struct Call {
     pub arguments: Vec<(String, DeferredValue)>,
 }
 
-/// Where a called module is.
 #[derive(Clone, Debug)]
 pub(super) enum CallSource {
     /// A module address.
@@ -120,7 +115,6 @@ pub(super) enum CallSource {
 }
 
 impl Call {
-    /// The source if it is a constant.
     pub(super) fn constant_source(&self) -> Option<&str> {
         match &self.source {
             CallSource::Constant(source) => Some(source),

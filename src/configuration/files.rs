@@ -30,7 +30,6 @@ pub(super) struct Texts {
 #[derive(Debug, Default)]
 struct KnownTexts {
     files: Vec<Weak<SourceFile>>,
-    /// The bytes of all of them.
     length: usize,
 }
 
@@ -187,7 +186,6 @@ fn visible<'a>(
     })
 }
 
-/// The error for a directory without configuration files.
 pub(super) fn no_configuration(directory: &Path, dialect: Dialect) -> Diagnostic {
     let extensions = match dialect {
         Dialect::Tofu => ".tf, .tofu, .tf.json or .tofu.json",

@@ -18,9 +18,7 @@ use crate::system::walk;
 pub(crate) struct Listing {
     /// The names of configuration and test files, sorted.
     pub(super) names: Vec<String>,
-    /// Whether there is a lock file.
     pub(crate) has_lock_file: bool,
-    /// Whether there is a `terragrunt.hcl`.
     pub(crate) is_unit: bool,
     /// Whether `.gitignore` names all of these files.
     is_ignored: bool,

@@ -21,7 +21,6 @@ struct Missing {
     location: Location,
 }
 
-/// Why a module is missing.
 pub(super) enum Reason {
     /// No program has installed it, and it was not fetched. With its source.
     NotInstalled(String),

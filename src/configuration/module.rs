@@ -25,7 +25,6 @@ use super::syntax;
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is independent of the others")]
 pub(crate) struct Module {
-    /// As the user knows it.
     pub(crate) directory: PathBuf,
     /// Whether no file was read, and whether others belong to the other dialect.
     empty: bool,
@@ -54,7 +53,6 @@ pub(crate) struct Module {
     pub(super) refused: Vec<Diagnostic>,
     /// Read when they are first needed.
     names: OnceLock<Names>,
-    /// The errors in its own files.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 

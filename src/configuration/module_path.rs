@@ -6,7 +6,6 @@ use crate::diagnostic::Result;
 use crate::modules::fetched::FetchedModule;
 use crate::modules::local;
 
-/// Where a module's files are.
 #[derive(Clone, Debug)]
 pub(crate) enum ModulePath {
     /// A directory, as the user knows it.

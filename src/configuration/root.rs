@@ -7,7 +7,6 @@ use std::sync::Arc;
 use super::module_path::ModulePath;
 use crate::diagnostic::{Location, SourceFile};
 
-/// A root module.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RootModule<'a> {
     /// The files of a directory, which is given as the user knows it, for example `.`.
@@ -37,7 +36,6 @@ pub(crate) struct RootFiles {
 }
 
 impl RootModule<'_> {
-    /// The directory of the lock file.
     pub(super) fn directory(&self) -> &Path {
         match self {
             Self::Directory(directory) => directory,

@@ -61,7 +61,6 @@ impl<'a> UserValues<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// The scope of a module.
     pub(super) fn new(module: &'a Module, values: Values<'a>, dialect: Dialect, allowance: &'a Allowance) -> Self {
         Self { module, values, dialect, allowance, known: RefCell::default() }
     }
@@ -145,7 +144,6 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The value of what a user gives.
     fn given(&self, variable: &Variable, given: &Given) -> Value {
         match given {
             Given::Text(text) if variable.is_text => Value::string(text.as_str()),

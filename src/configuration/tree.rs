@@ -150,7 +150,6 @@ pub(super) struct Walk<'a> {
     pub(super) errors: Diagnostics,
 }
 
-/// A module that is about to be read.
 struct Visit<'a> {
     place: ModulePath,
     /// The names of the calls that lead to it.
@@ -318,7 +317,6 @@ impl Walk<'_> {
         self.follow(&Caller { place, key, entry, node: None, scope: &scope }, calls);
     }
 
-    /// Follows calls of a module.
     fn follow(&mut self, caller: &Caller<'_>, calls: &[Call]) -> Reach {
         let mut reach = Reach::Same;
         for call in calls {

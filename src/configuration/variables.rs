@@ -30,7 +30,6 @@ pub struct InputVariables {
     boundary: Boundary,
 }
 
-/// A value that is given to a variable.
 #[derive(Clone, Debug)]
 pub(super) enum Given {
     /// A text: the value itself or, for a variable of another type than a string, an expression.

@@ -54,7 +54,6 @@ pub(super) struct Batch {
 /// Root modules with what they are locked from.
 pub(super) type Group<'a> = (Arc<Source>, Vec<(usize, &'a Prepared)>);
 
-/// Versions of providers.
 type KnownVersions = Arc<BTreeMap<ProviderAddress, BTreeSet<Version>>>;
 
 /// What is to be known of all root modules before the first is locked.
@@ -194,7 +193,6 @@ impl<'a, 'b> Batches<'a, 'b> {
     }
 }
 
-/// Reads a root module.
 fn read(session: &Session<'_>, options: &LockOptions, root: RootPath, are_many: bool) -> (RootPath, Result<Prepared>) {
     let prepared = session.open_root(&root).and_then(|opened| {
         match if root.is_named { session.roots_elsewhere(&opened) } else { None } {

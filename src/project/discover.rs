@@ -75,7 +75,6 @@ pub(super) fn find_roots(
     Ok(roots)
 }
 
-/// A directory that may be a root module.
 struct Candidate {
     /// Absolute, without symbolic links.
     directory: PathBuf,

@@ -74,7 +74,6 @@ pub struct LockedRoot {
     pub changed: bool,
 }
 
-/// What was done with a root module.
 pub(super) enum Done<'a> {
     /// It was locked, as the plan says if it was upgraded.
     Locked(Locked<'a>, Option<UpgradePlan>),

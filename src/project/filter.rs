@@ -11,7 +11,6 @@ use crate::settings::{RootFilter, is_match};
 /// The compiled globs of `[roots]` in all settings files.
 pub(super) struct Filter(Vec<FileFilter>);
 
-/// The globs of one settings file.
 struct FileFilter {
     base: PathBuf,
     include: Option<GlobSet>,

@@ -18,7 +18,6 @@ pub mod plan;
 mod prepare;
 mod prepared;
 mod repository;
-mod rewrites;
 mod root_module;
 mod roots;
 mod selection;

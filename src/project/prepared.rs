@@ -26,7 +26,6 @@ pub struct Prepared {
     pub platforms_are_named: bool,
     /// What the user should know of the lock file.
     pub warnings: Vec<Diagnostic>,
-    /// The providers that are named; all when empty.
     pub(super) only: Vec<ProviderAddress>,
     /// Entries that new ones take the place of, besides those in the lock file: of a conflict both sides.
     pub(super) replaced: BTreeMap<ProviderAddress, Vec<Arc<LockedProvider>>>,

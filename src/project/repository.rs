@@ -42,7 +42,6 @@ pub(super) struct Repository {
 /// The files of a repository that tell something, sorted.
 #[derive(Debug, Default)]
 struct Files {
-    /// The directories of lock files.
     locked: Vec<PathBuf>,
     /// Files that call programs: of CI services, of make, Task and just.
     automation: Vec<PathBuf>,
@@ -142,7 +141,6 @@ impl Files {
     }
 }
 
-/// What all agree on.
 fn agreed(dialects: BTreeSet<Dialect>) -> Option<Dialect> {
     if dialects.len() == 1 { dialects.into_iter().next() } else { None }
 }

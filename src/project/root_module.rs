@@ -92,7 +92,6 @@ impl RootModule {
         }
     }
 
-    /// What the configuration requires.
     pub(super) fn requirements(
         &self,
         modules: &ModuleCache,
@@ -114,7 +113,6 @@ impl RootModule {
         configuration::read_with_cache(root, &options, modules)
     }
 
-    /// The root module's own files.
     pub(super) fn module(&self, modules: &ModuleCache) -> Arc<Module> {
         modules.canonical_module(&self.canonical, &self.path, self.dialect)
     }

@@ -21,7 +21,6 @@ pub struct Roots {
     pub(super) selection: Selection,
 }
 
-/// The directory of a root module.
 #[derive(Clone, Debug)]
 pub(super) struct RootPath {
     /// As the user knows it.

@@ -12,9 +12,7 @@ use crate::provider::Dialect;
 use crate::system::files::join;
 use crate::system::{Environment, repository};
 
-/// A unit.
 pub(super) struct Unit {
-    /// Its directory as the user knows it.
     root: PathBuf,
     repository: Repository,
     read: terragrunt::Unit,
@@ -134,7 +132,6 @@ impl Unit {
         self.at_source(Diagnostic::error(Code::ModuleNotInstalled, message).help(help))
     }
 
-    /// One warning for everything that is not known.
     fn not_known(&self, unknown: &[Unknown]) -> Option<Diagnostic> {
         let message = format!("what the unit in {} requires is not known in full", self.root.display());
         let warning = Diagnostic::warning(Code::RequirementsNotKnown, message)

@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use globset::Glob;
 
-use super::globs::is_match;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 
 /// The level of a finding. A stricter level is greater.
@@ -127,4 +126,12 @@ impl RootLevels {
         };
         self.0.iter().filter_map(of_file).max()
     }
+}
+
+/// Whether globs that are relative to `base` match a directory, which is absolute and without symlinks. `infra/**`
+/// matches `infra` itself, too, and `.` matches `base`.
+pub(crate) fn is_match(base: &Path, directory: &Path, globs: impl Fn(&Path) -> bool) -> bool {
+    let path = directory.strip_prefix(base).unwrap_or(directory);
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    globs(path) || globs(&path.join(""))
 }

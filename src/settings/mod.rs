@@ -1,7 +1,6 @@
 //! Project settings: `provlock.toml`.
 
 mod file;
-mod globs;
 mod levels;
 mod policy;
 mod search;
@@ -15,9 +14,8 @@ use globset::{Glob, GlobBuilder};
 use crate::diagnostic::Location;
 use crate::provider::{Dialect, Platform, PlatformError, SharedCache};
 
-pub(crate) use globs::is_match;
-pub(crate) use levels::RootLevels;
 pub use levels::{Denied, FileLevels, Levels, PathLevels};
+pub(crate) use levels::{RootLevels, is_match};
 pub use policy::{Policy, Rules, TrustRule};
 pub(crate) use search::on_disk;
 pub use search::{SettingsAbove, SettingsFiles, read};

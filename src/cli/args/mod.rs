@@ -1,11 +1,9 @@
 //! The command line: flags that several commands share, and the variables that stand for some of them.
 
-mod age;
 pub(crate) mod candidates;
 mod format;
 mod global;
 mod modules;
-mod platforms;
 mod selection;
 mod source;
 mod targets;
@@ -13,12 +11,10 @@ mod variables;
 
 use clap::builder::{Resettable, Str};
 
-pub(crate) use age::AgeArgs;
 pub(crate) use format::{FormatArgs, OutputFormat};
 pub(crate) use global::{ColorChoice, GlobalArgs, OutputArgs, Verbosity, settings_of};
 pub(crate) use modules::ModuleArgs;
-pub(crate) use platforms::PlatformArgs;
-pub(crate) use selection::SelectionArgs;
+pub(crate) use selection::{AgeArgs, PlatformArgs, SelectionArgs};
 pub(crate) use source::{CacheArgs, CacheDirectory, OnlineArgs, SourceArgs};
 pub(crate) use targets::Targets;
 pub(crate) use variables::parse;

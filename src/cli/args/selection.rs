@@ -1,13 +1,17 @@
-//! The arguments that say what is to be locked, of `lock` and `upgrade`.
+//! The arguments that say what is to be locked: platforms, ages, and what else `lock` and `upgrade` have in common.
 
 use std::time::Duration;
 
 use clap::Args;
+use clap_complete::ArgValueCandidates;
+use provlock::packages::DateServices;
 use provlock::project::LockOptions;
 use provlock::provider::ProviderSpec;
+use provlock::settings::{PlatformSelection, parse_duration};
+use url::Url;
 
+use super::candidates;
 use super::modules::ModuleArgs;
-use super::platforms::PlatformArgs;
 
 /// What is to be locked.
 #[derive(Args)]
@@ -47,5 +51,48 @@ impl SelectionArgs {
         options.accept_changed_hashes = self.accept_changed_hashes;
         options.min_age = min_age;
         options
+    }
+}
+
+/// How old versions must be, and who knows.
+#[derive(Args)]
+pub(crate) struct AgeArgs {
+    /// Choose no version younger than this, such as 7d [default: min-age of provlock.toml]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, help_heading = "Selection")]
+    pub(crate) min_age: Option<Duration>,
+    /// Where registry.opentofu.org tells when versions were published
+    #[arg(long, hide = true, env = "PROVLOCK_OPENTOFU_API", default_value = "https://api.opentofu.org/")]
+    opentofu_api: Url,
+    /// Where registry.terraform.io tells when versions were published
+    #[arg(long, hide = true, env = "PROVLOCK_TERRAFORM_API", default_value = "https://registry.terraform.io/")]
+    terraform_api: Url,
+}
+
+impl AgeArgs {
+    /// Who knows when versions were published.
+    pub(crate) fn services(&self) -> DateServices {
+        DateServices { opentofu: self.opentofu_api.clone(), terraform: self.terraform_api.clone() }
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct PlatformArgs {
+    /// Platforms such as `linux_amd64`, or `all` [default: platforms of provlock.toml, else the current one]
+    #[arg(
+        short,
+        long = "platform",
+        value_name = "OS_ARCH",
+        value_delimiter = ',',
+        env = "PROVLOCK_PLATFORMS",
+        hide_env_values = true,
+        add = ArgValueCandidates::new(candidates::platforms)
+    )]
+    platforms: Vec<PlatformSelection>,
+}
+
+impl PlatformArgs {
+    /// The platforms of the flag.
+    pub(crate) fn named(&self) -> Option<PlatformSelection> {
+        (!self.platforms.is_empty()).then(|| self.platforms.iter().cloned().collect())
     }
 }

@@ -8,19 +8,18 @@ use provlock::project::plan::UpgradePlan;
 use provlock::project::{DialectReason, Event, Locked, Prepared, RootModule, Selection};
 use provlock::provider::Dialect;
 
-use super::messages::no_root_module;
-use crate::cli::render::causes::{Causes, Many};
+use super::watch::no_root_module;
+use crate::cli::render::causes::Causes;
 use crate::cli::render::json::{FailedRoot, LockedRoot, Output, Root, Roots};
 use crate::cli::render::lock::{LinesOfMany, Report, Tally};
 use crate::cli::ui::Ui;
 
-/// What became of root modules.
 pub(super) struct Collected<'a> {
     ui: &'a Ui,
     /// What was named.
     selection: &'a Selection,
     /// How the root modules were selected, if there may be several.
-    pub(super) many: Option<Many<'a>>,
+    pub(super) many: Option<&'a Selection>,
     warnings: Causes<'a>,
     failures: Causes<'a>,
     /// Of one root module.
@@ -73,7 +72,7 @@ impl<'a> Collected<'a> {
 
     /// There may be several root modules, so that it must be said which one something is about.
     fn are_many(&mut self) {
-        self.many = Some(Many { paths: &self.selection.paths, recursive: self.selection.recursive });
+        self.many = Some(self.selection);
         self.warnings = Causes::new(self.many, self.ui.stderr_style.verbose);
         self.failures = Causes::new(self.many, self.ui.stderr_style.verbose);
     }
@@ -119,7 +118,6 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// Adds a root module that failed.
     fn add_failed(&mut self, path: &Path, errors: &Diagnostics) {
         self.is_empty = false;
         self.tally.failed += 1;
@@ -133,7 +131,6 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// How many root modules failed.
     pub(super) fn failed(&self) -> usize {
         self.tally.failed
     }
@@ -158,7 +155,7 @@ impl<'a> Collected<'a> {
         ui.status_lines(lines);
         ui.error(&self.failures.shown());
         match self.many.filter(|_| self.is_empty) {
-            Some(many) => ui.status(&no_root_module(many.paths)),
+            Some(many) => ui.status(&no_root_module(&many.paths)),
             None => ui.status_lines(&summary(&self.tally)),
         }
     }

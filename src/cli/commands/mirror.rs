@@ -6,11 +6,10 @@ use clap::{Args, ValueHint};
 use provlock::diagnostic::Diagnostic;
 use provlock::project::{MirrorOptions, ModuleFetching, Selection};
 
-use super::messages::no_root_module;
 use super::outcome::Outcome;
-use super::watch::{Watch, show_origin, start};
+use super::watch::{Watch, no_root_module, show_origin, start};
 use crate::cli::args::{FormatArgs, GlobalArgs, OnlineArgs, PlatformArgs};
-use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::causes::{by_cause, without_repetition};
 use crate::cli::render::json::{Mirror, Output};
 use crate::cli::render::mirror as text;
 use crate::cli::ui::Ui;
@@ -77,7 +76,7 @@ pub(crate) fn run(arguments: &MirrorArgs, global: &GlobalArgs, ui: &Ui) -> anyho
     drop(session);
     drop(watch);
     let mirrored = mirrored?;
-    let many = roots.are_many().then_some(Many { paths, recursive: *recursive });
+    let many = roots.are_many().then_some(&selection);
     let causes = |diagnostics: &[Diagnostic]| {
         by_cause(diagnostics.iter().map(|one| (one.root(), one)), many, ui.stderr_style.verbose)
     };

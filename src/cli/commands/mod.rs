@@ -8,7 +8,6 @@ mod explain;
 mod lock;
 mod login;
 mod merge;
-mod messages;
 mod mirror;
 mod outcome;
 mod rules;

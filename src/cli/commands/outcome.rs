@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 
-/// What a command came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Done, and nothing to report.

@@ -8,19 +8,20 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum as _, ValueHint};
 use clap_complete::{ArgValueCandidates, CompletionCandidate};
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
-use provlock::project::{Baseline, OnlineOptions, Selection, VerifiedRoot, VerifyOptions, VersionControl};
+use provlock::project::{
+    Baseline, OnlineOptions, Selection, SessionOptions, VerifiedRoot, VerifyOptions, VersionControl,
+};
 use provlock::settings::{Denied, Levels};
-use provlock::system::{Boundary, files};
+use provlock::system::{Boundary, Environment, files};
 
-use super::messages::no_root_module;
 use super::outcome::Outcome;
 use super::rules::Rules;
-use super::watch::{Watch, show_origin, start};
+use super::watch::{Watch, no_root_module, show_origin, start};
 use crate::cli::args::{
     ARGUMENTS, FormatArgs, GlobalArgs, ModuleArgs, OnlineArgs, OutputFormat, PlatformArgs, candidates,
 };
 use crate::cli::git::Repository;
-use crate::cli::render::causes::{Many, by_cause, without_repetition};
+use crate::cli::render::causes::{by_cause, without_repetition};
 use crate::cli::render::style::{TextStyle, count};
 use crate::cli::render::verify::{self as text, Found, RepositoryPaths};
 use crate::cli::render::{github, json, markdown, sarif};
@@ -140,37 +141,18 @@ fn codes() -> Vec<CompletionCandidate> {
 }
 
 pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {
-    let WhatArgs { paths, recursive, online, trust_shared, .. } = &arguments.what;
+    let WhatArgs { paths, recursive, online, .. } = &arguments.what;
     let current_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     let repository = Repository::around(&current_directory);
-    let (base, baseline) = (arguments.what.base.as_deref(), arguments.baseline.as_deref());
-    let mut rules = None;
+    let mut options = arguments.options(repository.as_ref());
     let mut watch = Watch::new(ui, None);
-    let session = start(global, ui, |environment, options| {
-        let read = Rules::read(base, baseline, arguments.write_baseline, global, environment, repository.as_ref())?;
-        arguments.source.sources(environment, &mut options.sources);
-        options.distrusts_cache = true;
-        arguments.what.modules.add_to(options, environment, !online);
-        options.boundary =
-            if arguments.what.allow_outside { Boundary::default() } else { ui.invocation.boundary().clone() };
-        options.change = read.change;
-        options.settings = read.settings;
-        rules = Some(read.baseline);
-        if *online {
-            show_origin(&arguments.source.origin(), environment, ui);
-        }
+    let session = start(global, ui, |environment, session| {
+        options.baseline = arguments.complete(session, environment, global, repository.as_ref(), ui)?;
         Ok(())
     })?;
-    let mut options = VerifyOptions::default();
-    options.platforms = arguments.what.platforms.named();
-    options.ignore_tests = arguments.what.no_tests;
-    options.check_installed = arguments.what.installed;
-    options.version_control = repository.as_ref().map(|repository| repository as &dyn VersionControl);
-    options.levels = arguments.levels();
-    options.baseline = rules.flatten();
-    options.online = online.then_some(OnlineOptions { trust_shared: *trust_shared });
     let session = session.observed_by(|event| watch.show(&event));
-    let roots = session.roots(&Selection { paths: paths.clone(), recursive: *recursive })?;
+    let selection = Selection { paths: paths.clone(), recursive: *recursive };
+    let roots = session.roots(&selection)?;
     let verified = session.verify(&roots, &options);
     let job_summary = session.environment().path_variable("GITHUB_STEP_SUMMARY");
     drop(session);
@@ -186,7 +168,7 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
         found: Found { roots: &checked, findings: &verified.findings, errors: &without_repetition(failures.iter()) },
         failed: all - checked.len(),
         failures: &failures,
-        many: roots.are_many().then_some(Many { paths, recursive: *recursive }),
+        many: roots.are_many().then_some(&selection),
         paths: RepositoryPaths { current_directory: &current_directory, top: repository.as_ref().map(Repository::top) },
         online: *online,
         ui,
@@ -206,8 +188,41 @@ pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyho
 }
 
 impl VerifyArgs {
-    fn levels(&self) -> Levels {
-        Levels { deny: self.deny.clone(), warn: self.warn.clone(), allow: self.allow.clone() }
+    /// What is checked, but for the baseline.
+    fn options<'a>(&self, repository: Option<&'a Repository>) -> VerifyOptions<'a> {
+        let WhatArgs { platforms, online, trust_shared, installed, no_tests, .. } = &self.what;
+        let mut options = VerifyOptions::default();
+        options.platforms = platforms.named();
+        options.ignore_tests = *no_tests;
+        options.check_installed = *installed;
+        options.version_control = repository.map(|repository| repository as &dyn VersionControl);
+        options.levels = Levels { deny: self.deny.clone(), warn: self.warn.clone(), allow: self.allow.clone() };
+        options.online = online.then_some(OnlineOptions { trust_shared: *trust_shared });
+        options
+    }
+
+    /// Completes the options of the session with what is judged and by what, and returns the baseline.
+    fn complete(
+        &self,
+        options: &mut SessionOptions,
+        environment: &Environment,
+        global: &GlobalArgs,
+        repository: Option<&Repository>,
+        ui: &Ui,
+    ) -> anyhow::Result<Option<Baseline>> {
+        let WhatArgs { base, online, modules, allow_outside, .. } = &self.what;
+        let baseline = self.baseline.as_deref();
+        let rules = Rules::read(base.as_deref(), baseline, self.write_baseline, global, environment, repository)?;
+        self.source.sources(environment, &mut options.sources);
+        options.distrusts_cache = true;
+        modules.add_to(options, environment, !online);
+        options.boundary = if *allow_outside { Boundary::default() } else { ui.invocation.boundary().clone() };
+        options.change = rules.change;
+        options.settings = rules.settings;
+        if *online {
+            show_origin(&self.source.origin(), environment, ui);
+        }
+        Ok(rules.baseline)
     }
 
     /// Writes the findings that were put off to the file of `--baseline`. Where something could not be checked, they are not all.
@@ -252,7 +267,7 @@ struct Report<'a> {
     /// Why something could not be checked.
     failures: &'a [Diagnostic],
     /// How the root modules were selected, if there may be several.
-    many: Option<Many<'a>>,
+    many: Option<&'a Selection>,
     paths: RepositoryPaths<'a>,
     /// Whether what is published was asked for.
     online: bool,

@@ -1,12 +1,15 @@
 //! What every command shows of a run: progress, where modules and packages come from, and what was decided about root modules.
 
+use std::path::PathBuf;
+
 use provlock::packages::SharedFacts;
 use provlock::project::{Event, Prepared, RootModule, Session, SessionOptions};
 use provlock::system::Environment;
 
 use crate::cli::args::{AgeArgs, GlobalArgs, ModuleArgs, SourceArgs};
 use crate::cli::environment::{environment, proxies};
-use crate::cli::render::style::count;
+use crate::cli::render::foreign::printable;
+use crate::cli::render::style::{count, enumerate};
 use crate::cli::render::verify::{names, reason};
 use crate::cli::ui::{Downloads, Ui};
 
@@ -33,7 +36,6 @@ pub(super) fn start<'a>(
     Ok(Session::new(environment, options)?)
 }
 
-/// [`start`] for a command that locks.
 pub(super) fn start_locking<'a>(
     (modules, age, source): (&ModuleArgs, &AgeArgs, &SourceArgs),
     global: &GlobalArgs,
@@ -61,7 +63,6 @@ impl<'a> Watch<'a> {
         Self { ui, source, downloads: None }
     }
 
-    /// Shows an event.
     pub(super) fn show(&mut self, event: &Event<'_>) {
         match event {
             Event::Reading => self.wait_for(Some("fetching modules")),
@@ -109,4 +110,14 @@ impl<'a> Watch<'a> {
         self.ui.verbose(&format!("{used} looked up in oci://{}", facts.repository()));
         self.ui.warn(facts.warning().as_slice());
     }
+}
+
+/// Says that there is no root module below directories; below the current one if there are none.
+pub(super) fn no_root_module(paths: &[PathBuf]) -> String {
+    let paths: Vec<_> = paths.iter().map(|path| printable(&path.display().to_string())).collect();
+    let places = if paths.is_empty() { ".".to_owned() } else { enumerate(&paths) };
+    format!(
+        "No root module in {places} or below: none has a backend, a lock file, or providers that it configures and uses; \
+        to use one anyway, name its directory here or in [roots] of provlock.toml"
+    )
 }

@@ -22,10 +22,8 @@ const OUTPUT_LIMIT: u64 = 256 * 1024 * 1024;
 /// The most of git's own error message that is kept, in bytes.
 const MESSAGE_LIMIT: u64 = 16 * 1024;
 
-/// A process of git.
 pub(crate) struct Running(Child);
 
-/// What git printed and how it ended.
 pub(crate) struct Output {
     status: ExitStatus,
     stdout: Vec<u8>,
@@ -72,7 +70,6 @@ pub(crate) fn files_in_working_tree(directory: &Path, name: &str) -> Result<BTre
 pub(crate) struct IgnoreRule {
     /// The file, relative to the directory that git ran in unless it is absolute.
     pub(crate) file: PathBuf,
-    /// Its line, from 1.
     pub(crate) line: usize,
 }
 

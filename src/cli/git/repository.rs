@@ -55,7 +55,6 @@ impl Repository {
         Some(Self { directory, top, listing, tracked: OnceLock::new(), others: OnceLock::new() })
     }
 
-    /// The top of the work tree, without symlinks.
     pub(crate) fn top(&self) -> &Path {
         &self.top
     }

@@ -6,15 +6,7 @@ use std::path::{Path, PathBuf};
 use provlock::diagnostic::{Code, Diagnostic, RootModules, Severity};
 
 use provlock::diagnostic::words::{MOST_NAMED, count, enumerate, few};
-
-/// Root modules that were selected together.
-#[derive(Clone, Copy)]
-pub(crate) struct Many<'a> {
-    /// The paths that the user has named.
-    pub(crate) paths: &'a [PathBuf],
-    /// Whether these stand for all root modules below.
-    pub(crate) recursive: bool,
-}
+use provlock::project::Selection;
 
 /// What diagnostics with the same cause share. The message names the provider and its version.
 type Key = (Severity, Code, String);
@@ -22,19 +14,17 @@ type Key = (Severity, Code, String);
 /// Diagnostics by cause, in the order of the first of each, which stands for all.
 pub(crate) struct Causes<'a> {
     /// How the root modules were selected; `None` if there is only one, whose diagnostics are all shown.
-    many: Option<Many<'a>>,
+    many: Option<&'a Selection>,
     /// Whether all places are named.
     all: bool,
     list: Vec<Cause>,
     places: HashMap<Key, usize>,
 }
 
-/// Diagnostics with one cause.
 struct Cause {
     first: Diagnostic,
     /// The root module that the first is about, if that is known.
     root: Option<PathBuf>,
-    /// The other root modules.
     others: BTreeSet<PathBuf>,
     /// Each different diagnostic, as long as they are to be shown.
     different: Distinct,
@@ -50,7 +40,7 @@ pub(crate) struct Distinct {
 /// [`Causes`] of diagnostics that are all there, each with the root module that it is about, if that is known.
 pub(crate) fn by_cause<'a>(
     diagnostics: impl IntoIterator<Item = (Option<&'a Path>, &'a Diagnostic)>,
-    many: Option<Many<'_>>,
+    many: Option<&Selection>,
     all: bool,
 ) -> Vec<Diagnostic> {
     let mut causes = Causes::new(many, all);
@@ -59,7 +49,7 @@ pub(crate) fn by_cause<'a>(
 }
 
 impl<'a> Causes<'a> {
-    pub(crate) fn new(many: Option<Many<'a>>, all: bool) -> Self {
+    pub(crate) fn new(many: Option<&'a Selection>, all: bool) -> Self {
         Self { many, all, list: Vec::new(), places: HashMap::new() }
     }
 
@@ -74,7 +64,6 @@ impl<'a> Causes<'a> {
         self.list[place].add(root, diagnostic, self.many.is_some());
     }
 
-    /// One diagnostic for each cause.
     pub(crate) fn shown(&self) -> Vec<Diagnostic> {
         self.list.iter().flat_map(|cause| cause.shown(self.many, self.all)).collect()
     }
@@ -91,12 +80,12 @@ impl Cause {
         }
     }
 
-    fn shown(&self, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
+    fn shown(&self, many: Option<&Selection>, all: bool) -> Vec<Diagnostic> {
         let Self { first, others, different, .. } = self;
         let (Some(many), Some(root), false) = (many, self.root.as_deref(), others.is_empty()) else {
             return different.list.clone();
         };
-        let selected = RootModules::Selected { paths: many.paths.to_vec(), recursive: many.recursive };
+        let selected = RootModules::Selected { paths: many.paths.clone(), recursive: many.recursive };
         let message = format!("{}, in {}", common_message(first), count(others.len() + 1, "root module"));
         let shown = Diagnostic { message, ..first.clone() }.in_root_modules(selected);
         vec![shown.note(places(first, root, others, all))]
@@ -111,7 +100,6 @@ impl Distinct {
         }
     }
 
-    /// All of them.
     pub(crate) fn as_slice(&self) -> &[Diagnostic] {
         &self.list
     }
@@ -156,7 +144,7 @@ mod tests {
 
     fn messages(found: &[(&str, Diagnostic)], all: bool) -> Vec<Diagnostic> {
         let found = found.iter().map(|(root, diagnostic)| (Some(Path::new(*root)), diagnostic));
-        by_cause(found, Some(Many { paths: &[], recursive: true }), all)
+        by_cause(found, Some(&Selection { paths: Vec::new(), recursive: true }), all)
     }
 
     #[test]

@@ -46,7 +46,6 @@ pub(crate) fn render_all<'a>(
     texts
 }
 
-/// Renders a diagnostic without a final newline.
 fn render(diagnostic: &Diagnostic, invocation: &Invocation, style: TextStyle) -> String {
     let diagnostic = &shown(diagnostic, invocation);
     let level = match diagnostic.severity {

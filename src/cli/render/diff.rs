@@ -12,22 +12,18 @@ use super::foreign::{capped, printable, printable_lines};
 use super::row::{Action, HashCounts, Row};
 use super::style::{Color, TextStyle, count, paint};
 
-/// Two versions of a lock file, compared.
 pub(crate) struct FileDiff {
-    /// The file's path, as it is shown.
     pub(crate) path: PathBuf,
     pub(crate) dialect: Dialect,
     pub(crate) difference: LockDiff,
 }
 
 impl FileDiff {
-    /// The rows of all providers.
     pub(crate) fn rows(&self) -> impl Iterator<Item = Row> {
         self.difference.providers.iter().map(|provider| Row::new(provider, self.dialect))
     }
 }
 
-/// The lines for stdout, grouped by file.
 pub(crate) fn render(files: &[FileDiff], style: TextStyle) -> String {
     let mut text = String::new();
     for file in files {
@@ -44,13 +40,11 @@ pub(crate) fn render(files: &[FileDiff], style: TextStyle) -> String {
     text
 }
 
-/// The message if no provider changed.
 pub(crate) fn no_difference(files: usize, bytes_differ: bool) -> String {
     let layout = if bytes_differ { "; only comments or layout differ" } else { "" };
     format!("No provider differs in {}{layout}", count(files, "lock file"))
 }
 
-/// One provider's line, in columns.
 struct Line {
     symbol: (&'static str, Color),
     name: String,

@@ -21,7 +21,6 @@ pub(crate) struct Report<'a>(pub(crate) &'a Locked<'a>);
 /// Up to how many root modules are named.
 const FEW: usize = 3;
 
-/// One provider's line, in columns.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Line {
     cells: [String; 4],
@@ -119,7 +118,6 @@ const KNOWN: usize = 8;
 /// So many providers' packages need not be looked into again.
 const SEEN: usize = 1_000;
 
-/// Some root modules, and how many there are.
 #[derive(Default)]
 struct Places {
     first: Vec<String>,
@@ -127,7 +125,6 @@ struct Places {
 }
 
 impl LinesOfMany {
-    /// Adds a root module.
     pub(crate) fn add(&mut self, locked: &Locked<'_>, style: TextStyle) {
         for report in Report(locked).shown(style).filter(|_| locked.changed) {
             let index = self.index(report, &Report(locked));
@@ -205,12 +202,10 @@ pub(crate) fn not_looked_at(locked: &Locked<'_>) -> Option<String> {
     others.map(|others| format!("Did not look at {others}, which provlock.toml names and -p does not"))
 }
 
-/// What became of root modules, in numbers.
 #[derive(Default)]
 pub(crate) struct Tally {
     changed: usize,
     unchanged: usize,
-    /// How many root modules failed.
     pub(crate) failed: usize,
     /// Whether nothing is written.
     is_dry: bool,
@@ -249,7 +244,6 @@ impl Downloads {
 }
 
 impl Tally {
-    /// Counts a root module that was locked.
     pub(crate) fn add(&mut self, locked: &Locked<'_>) {
         *(if locked.changed { &mut self.changed } else { &mut self.unchanged }) += 1;
         self.is_dry |= !locked.written;

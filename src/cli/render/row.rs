@@ -116,7 +116,6 @@ impl Row {
         }
     }
 
-    /// Whether both versions are the same.
     pub(crate) fn keeps_version(&self) -> bool {
         self.version.old == self.version.new
     }

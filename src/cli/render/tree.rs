@@ -7,7 +7,6 @@ use provlock::provider::{ConstraintList, Dialect, ProviderAddress, Version};
 use super::foreign::{capped, printable};
 use super::style::columns;
 
-/// A provider with all that require it.
 pub(crate) struct ProviderTree<'a> {
     pub(crate) address: &'a ProviderAddress,
     pub(crate) locked: Option<&'a Version>,

@@ -68,7 +68,6 @@ pub(crate) fn table(root: &RootModule, plan: &UpgradePlan) -> String {
 }
 
 impl Outlooks {
-    /// Adds a root module.
     pub(crate) fn add(&mut self, root: &RootModule, plan: &UpgradePlan) {
         for planned in plan.providers.iter().filter(|planned| planned.moves() || planned.is_held_back()) {
             let outlook = Outlook::new(planned, root);
@@ -233,17 +232,14 @@ pub(crate) struct Moving {
 }
 
 impl Moving {
-    /// Counts a root module.
     pub(crate) fn add(&mut self, plan: &UpgradePlan) {
         *(if plan.moves() { &mut self.moving } else { &mut self.unmoved }) += 1;
     }
 
-    /// Whether there is no root module.
     pub(crate) fn is_empty(&self) -> bool {
         self.moving + self.unmoved == 0
     }
 
-    /// Whether one can move.
     pub(crate) fn any(&self) -> bool {
         self.moving > 0
     }

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use provlock::diagnostic::{Diagnostic, Severity};
-use provlock::project::{DialectReason, Suppressed, VerifiedRoot};
+use provlock::project::{DialectReason, Selection, Suppressed, VerifiedRoot};
 use provlock::settings::PlatformSelection;
 use provlock::system::files;
 
-use super::causes::{Many, by_cause};
+use super::causes::by_cause;
 use super::diagnostics;
 use super::help::Invocation;
 use super::style::{TextStyle, count, enumerate};
@@ -36,7 +36,7 @@ impl<'a> Found<'a> {
 pub(crate) fn findings(
     found: Found<'_>,
     least: Severity,
-    many: Option<Many<'_>>,
+    many: Option<&Selection>,
     invocation: &Invocation,
     style: TextStyle,
 ) -> String {
@@ -45,7 +45,7 @@ pub(crate) fn findings(
 }
 
 /// The findings that are at least this severe, each cause once.
-pub(crate) fn causes(found: Found<'_>, least: Severity, many: Option<Many<'_>>, all: bool) -> Vec<Diagnostic> {
+pub(crate) fn causes(found: Found<'_>, least: Severity, many: Option<&Selection>, all: bool) -> Vec<Diagnostic> {
     let findings = found.all().map(|(root, finding)| (root.map(|root| &*root.path), finding));
     let findings = findings.filter(|(_, finding)| finding.severity >= least);
     match many {

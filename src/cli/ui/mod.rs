@@ -159,7 +159,6 @@ impl Ui {
         }
     }
 
-    /// The least severity that is shown.
     pub(crate) fn least_severity(&self) -> Severity {
         if self.verbosity == Verbosity::Quiet { Severity::Error } else { Severity::Warning }
     }
@@ -232,7 +231,6 @@ impl Stderr {
         self.above(|| drop(std::io::stderr().write_all(text.as_bytes())));
     }
 
-    /// Prints something above what is drawn.
     fn above(&self, print: impl FnOnce()) {
         match self.drawn() {
             Some(display) => display.print(print),
@@ -254,7 +252,6 @@ impl Stderr {
     }
 }
 
-/// A variable of the environment.
 fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }

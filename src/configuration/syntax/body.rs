@@ -21,7 +21,6 @@ pub(in crate::configuration) enum Items<'a> {
     Json(Vec<&'a Member>),
 }
 
-/// A block: its labels and body.
 pub(in crate::configuration) struct Block<'a> {
     /// The block's type, or in JSON the name that leads to it.
     pub header: Range<usize>,

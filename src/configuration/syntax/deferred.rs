@@ -20,7 +20,6 @@ pub(in crate::configuration) struct DeferredValue {
     pub is_json: bool,
 }
 
-/// A value that was parsed.
 pub(in crate::configuration) enum ParsedValue {
     Native(Expression),
     Json(json::Value),

@@ -60,7 +60,6 @@ fn evaluate(expression: &EditExpression, span: &Range<usize>) -> Result<Value, F
 }
 
 impl<'a> Expression<'a> {
-    /// The value's place.
     pub(in crate::configuration) fn span(&self) -> Range<usize> {
         match self {
             Self::Native { span, .. } => span.clone(),

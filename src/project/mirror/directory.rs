@@ -11,7 +11,6 @@ use crate::system::canonicalize;
 use crate::system::files::DirectoryLock;
 use crate::system::files::name::{is_device, is_special_on_windows};
 
-/// The directory of a mirror.
 pub(super) struct MirrorDirectory {
     /// As the user knows it.
     pub(super) path: PathBuf,

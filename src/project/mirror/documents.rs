@@ -22,9 +22,7 @@ pub(super) const INDEX: &str = "index.json";
 /// Clients read no larger documents.
 const SIZE_LIMIT: u64 = 4 << 20;
 
-/// The documents of a provider.
 pub(super) struct Documents {
-    /// Where they are.
     pub(super) directory: PathBuf,
     index: Document<Index>,
     archives: BTreeMap<Version, Document<Archives>>,
@@ -126,7 +124,6 @@ impl<T: Default + DeserializeOwned + Serialize> Document<T> {
         }
     }
 
-    /// Writes the document if it has changed.
     pub(super) fn write(&self) -> Result<()> {
         let new = serde_json::to_vec_pretty(&self.content)
             .map_err(|error| Diagnostic::io("write", &self.path, &error.into()))?;

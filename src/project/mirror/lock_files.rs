@@ -110,7 +110,6 @@ impl Session<'_> {
 }
 
 impl LockFiles {
-    /// Reads the lock file of each root module.
     fn read(roots: &Roots, session: &Session<'_>, options: &MirrorOptions) -> Self {
         let (mut all, are_many) = (Self::default(), roots.are_many());
         for some in roots.list.chunks(READ_TOGETHER) {

@@ -12,7 +12,6 @@ use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::packages::packed_name;
 use crate::provider::{Dialect, ProviderAddress, Version};
 
-/// The directory of a provider.
 struct Folder<'a> {
     address: ProviderAddress,
     path: PathBuf,
@@ -98,7 +97,6 @@ impl Folder<'_> {
     }
 }
 
-/// The directories in a directory.
 fn directories(directory: &Path) -> Vec<(String, PathBuf)> {
     children(directory, fs::FileType::is_dir)
 }

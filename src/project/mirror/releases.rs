@@ -13,7 +13,6 @@ use crate::settings::{PlatformSelection, Policy};
 #[derive(Default)]
 pub(crate) struct Releases(BTreeMap<ProviderAddress, BTreeMap<Version, Release>>);
 
-/// A version of a provider.
 pub(super) struct Release {
     /// Whose rules the first lock file that names it follows.
     pub(super) dialect: Dialect,
@@ -21,23 +20,17 @@ pub(super) struct Release {
     pub(super) records: Vec<Record>,
 }
 
-/// What a lock file records of a release.
 pub(crate) struct Record {
-    /// The root module.
     pub(crate) root: PathBuf,
     /// Whether there are other root modules, so that errors say which one they are about.
     pub(crate) is_one_of_many: bool,
     /// How many other lock files record the same.
     pub(crate) others: usize,
-    /// Whose rules it follows.
     pub(crate) dialect: Dialect,
-    /// What the project allows.
     pub(crate) policy: Arc<Policy>,
     /// The platforms whose packages it is to have.
     pub(crate) platforms: PlatformSelection,
-    /// The hashes of its entry.
     pub(crate) hashes: BTreeSet<Hash>,
-    /// The version in its entry.
     pub(crate) place: Location,
 }
 
@@ -53,12 +46,10 @@ impl Releases {
         }
     }
 
-    /// The versions of each provider.
     pub(super) fn by_provider(&self) -> impl Iterator<Item = (&ProviderAddress, &BTreeMap<Version, Release>)> {
         self.0.iter()
     }
 
-    /// Whether a lock file names a provider.
     pub(super) fn name(&self, address: &ProviderAddress) -> bool {
         self.0.contains_key(address)
     }
@@ -78,7 +69,6 @@ impl Release {
         })
     }
 
-    /// The lock files that have hashes.
     pub(super) fn with_hashes(&self) -> impl Iterator<Item = &Record> {
         self.records.iter().filter(|record| !record.hashes.is_empty())
     }
@@ -134,7 +124,6 @@ impl Record {
         errors.into_iter().map(|error| self.error(error, "locked here")).collect()
     }
 
-    /// An error about it, at its place.
     pub(crate) fn error(&self, error: Diagnostic, label: impl Into<String>) -> Diagnostic {
         let error = error.at(self.place.clone(), label).in_root(&self.root, self.is_one_of_many);
         match self.others {

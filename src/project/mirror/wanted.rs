@@ -20,7 +20,6 @@ use crate::system::parallel::{self, WAITING_REQUESTS};
 pub(super) struct Wanted<'a> {
     package: PackageId,
     release: &'a Release,
-    /// Its archive.
     path: PathBuf,
 }
 

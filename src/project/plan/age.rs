@@ -31,7 +31,6 @@ pub enum Reason {
     Incomplete,
 }
 
-/// Why a version is not chosen.
 pub(super) struct RejectedVersion {
     pub(super) reason: Reason,
     pub(super) version: Version,

@@ -13,7 +13,6 @@ const COMMON: [&str; 5] = ["linux_amd64", "darwin_arm64", "darwin_amd64", "linux
 /// The `h1:` of platforms' packages, as far as they are known.
 pub(in crate::project) type Known = BTreeMap<Platform, BTreeSet<Hash>>;
 
-/// A release, and where its packages come from.
 #[derive(Clone, Copy)]
 pub(in crate::project) struct Release<'a> {
     pub(in crate::project) address: &'a ProviderAddress,

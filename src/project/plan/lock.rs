@@ -20,7 +20,6 @@ use crate::project::prepared::Prepared;
 use crate::provider::{Dialect, Hostname, Platform, ProviderAddress, Version};
 use crate::settings::{PlatformSelection, Policy};
 
-/// What is to be locked, and how.
 #[derive(Clone, Copy)]
 pub(crate) struct LockRequest<'a> {
     pub prepared: &'a Prepared,
@@ -42,7 +41,6 @@ impl<'a> LockRequest<'a> {
         self.prepared.providers().filter(|address| !old.contains_key(*address)).collect()
     }
 
-    /// All providers.
     pub(crate) fn providers(&self) -> Vec<&'a ProviderAddress> {
         self.prepared.providers().collect()
     }
@@ -207,7 +205,6 @@ fn not_allowed(candidate: &Candidate<'_>, policy: &Policy) -> Vec<Diagnostic> {
     errors.map(|error| candidate.requirement.at_declarations(error)).collect()
 }
 
-/// Selects the version of a provider.
 pub(super) fn plan<'a>(
     candidate: Candidate<'a>,
     request: &LockRequest<'a>,

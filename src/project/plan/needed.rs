@@ -13,7 +13,6 @@ use crate::provider::{Platform, ProviderAddress, Version};
 /// How many entries of a provider an entry is compared with. Most often all root modules get the same few.
 const COMPARED: usize = 8;
 
-/// What all root modules need together.
 #[derive(Default)]
 pub(super) struct Needed<'a> {
     pub(super) packages: Vec<Package<'a>>,
@@ -21,14 +20,12 @@ pub(super) struct Needed<'a> {
     of_provider: HashMap<&'a ProviderAddress, OfProvider>,
 }
 
-/// What is needed of one provider.
 #[derive(Default)]
 struct OfProvider {
     packages: Vec<usize>,
     entries: Vec<usize>,
 }
 
-/// A package that is needed.
 pub(super) struct Package<'a> {
     pub(super) address: &'a ProviderAddress,
     version: &'a Version,

@@ -10,7 +10,6 @@ use crate::lockfile::LockedProvider;
 use crate::packages::{Fetched, Packages};
 use crate::provider::{Authentication, Hash, Version};
 
-/// The new entry of a provider.
 pub(crate) struct Recorded {
     pub(crate) provider: Arc<LockedProvider>,
     pub(crate) warning: Option<Diagnostic>,

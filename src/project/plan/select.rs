@@ -12,7 +12,6 @@ use crate::lockfile::{LockFile, LockedProvider};
 use crate::packages::{AvailableVersion, AvailableVersions, Source, SourceError};
 use crate::provider::{Dialect, ProviderAddress, Version};
 
-/// A provider whose version is to be selected.
 #[derive(Clone, Copy)]
 pub(crate) struct Candidate<'a> {
     pub(crate) address: &'a ProviderAddress,
@@ -22,14 +21,12 @@ pub(crate) struct Candidate<'a> {
     /// The version that was chosen instead, if one was.
     pub(crate) chosen: Option<&'a Version>,
     pub(crate) lock_file: &'a LockFile,
-    /// All that the configuration requires.
     pub(crate) required: &'a BTreeMap<ProviderAddress, Requirement>,
     /// How old a version must be to be chosen, if an age is demanded.
     pub(crate) minimum_age: Option<MinimumAge<'a>>,
     pub(crate) dialect: Dialect,
 }
 
-/// A version that was selected.
 pub(crate) struct Selected {
     pub(crate) version: Version,
     /// What to say about newer versions that were skipped, if any were.
@@ -37,7 +34,6 @@ pub(crate) struct Selected {
 }
 
 impl Candidate<'_> {
-    /// The versions there are.
     pub(crate) fn available(&self, source: &Source) -> Result<Arc<AvailableVersions>> {
         let available = source.versions(self.address);
         available.map_err(|error| {
@@ -69,7 +65,6 @@ impl Candidate<'_> {
         }
     }
 
-    /// Whether the lock file has this version.
     pub(crate) fn has_locked(&self, version: &Version) -> bool {
         self.locked.is_some_and(|locked| locked.version == *version)
     }

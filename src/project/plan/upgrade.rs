@@ -143,7 +143,6 @@ fn pruned(request: &LockRequest<'_>) -> Vec<ProviderAddress> {
     locked.filter(|address| request.options.prune && !required.contains_key(address)).cloned().collect()
 }
 
-/// The declarations that do not allow a version.
 fn holding_back(requirement: &Requirement, version: &Version) -> Vec<Declaration> {
     let declarations = requirement.declarations.iter();
     let against =
@@ -194,7 +193,6 @@ impl Search<'_> {
         Ok(ProviderPlan { planned, rewrite: chosen.rewrite, warnings: chosen.warnings })
     }
 
-    /// The version that the user names.
     fn exactly(&self, version: &Version) -> Result<Chosen> {
         let Self { candidate, .. } = self;
         candidate.listed(version, self.available)?;

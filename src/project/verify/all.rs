@@ -3,9 +3,8 @@
 use super::baseline::Baseline;
 use super::levels::Levelled;
 use super::mixed::mixed;
-use super::tracked::VersionControl;
 use super::unshared::add_unshared;
-use super::verified::{Suppressed, VerifiedRoot};
+use super::verified::{Suppressed, VerifiedRoot, VersionControl};
 use super::{Online, Verified, VerifyRequest};
 use crate::configuration::{Backend, ModuleCache, Requirements};
 use crate::diagnostic::{Code, Diagnostic, Location, Result};
@@ -110,7 +109,6 @@ impl Session<'_> {
         Ok(findings.filter_map(|finding| levelled.apply(finding)).collect())
     }
 
-    /// Verifies the lock file of a root module.
     fn verify_root<'a>(
         &self,
         opened: RootModule,

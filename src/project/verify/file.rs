@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::subject::{Subject, VerifyRequest, finding};
-use super::tracked::Tracking;
+use super::verified::Tracking;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy};
 use crate::lockfile::Entry;
 

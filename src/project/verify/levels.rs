@@ -10,7 +10,6 @@ use crate::settings::{FileLevels, Levels, RootLevels};
 
 /// What decides which findings in a root module are reported.
 pub(super) struct Levelled<'a> {
-    /// What the caller says.
     caller: &'a Levels,
     settings: RootLevels,
     baseline: Option<&'a Baseline>,

@@ -18,7 +18,6 @@ mod online;
 mod platforms;
 mod policy;
 mod subject;
-mod tracked;
 mod unshared;
 mod verified;
 
@@ -30,8 +29,7 @@ use crate::lockfile::{self, LockFile};
 pub use all::{OnlineOptions, VerifyOptions};
 pub use baseline::{Baseline, KnownFinding, split};
 pub(crate) use subject::{Online, Verified, VerifyRequest};
-pub use tracked::{Tracked, Tracking, VersionControl};
-pub use verified::{Suppressed, VerifiedRoot};
+pub use verified::{Suppressed, Tracked, Tracking, VerifiedRoot, VersionControl};
 
 use subject::Subject;
 

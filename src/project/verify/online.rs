@@ -27,7 +27,6 @@ pub(super) fn check(subject: &Subject<'_>, online: Online<'_>) -> Verified {
     all
 }
 
-/// One entry, and what was found about it.
 struct Question<'a> {
     subject: &'a Subject<'a>,
     online: Online<'a>,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::tracked::{Tracked, Tracking};
+use super::verified::{Tracked, Tracking};
 use crate::configuration::Requirements;
 use crate::diagnostic::{Code, Diagnostic, Location, LockRemedy, Needs};
 use crate::lockfile::{Entry, LockFile};
@@ -12,7 +12,6 @@ use crate::project::root_module::RootModule;
 use crate::provider::{Dialect, Platform, ProviderAddress};
 use crate::settings::PlatformSelection;
 
-/// What is to be verified, and against what.
 pub(crate) struct VerifyRequest<'a> {
     /// The root module.
     pub root: &'a RootModule,
@@ -43,7 +42,6 @@ pub(crate) struct Online<'a> {
     pub progress: ProgressSink<'a>,
 }
 
-/// What came of a verification.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verified {
     /// What is wrong, in the order of the lock file, then of the other files.
@@ -89,12 +87,10 @@ impl Subject<'_> {
         address.short(self.request.root.dialect)
     }
 
-    /// The name and version of an entry.
     pub(super) fn release(&self, entry: &Entry) -> String {
         format!("{} {}", self.name(&entry.address), entry.provider.version)
     }
 
-    /// The platforms that are asked for by name.
     pub(super) fn named_platforms(&self) -> &[Platform] {
         self.request.named_platforms()
     }
@@ -142,7 +138,6 @@ impl VerifyRequest<'_> {
     }
 }
 
-/// A finding about a place.
 pub(super) fn finding(code: Code, message: String, location: &Location, label: &str) -> Diagnostic {
     Diagnostic::finding(code, message).at(location.clone(), label)
 }

@@ -1,7 +1,6 @@
 //! Lock files that nobody else gets, since they are missing or git ignores them.
 
-use super::tracked::VersionControl;
-use super::verified::VerifiedRoot;
+use super::verified::{VerifiedRoot, VersionControl};
 use crate::diagnostic::words::few;
 use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy, Result};
 use crate::lockfile::LOCK_FILE_NAME;

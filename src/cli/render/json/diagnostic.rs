@@ -3,7 +3,7 @@
 use provlock::diagnostic::{self, Diagnostic, Location};
 use serde::Serialize;
 
-use super::path;
+use super::values;
 use crate::cli::render::foreign::shown;
 use crate::cli::render::help::Invocation;
 
@@ -54,7 +54,7 @@ impl Notice {
             message: diagnostic.message.clone(),
             notes: diagnostic.all_notes().collect(),
             help: invocation.help(diagnostic),
-            file: place.map(|place| path::shown(place.path())),
+            file: place.map(|place| values::shown(place.path())),
             line,
             column,
         }

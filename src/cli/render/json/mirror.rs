@@ -5,7 +5,7 @@ use std::path::Path;
 use provlock::project::mirror::{MirrorAction, Mirrored, MirroredPackage, RemovedFile};
 use serde::Serialize;
 
-use super::path::shown;
+use super::values::shown;
 
 /// A mirror that was filled.
 #[derive(Serialize)]

@@ -8,12 +8,9 @@ use provlock::diagnostic::{Code, Diagnostic, Diagnostics};
 use serde::Serialize;
 use serde_json::json;
 
-use super::credentials::Credentials;
 use super::diagnostic::{Finding, Notice};
-use super::explanation::Explanation;
-use super::integration::{Cache, Completions, GitSetup};
 use super::mirror::Mirror;
-use super::published::{PublishedFacts, SigningKeyFile};
+use super::reports::{Cache, Completions, Credentials, Explanation, GitSetup, PublishedFacts, SigningKeyFile};
 use super::root::{ComparedRoot, FailedRoot, Root, VerifiedRoot};
 use crate::cli::render::causes::Distinct;
 use crate::cli::render::diff::FileDiff;

@@ -13,9 +13,8 @@ use provlock::provider;
 use serde::Serialize;
 
 use super::diagnostic::{Finding, Notice};
-use super::dialect::Dialect;
-use super::path::shown;
 use super::tree::TreeRoot;
+use super::values::{Dialect, shown};
 use crate::cli::render::diff::FileDiff;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::row::{Change, HashCounts, Row, VersionChange};

@@ -5,8 +5,7 @@ use provlock::diagnostic::Location;
 use provlock::project::RootModule;
 use serde::Serialize;
 
-use super::dialect::Dialect;
-use super::path::shown;
+use super::values::{Dialect, shown};
 use crate::cli::render::tree::ProviderTree;
 
 /// One root module, with all that it requires.

@@ -1,7 +1,14 @@
-//! The target tool, as JSON.
+//! Paths and the target tool, as JSON.
+
+use std::path::Path;
 
 use provlock::provider;
 use serde::Serialize;
+
+/// A path as text; what JSON cannot hold of it is replaced.
+pub(crate) fn shown(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
 
 /// The tool that a lock file is for.
 #[derive(Serialize)]
