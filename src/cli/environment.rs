@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use provlock::system::{Environment, SafeUrl, Secrets, Token};
 use url::Url;
 
-/// How the names of variables end that hold a secret, of other programs too: an expression in a configuration may name it.
+/// How the names of variables end that hold a secret, of other programs too: an expression in a configuration may name
+/// it.
 const SECRET: [&str; 6] = ["TOKEN", "PASSWORD", "SECRET", "ACCESS_KEY", "API_KEY", "SIGNING_KEY"];
 
 /// Reads the process environment once. The run learns more secrets in `secrets`.
@@ -51,7 +52,7 @@ pub(crate) fn proxies(environment: &Environment) -> Vec<(&'static str, String)> 
 /// A URL that a user has set, without the secrets in it. A proxy may be named by its host and port alone.
 pub(crate) fn shown_url(text: &str) -> String {
     let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
-    Url::parse(&url).map_or_else(|_| "a text that is no URL".to_owned(), |url| SafeUrl::from(url).to_string())
+    Url::parse(&url).map_or_else(|_| "a text that is not a URL".to_owned(), |url| SafeUrl::from(url).to_string())
 }
 
 fn variables() -> impl Iterator<Item = (String, String)> {

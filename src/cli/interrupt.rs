@@ -2,8 +2,8 @@
 
 use provlock::system::stop;
 
-/// Lets signals wait for files that are being replaced, and then for `say`, which tells the user. What cannot be arranged is
-/// left to the system, which ends the program at once.
+/// Lets signals wait for files that are being replaced, and then for `say`, which tells the user. What cannot be
+/// arranged is left to the system, which ends the program at once.
 #[cfg(unix)]
 pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -32,14 +32,15 @@ fn ignored_signals() -> u64 {
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or_default()
 }
 
-/// Only Linux tells a program without `unsafe` code. Elsewhere SIGHUP, which `nohup` makes a process ignore, is left alone.
+/// Only Linux shows this to a program without `unsafe` code. Elsewhere SIGHUP, which `nohup` makes a process ignore, is left
+/// alone.
 #[cfg(all(unix, not(target_os = "linux")))]
 fn ignored_signals() -> u64 {
     1 << (signal_hook::consts::SIGHUP - 1)
 }
 
-/// Lets Ctrl-C wait for files that are being replaced, and then for `say`, which tells the user. What cannot be arranged is
-/// left to the system, which ends the program at once.
+/// Lets Ctrl-C wait for files that are being replaced, and then for `say`, which tells the user. What cannot be
+/// arranged is left to the system, which ends the program at once.
 #[cfg(windows)]
 pub(crate) fn arrange(say: impl Fn() + Send + 'static) {
     /// `STATUS_CONTROL_C_EXIT`, as the system ends programs.

@@ -41,8 +41,8 @@ pub struct FileRewrite {
 /// Rewrites the constraints of a requirement that do not allow `version`.
 ///
 /// # Errors
-/// A warning that names the first constraint that cannot be rewritten: because its module is not the user's own, because
-/// it is not a plain string, or because no version with as many numbers allows this one.
+/// A warning that names the first constraint that cannot be rewritten: because its module is not the user's own,
+/// because it is not a plain string, or because no version with as many numbers allows this one.
 pub fn allow(requirement: &Requirement, version: &Version) -> Result<Rewrite, Box<Diagnostic>> {
     let mut edits = Vec::new();
     let mut declarations = requirement.declarations.clone();

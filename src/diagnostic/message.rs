@@ -45,7 +45,8 @@ pub struct Diagnostic {
     pub code: Code,
     /// One sentence: a lower-case fragment without a full stop.
     pub message: String,
-    /// The message without the directory of a root module, if it names a file of one: several root modules may share it.
+    /// The message without the directory of a root module, if it names a file of one: several root modules may share
+    /// it.
     pub shared_message: Option<String>,
     /// The places it is about, the most important first; empty when it is about no file.
     pub labels: Vec<Label>,

@@ -45,8 +45,8 @@ impl SourceFile {
         Arc::new(Self { path: path.into(), text: text.into(), is_chosen: true, positions: OnceLock::new() })
     }
 
-    /// Line and column, both from 1, of a byte offset; columns count characters. The first call for a file reads all of its
-    /// text, others only a little.
+    /// Line and column, both from 1, of a byte offset; columns count characters. The first call for a file reads all of
+    /// its text, others only a little.
     pub fn line_column(&self, offset: usize) -> (usize, usize) {
         let offset = self.text.floor_char_boundary(offset.min(self.text.len()));
         let bytes = self.text.as_bytes();

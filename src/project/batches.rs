@@ -66,11 +66,12 @@ struct Survey {
 }
 
 impl<'a, 'b> Batches<'a, 'b> {
-    /// Reads the first root modules, or all if they are wanted in one batch, so that what they share can be changed for all of
-    /// them. Of several, those that require none of the providers that the options name are left out.
+    /// Reads the first root modules, or all if they are wanted in one batch, so that what they share can be changed for
+    /// all of them. Of several, those that require none of the providers that the options name are left out.
     ///
     /// # Errors
-    /// None requires one of the providers. What is wrong with a single root module is an error only when it is to be locked.
+    /// None requires one of the providers. What is wrong with a single root module is an error only when it is to be
+    /// locked.
     pub(super) fn open(session: &'a Session<'b>, roots: &Roots, options: &'a LockOptions, whole: bool) -> Result<Self> {
         session.notify(Event::Selected(roots));
         session.notify(Event::Reading);
@@ -156,7 +157,8 @@ impl<'a, 'b> Batches<'a, 'b> {
         batch
     }
 
-    /// Gives the batches to `work`, which does several side by side, and reports what it did in the order of the root modules.
+    /// Gives the batches to `work`, which does several side by side, and reports what it did in the order of the root
+    /// modules.
     pub(super) fn for_each(
         mut self,
         work: impl for<'x> Fn(&'x Batch) -> Vec<Result<Done<'x>>> + Sync,
@@ -221,7 +223,7 @@ impl Batch {
         self.roots.iter().enumerate().filter_map(|(index, (_, prepared))| Some((index, prepared.as_ref().ok()?)))
     }
 
-    /// Tells of the root modules, and makes what they are locked from.
+    /// Notifies the observer of the root modules, and makes the sources that they are locked from.
     fn prepare(&self, session: &Session<'_>, options: &LockOptions) {
         for (_, prepared) in self.prepared() {
             session.notify(Event::Prepared(prepared));
@@ -274,8 +276,8 @@ impl Batch {
         (sources, refused)
     }
 
-    /// One result for each root module, made from those of the ones that could be read. `refused` are errors that have one
-    /// reason for all, so they do not say which root module they are about.
+    /// One result for each root module, made from those of the ones that could be read. `refused` are errors that have
+    /// one reason for all, so they do not say which root module they are about.
     pub(super) fn results<T>(
         &self,
         results: Vec<(usize, Result<T>)>,

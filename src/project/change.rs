@@ -1,5 +1,5 @@
-//! The change that `verify` judges. Nobody has approved it yet, so the settings of the commit before it hold, and it cannot
-//! hide a lock file.
+//! The change that `verify` judges. Nobody has approved it yet, so the settings of the commit before it hold, and it
+//! cannot hide a lock file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -27,18 +27,19 @@ pub struct Change {
 }
 
 impl Change {
-    /// The settings that hold for the change.
+    /// The settings by which the change is judged.
     pub(super) fn settings_files(&self) -> SettingsFiles<'_> {
         SettingsFiles::Committed { top: &self.top, files: &self.settings }
     }
 
-    /// The lock file before the change of the root module in a directory, given without symlinks; empty if there was none.
+    /// The lock file before the change of the root module in a directory, given without symlinks; empty if there was
+    /// none.
     pub(super) fn lock_file_before(&self, root: &Path) -> &[u8] {
         self.lock_files.get(&root.join(LOCK_FILE_NAME)).map_or(&[], Vec::as_slice)
     }
 
-    /// The directories of lock files below `start` that nothing in the change can hide: all that git has, of those that the
-    /// filter leaves out only the changed ones.
+    /// The directories of lock files below `start` that nothing in the change can hide: all that git has, of those that
+    /// the filter leaves out only the changed ones.
     pub(super) fn locked_directories<'a>(
         &'a self,
         start: &'a Path,

@@ -1,4 +1,4 @@
-//! Whose rules a root module follows that neither its user, its settings nor its lock file tells.
+//! The dialect of a root module where neither the user, the settings nor the lock file name it.
 
 use std::path::Path;
 
@@ -9,11 +9,12 @@ use crate::provider::{Dialect, Version};
 use crate::system::Environment;
 
 impl Session<'_> {
-    /// The dialect of the root module in a directory, given without symlinks and as it is shown, by the first signal that there is.
+    /// The dialect of the root module in a directory, given without symlinks and as it is shown, by the first signal
+    /// that there is.
     ///
-    /// The signals and their order were measured on 1,186 root modules of public repositories whose lock file was hidden. The
-    /// first two tell for 96 % of them, each signal but the other lock files (99 %) without an error. Not among them are `.tofu`
-    /// files elsewhere and lower bounds of `required_version`, since they mislead.
+    /// The signals and their order were measured on 1,186 root modules of public repositories whose lock file was
+    /// hidden. The first two tell for 96 % of them, each signal but the other lock files (99 %) without an error. Not
+    /// among them are `.tofu` files elsewhere and lower bounds of `required_version`, since they mislead.
     pub(super) fn detect_dialect(&self, canonical: &Path, shown: &Path) -> (Dialect, DialectReason) {
         let repository = &self.repositories.around(canonical, &self.environment);
         let module = || self.modules.canonical_module(canonical, shown, Dialect::default());
@@ -40,8 +41,8 @@ fn only_program(environment: &Environment) -> Option<Dialect> {
     }
 }
 
-/// OpenTofu, where a configuration has a `language` block. Terraform, where it says what OpenTofu refuses: it has no host of its own for `cloud` and no `state_store`, and
-/// its versions began with 1.6.
+/// OpenTofu, where a configuration has a `language` block. Terraform, where it says what OpenTofu refuses: it has no
+/// host of its own for `cloud` and no `state_store`, and its versions began with 1.6.
 fn demanded(module: &Module) -> Option<Dialect> {
     if module.has_language {
         return Some(Dialect::Tofu);

@@ -25,11 +25,11 @@ use crate::system::{canonicalize, parallel};
 ///
 /// Whatever else it is, a directory is one that a glob of the settings is the very name of.
 ///
-/// These rules were measured on 5,123 root modules of public repositories. What `.gitignore` names is not looked at, nor is
-/// `.terraform`, and symbolic links to directories are not followed.
+/// These rules were measured on 5,123 root modules of public repositories. What `.gitignore` names is not looked at,
+/// nor is `.terraform`, and symbolic links to directories are not followed.
 ///
-/// The directories are given as the user knows them, sorted. What is wrong with a module is not reported here: the session
-/// keeps the modules for whoever reads them next.
+/// The directories are given as the user knows them, sorted. What is wrong with a module is not reported here: the
+/// session keeps the modules for whoever reads them next.
 ///
 /// # Errors
 /// Directories that cannot be read.
@@ -99,7 +99,7 @@ enum Sign {
     UnlessCalled,
 }
 
-/// What a module's own directory, `path` below the start, tells.
+/// How sure it is that a module is a root module, judged by its own directory, which is `path` below the start.
 fn sign(module: &Module, has_lock_file: bool, path: &Path) -> Option<Sign> {
     if module.backend.is_some() {
         return Some(Sign::Certain);
@@ -125,8 +125,8 @@ fn is_among_modules(path: &Path) -> bool {
     path.components().any(is_one)
 }
 
-/// Reads a module in the dialect of its lock file, so that it need not be read again when it is a root. Also says whether
-/// there is a lock file.
+/// Reads a module in the dialect of its lock file, so that it need not be read again when it is a root. Also says
+/// whether there is a lock file.
 fn read_module(
     canonical: &Path,
     shown: &Path,

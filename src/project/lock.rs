@@ -16,17 +16,18 @@ use crate::system::files::{self, Replacement};
 type Write<'a> = &'a (dyn Fn(usize, Option<Replacement<'_>>) -> Result<()> + Sync);
 
 impl Session<'_> {
-    /// Locks every required provider in root modules, and writes the lock files that change. One that fails does not stop the
-    /// others, and stays as it was.
+    /// Locks every required provider in root modules, and writes the lock files that change. One that fails does not
+    /// stop the others, and stays as it was.
     ///
     /// # Errors
-    /// The options name a provider that no root module requires. What is wrong with a single root module is in the report.
+    /// The options name a provider that no root module requires. What is wrong with a single root module is in the
+    /// report.
     pub fn lock(&self, roots: &Roots, options: &LockOptions) -> Result<Report<LockedRoot>> {
         Ok(Batches::open(self, roots, options, false)?.for_each(|batch| self.lock_batch(batch, options)))
     }
 
-    /// Locks the root modules of a batch, each with a result of its own. A lock file is written as soon as it is known, if it
-    /// changes.
+    /// Locks the root modules of a batch, each with a result of its own. A lock file is written as soon as it is known,
+    /// if it changes.
     fn lock_batch<'a>(&self, batch: &'a Batch, options: &LockOptions) -> Vec<Result<Done<'a>>> {
         let write = |_, lock_file: Option<Replacement<'_>>| {
             if options.dry_run { Ok(()) } else { files::write_all(lock_file.as_slice()) }

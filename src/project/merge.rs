@@ -18,14 +18,15 @@ use crate::provider::ConstraintList;
 pub struct Resolved {
     /// What the lock file is to hold, and how that came about.
     pub outcome: LockOutcome,
-    /// The conflicts that somebody has to resolve, since it is not known whether the configuration requires their providers.
+    /// The conflicts that somebody has to resolve, since it is not known whether the configuration requires their
+    /// providers.
     pub left: Vec<Conflict>,
 }
 
 impl Session<'_> {
-    /// Locks the providers in conflict as [`Session::lock`] does, for the platforms that either side covers if nobody names any;
-    /// `lock_file` has no entries for them, and all others. A provider that the configuration surely does not require gets no
-    /// entry. Nothing is written.
+    /// Locks the providers in conflict as [`Session::lock`] does, for the platforms that either side covers if nobody
+    /// names any; `lock_file` has no entries for them, and all others. A provider that the configuration surely does
+    /// not require gets no entry. Nothing is written.
     ///
     /// # Errors
     /// The configuration cannot be read, or a provider cannot be locked.

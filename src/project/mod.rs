@@ -1,7 +1,8 @@
-//! Root modules with all that belongs to them, and what is done with one or many of them: the front door of the library.
+//! Root modules with all that belongs to them, and what is done with one or many of them: the front door of the
+//! library.
 //!
-//! A [`Session`] holds what a run has once. It finds root modules ([`Session::roots`]), and locks, verifies, upgrades and mirrors
-//! them: what several of them need is asked for once, and one that fails does not stop the others.
+//! A [`Session`] holds what a run has once. It finds root modules ([`Session::roots`]), and locks, verifies, upgrades
+//! and mirrors them: what several of them need is asked for once, and one that fails does not stop the others.
 
 mod batches;
 mod change;

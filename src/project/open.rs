@@ -92,7 +92,8 @@ impl Session<'_> {
         Ok(canonicalize(&absolute).map_err(|error| Diagnostic::io("open", directory, &error))?)
     }
 
-    /// The settings of a directory whose absolute path is known: those that the caller names, else those that are found.
+    /// The settings of a directory whose absolute path is known: those that the caller names, else those that are
+    /// found.
     pub(super) fn settings_at(&self, directory: &Path, canonical: &Path) -> Result<Settings> {
         if let Some(settings) = &self.settings {
             return Ok(settings.clone());

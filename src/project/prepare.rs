@@ -110,7 +110,8 @@ impl Session<'_> {
     }
 }
 
-/// Adds the recorded constraints to requirements that are not known in full: a module that is not known may be what has them.
+/// Adds the recorded constraints to requirements that are not known in full: a module that is not known may be what has
+/// them.
 fn bind_recorded(requirements: &mut Requirements, lock_file: &LockFile, root: &Path) {
     for (address, requirement) in &mut requirements.providers {
         let Some(entry) = lock_file.entry(address) else { continue };

@@ -1,5 +1,5 @@
-//! What a repository tells about the program that its root modules are for. Nothing but names and words is looked at: a
-//! signal that cannot be read is no signal.
+//! Signs in a repository of the program that its root modules are for. Only names and words are looked at, and a file
+//! that cannot be read is left out.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,8 @@ struct Files {
 }
 
 impl Repositories {
-    /// The repository around a directory, given without symlinks. Outside of one, what is below the current directory counts as one.
+    /// The repository around a directory, given without symlinks. Outside of one, what is below the current directory
+    /// counts as one.
     pub(super) fn around(&self, directory: &Path, environment: &Environment) -> Arc<Repository> {
         let top = repository::top_or_current(directory, environment);
         self.repositories.get_or_compute(&top, || {
@@ -96,7 +97,8 @@ impl Repository {
         dialects.and_then(agreed)
     }
 
-    /// The program that the nearest version files name, from a root module's directory up to the top; none if they name both.
+    /// The program that the nearest version files name, from a root module's directory up to the top; none if they name
+    /// both.
     pub(super) fn version_files(&self, root: &Path) -> Option<Dialect> {
         let directories = root.ancestors().take_while(|ancestor| ancestor.starts_with(&self.top));
         directories.map(version_files_in).find(|named| !named.is_empty()).and_then(agreed)

@@ -36,7 +36,8 @@ pub enum DialectReason {
 }
 
 impl DialectReason {
-    /// Whether it was decided by what is around the root module, which another machine or a later day may have otherwise.
+    /// Whether it was decided by what is around the root module, which another machine or a later day may have
+    /// otherwise.
     pub fn is_circumstantial(self) -> bool {
         matches!(
             self,
@@ -70,7 +71,8 @@ pub struct RootModule {
 }
 
 impl RootModule {
-    /// A diagnostic with commands that keep a dialect which is not the default where another machine might not detect it.
+    /// A diagnostic with commands that keep a dialect which is not the default where another machine might not detect
+    /// it.
     pub(super) fn in_dialect(&self, diagnostic: Diagnostic) -> Diagnostic {
         let is_kept = self.dialect == Dialect::default() || !self.dialect_reason.is_circumstantial();
         if is_kept { diagnostic } else { diagnostic.in_dialect(self.dialect) }
@@ -126,8 +128,8 @@ impl RootModule {
         !module.is_empty() || !module.diagnostics.is_empty()
     }
 
-    /// The directory in which Terragrunt keeps a lock file that it would use in place of this one, if there is such a directory.
-    /// To delete it, or to run Terragrunt with `--source-update`, ends that.
+    /// The directory in which Terragrunt keeps a lock file that it would use in place of this one, if there is such a
+    /// directory. To delete it, or to run Terragrunt with `--source-update`, ends that.
     pub fn stale_cache(&self) -> Option<PathBuf> {
         self.unit.as_ref().and_then(Unit::stale_cache)
     }

@@ -14,8 +14,8 @@ use crate::settings::Settings;
 use crate::system::boundary;
 
 impl Session<'_> {
-    /// The root modules that are selected. A directory is a root module; a file stands for the root module that it is in, or for
-    /// those that call the module it is in. Two names of one directory are one root module.
+    /// The root modules that are selected. A directory is a root module; a file stands for the root module that it is
+    /// in, or for those that call the module it is in. Two names of one directory are one root module.
     ///
     /// # Errors
     /// A path that is not there, and directories that cannot be searched.
@@ -123,8 +123,8 @@ impl Session<'_> {
         is_root(&module, directory) || is_named().unwrap_or(false)
     }
 
-    /// The root modules below the current directory that use one of these modules. One whose configuration cannot be read
-    /// counts: that is for the command to report.
+    /// The root modules below the current directory that use one of these modules. One whose configuration cannot be
+    /// read counts: that is for the command to report.
     fn callers(&self, modules: &[PathBuf]) -> Result<Vec<RootPath>> {
         let canonical: Vec<_> = modules.iter().filter_map(|module| self.canonical(module).ok()).collect();
         let mut roots = self.search(Path::new("."))?;

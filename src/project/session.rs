@@ -146,7 +146,7 @@ impl<'a> Session<'a> {
         done.map(|_| LockedRoot { changed })
     }
 
-    /// Tells of the packages of modules and the CLI configurations that have been read, each once.
+    /// Notifies the observer of the module packages and the CLI configurations that were read, each once.
     pub(super) fn announce(&self) {
         let is_new = |name: String| self.announced.lock().unwrap_or_else(PoisonError::into_inner).insert(name);
         for (name, origin) in self.modules.packages() {
@@ -161,7 +161,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Tells of what is known at the end only.
+    /// Notifies the observer of what is known only at the end.
     pub(super) fn finish(&self) {
         self.announce();
         self.connections.shared_facts().iter().for_each(|facts| self.notify(Event::SharedFacts(facts)));
@@ -183,7 +183,7 @@ impl<'a> Session<'a> {
         published
     }
 
-    /// Who knows when versions were published; none where no host is asked.
+    /// The dates at which versions were published; none if no host is asked.
     pub(super) fn publication_dates(&self, dialect: Dialect) -> Result<Option<&PublicationDates>> {
         if self.offline {
             return Ok(None);

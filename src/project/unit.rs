@@ -1,5 +1,5 @@
-//! Root modules that are units of Terragrunt's: a `terragrunt.hcl` says what Terragrunt puts together before it runs OpenTofu
-//! or Terraform there.
+//! Root modules that are units of Terragrunt's: a `terragrunt.hcl` says what Terragrunt puts together before it runs
+//! OpenTofu or Terraform there.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ pub(super) struct Unit {
 }
 
 impl Unit {
-    /// The unit in a directory, given as the user knows it and as an absolute path without symbolic links. None if there is no
-    /// `terragrunt.hcl`.
+    /// The unit in a directory, given as the user knows it and as an absolute path without symbolic links. None if
+    /// there is no `terragrunt.hcl`.
     pub(super) fn open(root: &Path, absolute: &Path, environment: &Environment) -> Option<Self> {
         if !terragrunt::is_unit(absolute) {
             return None;
@@ -151,7 +151,8 @@ impl Unit {
         (!seen.is_empty()).then(|| seen.into_iter().fold(warning, say))
     }
 
-    /// The directory of Terragrunt's in which the next run would find an older lock file than that of the unit, if there is one.
+    /// The directory of Terragrunt's in which the next run would find an older lock file than that of the unit, if
+    /// there is one.
     pub(super) fn stale_cache(&self) -> Option<PathBuf> {
         let cache = self.read.warm_cache().ok().flatten()?;
         let shown = cache.strip_prefix(&self.read.directory).map(|below| join(&self.root, below));
@@ -159,8 +160,8 @@ impl Unit {
     }
 }
 
-/// The directory of the module that the unit in a directory runs, if that is another one of the same repository. Absolute,
-/// without symbolic links.
+/// The directory of the module that the unit in a directory runs, if that is another one of the same repository.
+/// Absolute, without symbolic links.
 pub(super) fn module_of_unit(absolute: &Path, environment: &Environment) -> Option<PathBuf> {
     let repository = repository(absolute, absolute, environment)?;
     match terragrunt::read(absolute, &repository, &environment.variables).ok()?.source {

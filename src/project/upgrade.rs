@@ -21,7 +21,8 @@ impl Session<'_> {
     /// Root modules that share a constraint get the same rewrite of it; where that is not possible, they fail.
     ///
     /// # Errors
-    /// The options name a provider that no root module requires. What is wrong with a single root module is in the report.
+    /// The options name a provider that no root module requires. What is wrong with a single root module is in the
+    /// report.
     pub fn upgrade(&self, roots: &Roots, options: &UpgradeOptions) -> Result<Report<LockedRoot>> {
         // Root modules that share a constraint must agree on it before the first is changed.
         let batches = Batches::open(self, roots, &options.lock, options.rewrite_constraints)?;
@@ -51,8 +52,8 @@ impl Session<'_> {
         plans
     }
 
-    /// Carries the plans out: locks the versions that they choose, and writes the constraints that they change together with
-    /// the lock file that needs them. One result for each root module.
+    /// Carries the plans out: locks the versions that they choose, and writes the constraints that they change together
+    /// with the lock file that needs them. One result for each root module.
     fn carry_out<'a>(
         &self,
         batch: &'a Batch,
@@ -104,8 +105,8 @@ impl Rewrites {
         Self(Mutex::new(files.map(|rewrite| (canonical_or_given(&rewrite.path), rewrite)).collect()))
     }
 
-    /// Writes the files of a root module's edits that no other root has written, then its lock file if it changes: all or
-    /// nothing.
+    /// Writes the files of a root module's edits that no other root has written, then its lock file if it changes: all
+    /// or nothing.
     fn write<'a>(
         &self,
         edits: impl IntoIterator<Item = &'a ConstraintEdit>,

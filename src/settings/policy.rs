@@ -1,5 +1,6 @@
 //! The project's policy: what `[policy]` and `[trust]` of provlock.toml allow.
 
+use std::collections::HashSet;
 use std::time::Duration;
 
 use crate::diagnostic::{Code, Diagnostic, Location};
@@ -68,7 +69,21 @@ impl Policy {
 
     /// Why the policy does not allow a provider, whatever its version.
     pub(crate) fn against_address(&self, address: &ProviderAddress, dialect: Dialect) -> Vec<Diagnostic> {
-        self.each(|rules| rules.against_address(address, dialect))
+        let name = address.short(dialect);
+        self.each(|rules, errors| {
+            if rules.allowed_hosts.as_ref().is_some_and(|hosts| !hosts.contains(&address.hostname)) {
+                let message = format!("the policy does not allow {name}: its host is {}", address.hostname);
+                let host = address.hostname.as_ascii();
+                let help = format!("use another provider, or add {host:?} to allowed-hosts in provlock.toml");
+                errors.push(Diagnostic::error(Code::HostNotAllowed, message).help(help));
+            }
+            if rules.allowed_namespaces.is_some() && !rules.names(address, dialect) {
+                let namespace = format!("{}/{}", address.hostname, address.namespace);
+                let message = format!("the policy does not allow {name}: its namespace is {namespace}");
+                let help = format!("use another provider, or add {namespace:?} to allowed-namespaces in provlock.toml");
+                errors.push(Diagnostic::error(Code::NamespaceNotAllowed, message).help(help));
+            }
+        })
     }
 
     /// Why the policy does not allow a release with the authentication `found`. `release` is its name and version.
@@ -79,17 +94,29 @@ impl Policy {
         release: &str,
         found: &Authentication,
     ) -> Vec<Diagnostic> {
-        self.each(|rules| rules.against_signature(address, dialect, release, found))
+        let accepts = |rule: &&TrustRule| match found {
+            Authentication::Signed { fingerprint, .. } => rule.fingerprints.contains(fingerprint),
+            _ => false,
+        };
+        self.each(|rules, errors| {
+            if rules.require_signed && !matches!(found, Authentication::Signed { .. }) {
+                let message = format!("the policy requires a signature, and {release} has none ({found})");
+                let help = "use another provider, or ask its author to publish a signing key in the registry";
+                errors.push(Diagnostic::error(Code::UnsignedProvider, message).help(help));
+            }
+            let trust = rules.trust.iter().filter(|rule| rule.providers.resolve(dialect).matches(address));
+            let trust: Vec<_> = trust.collect();
+            if let Some(rule) = trust.first().filter(|_| !trust.iter().any(accepts)) {
+                errors.push(rule.not_met(release, found));
+            }
+        })
     }
 
     /// The errors from all files, without duplicates.
-    fn each(&self, errors: impl Fn(&Rules) -> Vec<Diagnostic>) -> Vec<Diagnostic> {
-        let mut all = Vec::new();
-        for error in self.rules.iter().flat_map(errors) {
-            if !all.contains(&error) {
-                all.push(error);
-            }
-        }
+    fn each(&self, judge: impl Fn(&Rules, &mut Vec<Diagnostic>)) -> Vec<Diagnostic> {
+        let (mut all, mut seen) = (Vec::new(), HashSet::new());
+        self.rules.iter().for_each(|rules| judge(rules, &mut all));
+        all.retain(|error| seen.insert(error.clone()));
         all
     }
 }
@@ -98,49 +125,6 @@ impl Rules {
     fn names(&self, address: &ProviderAddress, dialect: Dialect) -> bool {
         let is_it = |namespace: &ProviderPatternSpec| namespace.resolve(dialect).matches(address);
         self.allowed_namespaces.as_ref().is_some_and(|namespaces| namespaces.iter().any(is_it))
-    }
-
-    fn against_address(&self, address: &ProviderAddress, dialect: Dialect) -> Vec<Diagnostic> {
-        let name = address.short(dialect);
-        let mut errors = Vec::new();
-        if self.allowed_hosts.as_ref().is_some_and(|hosts| !hosts.contains(&address.hostname)) {
-            let message = format!("the policy does not allow {name}: its host is {}", address.hostname);
-            let host = address.hostname.as_ascii();
-            let help = format!("use another provider, or add {host:?} to allowed-hosts in provlock.toml");
-            errors.push(Diagnostic::error(Code::HostNotAllowed, message).help(help));
-        }
-        if self.allowed_namespaces.is_some() && !self.names(address, dialect) {
-            let namespace = format!("{}/{}", address.hostname, address.namespace);
-            let message = format!("the policy does not allow {name}: its namespace is {namespace}");
-            let help = format!("use another provider, or add {namespace:?} to allowed-namespaces in provlock.toml");
-            errors.push(Diagnostic::error(Code::NamespaceNotAllowed, message).help(help));
-        }
-        errors
-    }
-
-    fn against_signature(
-        &self,
-        address: &ProviderAddress,
-        dialect: Dialect,
-        release: &str,
-        found: &Authentication,
-    ) -> Vec<Diagnostic> {
-        let mut errors = Vec::new();
-        if self.require_signed && !matches!(found, Authentication::Signed { .. }) {
-            let message = format!("the policy requires a signature, and {release} has none ({found})");
-            let help = "use another provider, or ask its author to publish a signing key in the registry";
-            errors.push(Diagnostic::error(Code::UnsignedProvider, message).help(help));
-        }
-        let rules = self.trust.iter().filter(|rule| rule.providers.resolve(dialect).matches(address));
-        let rules: Vec<_> = rules.collect();
-        let accepts = |rule: &&TrustRule| match found {
-            Authentication::Signed { fingerprint, .. } => rule.fingerprints.contains(fingerprint),
-            _ => false,
-        };
-        if let Some(rule) = rules.first().filter(|_| !rules.iter().any(accepts)) {
-            errors.push(rule.not_met(release, found));
-        }
-        errors
     }
 }
 

@@ -97,7 +97,7 @@ warning[untracked-lock-file]: git ignores stage/c/.terraform.lock.hcl, so nobody
 help: add !.terraform.lock.hcl below this line, run provlock -C stage/c lock -p all, and add the lock file to git
 
 ----- stderr -----
-8 root modules: 2 with warnings, 6 in order
+8 root modules: 2 with warnings, 6 without findings
 "#]]);
     let output = environment.provlock(["verify", "-C", "live/a", "-p", "linux_amd64"]);
     output.matches(str![[r#"

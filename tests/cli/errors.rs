@@ -177,7 +177,7 @@ fn why_there_is_no_base_is_told() {
     environment.provlock(verify).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: --base HEAD: this is no git repository
+error[invalid-argument]: --base HEAD: this is not a git repository
 help: run it in a clone, or name the directory of one with -C
 "#]]);
     environment.program("git", ["init", "--quiet"]).run().assert_code(0);

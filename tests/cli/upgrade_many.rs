@@ -231,7 +231,7 @@ help: correct its name, or require it in a configuration first
     unreadable.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: acme/gamma@new is no provider, and there is no file or directory of that name: "new" is not a version: "new" is not a number
+error[invalid-argument]: acme/gamma@new is not a provider, and there is no file or directory of that name: "new" is not a version: "new" is not a number
 "#]]);
 }
 

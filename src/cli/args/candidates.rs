@@ -12,8 +12,8 @@ use provlock::system::Secrets;
 use crate::cli::environment::environment;
 
 /// The platforms that providers are commonly published for, the most used ones first.
-const PLATFORMS: &str = "linux_amd64 linux_arm64 darwin_arm64 darwin_amd64 windows_amd64 windows_arm64 windows_386 linux_386 \
-    linux_arm freebsd_amd64 freebsd_386 freebsd_arm freebsd_arm64";
+const PLATFORMS: &str = "linux_amd64 linux_arm64 darwin_arm64 darwin_amd64 windows_amd64 windows_arm64 windows_386 \
+    linux_386 linux_arm freebsd_amd64 freebsd_386 freebsd_arm freebsd_arm64";
 
 /// Platforms, and `all`.
 pub(crate) fn platforms() -> Vec<CompletionCandidate> {

@@ -58,7 +58,8 @@ pub(crate) struct OutputArgs {
     #[arg(short, long, global = true)]
     quiet: bool,
     /// When to use colour; auto: on a terminal, unless `NO_COLOR` is set, or where `FORCE_COLOR` is
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto, hide_short_help = true)]
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = ColorChoice::Auto)]
+    #[arg(hide_short_help = true)]
     pub(crate) color: ColorChoice,
 }
 

@@ -23,8 +23,8 @@ pub(crate) struct ModuleArgs {
 }
 
 impl ModuleArgs {
-    /// Adds the source of modules that are not installed, and the values of variables. If `is_offline`, modules come from the cache
-    /// only.
+    /// Adds the source of modules that are not installed, and the values of variables. If `is_offline`, modules come
+    /// from the cache only.
     pub(crate) fn add_to(&self, options: &mut SessionOptions, environment: &Environment, is_offline: bool) {
         options.variables = InputVariables::new(&environment.variables, self.var_file.clone(), self.variables.clone());
         options.modules = match is_offline {

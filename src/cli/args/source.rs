@@ -64,8 +64,8 @@ pub(crate) struct CacheArgs {
 #[derive(Args)]
 pub(crate) struct CacheDirectory {
     /// Keep the cache of package hashes in DIR
-    #[arg(long, value_name = "DIR", env = "PROVLOCK_CACHE_DIR", hide_env_values = true, value_hint = ValueHint::DirPath)]
-    #[arg(hide_short_help = true)]
+    #[arg(long, value_name = "DIR", env = "PROVLOCK_CACHE_DIR", hide_env_values = true, hide_short_help = true)]
+    #[arg(value_hint = ValueHint::DirPath)]
     cache_dir: Option<PathBuf>,
 }
 
@@ -77,7 +77,7 @@ impl CacheArgs {
 }
 
 impl CacheDirectory {
-    /// The directory; none when there is no place for it.
+    /// The directory; none if the system has no directory for caches.
     pub(crate) fn get(&self, environment: &Environment) -> Option<PathBuf> {
         self.cache_dir.clone().or_else(|| cache_directory(environment))
     }

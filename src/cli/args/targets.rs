@@ -60,7 +60,7 @@ fn is_surely_path(path: &Path) -> bool {
 fn provider(argument: &OsStr) -> Result<ProviderSpec> {
     let text = argument.to_string_lossy();
     text.parse().map_err(|error| {
-        let message = format!("{text} is no provider, and there is no file or directory of that name: {error}");
+        let message = format!("{text} is not a provider, and there is no file or directory of that name: {error}");
         Diagnostic::error(Code::InvalidArgument, message).into()
     })
 }

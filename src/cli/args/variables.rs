@@ -33,7 +33,8 @@ pub(crate) fn parse<T: Parser>() -> Result<(T, ArgMatches), clap::Error> {
     })
 }
 
-/// The long flag that a word with one dash is meant to be, as in `-platform=linux_amd64`, which is how Terraform has flags.
+/// The long flag that a word with one dash is meant to be, as in `-platform=linux_amd64`, which is how Terraform has
+/// flags.
 fn flag_meant(command: &Command, word: &str) -> Option<String> {
     let name = word.strip_prefix('-')?.split('=').next()?;
     let is_meant = |argument: &Arg| name.len() > 1 && argument.get_long() == Some(name);

@@ -77,8 +77,8 @@ impl<'a> Collected<'a> {
         self.failures = Causes::new(self.many, self.ui.stderr_style.verbose);
     }
 
-    /// Adds a root module that was locked, as `upgrade` had planned it if it was upgraded. Shows it if it is one of many, and all of
-    /// them are to be shown.
+    /// Adds a root module that was locked, as `upgrade` had planned it if it was upgraded. Shows it if it is one of
+    /// many, and all of them are to be shown.
     fn add_locked(&mut self, locked: &Locked<'_>, plan: Option<&UpgradePlan>) {
         self.is_empty = false;
         let Locked { prepared, outcome, .. } = locked;
@@ -172,7 +172,8 @@ impl<'a> Collected<'a> {
         if !self.stale_caches.is_empty() {
             let caches = few(&self.stale_caches);
             ui.status(&format!(
-                "Terragrunt would keep using the older lock file in {caches}: delete that directory, or run Terragrunt with --source-update"
+                "Terragrunt would keep using the older lock file in {caches}: delete that directory, or run Terragrunt \
+                with --source-update"
             ));
         }
         if let Some(Roots { done, failed, warnings, errors }) = self.json {

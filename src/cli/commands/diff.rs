@@ -65,7 +65,8 @@ struct WhatArgs {
     #[arg(short, long, conflicts_with = "old")]
     recursive: bool,
     /// Print FILE with one line per provider, for `git diff`
-    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, conflicts_with_all = ["old", "git", "recursive"])]
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
+    #[arg(conflicts_with_all = ["old", "git", "recursive"])]
     textconv: Option<PathBuf>,
 }
 
@@ -170,7 +171,7 @@ fn pairs(what: &WhatArgs, ui: &Ui) -> Result<Vec<Pair>> {
     Ok(pairs)
 }
 
-/// The error where there is no lock file, but below.
+/// The error where lock files are only in directories below.
 fn only_below(first: &Path, number: usize, revision: Option<&str>) -> Diagnostic {
     let below = if number == 1 { "1 below".to_owned() } else { format!("{number} below") };
     let message = format!("there is no lock file here, but {below}, such as {}", first.display());

@@ -21,19 +21,21 @@ const EXAMPLES: &str = "Examples:
 
 /// Lock every required provider, with hashes for the requested platforms
 ///
-/// Reads the configuration and the modules that it calls, keeps the versions that are locked, selects the newest allowed
-/// version for each other provider, verifies signatures and checksums, and edits the lock file in place. Everything is
-/// fetched in parallel and nothing twice. Neither `init` nor `tofu` or `terraform` is needed.
+/// Reads the configuration and the modules that it calls, keeps the versions that are locked, selects the newest
+/// allowed version for each other provider, verifies signatures and checksums, and edits the lock file in place.
+/// Everything is fetched in parallel and nothing twice. Neither `init` nor `tofu` or `terraform` is needed.
 ///
-/// Without -p, hashes are added for the platforms of provlock.toml, else only for the current one. An entry whose hashes
-/// do not match the published release is refused.
+/// Without -p, hashes are added for the platforms of provlock.toml, else only for the current one. An entry whose
+/// hashes do not match the published release is refused.
 #[derive(Args)]
 #[command(before_help = "Example: provlock lock -p linux_amd64,darwin_arm64", before_long_help = EXAMPLES)]
 #[command(
-    after_help = "Exit codes: 0 done or up to date, 1 --check: the file would change or has a hash that was never published, 2 failed"
+    after_help = "Exit codes: 0 done or up to date, 1 --check: the file would change or has a hash that was never \
+    published, 2 failed"
 )]
 pub(crate) struct LockArgs {
-    /// Only these providers [default: all that are required]; and root modules, by a directory or a file in it [default: .]
+    /// Only these providers [default: all that are required]; and root modules, by a directory or a file in it
+    /// [default: .]
     #[arg(value_name = "PROVIDER|PATH", value_hint = ValueHint::AnyPath)]
     #[arg(add = ArgValueCandidates::new(candidates::providers))]
     targets: Vec<OsString>,

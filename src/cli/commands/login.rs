@@ -105,7 +105,7 @@ fn credentials(global: &GlobalArgs, ui: &Ui) -> Result<Credentials> {
     Ok(Credentials::new(&environment, &config, dialect))
 }
 
-/// A variable's token counts whatever is stored.
+/// A warning if a variable has a token, which is used in place of the stored one.
 fn variable_that_wins(host: &Hostname, credentials: &Credentials) -> Option<Diagnostic> {
     let variable = credentials.variable(host)?;
     let message = format!("{variable} is set, and its token is used for {host} instead of the stored one");

@@ -21,12 +21,12 @@ const EXAMPLES: &str = "Examples:
 
 /// Fill a mirror with the packages that lock files name
 ///
-/// Downloads each package once, verifies its signature and checksums, compares it with the hashes in the lock files, and only then
-/// puts it into DIR, in the layout that `filesystem_mirror` of `provider_installation` and --fs-mirror read. The JSON documents
-/// beside the packages make DIR a network mirror where a web server serves it.
+/// Downloads each package once, verifies its signature and checksums, compares it with the hashes in the lock files,
+/// and only then puts it into DIR, in the layout that `filesystem_mirror` of `provider_installation` and --fs-mirror
+/// read. The JSON documents beside the packages make DIR a network mirror where a web server serves it.
 ///
-/// A package that is there already is hashed and stays if a lock file records it, so the command can be run again at any time.
-/// Copy DIR to machines without a network, or serve it.
+/// A package that is there already is hashed and stays if a lock file records it, so the command can be run again at
+/// any time. Copy DIR to machines without a network, or serve it.
 #[derive(Args)]
 #[command(before_help = "Example: provlock mirror ./mirror -r -p linux_amd64", before_long_help = EXAMPLES)]
 #[command(after_help = "Exit codes: 0 done or up to date, 2 failed")]

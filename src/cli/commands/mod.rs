@@ -101,8 +101,8 @@ pub(crate) fn run() -> Outcome {
     }
 }
 
-/// The paths that a command is about; none if that is the current directory. Names of providers are among them, and lie in
-/// no other repository as paths.
+/// The paths that a command is about; none if that is the current directory. Names of providers are among them, and lie
+/// in no other repository as paths.
 fn paths(arguments: &ArgMatches) -> Vec<PathBuf> {
     let paths = ["paths", "files", "old", "new", "textconv"].into_iter();
     let paths = paths.filter_map(|name| arguments.try_get_many::<PathBuf>(name).ok()?).flatten().cloned();

@@ -24,8 +24,8 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// What there is to show of an error that stopped a command: the diagnostics it carries, or its own words. What caused it
-/// follows as notes.
+/// What there is to show of an error that stopped a command: the diagnostics it carries, or its own words. What caused
+/// it follows as notes.
 pub(crate) fn diagnostics(error: anyhow::Error) -> Diagnostics {
     let error = match error.downcast::<Diagnostics>() {
         Ok(diagnostics) => return diagnostics,

@@ -1,5 +1,5 @@
-//! What `verify` judges by: the change since `--base`, the settings of `--config`, and the baseline. Of a file that the change may have
-//! edited only what the base holds counts.
+//! What `verify` judges by: the change since `--base`, the settings of `--config`, and the baseline. Of a file that the
+//! change may have edited, only the content in the base is used.
 
 use std::path::Path;
 
@@ -55,7 +55,7 @@ impl<'a> Base<'a> {
             error.help("fetch it first; a shallow clone has only the last commit")
         };
         let no_repository = || {
-            let message = format!("--base {revision}: this is no git repository");
+            let message = format!("--base {revision}: this is not a git repository");
             Diagnostic::error(Code::InvalidArgument, message)
                 .help("run it in a clone, or name the directory of one with -C")
         };

@@ -21,8 +21,9 @@ const EXAMPLES: &str = "Examples:
 
 /// Show which modules require a provider, and where
 ///
-/// For each provider, the root module and the modules that it calls, directly or through others, with the file, the line
-/// and the version constraint. A module that is called again is marked with (*) where the modules that it calls are not repeated.
+/// For each provider, the root module and the modules that it calls, directly or through others, with the file, the
+/// line and the version constraint. A module that is called again is marked with (*) where the modules that it calls
+/// are not repeated.
 ///
 /// Modules that are neither local nor installed nor in the cache are fetched with --online only.
 #[derive(Args)]

@@ -39,8 +39,8 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = "Exit codes: 0 done or up to date, 1 --check: something can move, 2 failed")]
 #[command(mut_arg("format", |format| format.value_parser(OutputFormat::one_of(FORMATS))))]
 pub(crate) struct UpgradeArgs {
-    /// Only these providers, each to its newest version or to the one named [default: all]; and root modules, by a directory
-    /// or a file in it [default: .]
+    /// Only these providers, each to its newest version or to the one named [default: all]; and root modules, by a
+    /// directory or a file in it [default: .]
     #[arg(value_name = "PROVIDER[@VERSION]|PATH", value_hint = ValueHint::AnyPath)]
     #[arg(add = ArgValueCandidates::new(candidates::providers))]
     targets: Vec<OsString>,
@@ -127,7 +127,8 @@ impl<'a> Upgraded<'a> {
         }
     }
 
-    /// Adds what became of a root module. Prints what would move in one for which nothing is to be written, if that is to be shown.
+    /// Adds what became of a root module. Prints what would move in one for which nothing is to be written, if that is
+    /// to be shown.
     fn add(&mut self, event: &Event<'_>) {
         self.collected.add(event);
         match event {
@@ -190,7 +191,7 @@ impl<'a> Upgraded<'a> {
     fn print(&self) {
         match self.ui.format {
             OutputFormat::Markdown => {
-                self.ui.print(&markdown::upgrade(&self.outlooks.rows(), &self.edited, self.collected.many.is_some()));
+                self.ui.print(&markdown::upgrade(&self.outlooks, &self.edited, self.collected.many.is_some()));
             }
             OutputFormat::Text if self.is_dry => {
                 if !self.shows_each() {

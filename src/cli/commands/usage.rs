@@ -9,7 +9,8 @@ use super::outcome::Outcome;
 use crate::cli::render::help::Invocation;
 use crate::cli::render::json::{CommandName, Output};
 
-/// Prints what is wrong with the command line, or the help that it asks for. That nobody is there to read it is no error.
+/// Prints what is wrong with the command line, or the help that it asks for. That nobody is there to read it is no
+/// error.
 pub(super) fn show(error: &clap::Error, program: &Command) -> Outcome {
     let _ = error.print();
     if !error.use_stderr() {

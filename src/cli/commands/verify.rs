@@ -37,8 +37,8 @@ const EXAMPLES: &str = "Examples:
 
 /// Check the lock file against its configuration, the policy and what is published
 ///
-/// Finds what makes `init -lockfile=readonly` fail, what cannot be trusted and what the policy in provlock.toml forbids.
-/// Each finding has a code, a place and the command that fixes it; `provlock explain CODE` says more about it.
+/// Finds what makes `init -lockfile=readonly` fail, what cannot be trusted and what the policy in provlock.toml
+/// forbids. Each finding has a code, a place and the command that fixes it; `provlock explain CODE` says more about it.
 ///
 /// Makes no network requests unless --online is given, and writes nothing.
 #[derive(Args)]
@@ -92,7 +92,7 @@ impl ReportFile {
     }
 }
 
-/// Here it is no use to fall back on the current platform.
+/// The current platform is not the default here.
 const PLATFORMS_HELP: &str = "Platforms that must be covered, or `all` [default: platforms of provlock.toml]";
 
 /// What is to be checked.
@@ -225,7 +225,8 @@ impl VerifyArgs {
         Ok(rules.baseline)
     }
 
-    /// Writes the findings that were put off to the file of `--baseline`. Where something could not be checked, they are not all.
+    /// Writes the findings that were put off to the file of `--baseline`. Where something could not be checked, they
+    /// are not all.
     fn write_baseline(&self, roots: &[VerifiedRoot], errors: &[Diagnostic], ui: &Ui) -> anyhow::Result<()> {
         let Some(path) = self.baseline.as_ref().filter(|_| self.write_baseline) else { return Ok(()) };
         if !errors.is_empty() {

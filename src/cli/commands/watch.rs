@@ -1,4 +1,5 @@
-//! What every command shows of a run: progress, where modules and packages come from, and what was decided about root modules.
+//! What every command shows of a run: progress, where modules and packages come from, and what was decided about root
+//! modules.
 
 use std::path::PathBuf;
 

@@ -88,8 +88,8 @@ fn constraints(row: &Row) -> Option<String> {
     }
 }
 
-/// One line per provider, for `git diff`. The line differs whenever the entry does: it ends with the start of a checksum
-/// over the hashes.
+/// One line per provider, for `git diff`. The line differs whenever the entry does: it ends with the start of a
+/// checksum over the hashes.
 pub(crate) fn summary(locks: &Locks) -> String {
     let line = |(address, provider): (&_, &Arc<LockedProvider>)| {
         let constraints = match provider.constraints.to_string() {

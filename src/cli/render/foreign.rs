@@ -103,7 +103,7 @@ pub(crate) fn without_commands(text: &str) -> String {
     without_marks(&text.split_inclusive('\n').map(line).collect::<String>())
 }
 
-/// JSON with the same values that is no command for the runner of a workflow.
+/// JSON with the same values in which the runner of a workflow sees no command.
 pub(crate) fn json_without_commands(text: &str) -> String {
     COMMAND_MARKS.iter().fold(text.to_owned(), |text, mark| text.replace(mark, &mark.replacen('#', "\\u0023", 1)))
 }
@@ -130,9 +130,9 @@ fn escaped(c: char) -> String {
     }
 }
 
-/// Whether a character is obeyed instead of shown, or is not seen: controls, what directs bidirectional text
-/// (Unicode Standard Annex 9), and characters without a width (`Default_Ignorable_Code_Point` in `DerivedCoreProperties`),
-/// but for those that choose among the forms of others.
+/// Whether a character is obeyed instead of shown, or is not seen: controls, what directs bidirectional text (Unicode
+/// Standard Annex 9), and characters without a width (`Default_Ignorable_Code_Point` in `DerivedCoreProperties`), but
+/// for those that choose among the forms of others.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,

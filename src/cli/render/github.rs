@@ -14,8 +14,8 @@ use super::verify::{Found, RepositoryPaths};
 /// (<https://docs.github.com/en/rest/checks/runs>).
 const MOST_OF_A_LEVEL: usize = 10;
 
-/// One line for each finding, and for each thing that could not be checked; of more than GitHub shows the worst, and how many more
-/// there are.
+/// One line for each finding, and for each thing that could not be checked; of more than GitHub shows the worst, and
+/// how many more there are.
 pub(crate) fn annotations(found: Found<'_>, paths: &RepositoryPaths<'_>, invocation: &Invocation) -> String {
     // A finding about no root module is shown at the top of the repository.
     let findings = found

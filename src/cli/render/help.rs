@@ -91,8 +91,8 @@ impl Invocation {
     }
 }
 
-/// A word as a shell reads it. In PowerShell typographic quotes end a quoted text, too, and are doubled as the plain one is
-/// (see `about_Quoting_Rules`); an `@` means something at the beginning of a word only (`about_Splatting`).
+/// A word as a shell reads it. In PowerShell typographic quotes end a quoted text, too, and are doubled as the plain
+/// one is (see `about_Quoting_Rules`); an `@` means something at the beginning of a word only (`about_Splatting`).
 fn quoted(word: &str, shell: Shell) -> String {
     let is_plain = |c: char| match shell {
         Shell::Posix => c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c),

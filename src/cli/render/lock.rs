@@ -107,8 +107,8 @@ pub(crate) struct LinesOfMany {
     /// The lines, each with the index of its places.
     lines: BTreeMap<Line, usize>,
     places: Vec<Places>,
-    /// Of each provider what happened to it in some root modules, with the places of the line that says so. Most often the same
-    /// happens in all.
+    /// Of each provider what happened to it in some root modules, with the places of the line that says so. Most often
+    /// the same happens in all.
     known: BTreeMap<Dialect, HashMap<ProviderAddress, Vec<(ProviderReport, usize)>>>,
 }
 
@@ -181,8 +181,8 @@ fn aligned(lines: &[(Line, String)], style: TextStyle) -> Vec<String> {
     lines.iter().map(text).collect()
 }
 
-/// Which platforms `--check` did not look at in a root module, as far as that can be told: those of the settings, or any other where
-/// nobody names one.
+/// Which platforms `--check` did not look at in a root module, as far as that can be told: those of the settings, or
+/// any other where nobody names one.
 pub(crate) fn not_looked_at(locked: &Locked<'_>) -> Option<String> {
     let (settings, looked_at) = (&locked.prepared.root.settings.platforms, &locked.prepared.platforms);
     if !locked.prepared.platforms_are_named {
@@ -250,8 +250,8 @@ impl Tally {
         self.downloads.add(locked);
     }
 
-    /// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB downloaded`. The verbs are for what was
-    /// written and what would be.
+    /// `Locked 998 of 1000 root modules: 3 changed, 995 up to date; 2 failed; 118.40 MiB downloaded`. The verbs are for
+    /// what was written and what would be.
     pub(crate) fn summary(&self, verbs: [&str; 2]) -> String {
         let modules = root_modules([(self.changed, "changed"), (self.unchanged, "up to date")], self.failed);
         format!("{} {modules}{}", verbs[usize::from(self.is_dry)], self.downloads.text())

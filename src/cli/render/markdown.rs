@@ -73,11 +73,11 @@ pub(crate) fn findings<'a>(
     text + "\n"
 }
 
-/// Which providers move, and which are held back, and the constraints that are rewritten, each with its place, as the description of
-/// a pull request. `many`: the root modules are shown.
-pub(crate) fn upgrade(rows: &[upgrade::Row], edits: &BTreeSet<[String; 3]>, many: bool) -> String {
-    let moving: Vec<_> = rows.iter().filter(|row| !row.allowed.is_empty()).collect();
-    let held_back: Vec<_> = rows.iter().filter(|row| !row.reasons.is_empty()).collect();
+/// Which providers move, and which are held back, and the constraints that are rewritten, each with its place, as the
+/// description of a pull request. `many`: the root modules are shown.
+pub(crate) fn upgrade(outlooks: &upgrade::Outlooks, edits: &BTreeSet<[String; 3]>, many: bool) -> String {
+    let moving: Vec<_> = outlooks.rows().filter(|row| !row.allowed.is_empty()).collect();
+    let held_back: Vec<_> = outlooks.rows().filter(|row| !row.reasons().is_empty()).collect();
     let where_ =
         |row: &upgrade::Row| many.then(|| if row.roots == 1 { cell(&row.first_root) } else { row.roots.to_string() });
     let mut tables = Vec::new();
@@ -85,8 +85,8 @@ pub(crate) fn upgrade(rows: &[upgrade::Row], edits: &BTreeSet<[String; 3]>, many
         tables.push("No provider can move.\n".to_owned());
     } else {
         let row = |row: &&upgrade::Row| {
-            let change = row.change.map(|change| change.to_string()).unwrap_or_default();
-            let cells = [cell(&row.name), cell(&row.locked), cell(&row.allowed), change];
+            let change = row.change().map(|change| change.to_string()).unwrap_or_default();
+            let cells = [cell(&row.name), cell(&row.locked()), cell(&row.allowed), change];
             cells.into_iter().chain(where_(row)).collect()
         };
         tables.push(rows_below(&["Provider", "From", "To", "Change"], many, moving.iter().map(row)));
@@ -97,9 +97,9 @@ pub(crate) fn upgrade(rows: &[upgrade::Row], edits: &BTreeSet<[String; 3]>, many
     }
     if !held_back.is_empty() {
         let row = |row: &&upgrade::Row| {
-            let version = if row.allowed.is_empty() { &row.locked } else { &row.allowed };
-            let reasons = row.reasons.iter().map(|reason| cell(reason)).collect::<Vec<_>>().join("<br>");
-            let cells = [cell(&row.name), cell(version), cell(&row.newest), reasons];
+            let version = if row.allowed.is_empty() { row.locked() } else { row.allowed.clone() };
+            let reasons = row.reasons().iter().map(|reason| cell(reason)).collect::<Vec<_>>().join("<br>");
+            let cells = [cell(&row.name), cell(&version), cell(&row.newest), reasons];
             cells.into_iter().chain(where_(row)).collect()
         };
         tables.push(rows_below(&["Held back", "At", "Newest", "By"], many, held_back.iter().map(row)));

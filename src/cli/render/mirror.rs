@@ -67,8 +67,8 @@ fn platforms(packages: &[&MirroredPackage]) -> String {
     enumerate(packages.iter().map(|package| &package.package.platform))
 }
 
-/// `Mirrored 4 packages of 2 providers in DIR: 1 downloaded (118.40 MiB), 3 already there (96.00 MiB)`; nothing if there is none
-/// because of errors.
+/// `Mirrored 4 packages of 2 providers in DIR: 1 downloaded (118.40 MiB), 3 already there (96.00 MiB)`; nothing if
+/// there is none because of errors.
 pub(crate) fn summary(mirrored: &Mirrored, directory: &Path, is_dry_run: bool) -> Option<String> {
     let Mirrored { packages, removed, errors, .. } = mirrored;
     let (kept, fetched): (Vec<_>, Vec<_>) = packages.iter().partition(|package| package.action == MirrorAction::Kept);

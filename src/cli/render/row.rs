@@ -25,7 +25,8 @@ pub(crate) struct Row {
     pub(crate) hashes: HashChange,
     #[serde(skip)]
     pub(crate) hash_counts: Change<HashCounts>,
-    /// That hashes took the place of others while the version stayed: the release was replaced, or somebody changed the file.
+    /// That hashes took the place of others while the version stayed: the release was replaced, or somebody changed the
+    /// file.
     #[serde(skip)]
     pub(crate) replaced: Option<String>,
 }

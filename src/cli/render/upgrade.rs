@@ -4,6 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use provlock::configuration::Declaration;
 use provlock::diagnostic::Location;
 use provlock::lockfile::VersionMove;
 use provlock::project::RootModule;
@@ -18,69 +19,53 @@ use super::style::{columns, count};
 /// Root modules in which a provider can move in the same way, or is held back in the same way.
 pub(crate) struct Row {
     pub(crate) name: String,
-    /// The locked version, or the oldest and the newest of several; may be empty.
-    pub(crate) locked: String,
     /// The version that is chosen; empty where that is the locked one.
     pub(crate) allowed: String,
     pub(crate) newest: String,
-    /// The farthest way from a locked version to the chosen one, if there is one to go.
-    pub(crate) change: Option<VersionChange>,
-    /// How many root modules these are.
     pub(crate) roots: usize,
-    /// The first of them.
     pub(crate) first_root: String,
-    /// What holds the provider back; of a reason that is in several places the first one.
-    pub(crate) reasons: Vec<String>,
-}
-
-/// What many root modules have in common, collected one by one.
-#[derive(Default)]
-pub(crate) struct Outlooks(BTreeMap<Outlook, Same>);
-
-/// What tells one row from another, wherever the constraints are written.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Outlook {
-    name: String,
-    allowed: String,
-    newest: String,
-    constraints: Vec<String>,
+    chosen: Version,
+    locked: BTreeSet<Version>,
+    /// The constraints that hold the provider back, each with its place in the first root module and all of its places.
+    constraints: Vec<(String, String, Places)>,
+    /// What holds the provider back other than a constraint.
     otherwise: Option<&'static str>,
 }
 
-/// The root modules with the same outlook.
-struct Same {
-    chosen: Version,
-    locked: BTreeSet<Version>,
-    first: String,
-    roots: usize,
-    /// Of each constraint the place where the first root module has it, and all of its places.
-    places: Vec<(String, BTreeSet<(PathBuf, usize)>)>,
-}
+/// What many root modules have in common, collected one by one: rows by what tells one from another, which is their
+/// texts and constraints, wherever these are written.
+#[derive(Default)]
+pub(crate) struct Outlooks(BTreeMap<Outlook, Row>);
+
+type Outlook = (String, String, String, Vec<String>, Option<&'static str>);
+type Places = BTreeSet<(PathBuf, usize)>;
 
 /// Every provider with its versions. A cell that would repeat the locked version is empty.
 pub(crate) fn table(root: &RootModule, plan: &UpgradePlan) -> String {
-    let row = |planned| {
-        let (outlook, same) = (Outlook::new(planned, root), Same::new(planned, root));
-        Row::new(&outlook, &same)
-    };
-    let cells = |row: Row| (vec![row.name, row.locked, row.allowed, row.newest], row.reasons);
-    aligned(&["provider", "locked", "allowed", "newest", "held back by"], plan.providers.iter().map(row).map(cells))
+    let cells =
+        |row: Row| (vec![row.name.clone(), row.locked(), row.allowed.clone(), row.newest.clone()], row.reasons());
+    aligned(
+        &["provider", "locked", "allowed", "newest", "held back by"],
+        plan.providers.iter().map(|planned| cells(Row::new(planned, root))),
+    )
 }
 
 impl Outlooks {
     pub(crate) fn add(&mut self, root: &RootModule, plan: &UpgradePlan) {
         for planned in plan.providers.iter().filter(|planned| planned.moves() || planned.is_held_back()) {
-            let outlook = Outlook::new(planned, root);
-            match self.0.entry(outlook) {
-                Entry::Occupied(mut same) => same.get_mut().add(planned),
-                Entry::Vacant(entry) => _ = entry.insert(Same::new(planned, root)),
+            let row = Row::new(planned, root);
+            let constraints = row.constraints.iter().map(|(text, ..)| text.clone()).collect();
+            match self.0.entry((row.name.clone(), row.allowed.clone(), row.newest.clone(), constraints, row.otherwise))
+            {
+                Entry::Occupied(mut known) => known.get_mut().add(planned),
+                Entry::Vacant(entry) => _ = entry.insert(row),
             }
         }
     }
 
     /// Each way that a provider can move, or is held back, with the root modules in which that is so.
-    pub(crate) fn rows(&self) -> Vec<Row> {
-        self.0.iter().map(|(outlook, same)| Row::new(outlook, same)).collect()
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &Row> + Clone {
+        self.0.values()
     }
 
     /// All rows as a table. Nothing where nothing moves and nothing is held back.
@@ -88,85 +73,71 @@ impl Outlooks {
         if self.0.is_empty() {
             return String::new();
         }
-        let cells = |row: Row| {
-            let place = if row.roots == 1 { row.first_root } else { row.roots.to_string() };
-            (vec![row.name, row.locked, row.allowed, row.newest, place], row.reasons)
+        let cells = |row: &Row| {
+            let place = if row.roots == 1 { row.first_root.clone() } else { row.roots.to_string() };
+            (vec![row.name.clone(), row.locked(), row.allowed.clone(), row.newest.clone(), place], row.reasons())
         };
         let header = ["provider", "locked", "allowed", "newest", "root modules", "held back by"];
-        aligned(&header, self.rows().into_iter().map(cells))
-    }
-}
-
-impl Outlook {
-    fn new(planned: &PlannedUpgrade, root: &RootModule) -> Self {
-        Self {
-            name: planned.address.short(root.dialect),
-            allowed: allowed(planned),
-            newest: planned.newest.to_string(),
-            constraints: planned.held_back_by.iter().map(|held| held.constraints.to_string()).collect(),
-            otherwise: otherwise(planned),
-        }
-    }
-}
-
-impl Same {
-    fn new(planned: &PlannedUpgrade, root: &RootModule) -> Self {
-        let first = root.path.display().to_string();
-        let places = planned.held_back_by.iter().map(|held| (shown(held.version_place()), BTreeSet::new())).collect();
-        let mut same = Self { chosen: planned.allowed.clone(), locked: BTreeSet::new(), first, roots: 0, places };
-        same.add(planned);
-        same
-    }
-
-    /// Adds another root module with the same outlook.
-    fn add(&mut self, planned: &PlannedUpgrade) {
-        self.roots += 1;
-        self.locked.extend(planned.locked.clone());
-        for ((_, places), held) in self.places.iter_mut().zip(&planned.held_back_by) {
-            let place = held.version_place();
-            places.insert((place.path().to_owned(), place.span.start));
-        }
+        aligned(&header, self.rows().map(cells))
     }
 }
 
 impl Row {
-    fn new(outlook: &Outlook, same: &Same) -> Self {
-        let Outlook { name, allowed, newest, .. } = outlook;
-        let changes = same.locked.iter().filter_map(|locked| VersionMove::between(locked, &same.chosen));
-        Self {
-            name: name.clone(),
-            allowed: allowed.clone(),
-            newest: newest.clone(),
-            change: changes.min_by_key(|change| change.step).map(VersionChange::from),
-            locked: match (same.locked.first(), same.locked.last()) {
-                (Some(oldest), Some(newest)) if oldest != newest => format!("{oldest} … {newest}"),
-                (oldest, _) => oldest.map(ToString::to_string).unwrap_or_default(),
-            },
-            roots: same.roots,
-            first_root: same.first.clone(),
-            reasons: reasons(outlook, same),
+    fn new(planned: &PlannedUpgrade, root: &RootModule) -> Self {
+        let constraint =
+            |held: &Declaration| (held.constraints.to_string(), shown(held.version_place()), BTreeSet::new());
+        let mut row = Self {
+            name: planned.address.short(root.dialect),
+            allowed: if planned.moves() { planned.allowed.to_string() } else { String::new() },
+            newest: planned.newest.to_string(),
+            roots: 0,
+            first_root: root.path.display().to_string(),
+            chosen: planned.allowed.clone(),
+            locked: BTreeSet::new(),
+            constraints: planned.held_back_by.iter().map(constraint).collect(),
+            otherwise: otherwise(planned),
+        };
+        row.add(planned);
+        row
+    }
+
+    /// Adds another root module for which the row is the same.
+    fn add(&mut self, planned: &PlannedUpgrade) {
+        self.roots += 1;
+        self.locked.extend(planned.locked.clone());
+        for ((.., places), held) in self.constraints.iter_mut().zip(&planned.held_back_by) {
+            let place = held.version_place();
+            places.insert((place.path().to_owned(), place.span.start));
         }
+    }
+
+    /// The locked version, or the oldest and the newest of several; may be empty.
+    pub(crate) fn locked(&self) -> String {
+        match (self.locked.first(), self.locked.last()) {
+            (Some(oldest), Some(newest)) if oldest != newest => format!("{oldest} … {newest}"),
+            (oldest, _) => oldest.map(ToString::to_string).unwrap_or_default(),
+        }
+    }
+
+    /// The farthest way from a locked version to the chosen one, if there is one to go.
+    pub(crate) fn change(&self) -> Option<VersionChange> {
+        let changes = self.locked.iter().filter_map(|locked| VersionMove::between(locked, &self.chosen));
+        changes.min_by_key(|change| change.step).map(VersionChange::from)
+    }
+
+    /// What holds the provider back: the constraints where the first root module has them, and how many other places have
+    /// the same.
+    pub(crate) fn reasons(&self) -> Vec<String> {
+        let reason = |(text, first, places): &(String, String, Places)| match places.len() {
+            1 => format!("{first}  {text}"),
+            number => format!("{first}  {text}, and in {}", count(number - 1, "other place")),
+        };
+        let reasons = self.constraints.iter().map(reason);
+        reasons.chain(self.otherwise.filter(|_| self.constraints.is_empty()).map(str::to_owned)).collect()
     }
 }
 
-fn allowed(planned: &PlannedUpgrade) -> String {
-    if planned.moves() { planned.allowed.to_string() } else { String::new() }
-}
-
-/// What holds a provider back: the constraints where the first root module has them, and how many other places have the same.
-fn reasons(outlook: &Outlook, same: &Same) -> Vec<String> {
-    let reason = |((first, places), constraints): (&(String, BTreeSet<_>), &String)| {
-        let reason = format!("{first}  {constraints}");
-        match places.len() {
-            1 => reason,
-            number => format!("{reason}, and in {}", count(number - 1, "other place")),
-        }
-    };
-    let reasons: Vec<_> = same.places.iter().zip(&outlook.constraints).map(reason).collect();
-    if reasons.is_empty() { outlook.otherwise.into_iter().map(str::to_owned).collect() } else { reasons }
-}
-
-/// What holds a provider back if it is no constraint.
+/// What holds a provider back other than a constraint.
 fn otherwise(planned: &PlannedUpgrade) -> Option<&'static str> {
     if !planned.held_back_by.is_empty() || !planned.is_held_back() {
         return None;

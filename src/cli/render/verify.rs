@@ -32,7 +32,8 @@ impl<'a> Found<'a> {
     }
 }
 
-/// The findings that are at least this severe as text, with a blank line after each; those of many root modules by cause.
+/// The findings that are at least this severe as text, with a blank line after each; those of many root modules by
+/// cause.
 pub(crate) fn findings(
     found: Found<'_>,
     least: Severity,
@@ -107,8 +108,8 @@ fn numbers(findings: &[&Diagnostic]) -> String {
     parts.collect::<Vec<_>>().join(" and ")
 }
 
-/// `300 root modules: 212 with errors, 12 partly checked, 76 in order; 2 could not be checked`; nothing when all are in order. Of
-/// a single one it is [`summary`].
+/// `300 root modules: 212 with errors, 12 partly checked, 76 without findings; 2 could not be checked`; nothing when all are
+/// without findings. Of a single one it is [`summary`].
 pub(crate) fn summary_of_many(found: Found<'_>, failed: usize) -> Option<String> {
     let Found { roots, findings, .. } = found;
     if roots.len() < 2 && failed == 0 {
@@ -118,15 +119,15 @@ pub(crate) fn summary_of_many(found: Found<'_>, failed: usize) -> Option<String>
     let number = |state: fn(Option<Severity>, bool) -> bool| {
         roots.iter().filter(|root| state(worst(root), root.errors.is_empty())).count()
     };
-    let in_order = number(|worst, is_complete| worst.is_none() && is_complete);
-    if in_order == roots.len() && failed == 0 && findings.is_empty() {
+    let clean = number(|worst, is_complete| worst.is_none() && is_complete);
+    if clean == roots.len() && failed == 0 && findings.is_empty() {
         return None;
     }
     let states = [
         (number(|worst, _| worst == Some(Severity::Error)), "with errors"),
         (number(|worst, _| worst == Some(Severity::Warning)), "with warnings"),
         (number(|worst, is_complete| worst.is_none() && !is_complete), "partly checked"),
-        (in_order, "in order"),
+        (clean, "without findings"),
     ];
     let states = states.iter().filter(|(number, _)| *number > 0).map(|(number, state)| format!("{number} {state}"));
     let states: Vec<_> = states.collect();
@@ -139,8 +140,8 @@ pub(crate) fn summary_of_many(found: Found<'_>, failed: usize) -> Option<String>
     Some(format!("{all}: {}", parts.join("; ")))
 }
 
-/// `Suppressed: 1 finding by comments, 2 findings by the baseline`; nothing when none was. What settings and flags allow is not among
-/// them, since it is not about single findings.
+/// `Suppressed: 1 finding by comments, 2 findings by the baseline`; nothing when none was. What settings and flags
+/// allow is not among them, since it is not about single findings.
 pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
     let number = |number: fn(&Suppressed) -> usize| roots.iter().map(|root| number(&root.suppressed)).sum::<usize>();
     let numbers = [
@@ -152,7 +153,8 @@ pub(crate) fn suppressed(roots: &[VerifiedRoot]) -> Option<String> {
     (!parts.is_empty()).then(|| format!("Suppressed: {}", parts.join(", ")))
 }
 
-/// What was checked in root modules where nothing is wrong: `3 providers in order: locked as required, for linux_amd64`.
+/// What was checked in root modules where nothing is wrong: `3 providers without findings: locked as required, for
+/// linux_amd64`.
 pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<String> {
     let entries: usize = roots.iter().map(|root| root.entries).sum();
     let providers = count(entries, "provider");
@@ -168,7 +170,7 @@ pub(crate) fn well(roots: &[VerifiedRoot], online: bool) -> Option<String> {
         None => "for no platform in particular (-p names some)".to_owned(),
     };
     let hashes = if online { "all hashes published" } else { "hashes not compared with the registry (--online does)" };
-    Some(format!("{what} in order: locked as required, {platforms}; {hashes}"))
+    Some(format!("{what} without findings: locked as required, {platforms}; {hashes}"))
 }
 
 /// The file that a finding is about; what is about no place in a root module is about the lock file.
@@ -218,11 +220,10 @@ mod tests {
     fn what_is_well_is_said_in_a_line() {
         let these = |names: &[&str]| names.iter().map(|name| name.parse().unwrap()).collect::<PlatformSelection>();
         let two = || Some(these(&["linux_amd64", "darwin_arm64"]));
-        let one = "3 providers in order: locked as required, for darwin_arm64 and linux_amd64; \
+        let one = "3 providers without findings: locked as required, for darwin_arm64 and linux_amd64; \
             hashes not compared with the registry (--online does)";
         assert_eq!(well(&[root(two(), 3)], false).unwrap(), one);
-        let many =
-            "5 providers of 2 root modules in order: locked as required, for all platforms; all hashes published";
+        let many = "5 providers of 2 root modules without findings: locked as required, for all platforms; all hashes published";
         let all = || Some(PlatformSelection::All);
         assert_eq!(well(&[root(all(), 3), root(all(), 2)], true).unwrap(), many);
         assert!(well(&[root(all(), 3), root(two(), 2)], true).unwrap().contains("for the platforms of each"));

@@ -72,7 +72,8 @@ impl Transfers {
 }
 
 impl Transfer {
-    /// `acme/gamma 1.5.0 linux_amd64  ━━━━━━━╸────  71.2/118.4 MiB`; without a bar where nobody knows how much is to come.
+    /// `acme/gamma 1.5.0 linux_amd64  ━━━━━━━╸────  71.2/118.4 MiB`; without a bar where nobody knows how much is to
+    /// come.
     fn line(&self, name_width: usize, bar_width: usize) -> String {
         let name = cut(&self.name, name_width);
         let (bar, received) = match self.length {

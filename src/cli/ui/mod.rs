@@ -75,7 +75,8 @@ impl Ui {
         self.format == OutputFormat::Json
     }
 
-    /// Prints a result in the format of the command. Whether that failed is found by [`Ui::take_stdout_error`] in the end.
+    /// Prints a result in the format of the command. Whether that failed is found by [`Ui::take_stdout_error`] in the
+    /// end.
     pub(crate) fn print(&self, text: &str) {
         self.print_bytes(self.safe(text, self.format).as_bytes());
     }
@@ -101,8 +102,8 @@ impl Ui {
         }
     }
 
-    /// A result without secrets, and without commands for whoever reads the log that it goes to. In JSON and SARIF the values are
-    /// without secrets already; a word of the format's own must not be taken for one.
+    /// A result without secrets, and without commands for whoever reads the log that it goes to. In JSON and SARIF the
+    /// values are without secrets already; a word of the format's own must not be taken for one.
     pub(crate) fn safe(&self, text: &str, format: OutputFormat) -> String {
         match format {
             OutputFormat::Json | OutputFormat::Sarif => json_without_commands(text),
@@ -222,7 +223,7 @@ impl Ui {
 
 impl Stderr {
     /// Prints lines in one go: a program that runs for a thousand root modules says a lot. When nobody is there to read
-    /// them, that is no error.
+    /// them, that is not an error.
     fn print<T: Borrow<str>>(&self, lines: &[T]) {
         if lines.is_empty() {
             return;

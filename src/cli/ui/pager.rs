@@ -12,8 +12,8 @@ const DEFAULTS: [(&str, &str); 2] = [("LESS", "FRX"), ("LV", "-c")];
 const SHELL_CHARACTERS: &[char] =
     &['|', '&', ';', '<', '>', '(', ')', '$', '`', '\\', '"', '\'', '*', '?', '[', '#', '~', '=', '%'];
 
-/// Shows text by the pager that `PROVLOCK_PAGER` or `PAGER` names, else by less. Whether that was possible: if not, nothing was
-/// shown. A user who leaves the pager early has seen enough.
+/// Shows text by the pager that `PROVLOCK_PAGER` or `PAGER` names, else by less. Whether that was possible: if not,
+/// nothing was shown. A user who leaves the pager early has seen enough.
 pub(super) fn show(text: &str) -> bool {
     let named = ["PROVLOCK_PAGER", "PAGER"].into_iter().find_map(std::env::var_os);
     let Some(pager) = named.map_or(Some("less".to_owned()), |name| name.into_string().ok()) else { return false };

@@ -42,8 +42,8 @@ pub(in crate::configuration) fn block_items(text: &str, body: Range<usize>) -> R
     cursor.items(layout)
 }
 
-/// What is surely wrong in a whole file, in its blocks and values too. What only hcl-edit refuses may be right: a `?` or
-/// `=>` at the end of a line, a heredoc with a line such as `END"`, an object that repeats a name.
+/// What is surely wrong in a whole file, in its blocks and values too. What only hcl-edit refuses may be right: a `?`
+/// or `=>` at the end of a line, a heredoc with a line such as `END"`, an object that repeats a name.
 pub(in crate::configuration) fn fault(text: &str) -> Option<Fault> {
     file_items(text).and_then(|items| check(text, &items)).err()
 }

@@ -78,8 +78,8 @@ fn read_included(session: &Session, path: &Path, context: &ParsingContext) -> Ou
 }
 
 impl<'a> Parsed<'a> {
-    /// [`Parsed::new`] for a file that Terragrunt refuses the unit for if it is malformed: what it includes, at this depth,
-    /// but not what it reads by `read_terragrunt_config`, which may have a default.
+    /// [`Parsed::new`] for a file that Terragrunt refuses the unit for if it is malformed: what it includes, at this
+    /// depth, but not what it reads by `read_terragrunt_config`, which may have a default.
     fn own(session: &'a Session<'a>, path: &Path, context: ParsingContext, depth: usize) -> Outcome<Self> {
         let parsed = Self::new(session, path, context);
         if parsed.is_err()
@@ -207,7 +207,8 @@ impl<'a> Parsed<'a> {
         Value::object(features)
     }
 
-    /// Adds the variable `local`. As Terragrunt does, evaluates in each round the locals whose references are all known.
+    /// Adds the variable `local`. As Terragrunt does, evaluates in each round the locals whose references are all
+    /// known.
     fn locals(&self, variables: &mut Members) -> Outcome<()> {
         let all = self.body.get_blocks("locals").flat_map(|block| block.body.attributes());
         let mut open: BTreeMap<&str, (&Attribute, References)> =

@@ -34,8 +34,8 @@ pub(crate) struct WorkingDirectory {
     pub unknown: Vec<Unknown>,
 }
 
-/// The working directory of a unit. A module that is not in the repository is missing unless its directory is given, and
-/// what the user knows that as.
+/// The working directory of a unit. A module that is not in the repository is missing unless its directory is given,
+/// and what the user knows that as.
 pub(crate) fn working_directory(
     unit: &Unit,
     repository: &Repository,

@@ -64,8 +64,8 @@ impl MirrorDirectory {
         Ok(())
     }
 
-    /// Removes the packages in the directory of a provider that killed runs have not finished, if no other run can be writing
-    /// them.
+    /// Removes the packages in the directory of a provider that killed runs have not finished, if no other run can be
+    /// writing them.
     pub(super) fn remove_left_over(&self, directory: &Path) {
         let provider_type = directory.file_name().unwrap_or_default().to_string_lossy();
         if let Some(lock) = &self.lock {
@@ -92,8 +92,8 @@ fn create(directory: &Path) -> Result<()> {
     Ok(fs::create_dir_all(directory).map_err(|error| Diagnostic::io("create", directory, &error).help(help))?)
 }
 
-/// Whether a part of an address can be a directory here, and is no device on Windows, where the mirror may be copied to. Only there the
-/// port of a host cannot be in a name.
+/// Whether a part of an address can be a directory here, and is not a device on Windows, where the mirror may be copied
+/// to. Only there the port of a host cannot be in a name.
 fn is_directory_name(part: &str) -> bool {
     let is_plain = !part.is_empty() && part != "." && part != ".." && !part.contains(['/', '\\', '\0']);
     is_plain && !is_device(part) && !(cfg!(windows) && is_special_on_windows(part))

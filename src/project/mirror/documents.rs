@@ -1,6 +1,6 @@
 //! The JSON documents that make a mirror which an HTTPS server serves a network mirror
-//! (<https://opentofu.org/docs/internals/provider-network-mirror-protocol/>), written as `tofu providers mirror` writes them.
-//! What they say of other packages stays.
+//! (<https://opentofu.org/docs/internals/provider-network-mirror-protocol/>), written as `tofu providers mirror` writes
+//! them. What they say of other packages stays.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -79,7 +79,8 @@ impl Documents {
         let versions = &mut self.index.content.versions;
         versions.entry(package.version.to_string()).or_insert_with(|| json!({}));
         if let Some(archives) = self.archives.get_mut(&package.version) {
-            let archive = json!({ "hashes": digest.hashes().map(ToString::to_string), "url": MirrorDirectory::file_name(package) });
+            let (hashes, url) = (digest.hashes().map(ToString::to_string), MirrorDirectory::file_name(package));
+            let archive = json!({ "hashes": hashes, "url": url });
             archives.content.archives.insert(package.platform.to_string(), archive);
         }
     }

@@ -64,7 +64,8 @@ impl Session<'_> {
         Ok(mirrored)
     }
 
-    /// Puts the packages that lock files name into a mirror, each once. What else is there stays, unless it is to be removed.
+    /// Puts the packages that lock files name into a mirror, each once. What else is there stays, unless it is to be
+    /// removed.
     ///
     /// # Errors
     /// The directory cannot be used. What is wrong with single packages and documents is in the result.
@@ -152,8 +153,8 @@ impl LockFiles {
     }
 }
 
-/// Reads the lock file of a root module, with its warnings. There must be one if somebody names the root module, or if it decides
-/// what is removed.
+/// Reads the lock file of a root module, with its warnings. There must be one if somebody names the root module, or if
+/// it decides what is removed.
 fn read(session: &Session<'_>, root: &RootPath, prune: bool) -> Result<(RootModule, LockFile, Vec<Diagnostic>)> {
     let opened = session.open_root(root)?;
     let (lock_file, mut warnings) = opened.lock_file()?;

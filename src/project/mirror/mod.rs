@@ -1,8 +1,10 @@
-//! Filling a mirror: a directory of packages in the packed layout (OpenTofu's `internal/getproviders/filesystem_search.go`),
-//! with the documents of a network mirror beside them, as `internal/command/providers_mirror.go` writes both.
+//! Filling a mirror: a directory of packages in the packed layout (OpenTofu's
+//! `internal/getproviders/filesystem_search.go`), with the documents of a network mirror beside them, as
+//! `internal/command/providers_mirror.go` writes both.
 //!
-//! A package gets its name in the mirror only when it was authenticated and has a hash that a lock file records. One that is
-//! there already is hashed, and stays if a lock file records it, so that a run which was killed goes on where it was.
+//! A package gets its name in the mirror only when it was authenticated and has a hash that a lock file records. One
+//! that is there already is hashed, and stays if a lock file records it, so that a run which was killed goes on where
+//! it was.
 
 mod directory;
 mod documents;

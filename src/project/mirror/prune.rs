@@ -1,5 +1,5 @@
-//! Removes from a mirror what no lock file names: packages, and documents that hold nothing but what a mirror's do. No symbolic
-//! link is followed.
+//! Removes from a mirror what no lock file names: packages, and documents that hold nothing but what a mirror's do. No
+//! symbolic link is followed.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,8 +19,8 @@ struct Folder<'a> {
     is_dry_run: bool,
 }
 
-/// Removes the packages of versions that no lock file names, what the documents say of them, and the directories that are empty
-/// then. What could not be removed comes along.
+/// Removes the packages of versions that no lock file names, what the documents say of them, and the directories that
+/// are empty then. What could not be removed comes along.
 pub(super) fn prune(
     directory: &MirrorDirectory,
     releases: &Releases,
@@ -30,7 +30,8 @@ pub(super) fn prune(
     for (host, path) in directories(&directory.path) {
         for (namespace, path) in directories(&path) {
             for (name, path) in directories(&path) {
-                // Namespaces may have underscores in this dialect, and with all three parts there is no other difference.
+                // Namespaces may have underscores in this dialect, and with all three parts there is no other
+                // difference.
                 let address = format!("{host}/{namespace}/{name}");
                 let Ok(address) = ProviderAddress::parse_canonical(&address, Dialect::Terraform) else { continue };
                 directory.remove_left_over(&path);

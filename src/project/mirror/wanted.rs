@@ -117,7 +117,7 @@ pub(super) fn put_all(
 }
 
 impl Wanted<'_> {
-    /// What there is. A symbolic link is not followed, and counts as something else.
+    /// What there is. A symbolic link is not followed: it is something else.
     fn look(&self) -> There {
         let Ok(metadata) = fs::symlink_metadata(&self.path) else { return There::Nothing };
         let hashed = metadata.is_file().then(|| {

@@ -9,8 +9,8 @@ use crate::provider::{Dialect, ProviderAddress};
 /// Providers that many configurations require, of the registries that both programs ask.
 const WELL_KNOWN: &str = include_str!("well_known_providers.txt");
 
-/// The provider, as it is written in a source: one of the lock file, of the configuration, or a well-known one. Its name
-/// differs in few letters, or only in the namespace if the address has that of providers without a source.
+/// The provider, as it is written in a source: one of the lock file, of the configuration, or a well-known one. Its
+/// name differs in few letters, or only in the namespace if the address has that of providers without a source.
 pub(super) fn provider_meant(
     address: &ProviderAddress,
     lock_file: &LockFile,

@@ -1,5 +1,5 @@
-//! The platforms that an entry covers whose hashes are to go. Where nobody names platforms, the new entry covers them, too:
-//! whoever upgrades on one machine must not lock the others out.
+//! The platforms that an entry covers whose hashes are to go. Where nobody names platforms, the new entry covers them,
+//! too: whoever upgrades on one machine must not lock the others out.
 
 use std::collections::BTreeSet;
 
@@ -24,8 +24,8 @@ pub(super) struct KeptPlatforms {
 }
 
 impl KeptPlatforms {
-    /// The platforms of an entry that the release `new` takes the place of. What the cache does not know is asked for: first what
-    /// the source reports, then the packages of the locked version. `asked_for` are locked in any case.
+    /// The platforms of an entry that the release `new` takes the place of. What the cache does not know is asked for:
+    /// first what the source reports, then the packages of the locked version. `asked_for` are locked in any case.
     pub(super) fn find(
         locked: &LockedProvider,
         new: &Release<'_>,
@@ -35,7 +35,8 @@ impl KeptPlatforms {
         let recorded: BTreeSet<Hash> = locked.hashes.iter().filter(|hash| hash.is_of_files()).cloned().collect();
         let old = Release { version: &locked.version, ..*new };
         let mut known = cached(&old, cache);
-        // A single hash makes room for a single one. Of a version that was published again the packages as they were are gone.
+        // A single hash makes room for a single one. Of a version that was published again the packages as they were
+        // are gone.
         let is_enough = recorded.len() < 2
             || old.version == new.version
             || unexplained(&recorded, &known).is_empty()
@@ -58,8 +59,8 @@ impl KeptPlatforms {
         Self { unexplained, failure, ..self }
     }
 
-    /// Why the new entry cannot take the place of the old one: it covers fewer platforms, although nobody asked for fewer. `platforms`
-    /// are those whose packages it has.
+    /// Why the new entry cannot take the place of the old one: it covers fewer platforms, although nobody asked for
+    /// fewer. `platforms` are those whose packages it has.
     pub(super) fn refusal(
         &self,
         candidate: &Candidate<'_>,
@@ -110,8 +111,8 @@ fn cached(release: &Release<'_>, cache: Option<&HashCache>) -> Known {
     packages.map(|(package, digest)| (package.platform, hashes(digest))).collect()
 }
 
-/// Whether the new entry gets as many hashes anyway, since the source reports those of packages that are not fetched. If the
-/// package that is needed first cannot be had, nothing else matters.
+/// Whether the new entry gets as many hashes anyway, since the source reports those of packages that are not fetched.
+/// If the package that is needed first cannot be had, nothing else matters.
 fn gets_as_many(recorded: &BTreeSet<Hash>, new: &Release<'_>, asked_for: &[Platform]) -> bool {
     let Some(platform) = asked_for.first() else { return false };
     let package = new.source.package(&new.package(platform), new.progress);

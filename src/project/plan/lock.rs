@@ -35,7 +35,8 @@ pub(crate) struct LockRequest<'a> {
 }
 
 impl<'a> LockRequest<'a> {
-    /// The providers that get their first version: those that have no entry, and no predecessor to take a version over from.
+    /// The providers that get their first version: those that have no entry, and no predecessor to take a version over
+    /// from.
     pub(crate) fn new_providers(&self) -> Vec<&'a ProviderAddress> {
         let (old, _) = carry_over(self);
         self.prepared.providers().filter(|address| !old.contains_key(*address)).collect()
@@ -156,8 +157,8 @@ fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> V
     warnings
 }
 
-/// The providers that each root module locks, given its entries with those that are carried over; and what there is to say of the
-/// providers that are left out.
+/// The providers that each root module locks, given its entries with those that are carried over; and what there is to
+/// say of the providers that are left out.
 pub(super) fn candidates_of<'a>(
     requests: impl Iterator<Item = (&'a LockRequest<'a>, &'a CarriedOver)>,
     source: &Source,
@@ -344,9 +345,9 @@ fn prune(locks: &mut Locks, requirements: &Requirements) -> Option<Diagnostic> {
     would_prune.then(|| Diagnostic::warning(Code::ProviderNotRequired, message))
 }
 
-/// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints, but
-/// not the hashes, because the two registries' packages differ (OpenTofu's
-/// `internal/depsfile/locks.go`). The old entries stay.
+/// Entries for OpenTofu's registry, made from those that Terraform left for its own: the version and the constraints,
+/// but not the hashes, because the two registries' packages differ (OpenTofu's `internal/depsfile/locks.go`). The old
+/// entries stay.
 ///
 /// Like OpenTofu, takes over what is not required, too, but with `only` nothing else.
 pub(super) fn carry_over(request: &LockRequest<'_>) -> CarriedOver {

@@ -1,5 +1,5 @@
-//! Providers that a configuration uses without a source, so that they are taken for providers of hashicorp, where the lock
-//! file has one of the same type from elsewhere.
+//! Providers that a configuration uses without a source, so that they are taken for providers of hashicorp, where the
+//! lock file has one of the same type from elsewhere.
 
 use crate::configuration::{DeclarationKind, Requirement};
 use crate::diagnostic::Diagnostic;

@@ -50,7 +50,8 @@ pub(super) struct NewEntry<'a> {
 }
 
 impl<'a> Needed<'a> {
-    /// Takes note of what a root module needs, given the entries that it has; which new entries these are, in the order of its plans.
+    /// Takes note of what a root module needs, given the entries that it has; which new entries these are, in the order
+    /// of its plans.
     pub(super) fn by(&mut self, root: usize, plans: &'a [Plan<'_>], old: &'a Locks) -> Vec<usize> {
         let entries: Vec<_> = plans.iter().map(|plan| self.entry(plan, old.get(plan.candidate.address))).collect();
         for package in entries.iter().flat_map(|entry| &self.entries[*entry].packages) {

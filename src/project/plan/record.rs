@@ -19,11 +19,11 @@ pub(crate) struct Recorded {
 
 /// Combines an entry with the packages that were fetched for it.
 ///
-/// Hashes of the same version are kept; those of schemes that are not known only where no version was chosen. An entry that
-/// holds `zh:` hashes is refused when none of its hashes is confirmed, or when none of these is published and they are as many
-/// as those that are: fewer may come from a mirror that has packed the files anew, but a whole list comes from another
-/// SHA256SUMS. If changed hashes are accepted, the entry loses all of them in the first case, and else those that are not
-/// published.
+/// Hashes of the same version are kept; those of schemes that are not known only where no version was chosen. An entry
+/// that holds `zh:` hashes is refused when none of its hashes is confirmed, or when none of these is published and they
+/// are as many as those that are: fewer may come from a mirror that has packed the files anew, but a whole list comes
+/// from another SHA256SUMS. If changed hashes are accepted, the entry loses all of them in the first case, and else
+/// those that are not published.
 pub(crate) fn record(
     candidate: &Candidate<'_>,
     old: Option<&LockedProvider>,

@@ -31,9 +31,9 @@ pub(crate) fn lock(request: &LockRequest<'_>, source: &Source, progress: Progres
     lock_all(std::slice::from_ref(request), source, progress, |_, outcome| Ok(outcome)).remove(0)
 }
 
-/// Computes the lock files of many root modules, and applies `conclude` to each, with its index, as soon as it is complete, on
-/// several threads. The results come in the order of the requests. One that fails does not stop the others; what only it
-/// needs is not fetched any more.
+/// Computes the lock files of many root modules, and applies `conclude` to each, with its index, as soon as it is
+/// complete, on several threads. The results come in the order of the requests. One that fails does not stop the
+/// others; what only it needs is not fetched any more.
 pub(crate) fn lock_all<T: Send + Sync>(
     requests: &[LockRequest<'_>],
     source: &Source,
@@ -83,8 +83,8 @@ pub(crate) fn lock_all<T: Send + Sync>(
     results.into_iter().map(|result| result.into_inner().unwrap_or_else(|| Err(Diagnostics::default()))).collect()
 }
 
-/// Plans what is locked in each root module, after asking for everything that is known to be needed. If anybody had to be asked,
-/// the plans come with the right to go on asking alone.
+/// Plans what is locked in each root module, after asking for everything that is known to be needed. If anybody had to
+/// be asked, the plans come with the right to go on asking alone.
 fn plan_all<'a, 'b>(
     to_lock: Vec<Result<Vec<Candidate<'a>>>>,
     requests: &'a [LockRequest<'a>],
@@ -236,8 +236,8 @@ fn ahead<'a>(candidates: &[&'a Candidate<'a>], requests: &[LockRequest<'_>]) -> 
     versions.chain(releases).chain(packages).collect()
 }
 
-/// Asks for each once, so that no thread waits for an answer that another one has asked for. What goes wrong is met again by
-/// whoever needs the answer.
+/// Asks for each once, so that no thread waits for an answer that another one has asked for. What goes wrong is met
+/// again by whoever needs the answer.
 pub(super) fn ask(ahead: BTreeSet<Ahead<'_>>, source: &Source) {
     let threads = WAITING_REQUESTS.min(ahead.len());
     parallel::run(ahead.into_iter().map(|job| (Some(job.host().clone()), job)), threads, |job| {

@@ -69,8 +69,8 @@ impl Candidate<'_> {
         self.locked.is_some_and(|locked| locked.version == *version)
     }
 
-    /// The chosen version, else the locked one, if it meets the constraints; else the newest version that does and that is
-    /// old enough.
+    /// The chosen version, else the locked one, if it meets the constraints; else the newest version that does and that
+    /// is old enough.
     pub(crate) fn select(&self, available: &AvailableVersions, source: &Source) -> Result<Selected> {
         let as_it_is = |version| Selected { version, skipped: None };
         let selected = match (self.chosen, self.locked) {

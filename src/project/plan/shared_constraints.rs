@@ -1,8 +1,8 @@
 //! One content for every file that several root modules share, whose constraints are rewritten for each of them.
 //!
-//! Of several edits of one constraint, that for the newest version counts, for every root module that reads the constraint.
-//! It must allow the version that was chosen for each of them; otherwise none of them can go on, because to write the edit
-//! would break those whose version it does not allow.
+//! Of several edits of one constraint, that for the newest version counts, for every root module that reads the
+//! constraint. It must allow the version that was chosen for each of them; otherwise none of them can go on, because to
+//! write the edit would break those whose version it does not allow.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

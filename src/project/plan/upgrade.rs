@@ -1,7 +1,7 @@
 //! `upgrade`: which versions the providers can move to, and what holds them back.
 //!
-//! [`plan_upgrades`] asks for version lists, and dates where an age is demanded, but for no package; [`super::lock_all`] does the
-//! rest with the versions that were chosen.
+//! [`plan_upgrades`] asks for version lists, and dates where an age is demanded, but for no package;
+//! [`super::lock_all`] does the rest with the versions that were chosen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -108,11 +108,11 @@ impl UpgradePlan {
     }
 }
 
-/// Looks at every provider that is to be upgraded in many root modules; each version list is asked for once. All errors of
-/// a root are collected, and do not stop the others.
+/// Looks at every provider that is to be upgraded in many root modules; each version list is asked for once. All errors
+/// of a root are collected, and do not stop the others.
 ///
-/// If `only_complete`, a version is chosen only if the source has its packages for all platforms that are locked: a source
-/// that asks no host has only some.
+/// If `only_complete`, a version is chosen only if the source has its packages for all platforms that are locked: a
+/// source that asks no host has only some.
 pub(crate) fn plan_upgrades(
     requests: &[LockRequest<'_>],
     options: &UpgradeOptions,
@@ -261,8 +261,8 @@ impl Search<'_> {
         incomplete.or_else(|| candidate.minimum_age?.rejects(candidate.address, version, source))
     }
 
-    /// Which packages of a version the source does not have, if it must have them all. All platforms are those that it has
-    /// packages for, of whatever version.
+    /// Which packages of a version the source does not have, if it must have them all. All platforms are those that it
+    /// has packages for, of whatever version.
     fn incomplete(&self, version: &Version) -> Option<String> {
         if !self.only_complete {
             return None;
@@ -283,8 +283,8 @@ impl Search<'_> {
     }
 }
 
-/// Whether a version is newer than what the constraints allow, so that they may come to allow it. None is rewritten for an
-/// older version that nobody named.
+/// Whether a version is newer than what the constraints allow, so that they may come to allow it. None is rewritten for
+/// an older version that nobody named.
 fn is_above(requirement: &Requirement, version: &Version, prereleases: bool) -> bool {
     let terms = requirement.constraints.terms();
     let is_above =

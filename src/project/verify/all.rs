@@ -25,7 +25,7 @@ const ROOTS_ONLINE: usize = 8;
 pub struct VerifyOptions<'a> {
     /// The platforms that must be covered; else those of the settings.
     pub platforms: Option<PlatformSelection>,
-    /// Whether what only test files require counts for nothing.
+    /// Whether the test files of root modules are left out.
     pub ignore_tests: bool,
     /// Whether installed packages are compared with the lock file.
     pub check_installed: bool,
@@ -46,15 +46,16 @@ pub struct OnlineOptions {
     pub trust_shared: bool,
 }
 
-/// A root module that was verified, what is to be said unless git ignores the lock file for a reason that others share, and what
-/// decides which findings are reported.
+/// A root module that was verified, what is to be said unless git ignores the lock file for a reason that others share,
+/// and what decides which findings are reported.
 type Verdict<'a> = (VerifiedRoot, Option<Diagnostic>, Levelled<'a>);
 
 impl Session<'_> {
     /// Verifies root modules, each with a result of its own. Nothing is written.
     ///
     /// # Errors
-    /// The settings cannot be read by which a change is judged. What is wrong with a single root module is its own result.
+    /// The settings cannot be read by which a change is judged. What is wrong with a single root module is its own
+    /// result.
     pub fn verify(&self, roots: &Roots, options: &VerifyOptions<'_>) -> Result<Report<VerifiedRoot>> {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let threads = if options.online.is_some() { ROOTS_ONLINE } else { cores };
@@ -169,8 +170,8 @@ impl VerifiedRoot {
 }
 
 impl RootModule {
-    /// Whether it is wrong if there is no lock file: somebody asks for it, or state is shared, so that others run `init`
-    /// here too. Programs before 0.14 know no lock file.
+    /// Whether it is wrong if there is no lock file: somebody asks for it, or state is shared, so that others run
+    /// `init` here too. Programs before 0.14 know no lock file.
     fn expects_lock_file(&self, is_named: bool, modules: &ModuleCache) -> bool {
         let module = self.module(modules);
         let shares_state = module.backend.is_some_and(|backend| backend != Backend::Local);

@@ -89,8 +89,8 @@ impl Baseline {
         serde_json::to_string_pretty(&file).unwrap_or_default() + "\n"
     }
 
-    /// The path by which the baseline names a root module, whose directory is absolute and without symlinks; none outside of its own
-    /// directory.
+    /// The path by which the baseline names a root module, whose directory is absolute and without symlinks; none
+    /// outside of its own directory.
     pub(super) fn path_of(&self, root: &Path) -> Option<String> {
         let below = root.strip_prefix(&self.directory).ok()?;
         let names: Option<Vec<_>> = below.components().map(|name| name.as_os_str().to_str()).collect();

@@ -5,7 +5,8 @@ use crate::diagnostic::{Code, Diagnostic, Location, Remedy, Severity};
 use crate::lockfile::{self, Direction, Entry, EntryChange, Locks, ProviderDiff};
 use crate::provider::{Hash, ProviderAddress};
 
-/// Compares the lock file with what it was before. If that cannot be read, nothing can be said of the change, which is said.
+/// Compares the lock file with what it was before. If that cannot be read, nothing can be said of the change, which is
+/// said.
 pub(super) fn check(subject: &Subject<'_>) -> Vec<Diagnostic> {
     let request = subject.request;
     let Some(bytes) = request.base else { return Vec::new() };

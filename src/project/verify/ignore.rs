@@ -1,4 +1,5 @@
-//! Comments in the lock file that let findings about an entry go: `# provlock: ignore[CODE, …] REASON` directly above it.
+//! Comments in the lock file that let findings about an entry go: `# provlock: ignore[CODE, …] REASON` directly above
+//! it.
 
 use super::subject::{Subject, Verified, finding};
 use crate::diagnostic::{Code, Diagnostic, Location};
@@ -22,8 +23,8 @@ impl Ignore {
     }
 }
 
-/// Takes the findings away that comments ignore, and adds those about comments. Of a change only the comments count that were there
-/// before, about the same provider.
+/// Takes the findings away that comments ignore, and adds those about comments. Of a change only the comments count
+/// that were there before, about the same provider.
 pub(super) fn apply(subject: &Subject<'_>, verified: &mut Verified) {
     let (ignores, wrong) = read(subject.lock_file);
     let before = subject.request.base.map(|bytes| before(subject, bytes));

@@ -20,7 +20,8 @@ struct Locked<'a> {
 }
 
 impl Locked<'_> {
-    /// The first place where the lock file names the registry. It is read again: of ten thousand root modules the texts are not kept.
+    /// The first place where the lock file names the registry. It is read again: of ten thousand root modules the texts
+    /// are not kept.
     fn place(&self) -> Option<Location> {
         let path = &self.root.lock_path;
         let bytes = lockfile::read(path).ok()??;
@@ -30,8 +31,8 @@ impl Locked<'_> {
     }
 }
 
-/// What there is to say of repositories whose lock files name both default registries, each with the index of the root module that it
-/// is said in: the first of the fewer ones. Where settings name the dialect, it is meant.
+/// What there is to say of repositories whose lock files name both default registries, each with the index of the root
+/// module that it is said in: the first of the fewer ones. Where settings name the dialect, it is meant.
 pub(super) fn mixed(roots: &[Result<VerifiedRoot>], session: &Session<'_>) -> Vec<(usize, Diagnostic)> {
     let names = |dialect| roots.iter().flatten().any(|root| root.registry == Some(dialect));
     if !names(Dialect::Tofu) || !names(Dialect::Terraform) {
@@ -72,7 +73,8 @@ fn judge(locked: &[Locked<'_>]) -> Option<(usize, Diagnostic)> {
         .fold(warning, |warning, (place, label)| warning.at(place, label))
         .note(format!("locked for {}: {names}", first.dialect.default_host_name()))
         .help(format!(
-            "if all are for one program: set dialect = \"{}\" in provlock.toml and lock again; else name the dialect of each",
+            "if all are for one program: set dialect = \"{}\" in provlock.toml and lock again; \
+            else name the dialect of each",
             other.dialect.name()
         ));
     Some((first.index, warning))

@@ -1,9 +1,9 @@
 //! `verify`: whether a lock file fits its configuration, the project's policy and, if asked, the world.
 //!
 //! What is wrong is a finding, a value with a [`Code`]; an error means that something could not be checked. An error
-//! weighs what makes `init -lockfile=readonly` or the install fail, what cannot be trusted, and what the policy forbids;
-//! everything else is a warning. Nothing is guessed: a lock file does not say which platform a hash is of, so that is
-//! answered from packages whose hashes are known, or reported as not known.
+//! weighs what makes `init -lockfile=readonly` or the install fail, what cannot be trusted, and what the policy
+//! forbids; everything else is a warning. Nothing is guessed: a lock file does not say which platform a hash is of, so
+//! that is answered from packages whose hashes are known, or reported as not known.
 
 mod all;
 mod baseline;

@@ -58,8 +58,8 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     findings
 }
 
-/// The finding for an entry that can cover one platform only, where nobody says which are needed. It names no provider, so that
-/// it is one finding for all entries of a file.
+/// The finding for an entry that can cover one platform only, where nobody says which are needed. It names no provider,
+/// so that it is one finding for all entries of a file.
 pub(super) fn single(entry: &Entry) -> Option<Diagnostic> {
     let is_single = entry.provider.hashes.iter().filter(|hash| hash.is_of_files()).count() == 1;
     let message = "only one h1 is recorded, so on any other platform init changes the lock file, or fails".to_owned();
@@ -75,7 +75,7 @@ pub(super) fn missing(subject: &Subject<'_>, entry: &Entry, platform: &Platform)
     error.help(subject.request.lock_remedy())
 }
 
-/// An installed package only tells that it is covered: one with another hash may be the wrong package.
+/// An installed package can only show that it is covered: one with another hash may be the wrong package.
 fn coverage(subject: &Subject<'_>, entry: &Entry, platform: &Platform, recorded: usize) -> Coverage {
     let (address, version) = (entry.address.clone(), entry.provider.version.clone());
     let package = PackageId { address, version, platform: platform.clone() };

@@ -16,8 +16,8 @@ const BUNDLED: &str = "terraform.d/plugins";
 /// The directory of installed modules and packages, which does not belong into a repository.
 const DATA_DIRECTORY: &str = ".terraform";
 
-/// Packages beside the configuration, which the programs install instead of the registry's. Only what they find counts: since
-/// Terraform 0.13 they read no flat directory of programs.
+/// Packages beside the configuration, which the programs install instead of the registry's. Only what they find counts:
+/// since Terraform 0.13 they read no flat directory of programs.
 pub(super) fn bundled_plugins(request: &VerifyRequest<'_>) -> Option<Diagnostic> {
     let directory = request.root.path.join(BUNDLED);
     let providers = FilesystemMirror::new(&directory).providers(request.root.dialect);

@@ -46,8 +46,8 @@ pub(crate) struct Online<'a> {
 pub(crate) struct Verified {
     /// What is wrong, in the order of the lock file, then of the other files.
     pub findings: Vec<Diagnostic>,
-    /// That nobody else gets the lock file, since it is missing or ignored by git. It is not among the findings, since many
-    /// root modules may have it for the same reason.
+    /// That nobody else gets the lock file, since it is missing or ignored by git. It is not among the findings, since
+    /// many root modules may have it for the same reason.
     pub unshared: Option<Diagnostic>,
     /// Why something could not be checked.
     pub errors: Vec<Diagnostic>,
@@ -57,7 +57,8 @@ pub(crate) struct Verified {
     pub registry: Option<Dialect>,
     /// How many findings a comment in the lock file ignores.
     pub ignored: usize,
-    /// The findings that would be there if there were a reason for them. Of others it says nothing that they are not there.
+    /// The findings that would be there if there were a reason for them. Of others it says nothing that they are not
+    /// there.
     pub looked_for: Vec<Code>,
 }
 

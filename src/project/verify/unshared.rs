@@ -6,8 +6,8 @@ use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy, Result};
 use crate::lockfile::LOCK_FILE_NAME;
 use crate::settings::PlatformSelection;
 
-/// Adds what is to be said of lock files that nobody else gets. Where git ignores them there is one finding for each line that
-/// says so, with the first of its root modules.
+/// Adds what is to be said of lock files that nobody else gets. Where git ignores them there is one finding for each
+/// line that says so, with the first of its root modules.
 pub(super) fn add_unshared(
     results: Vec<Result<(VerifiedRoot, Option<Diagnostic>)>>,
     version_control: Option<&dyn VersionControl>,

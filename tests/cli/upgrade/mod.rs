@@ -126,7 +126,7 @@ error[no-matching-version]: acme/gamma has no version 1.9.0
     environment.provlock(upgrade(&["acme/gamma@new"])).matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[invalid-argument]: acme/gamma@new is no provider, and there is no file or directory of that name: "new" is not a version: "new" is not a number
+error[invalid-argument]: acme/gamma@new is not a provider, and there is no file or directory of that name: "new" is not a version: "new" is not a number
 "#]]);
     environment.provlock(upgrade(&["null@3.2.4", "null@3.1.0"])).matches(str![[r#"
 exit code: 2

@@ -41,7 +41,7 @@ error[no-hashes]: no hash is recorded for hashicorp/null 3.2.4, so any package w
 help: provlock -C b lock -p all
 
 ----- stderr -----
-2 root modules: 1 with errors, 1 in order
+2 root modules: 1 with errors, 1 without findings
 "#]]);
     assert_eq!(checked(&environment, &["-r", "a", "./b"]), ["a", "b"]);
 }
@@ -160,7 +160,7 @@ warning[mixed-dialects]: 1 root module here is locked for registry.terraform.io,
 help: if all are for one program: set dialect = "tofu" in provlock.toml and lock again; else name the dialect of each
 
 ----- stderr -----
-3 root modules: 1 with warnings, 2 in order
+3 root modules: 1 with warnings, 2 without findings
 "#]]);
     root("live/d", terraform);
     root("live/e", terraform);

@@ -26,8 +26,9 @@ const LONGEST_KEY: u64 = 4096;
 
 /// Publish the hashes of packages in an OCI registry, so that other machines need not download them
 ///
-/// Publishes what the cache knows of packages that a verified SHA256SUMS lists, one signed document for each release. Platforms
-/// that the same key has published before are kept. The login is that of `docker login` or of an `oci_credentials` block.
+/// Publishes what the cache knows of packages that a verified SHA256SUMS lists, one signed document for each release.
+/// Platforms that the same key has published before are kept. The login is that of `docker login` or of an
+/// `oci_credentials` block.
 ///
 /// The private key is read from --signing-key, or is the value of `PROVLOCK_CACHE_SIGNING_KEY`.
 #[derive(Args)]

@@ -22,16 +22,16 @@ use crate::cli::ui::Ui;
 /// Merge lock files, or repair one with conflict markers
 ///
 /// Merges entries instead of lines, so two branches that each add a provider do not conflict. Given one file, both
-/// sides are taken out of its conflict markers and merged. With --resolve the providers that remain in conflict are locked
-/// again.
+/// sides are taken out of its conflict markers and merged. With --resolve the providers that remain in conflict are
+/// locked again.
 #[derive(Args)]
 #[command(before_help = "Example: provlock merge .terraform.lock.hcl")]
 #[command(override_usage = "provlock merge [OPTIONS] FILE\n       provlock merge [OPTIONS] BASE OURS THEIRS")]
 #[command(after_help = "`provlock setup git` makes git run it.\n\n\
     Exit codes: 0 merged, 1 conflicts remain and are marked in the file, 2 failed")]
 pub(crate) struct MergeArgs {
-    /// A lock file with conflict markers, which is repaired; or the three versions of one, as git's %O %A %B, of which the
-    /// second is overwritten with the result
+    /// A lock file with conflict markers, which is repaired; or the three versions of one, as git's %O %A %B, of which
+    /// the second is overwritten with the result
     #[arg(value_name = "FILE", required = true, num_args = 1..=3, value_hint = ValueHint::FilePath)]
     files: Vec<PathBuf>,
     /// The path that the file belongs at, git's %P: what messages call it, and in whose directory --resolve finds the
@@ -109,8 +109,8 @@ fn merge_three(files: [&PathBuf; 3], arguments: &MergeArgs, global: &GlobalArgs,
     merge.finish(&arguments.resolve, ui)
 }
 
-/// A release has one list of `zh:` hashes. Two sides with different ones have them from different releases, whatever version
-/// they name: git, for one, merges the line of the version alone.
+/// A release has one list of `zh:` hashes. Two sides with different ones have them from different releases, whatever
+/// version they name: git, for one, merges the line of the version alone.
 fn mixed_releases(ours: &Locks, theirs: &Locks, dialect: Dialect) -> Vec<Diagnostic> {
     let difference = lockfile::diff(ours, theirs);
     let mixed = difference.providers.iter().filter(|provider| provider.zh_replaced().is_some());
@@ -124,7 +124,7 @@ fn mixed_releases(ours: &Locks, theirs: &Locks, dialect: Dialect) -> Vec<Diagnos
     mixed.map(warning).collect()
 }
 
-/// Tells that a side cannot be read, so that git merged its lines as it does without a merge driver.
+/// Reports that a side cannot be read, so that git merged its lines as it does without a merge driver.
 fn report_line_by_line(errors: Vec<Diagnostic>, clean: bool, ui: &Ui) -> Outcome {
     let warning = |error: Diagnostic| {
         let note = "the file was merged line by line instead, as git does without provlock";
@@ -179,7 +179,7 @@ fn one_sided(base: &Locks, ours: &LockFile, theirs: &LockFile, dialect: Dialect)
 }
 
 impl Merge<'_> {
-    /// Merges, writes the result and tells about it.
+    /// Merges, writes and reports the result.
     fn finish(mut self, resolve: &ResolveArgs, ui: &Ui) -> Result<Outcome> {
         self.warnings.extend(mixed_releases(self.ours.locks(), self.theirs.locks(), self.dialect));
         let mut merged = merge::merge(&self.base, self.ours.locks(), self.theirs.locks());

@@ -29,7 +29,8 @@ pub(crate) struct ResolveArgs {
 }
 
 impl ResolveArgs {
-    /// Locks the providers of `conflicts`, none of which `lock_file` holds, as the configuration in `directory` requires.
+    /// Locks the providers of `conflicts`, none of which `lock_file` holds, as the configuration in `directory`
+    /// requires.
     pub(crate) fn resolve(
         &self,
         (directory, dialect): (&Path, Dialect),

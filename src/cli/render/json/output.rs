@@ -21,8 +21,8 @@ use crate::cli::render::verify::Found;
 /// The version of the schema. It grows when a field is removed or changes its meaning.
 const SCHEMA: u32 = 1;
 
-/// Every command prints one object on stdout. The number in `schema` grows when a field is removed or changes its meaning;
-/// fields may be added without that.
+/// Every command prints one object on stdout. The number in `schema` grows when a field is removed or changes its
+/// meaning; fields may be added without that.
 #[derive(Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema), schemars(title = "Output of provlock --json", deny_unknown_fields))]
 pub(crate) struct Output {

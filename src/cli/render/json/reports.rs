@@ -18,7 +18,7 @@ pub(crate) struct Explanation {
     summary: String,
     /// A paragraph of Markdown: what it means, and what to do about it.
     page: String,
-    /// How to suppress such a finding; null for errors that are no findings.
+    /// How to suppress such a finding; null for errors that are not findings.
     suppression: Option<String>,
 }
 

@@ -114,8 +114,8 @@ struct LockedProvider {
     /// How the packages were authenticated; null when none was looked at.
     authentication: Option<Authentication>,
     /// Whether a package of one of `platforms` was not downloaded, so that its h1 is only what the registry reports
-    /// (--trust-registry). The h1 of other platforms that `OpenTofu`'s registry reports are recorded in any case and do not
-    /// count here.
+    /// (--trust-registry). The h1 of other platforms that `OpenTofu`'s registry reports are recorded in any case and do
+    /// not count here.
     trusted_registry: bool,
 }
 

@@ -7,7 +7,8 @@ use crate::provider::Dialect;
 
 const GAMMA: &str = "acme/gamma";
 
-/// Root modules `a`, `b`, … that call the module `shared`, with constraints on acme/gamma of their own where one is given.
+/// Root modules `a`, `b`, … that call the module `shared`, with constraints on acme/gamma of their own where one is
+/// given.
 struct Tree(tempfile::TempDir);
 
 impl Tree {
@@ -27,8 +28,8 @@ impl Tree {
         fs::write(path, text).unwrap();
     }
 
-    /// What `upgrade --constraints` finds out about a root module where that version of acme/gamma is the newest that can be
-    /// reached.
+    /// What `upgrade --constraints` finds out about a root module where that version of acme/gamma is the newest that
+    /// can be reached.
     fn plan(&self, root: &str, dialect: Dialect, version: &str) -> (PathBuf, UpgradePlan) {
         let root = self.0.path().join(root);
         let options = Options {
