@@ -271,7 +271,8 @@ impl Walk<'_> {
         );
     }
 
-    /// Reads the root module's test files: their `provider` blocks and the modules that their runs test.
+    /// Reads the root module's test files: the modules that their runs test and, for OpenTofu, their `provider` blocks.
+    /// Terraform has not counted these since 1.9.
     fn tests(&mut self, root: &Module, shown: &Path, canonical: &Path) {
         let dialect = self.options.dialect;
         let files = match files::test_files(shown, root.test_names.as_deref(), dialect) {
@@ -291,7 +292,9 @@ impl Walk<'_> {
                 Ok(contents) => {
                     self.errors.extend(contents.diagnostics);
                     let (found, errors) = root.resolve_providers(contents.providers, dialect);
-                    self.declare(&found, shown, true);
+                    if dialect == Dialect::Tofu {
+                        self.declare(&found, shown, true);
+                    }
                     self.errors.extend(errors);
                     // A test may call the root module itself, which is not a cycle.
                     self.chain.clear();

@@ -2,6 +2,7 @@
 
 use super::{H1, NOTHING, NULL, ZH, entry, found, good, lock, messages};
 use crate::lock::requires;
+use provlock_test::registry::Registry;
 use provlock_test::{TestEnvironment, str};
 
 const OTHER: &str = "registry.opentofu.org/hashicorp/other";
@@ -20,6 +21,32 @@ fn what_only_tests_require_counts_unless_told_otherwise() {
     environment.write("tests/a.tftest.hcl", "provider \"random\" {}\n");
     assert_eq!(found(&environment, &[]), ["error provider-not-locked"]);
     assert_eq!(found(&environment, &["--no-tests"]), NOTHING);
+}
+
+/// OpenTofu counts the `provider` blocks of test files, and Terraform has not since 1.9. Both count modules of runs.
+#[test]
+fn provider_blocks_of_tests_count_for_opentofu_alone() {
+    let registry = Registry::start();
+    for name in ["null", "random", "tls"] {
+        for host in ["registry.opentofu.org", "registry.terraform.io"] {
+            registry.publish(&format!("{host}/hashicorp/{name}"), "1.0.0").platforms(["linux_amd64"]).done();
+        }
+    }
+    for (dialect, locked) in [("tofu", ["null", "random", "tls"].as_slice()), ("terraform", &["null", "tls"])] {
+        let environment = TestEnvironment::with_registry(&registry);
+        environment.write("main.tf", "resource \"null_resource\" \"x\" {}\n");
+        let run = "run \"a\" {\n  module {\n    source = \"./tests/setup\"\n  }\n}\n";
+        environment.write("a.tftest.hcl", format!("provider \"random\" {{}}\n{run}"));
+        environment.write("tests/setup/main.tf", "resource \"tls_private_key\" \"x\" {}\n");
+
+        environment.provlock(["lock", "-p", "linux_amd64", "--dialect", dialect]).assert_code(0);
+
+        let text = environment.lock_file();
+        let found: Vec<_> =
+            ["null", "random", "tls"].into_iter().filter(|name| text.contains(&format!("/{name}\""))).collect();
+        assert_eq!(found, locked, "{dialect}: {text}");
+        environment.provlock(["verify", "--allow", "single-platform", "--dialect", dialect]).assert_code(0);
+    }
 }
 
 #[test]
