@@ -122,6 +122,17 @@ impl Method {
         }
     }
 
+    /// What it is called in a sentence, if it holds copies of what a registry publishes.
+    pub(super) fn mirror(&self) -> Option<String> {
+        match &self.kind {
+            SourceKind::Registry(_) => None,
+            SourceKind::FilesystemMirror(mirror) => Some(format!("the mirror {}", mirror.directory.display())),
+            SourceKind::NetworkMirror(mirror) => Some(format!("the mirror {}", mirror.base)),
+            SourceKind::OciMirror(_) => Some("the OCI mirror".to_owned()),
+            SourceKind::Offline(_) => Some("the cache of this machine".to_owned()),
+        }
+    }
+
     pub(super) fn registry(&self) -> Option<&Registry> {
         if let SourceKind::Registry(registry) = &self.kind { Some(registry) } else { None }
     }

@@ -118,6 +118,54 @@ help: expected below mirror/registry.opentofu.org/hashicorp/null
     assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", std::slice::from_ref(&package.h1))]));
 }
 
+/// A mirror knows the hash of what it has, and not what its registry publishes for other platforms.
+#[test]
+fn hashes_that_a_mirror_cannot_confirm_are_neither_wrong_nor_lost() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64", "darwin_arm64"]).done();
+    let package = &null.packages["linux_amd64"];
+    let elsewhere = [null.hashes(&["darwin_arm64"]), null.all_zh()].concat();
+    let darwin = &null.packages["darwin_arm64"];
+    let only_darwin = vec![darwin.h1.clone(), darwin.zh.clone()];
+    let folder = "mirror/registry.opentofu.org/hashicorp/null";
+    for (is_packed, recorded) in [(false, &elsewhere), (true, &only_darwin)] {
+        let environment = TestEnvironment::new();
+        environment.write("main.tf", requires("hashicorp/null", ""));
+        let place = if is_packed { folder } else { "." };
+        let archive = environment.write(format!("{place}/{}", package.filename), &*package.archive);
+        if !is_packed {
+            let mut archive = zip::ZipArchive::new(std::fs::File::open(&archive).unwrap()).unwrap();
+            archive.extract(environment.project().join(folder).join("3.2.4/linux_amd64")).unwrap();
+        }
+        let before = lock_file(&[entry(&null, "", recorded)]);
+        environment.write_lock_file(before.clone());
+        let lock = ["lock", "-p", "linux_amd64", "--fs-mirror", "mirror"];
+
+        let output = environment.provlock(lock);
+        output.assert_code(2).assert_stderr_has("the mirror mirror cannot confirm the hashes of hashicorp/null 3.2.4");
+        if !is_packed {
+            output.matches(str![[r#"
+exit code: 2
+----- stderr -----
+error[hashes-changed]: the mirror mirror cannot confirm the hashes of hashicorp/null 3.2.4 in the lock file
+ --> .terraform.lock.hcl:4:10
+  |
+4 | provider "registry.opentofu.org/hashicorp/null" {
+  |          ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^ none of these 4 hashes is of a package that it has
+  |
+  = they may be of other platforms, or the mirror has other packages: only the registry knows
+help: lock from the registry, and check what is recorded: provlock verify --online; to keep them and trust the mirror: provlock lock --accept-changed-hashes hashicorp/null
+"#]]);
+        }
+        assert_eq!(environment.lock_file(), before);
+
+        let output = environment.provlock([&lock[..], &["--accept-changed-hashes"]].concat());
+        output.assert_code(0).assert_stderr_has("could be confirmed");
+        let hashes = [recorded.clone(), vec![package.h1.clone()]].concat();
+        assert_eq!(environment.lock_file(), lock_file(&[entry(&null, "", &hashes)]), "packed: {is_packed}");
+    }
+}
+
 #[test]
 fn a_network_mirror_adds_the_zh_that_it_reports_in_the_tofu_dialect() {
     let registry = Registry::start();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use provlock::diagnostic::words::few;
+use provlock::diagnostic::words::{count, few};
 use provlock::diagnostic::{Diagnostics, Result};
 use provlock::project::plan::UpgradePlan;
 use provlock::project::{DialectReason, Event, Locked, Prepared, RootModule, Selection};
@@ -26,6 +26,8 @@ pub(super) struct Collected<'a> {
     lines: Vec<String>,
     lines_of_many: LinesOfMany,
     is_empty: bool,
+    /// How many recorded hashes were never published.
+    pub(super) unpublished: usize,
     tally: Tally,
     /// Where Terragrunt would keep using an older lock file.
     stale_caches: Vec<String>,
@@ -47,6 +49,7 @@ impl<'a> Collected<'a> {
             lines: Vec::new(),
             lines_of_many: LinesOfMany::default(),
             is_empty: true,
+            unpublished: 0,
             tally: Tally::default(),
             stale_caches: Vec::new(),
             is_dialect_guessed: false,
@@ -82,6 +85,7 @@ impl<'a> Collected<'a> {
     fn add_locked(&mut self, locked: &Locked<'_>, plan: Option<&UpgradePlan>) {
         self.is_empty = false;
         let Locked { prepared, outcome, .. } = locked;
+        self.unpublished += outcome.unpublished_hashes;
         let root = Some(prepared.root.path.as_path());
         let planned = plan.into_iter().flat_map(|plan| &plan.warnings);
         for warning in prepared.warnings.iter().chain(planned).chain(&outcome.warnings) {
@@ -174,6 +178,13 @@ impl<'a> Collected<'a> {
             ui.status(&format!(
                 "Terragrunt would keep using the older lock file in {caches}: delete that directory, or run Terragrunt \
                 with --source-update"
+            ));
+        }
+        if self.unpublished > 0 {
+            let hashes = count(self.unpublished, "recorded hash");
+            let (were, them) = if self.unpublished == 1 { ("was", "it") } else { ("were", "them") };
+            ui.status(&format!(
+                "{hashes} {were} never published: lock --check and verify --online fail while the lock file has {them}"
             ));
         }
         if let Some(Roots { done, failed, warnings, errors }) = self.json {

@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     drop(session);
     drop(watch);
     locked?;
-    let has_failures = collected.failed() > 0;
+    let (has_failures, has_unpublished) = (collected.failed() > 0, collected.unpublished > 0);
     collected.show_warnings()?;
     let are_many = collected.many.is_some();
     collected.show(&[], |tally| are_many.then(|| tally.summary(["Locked", "Would lock"])).into_iter().collect());
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
     collected.finish();
     Ok(match has_failures {
         true => Outcome::Failed,
-        false if arguments.check && hints.is_wrong => Outcome::Found,
+        false if arguments.check && (hints.would_change || has_unpublished) => Outcome::Found,
         false => Outcome::Done,
     })
 }
@@ -96,8 +96,8 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
 /// What is said once of all root modules.
 #[derive(Default)]
 struct Hints {
-    /// Whether a lock file would change or has a hash that was never published.
-    is_wrong: bool,
+    /// Whether a lock file would change.
+    would_change: bool,
     /// Whether an entry was written that can only be sure to fit the platform of this machine, which nobody named.
     is_for_one_platform: bool,
     /// Which platforms were not looked at, where nobody names any.
@@ -109,7 +109,7 @@ struct Hints {
 impl Hints {
     fn add(&mut self, locked: &Locked<'_>) {
         let is_default = !locked.prepared.platforms_are_named;
-        self.is_wrong |= locked.changed || locked.outcome.unpublished_hashes > 0;
+        self.would_change |= locked.changed;
         self.is_for_one_platform |= is_default && Report(locked).has_written_for_one_platform();
         let not_looked_at = if is_default { &mut self.looked_at_one } else { &mut self.not_looked_at };
         if not_looked_at.is_none() {

@@ -18,7 +18,7 @@ use crate::system::files;
 /// A directory in the layout `HOST/NAMESPACE/TYPE/…` that `tofu providers mirror` writes.
 #[derive(Clone, Debug)]
 pub(crate) struct FilesystemMirror {
-    directory: PathBuf,
+    pub(in crate::packages) directory: PathBuf,
 }
 
 /// A package in the mirror.

@@ -34,7 +34,7 @@ const MOST_HASHES: usize = 16;
 /// A server that holds packages of providers of any registry.
 pub(crate) struct NetworkMirror {
     downloader: Downloader,
-    base: SafeUrl,
+    pub(in crate::packages) base: SafeUrl,
     host: Hostname,
     dialect: Dialect,
     trust_all_hashes: bool,

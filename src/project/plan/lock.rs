@@ -96,6 +96,8 @@ pub(super) struct Plan<'a> {
     pub(super) candidate: Candidate<'a>,
     pub(super) version: Version,
     pub(super) platforms: Cow<'a, [Platform]>,
+    /// What its source is called, if that holds only copies of what a registry publishes.
+    mirror: Option<String>,
     kept: KeptPlatforms,
     warnings: Vec<Diagnostic>,
 }
@@ -257,7 +259,7 @@ pub(super) fn plan<'a>(
         Diagnostic::warning(Code::RequestFailed, format!("{} says about {address}: {text}", address.hostname))
     };
     let warnings = available.warnings.iter().map(warning).chain(skipped).collect();
-    Ok(Plan { candidate, version, platforms, kept, warnings })
+    Ok(Plan { candidate, version, platforms, mirror: source.mirror_of(address), kept, warnings })
 }
 
 /// Joins the packages with the old entries. All errors are collected.
@@ -325,7 +327,8 @@ fn recorded(
     if let Some(provider) = entry.get() {
         return Ok(Recorded { provider: Arc::clone(provider), warning: None, unpublished: 0 });
     }
-    let recorded = record(&plan.candidate, previous, plan.version.clone(), packages, accept_changed_hashes)?;
+    let Plan { candidate, version, mirror, .. } = plan;
+    let recorded = record(candidate, previous, version.clone(), packages, mirror.as_deref(), accept_changed_hashes)?;
     if recorded.warning.is_none() && recorded.unpublished == 0 {
         let provider = entry.get_or_init(|| Arc::clone(&recorded.provider));
         return Ok(Recorded { provider: Arc::clone(provider), ..recorded });

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::select::Candidate;
+use crate::diagnostic::words::count;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy, Result};
 use crate::lockfile::LockedProvider;
 use crate::packages::{Fetched, Packages};
@@ -23,12 +24,14 @@ pub(crate) struct Recorded {
 /// that holds `zh:` hashes is refused when none of its hashes is confirmed, or when none of these is published and they
 /// are as many as those that are: fewer may come from a mirror that has packed the files anew, but a whole list comes
 /// from another SHA256SUMS. If changed hashes are accepted, the entry loses all of them in the first case, and else
-/// those that are not published.
+/// those that are not published. But a mirror does not know what is published: it contradicts
+/// no hash, and the entry loses none.
 pub(crate) fn record(
     candidate: &Candidate<'_>,
     old: Option<&LockedProvider>,
     version: Version,
     packages: &Packages,
+    mirror: Option<&str>,
     accept_changed_hashes: bool,
 ) -> Result<Recorded> {
     let constraints = candidate.requirement.constraints.clone();
@@ -50,16 +53,21 @@ pub(crate) fn record(
     let mut unpublished = unpublished(kept, packages);
     let replaced = unpublished.len() == zh && zh >= count_zh(&provider.hashes);
     if zh > 0 && !accept_changed_hashes && (contradicted || replaced) {
+        if let Some(mirror) = mirror {
+            return Err(not_confirmed_by(mirror, candidate, version, kept).into());
+        }
         let wrong = if contradicted { kept.iter().collect() } else { unpublished };
         return Err(refusal(candidate, version, &wrong, packages).into());
     }
-    let goes = |hash: &Hash| accept_changed_hashes && ((contradicted && zh > 0) || unpublished.contains(hash));
+    let goes = |hash: &Hash| {
+        accept_changed_hashes && ((contradicted && zh > 0 && mirror.is_none()) || unpublished.contains(hash))
+    };
     let remaining: Vec<_> = kept.iter().filter(|hash| stays(hash) && !goes(hash)).cloned().collect();
     if accept_changed_hashes {
         unpublished.clear();
     }
     let warning = match contradicted {
-        true if zh == 0 => Some(unconfirmed(candidate, version, kept)),
+        true if zh == 0 || mirror.is_some() => Some(unconfirmed(candidate, version, kept)),
         true => None,
         false => not_published(candidate, version, &unpublished),
     };
@@ -96,6 +104,27 @@ fn refusal(candidate: &Candidate<'_>, version: &Version, wrong: &BTreeSet<&Hash>
     error
         .note("the release was replaced after it was locked, or the lock file was changed by hand or by an attacker")
         .help(Help::text("compare with the provider's release page; if the new release is right: ").and(accept(name)))
+}
+
+/// The refusal of packages of a mirror. Their hashes may be missing in the entry, because that is of other platforms, or because
+/// the mirror has unpacked the packages or packed them anew, or because they are not what is published.
+fn not_confirmed_by(
+    mirror: &str,
+    candidate: &Candidate<'_>,
+    version: &Version,
+    recorded: &BTreeSet<Hash>,
+) -> Diagnostic {
+    let name = candidate.address.short(candidate.dialect);
+    let message = format!("{mirror} cannot confirm the hashes of {name} {version} in the lock file");
+    let error = Diagnostic::error(Code::HashesChanged, message);
+    let label = format!("none of these {} is of a package that it has", count(recorded.len(), "hash"));
+    let error = match candidate.lock_file.entry(candidate.address) {
+        Some(entry) => error.at(entry.block.clone(), label),
+        None => error.note(label),
+    };
+    let online = Help::text("lock from the registry, and check what is recorded: ").and(Remedy::verify_online());
+    let note = "they may be of other platforms, or the mirror has other packages: only the registry knows";
+    error.note(note).help(online.and_text("; to keep them and trust the mirror: ").and(accept(name)))
 }
 
 /// A warning about hashes that belong to no published package.
