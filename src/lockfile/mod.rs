@@ -11,6 +11,7 @@ mod diff;
 mod edit;
 mod lock_file;
 mod locks;
+mod marker;
 pub mod merge;
 mod parse;
 mod raw_entry;

@@ -21,6 +21,7 @@ use crate::system::files::{self, BYTE_ORDER_MARK};
 
 use super::lock_file::{BlockLayout, Entry, LOCK_FILE_NAME, LockFile, Parsed, TopLevelBlock};
 use super::locks::LockedProvider;
+use super::marker::{MARKER_SIZE, short_size};
 use super::raw_entry::{Attribute, AttributeLayout, RawEntry, Text};
 use super::recognise::recognise;
 
@@ -106,17 +107,18 @@ impl Reader {
     }
 
     /// Reports git's conflict markers, which would otherwise be a syntax error somewhere near.
-    fn report_conflicts(&mut self) -> bool {
+    fn report_conflicts(&mut self, size: usize) -> bool {
+        let kinds = ["<", ">"].map(|character| character.repeat(size));
         let mut start = 0;
         let mut markers = Vec::new();
         for line in self.file.text.split_inclusive('\n') {
-            if let Some(kind) = ["<<<<<<<", ">>>>>>>"].into_iter().find(|marker| line.starts_with(marker)) {
+            if let Some(kind) = kinds.iter().find(|marker| line.starts_with(*marker)) {
                 markers.push((kind, start..start + line.trim_end().len()));
             }
             start += line.len();
         }
         let Some((_, first)) = markers.first() else { return false };
-        let count = markers.iter().filter(|(kind, _)| *kind == "<<<<<<<").count();
+        let count = markers.iter().filter(|(kind, _)| *kind == &kinds[0]).count();
         let merge = |resolve| Remedy::Merge { file: LOCK_FILE_NAME.into(), resolve };
         let help = Help::from(merge(false)).and_text("; to lock again what is in conflict: ").and(merge(true));
         let diagnostic = Diagnostic::error(Code::ConflictMarkers, "the lock file contains git conflict markers")
@@ -144,11 +146,12 @@ impl Reader {
     }
 
     fn parse(&mut self, text: &str) {
-        if self.report_conflicts() {
+        if self.report_conflicts(MARKER_SIZE) {
             return;
         }
         match hcl_edit::parser::parse_body(text) {
             Ok(body) => self.read_file(&body),
+            Err(_) if short_size(text.as_bytes()).is_some_and(|size| self.report_conflicts(size)) => {}
             Err(error) => {
                 let (start, message) = (error.location().offset(), error.message());
                 self.syntax_error(start..start, format!("the lock file cannot be parsed: {message}"));

@@ -38,6 +38,15 @@ pub(crate) fn is_top(directory: &Path) -> bool {
     directory.join(".git").metadata().is_ok_and(|metadata| metadata.is_dir() || metadata.is_file())
 }
 
+/// Whether a directory is a bare repository, or in one, which is in no work tree.
+pub fn is_bare(directory: &Path) -> bool {
+    let Ok(canonical) = canonicalize(directory) else { return false };
+    let is_repository = |directory: &Path| {
+        directory.join("HEAD").is_file() && ["objects", "refs"].iter().all(|name| directory.join(name).is_dir())
+    };
+    canonical.ancestors().any(is_repository) && top(directory).is_none() && top(&canonical).is_none()
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;

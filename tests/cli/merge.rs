@@ -87,6 +87,36 @@ help: choose a side of each conflict in .terraform.lock.hcl, or run: provlock me
 }
 
 #[test]
+fn markers_of_every_size_are_recognised() {
+    let environment = TestEnvironment::new();
+    let comment = "/*\n< one\n=\n> two\n*/\n";
+    let write = |name: &str, version: &str| {
+        environment
+            .write(name, format!("{comment}{}", lock_file(&[entry("hashicorp/aws", version, &["h1:a"]), null()])));
+    };
+    write("base", "5.0.0");
+    environment.provlock(["merge", "base"]).assert_code(0).assert_stderr_has("No conflict in base");
+    for size in ["2", "5", "6", "7", "8", "32"] {
+        write("ours", "5.1.0");
+        write("theirs", "5.2.0");
+        environment.provlock(["merge", "--marker-size", size, "base", "ours", "theirs"]).assert_code(1);
+        let merged = environment.read("ours");
+        let marker = format!("\n{} ours\n", "<".repeat(size.parse().unwrap()));
+        assert!(merged.contains(&marker) && merged.starts_with(comment), "{merged}");
+        let again = environment.provlock(["merge", "ours"]);
+        again.assert_code(1).assert_stderr_has("conflict: ours has hashicorp/aws 5.1.0, theirs 5.2.0");
+        assert_eq!(environment.read("ours"), merged, "{size}");
+        environment.write_lock_file(&merged);
+        environment
+            .provlock(["diff", "base", ".terraform.lock.hcl"])
+            .assert_code(2)
+            .assert_stderr_has("conflict-markers");
+    }
+    environment.write("ours", "<<< ours\n===\n");
+    environment.provlock(["merge", "ours"]).assert_code(2).assert_stderr_has("this conflict has no end");
+}
+
+#[test]
 fn providers_in_conflict_are_locked_again() {
     let registry = Registry::start();
     registry.publish("hashicorp/null", "3.1.0").platforms(["linux_amd64"]).done();

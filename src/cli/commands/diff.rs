@@ -9,6 +9,7 @@ use clap::{Args, ValueHint};
 use provlock::diagnostic::{self, Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use provlock::lockfile::{self, LOCK_FILE_NAME, LockFile, Locks};
 use provlock::provider::Dialect;
+use provlock::system::repository;
 
 use super::outcome::Outcome;
 use crate::cli::args::{ARGUMENTS, FormatArgs, GlobalArgs, OutputFormat};
@@ -233,6 +234,8 @@ struct Revision {
     /// As the user wrote it.
     name: String,
     object: String,
+    /// Whether it is the state of the current directory, and not of the repository around it.
+    is_directory: bool,
 }
 
 impl Revision {
@@ -245,11 +248,18 @@ impl Revision {
             let help = Help::text("name a commit, branch or tag, as in: ").and(diff(["--git", "main"]));
             Diagnostic::error(Code::InvalidArgument, format!("unknown git revision {name:?}")).help(help)
         };
-        Ok(Self { name: name.to_owned(), object: object.ok_or_else(unknown)? })
+        let object = object.ok_or_else(unknown)?;
+        let is_directory = git::is_directory(name, &object)?;
+        Ok(Self { name: name.to_owned(), object, is_directory })
     }
 
     fn side(&self, path: &Path, bytes: Option<Vec<u8>>) -> Side {
-        Side { name: PathBuf::from(format!("{}:{}", self.name, path.display())), bytes }
+        let separator = match self.is_directory {
+            true if self.name.ends_with([':', '/']) => "",
+            true => "/",
+            false => ":",
+        };
+        Side { name: PathBuf::from(format!("{}{separator}{}", self.name, path.display())), bytes }
     }
 }
 
@@ -273,7 +283,14 @@ impl Revisions {
     fn pairs(&self, recursive: bool, ui: &Ui) -> Result<Vec<Pair>> {
         let here = Path::new(".");
         let only = (!recursive).then_some(Path::new(LOCK_FILE_NAME));
-        let blobs = |revision: &Revision| git::files_in(here, &revision.object, only, OsStr::new(LOCK_FILE_NAME));
+        if self.new.is_none() && repository::is_bare(here) {
+            let error = "a bare repository has no working tree to compare a revision with";
+            let help = Help::text("name two revisions: ").and(diff(["--git", "OLD..NEW"]));
+            return Err(Diagnostic::error(Code::InvalidArgument, error).help(help).into());
+        }
+        let blobs = |Revision { object, is_directory, .. }: &Revision| {
+            git::files_in(here, object, *is_directory, only, OsStr::new(LOCK_FILE_NAME))
+        };
         let old = blobs(&self.old)?;
         let new = self.new.as_ref().map(blobs).transpose()?;
         let mut paths: BTreeSet<PathBuf> =

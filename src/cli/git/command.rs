@@ -43,9 +43,24 @@ pub(crate) fn merge_base(one: &str, other: &str) -> Result<Option<String>> {
     found(Path::new("."), "merge-base", ["merge-base", "--end-of-options", one, other])
 }
 
-/// The files in an object from [`resolve`]: the one at `path`, or all with the name `name` in `directory` and below.
-pub(crate) fn files_in(directory: &Path, object: &str, path: Option<&Path>, name: &OsStr) -> Result<Blobs> {
-    let mut arguments: Vec<OsString> = ["ls-tree", "-r", "-z", "--end-of-options", object].map(OsString::from).into();
+/// Whether a revision whose object [`resolve`] has found names a directory, as `HEAD:app` does.
+pub(crate) fn is_directory(revision: &str, object: &str) -> Result<bool> {
+    Ok(revision.contains(':')
+        && found(Path::new("."), "cat-file", ["cat-file", "-t", object])?.as_deref() == Some("tree"))
+}
+
+/// The files in an object from [`resolve`]: the one at `path`, or all with the name `name`. The object is the state of `directory`
+/// if `is_directory` is set, else that of the repository around it.
+pub(crate) fn files_in(
+    directory: &Path,
+    object: &str,
+    is_directory: bool,
+    path: Option<&Path>,
+    name: &OsStr,
+) -> Result<Blobs> {
+    let mut arguments: Vec<OsString> = ["ls-tree", "-r", "-z"].map(OsString::from).into();
+    arguments.extend(is_directory.then(|| "--full-tree".into()));
+    arguments.extend(["--end-of-options", object].map(OsString::from));
     arguments.extend(path.map(|path| [OsString::from("--"), path.into()]).into_iter().flatten());
     let listed = successful(directory, "ls-tree", arguments)?;
     let blob = |entry: &[u8]| {
@@ -217,14 +232,16 @@ impl Running {
     /// set.
     ///
     /// The repository is not trusted: git runs no monitor from its configuration, and does not take a directory in it
-    /// for a bare repository.
+    /// for a bare repository, but only one that is in no other repository.
     pub(crate) fn start<A: AsRef<OsStr>>(
         directory: &Path,
         patterns: bool,
         arguments: impl IntoIterator<Item = A>,
     ) -> std::io::Result<Self> {
         let mut command = Command::new("git");
-        command.args(["-c", "core.fsmonitor=false", "-c", "safe.bareRepository=explicit", "-C"]);
+        let bare =
+            if repository::is_bare(directory) { "safe.bareRepository=all" } else { "safe.bareRepository=explicit" };
+        command.args(["-c", "core.fsmonitor=false", "-c", bare, "-C"]);
         command.arg(directory).args(arguments).env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
         for variable in ["GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"] {
             command.env_remove(variable);

@@ -4,7 +4,7 @@ mod command;
 mod repository;
 
 pub(crate) use command::{
-    attributes, configure, configured, contents, files_in, files_in_working_tree, merge_base, merge_file, resolve,
-    top_directory,
+    attributes, configure, configured, contents, files_in, files_in_working_tree, is_directory, merge_base, merge_file,
+    resolve, top_directory,
 };
 pub(crate) use repository::{Before, Repository};

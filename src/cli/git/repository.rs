@@ -137,7 +137,7 @@ impl Repository {
 
     /// The files with this name in a commit, by their path on disk.
     fn committed(&self, commit: &str, name: &str) -> Result<BTreeMap<PathBuf, Vec<u8>>> {
-        let blobs = files_in(&self.top, commit, None, OsStr::new(name))?;
+        let blobs = files_in(&self.top, commit, false, None, OsStr::new(name))?;
         let objects = blobs.iter().map(|(path, object)| (object.as_str(), path.as_path())).collect();
         let contents = contents(&self.top, &objects)?;
         let with_content = |(path, object)| Some((self.top.join(path), contents.get(&object)?.clone()));

@@ -10,10 +10,8 @@ use crate::provider::ProviderAddress;
 use super::{Conflict, ConflictReason, Merged};
 use crate::hcl::trivia::dominant_line_break;
 use crate::lockfile::canonical::push_block;
+use crate::lockfile::marker::{MARKER_SIZE, Marker, marker, short_size};
 use crate::lockfile::{LockFile, parse};
-
-/// How many characters a marker has unless git is told otherwise (`conflict-marker-size` in gitattributes(5)).
-pub const MARKER_SIZE: usize = 7;
 
 /// How conflict markers look.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,11 +62,17 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
     let (mut section, mut start, mut base_is_complete) = (Section::Common, 0, true);
     let mut style: Option<MarkerStyle> = None;
     let mut last_opened = (0..0, MARKER_SIZE);
+    let short = short_size(bytes).unwrap_or(MARKER_SIZE);
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let place = start..start + line.len();
         start = place.end;
         // Within a conflict, markers of another size are text: git shows conflicts of the ancestors so.
-        let marker = marker(line).filter(|marker| section == Section::Common || marker.size == last_opened.1);
+        let is_marker = |marker: &Marker| match section {
+            Section::Common if marker.size < MARKER_SIZE => marker.character == b'<' && marker.size == short,
+            Section::Common => true,
+            _ => marker.size == last_opened.1,
+        };
+        let marker = marker(line).filter(is_marker);
         let Some(marker) = marker else {
             for (text, own) in [(&mut ours, Section::Ours), (&mut base, Section::Base), (&mut theirs, Section::Theirs)]
             {
@@ -101,22 +105,6 @@ pub fn split_conflicts(path: &Path, bytes: &[u8]) -> Result<Option<Sides>> {
         return Err(misplaced(path, bytes, last_opened.0, "this conflict has no end").into());
     }
     Ok(style.map(|style| Sides { ours, base, base_is_complete, theirs, style }))
-}
-
-/// A line that is a conflict marker.
-struct Marker {
-    character: u8,
-    size: usize,
-    label: String,
-}
-
-/// No line of a lock file starts with seven of these characters.
-fn marker(line: &[u8]) -> Option<Marker> {
-    let character = *line.first().filter(|byte| b"<|=>".contains(byte))?;
-    let size = line.iter().take_while(|byte| **byte == character).count();
-    let rest = line[size..].trim_ascii_end();
-    let is_marker = size >= MARKER_SIZE && (rest.is_empty() || rest.starts_with(b" "));
-    is_marker.then(|| Marker { character, size, label: String::from_utf8_lossy(rest.trim_ascii_start()).into_owned() })
 }
 
 fn misplaced(path: &Path, bytes: &[u8], place: Range<usize>, text: &str) -> Diagnostic {

@@ -12,7 +12,8 @@ use crate::provider::{ConstraintList, Dialect, ProviderAddress};
 
 use crate::lockfile::{LockedProvider, Locks};
 
-pub use markers::{MARKER_SIZE, MarkerStyle, Sides, split_conflicts, with_markers};
+pub use super::marker::MARKER_SIZE;
+pub use markers::{MarkerStyle, Sides, split_conflicts, with_markers};
 
 /// The result of a merge.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -57,6 +57,60 @@ exit code: 0
 }
 
 #[test]
+fn two_revisions_are_compared_in_a_bare_repository() {
+    let repository = Repository::new();
+    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    repository.environment.write("app/.terraform.lock.hcl", version("1.0.0"));
+    repository.commit(&version("3.0.0"));
+    repository.branch("topic", &version("3.1.0"));
+    repository.git(["clone", "--quiet", "--bare", ".", "../bare.git"]);
+    let environment = &repository.environment;
+    let run = |directory: &str, more: &[&str]| environment.command(["diff"].iter().chain(more)).run_in(directory).run();
+    for directory in ["../bare.git", "../bare.git/refs"] {
+        let output = run(directory, &["--git", "main..topic"]);
+        assert_eq!(output.assert_code(0).stdout, ".terraform.lock.hcl\n  ~ hashicorp/null   3.0.0 → 3.1.0   minor\n");
+        let output = run(directory, &["-r", "--git", "main..topic", "--exit-code"]);
+        output.assert_code(1).assert_stdout_has("3.0.0 → 3.1.0");
+        run(directory, &["--git", "main:app..topic"]).assert_code(0).assert_stdout_has("1.0.0 → 3.1.0");
+    }
+    for more in [&["--git", "main"][..], &[], &["-r"]] {
+        let output = run("../bare.git", more);
+        output.assert_code(2).assert_stderr_has("a bare repository has no working tree");
+    }
+    // A directory of the repository that is one by itself is not trusted.
+    repository.git(["clone", "--quiet", "--bare", ".", "inner.git"]);
+    run("inner.git", &["--git", "main..topic"]).assert_code(2).assert_stderr_has("safe.bareRepository");
+}
+
+#[test]
+fn a_revision_of_a_directory_is_compared_with_the_current_directory() {
+    let repository = Repository::new();
+    let version = |version: &str| lock_file(&[entry("hashicorp/null", version, &["h1:a"])]);
+    let write = |path: &str, number: &str| repository.environment.write(path, version(number));
+    write("app/.terraform.lock.hcl", "1.0.0");
+    write("app/deep/.terraform.lock.hcl", "2.0.0");
+    repository.commit(&version("3.0.0"));
+    write("app/.terraform.lock.hcl", "1.1.0");
+    write("app/deep/.terraform.lock.hcl", "2.1.0");
+    let diff = |directory: &str, more: &[&str]| {
+        let output = repository.environment.command(["diff", "--git"].iter().chain(more)).run_in(directory).run();
+        output.assert_code(0).stdout.clone()
+    };
+    let app = ".terraform.lock.hcl\n  ~ hashicorp/null   1.0.0 → 1.1.0   minor\n";
+    for revision in ["HEAD:app", "HEAD:app/", "HEAD:./", "HEAD", "HEAD^{tree}"] {
+        assert_eq!(diff("app", &[revision]), app, "{revision}");
+    }
+    let deep = "deep/.terraform.lock.hcl\n  ~ hashicorp/null   2.0.0 → 2.1.0   minor\n";
+    assert_eq!(diff("app", &["HEAD:app", "-r"]), format!("{app}{deep}"));
+    assert_eq!(diff("app", &["HEAD:..HEAD"]), app.replace("1.0.0 → 1.1.0   minor", "3.0.0 → 1.0.0   major downgrade"));
+    assert_eq!(diff(".", &["HEAD:app"]), app.replace("1.1.0   minor", "3.0.0   major"));
+    repository.environment.write("app/.terraform.lock.hcl", "provider");
+    repository.commit(&version("3.0.0"));
+    let output = repository.provlock(["diff", "--git", "HEAD:app"]);
+    output.assert_code(2).assert_stderr_has("HEAD:app/.terraform.lock.hcl:1:");
+}
+
+#[test]
 fn an_unreadable_side_is_named_with_its_revision() {
     let repository = Repository::new();
     repository.commit("provider {\n");
