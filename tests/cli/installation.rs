@@ -137,16 +137,11 @@ fn a_method_without_the_provider_or_platform_gives_way_to_the_next() {
     refused.matches(str![[r#"
 exit code: 2
 ----- stderr -----
-error[provider-not-found]: no installation method of the CLI configuration has registry.opentofu.org/hashicorp/missing
+error[provider-not-found]: the mirror directory [ROOT]/project/mirror does not exist, so it has no package of registry.opentofu.org/hashicorp/missing
  --> main.tf:4:16
   |
 4 |       source = "hashicorp/missing"
   |                ^^^^^^^^^^^^^^^^^^^ required here
-  |
-  = the mirror https://mirror.example.com/providers/ has no package of registry.opentofu.org/hashicorp/missing
-  = the mirror directory [ROOT]/project/mirror does not exist, so it has no package of registry.opentofu.org/hashicorp/missing
-  = registry.opentofu.org has no provider registry.opentofu.org/hashicorp/missing
-help: correct its source in required_providers, or put it into one of the mirrors
 "#]]);
 }
 
@@ -213,34 +208,87 @@ error[request-failed]: cannot get registry.opentofu.org/hashicorp/null 3.2.4 for
     assert!(registry.requests_matching(url::PACKAGE).iter().all(|request| request.authorization().is_none()));
 }
 
+/// `tofu init` locks it; newer versions of `terraform init` do not.
 #[test]
-fn a_provider_under_development_is_not_locked() {
+fn a_provider_under_development_is_locked_for_opentofu_alone() {
     let registry = Registry::start();
-    let null = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
     let block = "dev_overrides {\n  \"acme/gamma\" = \"/work/gamma\"\n}\ndirect {}";
-    let environment = project(&registry, "hashicorp/null", block);
+    let environment = project(&registry, "acme/gamma", block);
+    environment.provlock(LOCK).assert_code(2).assert_stderr_has("has no provider registry.opentofu.org/acme/gamma");
+    let gamma = registry.publish("acme/gamma", "1.5.0").platforms([LINUX]).done();
+    environment.provlock(LOCK).matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[dev-override]: acme/gamma is locked, although dev_overrides takes it from /work/gamma
+ |
+ = tofu init does the same; what is in the directory is not looked at
+  + acme/gamma   1.5.0   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
+Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+"#]]);
+    assert_locked(&environment, &gamma, &all_hashes(&gamma));
+}
+
+#[test]
+fn a_provider_under_development_is_not_locked_for_terraform() {
+    let registry = Registry::start();
+    let publish = |address: &str, version: &str| {
+        registry.publish(&format!("registry.terraform.io/{address}"), version).platforms([LINUX]).done()
+    };
+    let null = publish("hashicorp/null", "3.2.4");
+    let environment = TestEnvironment::with_registry(&registry);
+    let block =
+        "provider_installation {\n  dev_overrides {\n    \"acme/gamma\" = \"/work/gamma\"\n  }\n  direct {}\n}\n";
+    environment.write(environment.home().join(".terraformrc"), block);
     environment.write("main.tf", requires_all(&["hashicorp/null", "acme/gamma"]));
-    let output = environment.provlock(LOCK);
-    output.matches(str![[r#"
+    let terraform = [&LOCK[..], &["--dialect", "terraform"]].concat();
+    let said_once = |output: &provlock_test::Output| assert_eq!(output.stderr.matches("acme/gamma is not").count(), 1);
+    said_once(&environment.provlock([&["upgrade"], &terraform[1..]].concat()));
+    environment.provlock(&terraform).matches(str![[r#"
 exit code: 0
 ----- stderr -----
 warning[dev-override]: acme/gamma is not locked: dev_overrides takes it from /work/gamma
  |
  = its entry in the lock file, if any, is unchanged
 help: to lock it, run without --use-cli-config
-  + hashicorp/null   3.2.4   signed, key ID 558D46FBE8647CB4   1 h1, 2 zh
-Locked 1 provider for linux_amd64 (1 added); [SIZE] downloaded
+Up to date: 1 provider for linux_amd64
 "#]]);
-    assert_locked(&environment, &null, &all_hashes(&null));
+    let locked = |entries: &[String]| lock_file(entries).replace("tofu init", "terraform init");
+    assert_eq!(environment.lock_file(), locked(&[entry(&null, "", &all_hashes(&null))]));
     assert_eq!(registry.requests_to("*/acme/*"), 0);
 
     // Its entry is for those who do not develop it.
-    let gamma = registry.publish("acme/gamma", "1.5.0").platforms([LINUX]).done();
-    environment.provlock(&LOCK[..4]).assert_code(0);
-    registry.publish("acme/gamma", "1.6.0").platforms([LINUX]).done();
-    environment.provlock([&LOCK[..], &["--prune"]].concat()).assert_code(0);
+    let gamma = publish("acme/gamma", "1.5.0");
+    environment.provlock(["lock", "-p", LINUX, "--no-cache", "--dialect", "terraform"]).assert_code(0);
+    publish("acme/gamma", "1.6.0");
+    environment.provlock([&terraform[..], &["--prune"]].concat()).assert_code(0);
     let entries = [entry(&gamma, "", &all_hashes(&gamma)), entry(&null, "", &all_hashes(&null))];
-    assert_eq!(environment.lock_file(), lock_file(&entries));
+    assert_eq!(environment.lock_file(), locked(&entries));
+}
+
+/// A directory that is not mounted must not lead to a registry, as in both programs.
+#[test]
+fn a_missing_directory_of_a_mirror_is_an_error_unless_it_is_implied() {
+    let registry = Registry::start();
+    let null = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
+    let mirror = "filesystem_mirror {\n  path = \"mirror\"\n";
+    for block in [
+        format!("{mirror}}}\ndirect {{}}"),
+        format!("direct {{}}\n{mirror}}}"),
+        format!("{mirror}  include = [\"hashicorp/*\"]\n}}\ndirect {{}}"),
+    ] {
+        let environment = project(&registry, "hashicorp/null", &block);
+        let output = environment.provlock(LOCK);
+        output.assert_code(2).assert_stderr_has("project/mirror does not exist, so it has no package of");
+        assert!(!environment.has_lock_file());
+        environment.write("mirror/a.txt", "a mirror without packages");
+        environment.provlock(LOCK).assert_code(0);
+        assert_locked(&environment, &null, &all_hashes(&null));
+    }
+    let environment =
+        project(&registry, "hashicorp/null", &format!("{mirror}  include = [\"acme/*\"]\n}}\ndirect {{}}"));
+    environment.provlock(LOCK).assert_code(0);
+    std::fs::remove_file(environment.home().join(".tofurc")).unwrap();
+    environment.provlock(LOCK).assert_code(0);
 }
 
 #[test]
@@ -306,17 +354,13 @@ help: write it as in --oci-mirror "registry.example.com/mirror/{namespace}/{type
 fn upgrade_takes_packages_from_the_same_places() {
     let registry = Registry::start();
     let old = registry.publish("hashicorp/null", "3.2.3").platforms([LINUX]).done();
-    let block = "dev_overrides {\n  \"acme/gamma\" = \"/work/gamma\"\n}\nfilesystem_mirror {\n  path = \"mirror\"\n}";
-    let environment = project(&registry, "hashicorp/null", block);
-    environment.write("main.tf", requires_all(&["hashicorp/null", "acme/gamma"]));
+    let environment = project(&registry, "hashicorp/null", "filesystem_mirror {\n  path = \"mirror\"\n}");
     copy(&environment, "mirror", &old);
     environment.provlock(LOCK).assert_code(0);
     let new = registry.publish("hashicorp/null", "3.2.4").platforms([LINUX]).done();
     copy(&environment, "mirror", &new);
 
-    let output = environment.provlock([&["upgrade"], &LOCK[1..]].concat());
-    output.assert_code(0);
-    assert_eq!(output.stderr.matches("acme/gamma is not locked").count(), 1, "{output}");
+    environment.provlock([&["upgrade"], &LOCK[1..]].concat()).assert_code(0);
     assert_locked(&environment, &new, &[new.h1(LINUX).to_owned()]);
     assert!(registry.requests().is_empty());
 }

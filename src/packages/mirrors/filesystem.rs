@@ -3,6 +3,7 @@
 //! `internal/getproviders/filesystem_search.go`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -112,15 +113,10 @@ impl FilesystemMirror {
 
     fn provider_not_found(&self, address: &ProviderAddress) -> SourceError {
         let directory = self.directory.display();
-        let error = |message| Diagnostic::error(Code::ProviderNotFound, message);
-        let error = if self.directory.exists() {
-            let expected = self.provider_directory(address);
-            error(format!("the mirror {directory} has no package of {address}"))
-                .help(format!("expected below {}", expected.display()))
-        } else {
-            error(format!("the mirror directory {directory} does not exist, so it has no package of {address}"))
-        };
-        SourceError::provider_not_found(address, error)
+        let expected = self.provider_directory(address);
+        let error =
+            Diagnostic::error(Code::ProviderNotFound, format!("the mirror {directory} has no package of {address}"));
+        SourceError::provider_not_found(address, error.help(format!("expected below {}", expected.display())))
     }
 
     fn provider_directory(&self, address: &ProviderAddress) -> PathBuf {
@@ -129,6 +125,14 @@ impl FilesystemMirror {
 
     /// Every package of a provider, the unpacked ones first. Entries that fit neither layout are left out.
     fn packages(&self, address: &ProviderAddress) -> Result<Vec<LocalPackage>> {
+        if let Err(error) = self.directory.symlink_metadata()
+            && error.kind() == ErrorKind::NotFound
+        {
+            // Another mirror or a registry must not take the place of one that is not mounted.
+            let directory = self.directory.display();
+            let message = format!("the mirror directory {directory} does not exist, so it has no package of {address}");
+            return Err(Diagnostic::error(Code::ProviderNotFound, message).into());
+        }
         let directory = self.provider_directory(address);
         let mut packages = Vec::new();
         for (name, path) in entries(&directory)? {

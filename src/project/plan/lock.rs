@@ -141,20 +141,25 @@ impl Plan<'_> {
     }
 }
 
-/// Leaves out the providers that are taken from a directory of their developer: no registry need have them, and what is
-/// locked of them is for others. Says so.
+/// Says which providers are taken from a directory of their developer. In Terraform's dialect they are left out, as in newer versions
+/// of `terraform init` (`internal/command/meta_providers.go`): no registry need have them, and what is locked of them is for others.
+/// `tofu init` locks them like any other.
 fn drop_dev_overrides(candidates: &mut Vec<Candidate<'_>>, source: &Source) -> Vec<Diagnostic> {
     let mut warnings = Vec::new();
     candidates.retain(|candidate| {
-        let directory = source.dev_override(candidate.address);
-        warnings.extend(directory.map(|directory| {
-            let name = candidate.address.short(candidate.dialect);
-            let message = format!("{name} is not locked: dev_overrides takes it from {}", directory.display());
-            Diagnostic::warning(Code::DevOverride, message)
+        let Some(directory) = source.dev_override(candidate.address) else { return true };
+        let (name, directory) = (candidate.address.short(candidate.dialect), directory.display());
+        let is_locked = candidate.dialect == Dialect::Tofu;
+        let warning = |message| Diagnostic::warning(Code::DevOverride, message);
+        warnings.push(if is_locked {
+            warning(format!("{name} is locked, although dev_overrides takes it from {directory}"))
+                .note("tofu init does the same; what is in the directory is not looked at")
+        } else {
+            warning(format!("{name} is not locked: dev_overrides takes it from {directory}"))
                 .note("its entry in the lock file, if any, is unchanged")
                 .help(Help::text("to lock it, run without ").and(Remedy::UseCliConfiguration))
-        }));
-        directory.is_none()
+        });
+        is_locked
     });
     warnings
 }
