@@ -3,7 +3,7 @@
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
 use crate::hcl::evaluate::value::{Unknown, Value};
-use crate::modules::fetched::ModuleRequest;
+use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::installed::{Installed, Manifest};
 use crate::modules::{ModuleSource, registry};
 use crate::provider::ConstraintList;
@@ -126,15 +126,31 @@ impl Walk<'_> {
             return None;
         }
         let fetcher = self.cache.fetcher.as_ref().filter(|_| self.options.fetch_modules);
-        let Some(fetcher) = fetcher else {
-            self.missing.add(call, key, reason);
-            return None;
+        let found = match fetcher.map(|fetcher| fetcher.get(dialect, &request)) {
+            None | Some(Some(Ok(None))) => match source {
+                ModuleSource::Remote(remote) => FetchedModule::on_this_machine(remote).transpose(),
+                _ => Ok(None),
+            },
+            Some(Some(found)) => found,
+            Some(None) => {
+                self.wanted.insert(request);
+                return None;
+            }
         };
-        match fetcher.get(dialect, &request) {
-            Some(Ok(Some(module))) => return Some(ModulePath::Package(module)),
-            Some(Ok(None)) => self.missing.add(call, key, reason),
-            Some(Err(errors)) => self.not_fetched(caller, call, key, errors),
-            None => drop(self.wanted.insert(request)),
+        match found {
+            Ok(Some(module)) => {
+                if let ModuleSource::Remote(remote) = source
+                    && remote.is_unencrypted()
+                {
+                    let message = format!("module \"{key}\" comes from {remote} without encryption");
+                    let warning = Diagnostic::warning(Code::InvalidConfiguration, message);
+                    let warning = warning.note("anybody between here and there can change what it requires");
+                    self.warnings.push(caller.located(warning, call).help("use an https URL"));
+                }
+                return Some(ModulePath::Package(module));
+            }
+            Ok(None) => self.missing.add(call, key, reason),
+            Err(errors) => self.not_fetched(caller, call, key, errors),
         }
         None
     }

@@ -400,8 +400,12 @@ impl Walk<'_> {
         } else {
             self.cache.canonical_module(&canonical, &shown, dialect)
         };
-        if module.is_empty() && module.diagnostics.is_empty() && !is_fetched {
-            self.without_configuration(visit, "which has no configuration");
+        if module.is_empty()
+            && module.diagnostics.is_empty()
+            && !is_fetched
+            && let Some(submodule) = submodule::not_checked_out(&shown)
+        {
+            self.missing.add(visit.call, &visit.key, Reason::Submodule(submodule));
             return Reach::Same;
         }
         self.take(&canonical, &module, visit.entry);
@@ -443,7 +447,10 @@ impl Walk<'_> {
                     visit.call.constant_source().map_or_else(|| directory.display().to_string(), str::to_owned);
                 self.missing.add(visit.call, &visit.key, Reason::NotInstalled(source));
             }
-            _ => self.without_configuration(visit, "which does not exist"),
+            _ => match submodule::not_checked_out(&visit.place.shown()) {
+                Some(submodule) => self.missing.add(visit.call, &visit.key, Reason::Submodule(submodule)),
+                None => self.errors.push(visit.error("which does not exist")),
+            },
         }
     }
 
@@ -451,14 +458,6 @@ impl Walk<'_> {
     fn is_in_data_directory(&self, directory: &Path) -> bool {
         let is_default = directory.components().any(|component| component.as_os_str() == DATA_DIRECTORY);
         is_default || directory.starts_with(join(self.root, &self.options.data_directory))
-    }
-
-    /// Reports a directory of a module that holds no configuration.
-    fn without_configuration(&mut self, visit: &Visit<'_>, what: &str) {
-        match submodule::not_checked_out(&visit.place.shown()) {
-            Some(submodule) => self.missing.add(visit.call, &visit.key, Reason::Submodule(submodule)),
-            None => self.errors.push(visit.error(what)),
-        }
     }
 
     fn cycle(&mut self, visit: &Visit<'_>, length: usize) {

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::package::{Package, Wildcards};
+use super::cache::Stored;
+use super::package::{Package, PackageOrigin, Wildcards};
 use super::source::{ModuleSource, RegistrySource, RemoteSource};
 use crate::diagnostic::Result;
 use crate::provider::ConstraintList;
@@ -49,6 +50,18 @@ impl FetchedModule {
         Ok(Self { package, directory })
     }
 
+    /// What a source that is a directory of this machine leads to, which nobody has to fetch; none for any other source.
+    ///
+    /// # Errors
+    /// The package has no such directory.
+    pub(crate) fn on_this_machine(source: &RemoteSource) -> Option<Result<Self>> {
+        let (getter, _) = source.getter();
+        let path = source.path_on_this_machine().filter(|path| getter == "file" && path.is_dir())?;
+        let (stored, origin) = (Stored::whole(path), PackageOrigin::Directory);
+        let package = Package { stored, origin, address: source.without_directory() };
+        Some(Self::new(Arc::new(package), &source.directory, Wildcards::Expanded))
+    }
+
     /// Where the directory's files are.
     ///
     /// # Errors
@@ -60,6 +73,9 @@ impl FetchedModule {
     /// The directory as it is shown to the user.
     pub(crate) fn shown(&self) -> PathBuf {
         let (name, directory) = (&self.package.address, &self.directory);
+        if self.package.origin == PackageOrigin::Directory {
+            return self.package.top().join(directory);
+        }
         if directory.is_empty() { name.into() } else { format!("{name}//{directory}").into() }
     }
 

@@ -124,7 +124,7 @@ impl ModuleFetcher {
         let origin = match package.origin {
             PackageOrigin::Network => "fetched",
             PackageOrigin::Cache => "in the cache",
-            PackageOrigin::Directory => "on this machine",
+            PackageOrigin::Directory | PackageOrigin::Archive => "on this machine",
         };
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         if found.len() >= MAX_PACKAGES {

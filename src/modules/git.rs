@@ -152,7 +152,7 @@ impl Revision {
             || text.contains(|c: char| c.is_control() || " ~^:?*[\\".contains(c))
             || ["..", "@{", "//"].iter().any(|part| text.contains(part))
             || is_local.iter().any(|start| text.starts_with(start))
-            || text == "@"
+            || ["@", "origin"].contains(&text.as_str())
         {
             Self::Expression(text)
         } else {
@@ -289,15 +289,46 @@ impl Fetch<'_> {
         else {
             return Ok(MODULE.to_owned());
         };
-        for name in [text.clone(), format!("origin/{text}"), format!("refs/tags/{text}")] {
+        if let Some(commit) = self.find(text)? {
+            return Ok(commit);
+        }
+        // A clone has the default branch and the remote HEAD, too.
+        self.set_default_branch()?;
+        self.find(text)?.ok_or_else(|| GitError::new(format!("it has no branch, tag or commit {text:?}")))
+    }
+
+    /// The commit that a revision names after a clone.
+    fn find(&self, text: &str) -> Result<Option<String>> {
+        for name in [text, &format!("origin/{text}"), &format!("refs/tags/{text}")] {
             let mut command = self.command("rev-parse");
             command.args(["--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")]);
             let found = self.run(command, None)?;
             if found.status.success() {
-                return Ok(one_line(&found.stdout));
+                return Ok(Some(one_line(&found.stdout)));
             }
         }
-        Err(GitError::new(format!("it has no branch, tag or commit {text:?}")))
+        Ok(None)
+    }
+
+    /// Makes the branch that the HEAD of the fetched repository names, as a clone does, and none if it names none.
+    fn set_default_branch(&self) -> Result<()> {
+        let mut command = self.command("ls-remote");
+        command.args(["--symref", "--", self.address.url.as_str(), "HEAD"]);
+        let listed = self.success(command, None)?.stdout;
+        let listed = String::from_utf8_lossy(&listed);
+        let branch = listed.lines().find_map(|line| line.strip_prefix("ref: refs/heads/")?.strip_suffix("\tHEAD"));
+        let Some(branch) = branch else { return Ok(()) };
+        let (local, remote) = (format!("refs/heads/{branch}"), format!("refs/remotes/origin/{branch}"));
+        for arguments in [
+            ["update-ref", &local, &remote],
+            ["symbolic-ref", "HEAD", &local],
+            ["symbolic-ref", "refs/remotes/origin/HEAD", &remote],
+        ] {
+            let mut command = self.command(arguments[0]);
+            command.args(&arguments[1..]);
+            self.success(command, None)?;
+        }
+        Ok(())
     }
 
     fn fetch_command(&self, options: &[&str], refspecs: &[&str]) -> Command {
@@ -400,12 +431,14 @@ impl Fetch<'_> {
         })
     }
 
-    /// What git printed, without the password that may be in the URL.
+    /// What git printed, without the password and the parameters that may be in the URL.
     fn failure(&self, finished: &Finished) -> GitError {
         let text = String::from_utf8_lossy(&finished.stderr);
+        // Parameters for provlock are not in it, so that all may be secrets.
+        let text = self.address.url.query().map_or_else(|| text.to_string(), |query| text.replace(query, "[redacted]"));
         let user = self.address.url.as_str().split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
         let secret = user.map(|(user, _)| user).filter(|_| self.address.url.password().is_some());
-        let text = secret.map_or_else(|| text.to_string(), |secret| text.replace(secret, "redacted"));
+        let text = secret.map_or_else(|| text.clone(), |secret| text.replace(secret, "redacted"));
         let lines = text.lines().map(|line| one_line(line.as_bytes())).filter(|line| !line.is_empty());
         GitError { why: "git could not fetch it".to_owned(), said: lines.take(8).collect() }
     }

@@ -27,8 +27,10 @@ pub(super) enum PackageOrigin {
     Network,
     /// An earlier run fetched it.
     Cache,
-    /// A directory or an archive of this machine.
+    /// A directory of this machine, which is read where it is.
     Directory,
+    /// An archive of this machine.
+    Archive,
 }
 
 /// Whether `*` in the directory of a source is a wildcard.

@@ -93,8 +93,12 @@ impl PackageFetcher {
     /// # Errors
     /// It cannot be fetched or read.
     pub(super) fn fetch(&self, source: &RemoteSource) -> Result<Arc<Package>> {
+        self.fetch_from(source, &self.client.clone().with_plain_http())
+    }
+
+    fn fetch_from(&self, source: &RemoteSource, client: &Client) -> Result<Arc<Package>> {
         self.packages.get_or_compute(&source.package, || {
-            let (stored, origin) = self.obtain(source, 0)?;
+            let (stored, origin) = self.obtain(source, client, 0)?;
             Ok(Arc::new(Package { stored, origin, address: source.without_directory() }))
         })
     }
@@ -127,7 +131,7 @@ impl PackageFetcher {
                     (stored.map_err(|error| error.into_diagnostics(&address))?, PackageOrigin::Network)
                 }
                 PackageLocation::Source(source) => {
-                    let package = self.fetch(&source)?;
+                    let package = self.fetch_from(&source, &self.client)?;
                     let directory = package.directory(&source.directory, Wildcards::Literal)?;
                     let stored = package.stored_at(&directory);
                     // A cache that cannot be written must not stop the run.
@@ -146,12 +150,12 @@ impl PackageFetcher {
     }
 
     /// Gets a package after `hops` referrals from server to server.
-    fn obtain(&self, source: &RemoteSource, hops: usize) -> Result<(Stored, PackageOrigin)> {
+    fn obtain(&self, source: &RemoteSource, client: &Client, hops: usize) -> Result<(Stored, PackageOrigin)> {
         let address = source.without_directory();
         self.environment.secrets.learn_url(source.getter().1);
         let obtained = match source.getter() {
             ("git", url) => self.git(source, url),
-            ("http" | "https", url) => self.http(source, url, hops),
+            ("http" | "https", url) => self.http(source, url, client, hops),
             ("file", url) => self.file(url),
             ("oci", url) if self.dialect == Dialect::Tofu => self.oci(source, url, &address),
             (getter, _) => Err(FetchError::Getter(getter.to_owned())),
@@ -177,14 +181,14 @@ impl PackageFetcher {
         Ok((workshop.cache.put(&source.package, &identity, &package)?, PackageOrigin::Network))
     }
 
-    fn http(&self, source: &RemoteSource, url: &str, hops: usize) -> Fetched {
+    fn http(&self, source: &RemoteSource, url: &str, client: &Client, hops: usize) -> Fetched {
         let netrc = self.netrc.get_or_init(|| Netrc::read(&self.environment));
         let address = HttpAddress::parse(url, self.dialect, netrc)?;
         if let Some(stored) = self.remembered(source, address.is_immutable()) {
             return Ok((stored, PackageOrigin::Cache));
         }
         let workshop = self.workshop()?;
-        let next = match address.fetch(&self.client, netrc, workshop.directory.path())? {
+        let next = match address.fetch(client, netrc, workshop.directory.path())? {
             Found::Archive(file, format) => {
                 return Ok((workshop.unpack(file, Some(format), &source.package)?, PackageOrigin::Network));
             }
@@ -193,7 +197,9 @@ impl PackageFetcher {
         if hops == MOST_HOPS {
             return Err(FetchError::Package(format!("more than {MOST_HOPS} servers refer to another server")));
         }
-        let (stored, origin) = self.obtain(&next, hops + 1)?;
+        // What is encrypted leads to nothing that is not.
+        let client = if source.is_unencrypted() { client } else { &self.client };
+        let (stored, origin) = self.obtain(&next, client, hops + 1)?;
         let package = Package { stored, origin, address: next.without_directory() };
         let directory = package.directory(&next.directory, Wildcards::Expanded)?;
         let stored = package.stored_at(&directory).below_directory();
@@ -227,7 +233,7 @@ impl PackageFetcher {
         let format = path.to_str().and_then(|path| Format::of_path(path, self.dialect));
         let format = format.ok_or_else(|| invalid("it is neither a directory nor an archive"))?;
         let file = File::open(&path).map_err(|error| Diagnostics::from(Diagnostic::io("read", &path, &error)))?;
-        Ok((self.workshop()?.unpack(file, Some(format), url)?, PackageOrigin::Directory))
+        Ok((self.workshop()?.unpack(file, Some(format), url)?, PackageOrigin::Archive))
     }
 
     /// An archive that is fetched as it is, and unpacked whatever its name.

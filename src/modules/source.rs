@@ -11,12 +11,10 @@ use url::{Url, form_urlencoded};
 
 use super::local::is_local;
 use crate::provider::{Dialect, Hostname};
+use crate::system::is_public;
 
 /// Hosts whose repositories have a short form of their own, so that they are never registries.
 const REPOSITORY_HOSTS: [&str; 2] = ["github.com", "bitbucket.org"];
-
-/// The parameters of a package address that are shown. Others, such as `sshkey`, may hold a secret.
-const SHOWN_PARAMETERS: [&str; 4] = ["ref", "depth", "archive", "checksum"];
 
 /// Where a called module is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -145,6 +143,12 @@ impl RemoteSource {
     pub(crate) fn is_on_this_machine(&self) -> bool {
         let (getter, url) = self.getter();
         getter.eq_ignore_ascii_case("file") || url.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("file:"))
+    }
+
+    /// Whether the package comes from a web server without encryption.
+    pub(crate) fn is_unencrypted(&self) -> bool {
+        let (getter, url) = self.getter();
+        matches!(getter, "http" | "https") && url.starts_with("http:")
     }
 
     /// Where on this machine the package is; none if it is elsewhere.
@@ -418,10 +422,12 @@ impl fmt::Display for RemoteSource {
             write!(f, "//{}", self.directory)?;
         }
         for (index, parameter) in query.split('&').filter(|parameter| !parameter.is_empty()).enumerate() {
-            let name = parameter.split('=').next().unwrap_or_default();
             f.write_str(if index == 0 { "?" } else { "&" })?;
-            let shown = SHOWN_PARAMETERS.contains(&name) && !parameter.contains('@');
-            if shown { f.write_str(parameter)? } else { write!(f, "{name}=[redacted]")? }
+            match parameter.split_once('=') {
+                _ if is_public(parameter) => f.write_str(parameter)?,
+                Some((name, _)) => write!(f, "{name}=[redacted]")?,
+                None => f.write_str("[redacted]")?,
+            }
         }
         Ok(())
     }

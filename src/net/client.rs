@@ -42,6 +42,7 @@ pub struct Client {
     shared: Arc<Shared>,
     observer: RequestObserver,
     download_retries: u32,
+    plain_http: PlainHttp,
 }
 
 struct Shared {
@@ -113,13 +114,20 @@ impl Client {
         })?;
         let download_retries = settings.download_retries;
         let shared = Arc::new(Shared { http, settings, authorize: Box::new(authorize), memory: Memory::default() });
-        Ok(Self { shared, observer: RequestObserver::default(), download_retries })
+        Ok(Self { shared, observer: RequestObserver::default(), download_retries, plain_http: PlainHttp::Configured })
     }
 
     /// The same client, which reports its requests.
     #[must_use]
     pub fn with_observer(self, observer: RequestObserver) -> Self {
         Self { observer, ..self }
+    }
+
+    /// The same client for URLs that the user names, which need not be encrypted. Without encryption no credentials are sent to
+    /// another machine.
+    #[must_use]
+    pub(crate) fn with_plain_http(self) -> Self {
+        Self { plain_http: PlainHttp::NamedHost, ..self }
     }
 
     /// Receives a report of each request.
@@ -211,7 +219,7 @@ impl Client {
         let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials.host().cloned() };
         let token = self.permission(url, credentials).map_err(fail)?;
         let send = |headers| {
-            let request = Request { url, headers, time_limit: None, plain_http: PlainHttp::Configured };
+            let request = Request { url, headers, time_limit: None, plain_http: self.plain_http };
             self.send_for_success(&request, token.as_ref())
         };
         self.receive(limit, send, consume).map_err(fail)
@@ -245,7 +253,7 @@ impl Client {
         let fail = |kind| RequestError { url: url.into(), kind, credentials_of: credentials.host().cloned() };
         let token = self.permission(url, credentials).map_err(fail)?;
         let (headers, time_limit) = (HeaderMap::new(), Some(time_limit));
-        let request = Request { url, headers, time_limit, plain_http: PlainHttp::Configured };
+        let request = Request { url, headers, time_limit, plain_http: self.plain_http };
         self.repeat(purpose, || receive(self.send_for_success(&request, token.as_ref())?)).map_err(fail)
     }
 
@@ -255,7 +263,7 @@ impl Client {
         url: &Url,
         credentials: Credentials<'_>,
     ) -> std::result::Result<Option<Token>, RequestErrorKind> {
-        if !redirect::is_allowed(url, PlainHttp::Configured, &self.shared.settings) {
+        if !redirect::is_allowed(url, self.plain_http, &self.shared.settings) {
             return Err(RequestErrorKind::Insecure);
         }
         let token = match credentials {
@@ -316,8 +324,10 @@ impl Client {
             let response = self.send_once(builder)?;
             let Some(target) = redirect::target(&response)? else { return Ok(response) };
             let leaves_https = url.scheme() == "https" && target.scheme() != "https";
+            let stays = target.host() == request.url.host();
+            let plain_http = if stays { request.plain_http } else { request.plain_http.of_others() };
             // A machine of the network must not be able to make this one ask its own services.
-            if leaves_https || !redirect::is_allowed(&target, request.plain_http, &self.shared.settings) {
+            if leaves_https || !redirect::is_allowed(&target, plain_http, &self.shared.settings) {
                 return Err(redirect::refused(format!("{} is not an https URL", SafeUrl::from(target))));
             }
             if target.origin() != url.origin() {

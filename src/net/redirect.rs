@@ -35,12 +35,21 @@ pub(crate) enum PlainHttp {
     Configured,
     /// This machine, as container tools have it.
     ThisMachine,
+    /// The host that the user names, besides those. Another one is not redirected to.
+    NamedHost,
+}
+
+impl PlainHttp {
+    /// The same for hosts that the user has not named.
+    pub(super) fn of_others(self) -> Self {
+        if self == Self::NamedHost { Self::Configured } else { self }
+    }
 }
 
 /// Whether a request to a URL is encrypted, or may go without.
 pub(super) fn is_allowed(url: &Url, plain_http: PlainHttp, settings: &NetSettings) -> bool {
     match (url.scheme(), plain_http) {
-        ("https", _) => true,
+        ("https", _) | ("http", PlainHttp::NamedHost) => true,
         ("http", PlainHttp::Configured) => url.host_str().is_some_and(|host| settings.plain_http_hosts.contains(host)),
         ("http", PlainHttp::ThisMachine) => is_loopback(url),
         _ => false,

@@ -23,7 +23,7 @@ pub(crate) use environment::program_name;
 pub use files::canonicalize;
 pub(crate) use once::OnceMap;
 pub use safe_url::SafeUrl;
-pub(crate) use safe_url::percent_decoded;
+pub(crate) use safe_url::{is_public, percent_decoded};
 pub use secrets::Secrets;
 pub use stop::{Stopped, stop};
 pub(crate) use temporary::TemporaryDirectory;

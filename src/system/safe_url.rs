@@ -6,7 +6,25 @@ use std::ops::Deref;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-/// A URL whose `Display` and `Debug` hide the user and the query, which may hold secrets.
+/// The parameters of URLs that hold no secret: those of go-getter (<https://github.com/hashicorp/go-getter>), of OCI sources and of
+/// the protocols that are spoken.
+const PUBLIC_PARAMETERS: [&str; 13] = [
+    "archive",
+    "checksum",
+    "depth",
+    "digest",
+    "filename",
+    "last",
+    "n",
+    "ref",
+    "region",
+    "rev",
+    "tag",
+    "terraform-get",
+    "version",
+];
+
+/// A URL whose `Display` and `Debug` hide the user, and what in the query may be a secret.
 ///
 /// The URL is boxed to keep errors small.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,8 +65,17 @@ impl fmt::Display for SafeUrl {
         shown.set_fragment(None);
         shown.set_query(None);
         write!(f, "{shown}")?;
-        if self.query().is_some() { f.write_str("?[redacted]") } else { Ok(()) }
+        let Some(query) = self.query() else { return Ok(()) };
+        let (public, others): (Vec<_>, Vec<_>) = query.split('&').partition(|parameter| is_public(parameter));
+        let hidden = (!others.is_empty()).then_some("[redacted]");
+        write!(f, "?{}", public.into_iter().chain(hidden).collect::<Vec<_>>().join("&"))
     }
+}
+
+/// Whether a parameter such as `ref=v1.0.0` holds no secret. The checksum may be in a file at a URL with a login.
+pub(crate) fn is_public(parameter: &str) -> bool {
+    let (name, value) = parameter.split_once('=').unwrap_or(("", parameter));
+    PUBLIC_PARAMETERS.contains(&name) && !value.contains(['@', '?'])
 }
 
 impl fmt::Debug for SafeUrl {
@@ -70,6 +97,9 @@ mod tests {
     fn a_url_is_shown_without_its_secrets() {
         for (text, shown) in [
             ("https://h.test/a?X-Amz-Signature=abc#f", "https://h.test/a?[redacted]"),
+            ("https://h.test/a?ref=v1&token=abc&archive=zip", "https://h.test/a?ref=v1&archive=zip&[redacted]"),
+            ("https://h.test/a?abc&depth=1", "https://h.test/a?depth=1&[redacted]"),
+            ("https://h.test/a?checksum=file:https://u:p@h.test/", "https://h.test/a?[redacted]"),
             ("https://user:pass@h.test/", "https://redacted@h.test/"),
             ("https://h.test:8443/a/b", "https://h.test:8443/a/b"),
             ("user:pass@h.test/", "user:[redacted]"),

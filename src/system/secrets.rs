@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use url::Url;
 use url::form_urlencoded::byte_serialize;
 
-use super::safe_url::percent_decoded;
+use super::safe_url::{is_public, percent_decoded};
 use super::token::Token;
 use crate::provider::SigningKey;
 
@@ -64,7 +64,7 @@ impl Secrets {
         let secrets = self.0.read().unwrap_or_else(PoisonError::into_inner);
         let found = secrets.iter().filter(|secret| text.contains(secret.as_str()));
         let text = found.fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), &with(secret)));
-        without_passwords(&without_private_keys(&text, &with), with)
+        without_parameters(&without_passwords(&without_private_keys(&text, &with), &with), with)
     }
 
     /// Adds a secret from a URL, encoded and decoded.
@@ -124,6 +124,28 @@ fn without_passwords(text: &str, with: impl Fn(&str) -> String) -> String {
     shown + rest
 }
 
+/// Replaces the values of all parameters of URLs in a text that may be secrets, also of URLs without a scheme.
+fn without_parameters(text: &str, with: impl Fn(&str) -> String) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(['?', '&']).map(|at| at + 1) {
+        shown += &rest[..start];
+        rest = &rest[start..];
+        let end = rest.find(|c: char| c.is_whitespace() || "&?#\"'`<>".contains(c)).unwrap_or(rest.len());
+        let is_name = |name: &str| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+        };
+        let parameter = rest[..end].split_once('=').filter(|(name, value)| is_name(name) && !value.is_empty());
+        if let Some((name, value)) = parameter.filter(|(_, value)| !value.starts_with('=') && !is_public(&rest[..end]))
+        {
+            shown += &rest[..=name.len()];
+            shown += &with(value);
+            rest = &rest[end..];
+        }
+    }
+    shown + rest
+}
+
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(REDACTED)
@@ -154,6 +176,10 @@ mod tests {
             ("[\"ed25519-private:nWGxne/9+A=\"] ed25519:11qY", "[\"ed25519-private:[redacted]\"] ed25519:11qY"),
             ("ed25519-private: and more", "ed25519-private: and more"),
             ("a://b:c@d://e:f@g h://i:j", "a://b:[redacted]@d://e:[redacted]@g h://i:j"),
+            ("'https://h/a.git?token=abc/info?ref=v1'", "'https://h/a.git?token=[redacted]?ref=v1'"),
+            ("\"git@h:a.git?ref=v1&sshkey=YWJj==&depth=1\"", "\"git@h:a.git?ref=v1&sshkey=[redacted]&depth=1\""),
+            ("h/a.zip?checksum=file:https://h/s?sig=abc", "h/a.zip?checksum=file:https://h/s?sig=[redacted]"),
+            ("a ? b=c : d&&e==f?g==h", "a ? b=c : d&&e==f?g==h"),
         ] {
             assert_eq!(secrets.redact(text), redacted);
         }

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::lock::requires;
-use provlock_test::{Registry, TestEnvironment, str};
+use provlock_test::archive::{self, Packing};
+use provlock_test::{Registry, Response, Server, TestEnvironment, str};
 
 /// Runs git in a directory of the test.
 fn git<const N: usize>(environment: &TestEnvironment, directory: &Path, arguments: [&str; N]) {
@@ -96,6 +97,147 @@ fn the_cache_is_for_the_user_alone_whatever_is_put_there_first() {
         environment.program("sh", ["-c", &lock]).run().assert_code(0);
         for directory in [&cache, &cache.join("provlock-modules-v1/contents")] {
             assert_eq!(std::fs::metadata(directory).unwrap().permissions().mode() & 0o777, 0o700);
+        }
+    }
+}
+
+/// A project that calls a module at this source, and a registry with what the module requires.
+fn calling(source: &str) -> (Registry, TestEnvironment) {
+    let registry = Registry::start();
+    registry.publish("acme/gamma", "1.5.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", format!("module \"network\" {{\n  source = \"{source}\"\n}}\n"));
+    (registry, environment)
+}
+
+#[test]
+fn an_archive_without_encryption_is_fetched_with_a_warning_and_without_credentials() {
+    let module = [("main.tf".to_owned(), requires("acme/gamma", "~> 1.0").into_bytes())];
+    let module = archive::pack(&module, Packing::Deflated);
+    let proxy = Server::http(move |request| match request.path() {
+        "http://h.test/network.zip" | "http://h.test/moved.zip" => Response::ok(module.clone()),
+        "http://h.test/redirect.zip" => Response::new(302, "").header("Location", "/moved.zip"),
+        "http://h.test/elsewhere.zip" => Response::new(302, "").header("Location", "http://internal.test/moved.zip"),
+        "http://h.test/page" => Response::ok("").header("X-Terraform-Get", "http://h.test/moved.zip"),
+        _ => Response::not_found(),
+    });
+    let (_registry, mut environment) = calling("");
+    environment.set("HTTP_PROXY", proxy.url("127.0.0.1", "/").as_str());
+    environment.set("http_proxy", proxy.url("127.0.0.1", "/").as_str());
+    environment.write(environment.home().join(".netrc"), "machine h.test login user password hunter22\n");
+    let lock = |source: &str| {
+        environment.write("main.tf", format!("module \"network\" {{\n  source = \"{source}\"\n}}\n"));
+        environment.provlock(["lock", "-p", "linux_amd64"])
+    };
+    for source in ["user:s3cr3t@h.test/network.zip", "h.test/redirect.zip", "h.test/page"] {
+        let output = lock(&format!("http://{source}"));
+        output.assert_code(0).assert_lacks("s3cr3t").assert_lacks("hunter22").assert_stderr_has("without encryption");
+    }
+    lock("http://h.test/elsewhere.zip")
+        .assert_code(2)
+        .assert_stderr_has("http://internal.test/moved.zip is not an https");
+    assert_eq!(proxy.requests().len(), 6);
+    assert!(proxy.requests().iter().all(|request| request.authorization().is_none()));
+    lock("http://h.test/network.zip").matches(str![[r#"
+exit code: 0
+----- stderr -----
+warning[invalid-configuration]: module "network" comes from http://h.test/network.zip without encryption
+ --> main.tf:2:12
+  |
+2 |   source = "http://h.test/network.zip"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |
+  = anybody between here and there can change what it requires
+help: use an https URL
+Up to date: 1 provider for linux_amd64
+"#]]);
+    environment.provlock(["verify"]).assert_code(0);
+    environment.provlock(["verify", "--online"]).matches(str![[r#"
+exit code: 0
+----- stdout -----
+warning[invalid-configuration]: module "network" comes from http://h.test/network.zip without encryption
+ --> main.tf:2:12
+  |
+2 |   source = "http://h.test/network.zip"
+  |            ^^^^^^^^^^^^^^^^^^^^^^^^^^^ called here
+  |
+  = anybody between here and there can change what it requires
+help: use an https URL
+
+----- stderr -----
+1 warning in main.tf
+"#]]);
+    environment.provlock(["verify", "--online", "--format", "sarif"]).assert_code(0);
+}
+
+#[test]
+fn what_is_encrypted_does_not_lead_to_what_is_not() {
+    let (registry, environment) = calling("https://registry.opentofu.org/network");
+    registry.serve("/network", "<meta name=\"terraform-get\" content=\"http://registry.opentofu.org/network.zip\">");
+    let output = environment.provlock(["lock", "-p", "linux_amd64"]);
+    output.assert_code(2).assert_stderr_has("was not requested, because it is not an https URL");
+    assert_eq!(registry.requests_to("registry.opentofu.org/network.zip"), 0);
+}
+
+#[test]
+fn a_local_directory_without_configuration_is_an_empty_module() {
+    let (_registry, environment) = calling("./modules/empty");
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("which does not exist");
+    environment.write("modules/empty/README.md", "No configuration yet.\n");
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(0);
+    environment.provlock(["verify"]).assert_code(0);
+    // One that would be there if it was checked out is another thing.
+    std::fs::remove_file(environment.project().join("modules/empty/README.md")).unwrap();
+    environment.write(".gitmodules", "[submodule \"empty\"]\n\tpath = modules/empty\n\turl = https://h.test/a.git\n");
+    environment.provlock(["lock", "-p", "linux_amd64"]).assert_code(2).assert_stderr_has("submodule");
+}
+
+#[test]
+fn an_absolute_directory_is_read_where_it_is() {
+    let (_registry, environment) = calling("/");
+    let module = environment.write("modules/network/main.tf", requires("acme/gamma", "~> 1.0"));
+    let module = module.parent().unwrap().display();
+    let modules = environment.project().join("modules");
+    for source in [format!("{module}"), format!("file://{module}"), format!("{}//network", modules.display())] {
+        environment.write("main.tf", format!("module \"network\" {{\n  source = \"{source}\"\n}}\n"));
+        environment.provlock(["verify"]).assert_code(1).assert_lacks("not installed");
+        for more in [&["--no-fetch-modules"][..], &[]] {
+            environment.provlock(["lock", "-p", "linux_amd64"].iter().chain(more)).assert_code(0);
+            environment.provlock(["lock", "--offline", "-p", "linux_amd64", "--check"]).assert_code(0);
+            environment.provlock(["verify"]).assert_code(0).assert_lacks("not installed");
+            std::fs::remove_file(environment.project().join(".terraform.lock.hcl")).unwrap();
+        }
+    }
+    for (source, message) in [
+        (format!("{module}/missing"), "is not installed"),
+        (format!("{}//missing", modules.display()), "has no directory \"missing\""),
+        (format!("git::file://{module}"), "is not installed"),
+    ] {
+        environment.write("main.tf", format!("module \"network\" {{\n  source = \"{source}\"\n}}\n"));
+        let output = environment.provlock(["lock", "-p", "linux_amd64", "--no-fetch-modules"]);
+        output.assert_code(2).assert_stderr_has(message);
+    }
+}
+
+#[test]
+fn parameters_of_a_source_that_may_be_secrets_are_shown_nowhere() {
+    let (_registry, environment) = calling("");
+    for source in [
+        "git::https://127.0.0.1:1/a.git?ref=v1.0.0&token=s3cr3t",
+        "git::https://127.0.0.1:1/a.git//network?token=s3cr3t&ref=v1.0.0",
+        "git@h.test:a.git?ref=v1.0.0&sshkey=s3cr3ts3cr3t",
+        "https://127.0.0.1:1/a.zip?ref=v1.0.0&sig=s3cr3t",
+    ] {
+        environment.write("main.tf", format!("module \"network\" {{\n  source = \"{source}\"\n}}\n"));
+        for command in [&["lock"][..], &["lock", "-vv"], &["lock", "--json"], &["verify"], &["verify", "--json"]] {
+            let output = environment
+                .command(command)
+                .env("GIT_SSH_COMMAND", "false")
+                .env("TF_PROVIDER_DOWNLOAD_RETRY", "0")
+                .run();
+            output.assert_lacks("s3cr3t");
+            let is_shown = format!("{}{}", output.stdout, output.stderr).contains("ref=v1.0.0");
+            assert!(is_shown || command[0] == "verify", "{output}");
         }
     }
 }

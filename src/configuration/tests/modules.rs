@@ -207,8 +207,6 @@ fn a_local_module_must_be_there() {
         errors(&[("main.tf", "module \"m\" {\n  source = \"./m\"\n}\n")])[0].split(" is in ").next().unwrap(),
         "module \"m\""
     );
-    let found = errors(&[("main.tf", "module \"m\" {\n  source = \"./m\"\n}\n"), ("m/x.txt", "")]);
-    assert!(found[0].ends_with("which has no configuration [main.tf:2:12: called here]"), "{found:?}");
     let found = errors(&[("main.tf", "module \"m\" {}\nmodule \"n\" {\n  source = 1\n}\n")]);
     assert!(found[0].starts_with("module \"m\" has no source [main.tf:1:8"), "{found:?}");
     assert!(found[1].starts_with("the source \"1\" of module \"n\" cannot be used"), "{found:?}");

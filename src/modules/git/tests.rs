@@ -118,6 +118,16 @@ fn a_revision_is_whatever_git_can_check_out() {
         ("?ref=both", "one"),
         ("?ref=main~1", "one"),
         ("?ref=origin/main", "two"),
+        ("?ref=refs/heads/main", "two"),
+        ("?ref=heads/main", "two"),
+        ("?ref=heads/main~1", "one"),
+        ("?ref=origin/HEAD", "two"),
+        ("?ref=remotes/origin/HEAD", "two"),
+        ("?ref=refs/remotes/origin/HEAD~1", "one"),
+        ("?ref=origin", "two"),
+        ("?ref=HEAD", "two"),
+        ("?ref=HEAD~1", "one"),
+        ("?ref=@", "two"),
         (&format!("?ref={first}"), "one"),
         (&format!("?ref={}", &first[..9]), "one"),
     ] {
@@ -127,11 +137,27 @@ fn a_revision_is_whatever_git_can_check_out() {
         ("?ref=v9", "couldn't find remote ref v9"),
         ("?ref=main~9", "it has no branch, tag or commit \"main~9\""),
         ("?ref=refs/heads/both", "it has no branch, tag or commit"),
+        ("?ref=heads/feature/x", "it has no branch, tag or commit"),
         ("?ref=main~1&depth=1", "depth needs a branch or a tag"),
         ("?ref=0123456789012345678901234567890123456789", "it has no branch, tag or commit"),
     ] {
         let error = fixture.fetch(&fixture.url(revision)).unwrap_err();
         assert!(error.contains(message), "{revision}: {error}");
+    }
+}
+
+#[test]
+fn only_the_default_branch_is_one_of_a_clone_s_own() {
+    let fixture = Fixture::new();
+    fixture.git(&["checkout", "--quiet", "-b", "later"]);
+    fixture.commit(&[("main.tf", "three")]);
+    for (revision, expected) in [("?ref=heads/later", "three"), ("?ref=origin/HEAD", "three"), ("?ref=main", "two")] {
+        assert_eq!(fixture.main(revision), expected, "{revision}");
+    }
+    assert!(fixture.fetch(&fixture.url("?ref=heads/main")).is_err());
+    fixture.git(&["checkout", "--quiet", "--detach"]);
+    for revision in ["?ref=heads/later", "?ref=refs/heads/main"] {
+        assert!(fixture.fetch(&fixture.url(revision)).is_err(), "{revision}");
     }
 }
 

@@ -244,7 +244,6 @@ fn what_cannot_be_fetched_says_what_to_do() {
         ("hg::https://h.test/m", "\"hg\" is not a known way"),
         ("ftp://h.test/m.zip", "\"ftp\" is not a known way"),
         ("git::ext::sh -c x", "git is not asked for \"ext::sh\""),
-        ("http://h.test/m.zip", "was not requested, because it is not an https URL"),
     ] {
         let errors = fetcher.fetch(&source(text)).unwrap_err();
         assert!(errors.to_string().contains(message), "{errors}");

@@ -51,6 +51,7 @@ fn a_source_is_shown_without_its_secrets() {
         ("git::https://user:s3cr3t@h.test/a.git?ref=v1", "git::https://redacted@h.test/a.git?ref=v1"),
         ("git@h.test:a.git//m?ref=v1&sshkey=S3CR3T", "git::ssh://git@h.test/a.git//m?ref=v1&sshkey=[redacted]"),
         ("https://h.test/a.zip?X-Amz-Signature=s", "https://h.test/a.zip?X-Amz-Signature=[redacted]"),
+        ("https://h.test/a.zip?S3CR3T&archive=zip", "https://h.test/a.zip?[redacted]&archive=zip"),
         ("https://h.test/a.zip?checksum=file:https://u:p@h.test/", "https://h.test/a.zip?checksum=[redacted]"),
         ("github.com/a/b/c", "git::https://github.com/a/b.git//c"),
     ] {
