@@ -150,7 +150,7 @@ impl Loader<'_> {
             Self::add_oci,
         ];
         errors.extend(steps.into_iter().filter_map(|step| step(self, body).err()).flatten());
-        for key in body.keys().filter(|key| !KNOWN.contains(&key.value)) {
+        for key in body.keys().filter(|key| KNOWN.split(' ').all(|name| name != key.value)) {
             let (line, column) = key.location.line_column();
             let place = format!("{}:{line}:{column}", key.location.path().display());
             self.config.debug.push(format!("{place}: {:?} is not known and was ignored", key.value));
@@ -283,16 +283,8 @@ impl Loader<'_> {
 }
 
 /// The top-level blocks and arguments that provlock reads.
-const KNOWN: [&str; 8] = [
-    "credentials",
-    "credentials_helper",
-    "host",
-    "oci_credentials",
-    "oci_default_credentials",
-    "plugin_cache_dir",
-    "provider_installation",
-    "registry_protocols",
-];
+const KNOWN: &str = "credentials credentials_helper host oci_credentials oci_default_credentials plugin_cache_dir \
+    provider_installation registry_protocols";
 
 /// The `*.tfrc` and `*.tfrc.json` files of a directory, sorted by name. A missing directory has none.
 fn configuration_files_in(directory: &Path) -> std::io::Result<Vec<PathBuf>> {

@@ -1,43 +1,11 @@
 //! The text of a configuration file that an error may quote.
 
 /// The words of the configuration language, which are not secret.
-const LANGUAGE: &[&str] = &[
-    "access_token",
-    "args",
-    "config",
-    "credentials",
-    "credentials_helper",
-    "dev_overrides",
-    "direct",
-    "discover_ambient_credentials",
-    "docker_credentials_helper",
-    "docker_style_config_files",
-    "download_retry_count",
-    "exclude",
-    "false",
-    "filesystem_mirror",
-    "host",
-    "include",
-    "network_mirror",
-    "oci_credentials",
-    "oci_default_credentials",
-    "oci_mirror",
-    "password",
-    "path",
-    "plugin_cache_dir",
-    "provider_installation",
-    "refresh_token",
-    "registry_protocols",
-    "repository_template",
-    "request_timeout_seconds",
-    "retry_count",
-    "services",
-    "token",
-    "true",
-    "trust_all_hashes",
-    "url",
-    "username",
-];
+const LANGUAGE: &str = "access_token args config credentials credentials_helper dev_overrides direct \
+    discover_ambient_credentials docker_credentials_helper docker_style_config_files download_retry_count exclude \
+    false filesystem_mirror host include network_mirror oci_credentials oci_default_credentials oci_mirror password \
+    path plugin_cache_dir provider_installation refresh_token registry_protocols repository_template \
+    request_timeout_seconds retry_count services token true trust_all_hashes url username";
 
 /// A configuration file's text as an error may quote it: if it may contain secrets, everything is masked except
 /// punctuation and the names of the language in the place of names. Offsets, lines and columns stay valid.
@@ -87,7 +55,7 @@ fn part_length(text: &str) -> usize {
 /// Whether a part of a configuration file is certainly not a secret, by the text before and after it.
 fn is_shown(part: &str, before: Option<char>, after: &str) -> bool {
     let name = part.strip_prefix('"').map_or(Some(part), |rest| rest.strip_suffix('"'));
-    if name.is_some_and(|name| LANGUAGE.contains(&name)) {
+    if name.is_some_and(|name| LANGUAGE.split(' ').any(|word| word == name)) {
         let is_name = after.trim_start().starts_with(['=', ':', '{', '"']) && !matches!(before, Some('=' | ':' | '['));
         return is_name || matches!(part, "true" | "false");
     }

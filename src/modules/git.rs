@@ -29,19 +29,9 @@ const FILTER: &str = "--filter=blob:limit=64k";
 /// Where the wanted commit is kept.
 const MODULE: &str = "refs/provlock/module";
 /// Variables that point git to another repository; hooks run with them set (`git rev-parse --local-env-vars`).
-const FOREIGN_VARIABLES: [&str; 11] = [
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR",
-    "GIT_DIR",
-    "GIT_GRAFT_FILE",
-    "GIT_INDEX_FILE",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_PREFIX",
-    "GIT_REPLACE_REF_BASE",
-    "GIT_SHALLOW_FILE",
-    "GIT_WORK_TREE",
-];
+const FOREIGN_VARIABLES: &str = "GIT_ALTERNATE_OBJECT_DIRECTORIES GIT_COMMON_DIR GIT_DIR GIT_GRAFT_FILE \
+    GIT_INDEX_FILE GIT_NAMESPACE GIT_OBJECT_DIRECTORY GIT_PREFIX GIT_REPLACE_REF_BASE GIT_SHALLOW_FILE \
+    GIT_WORK_TREE";
 
 /// A repository and the commit wanted from it, as given by the URL of a module source.
 #[derive(Clone, PartialEq, Eq)]
@@ -399,7 +389,7 @@ impl Fetch<'_> {
             command.args(["-c", setting]);
         }
         command.arg("--git-dir=.").arg(name);
-        for variable in FOREIGN_VARIABLES {
+        for variable in FOREIGN_VARIABLES.split(' ') {
             command.env_remove(variable);
         }
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");

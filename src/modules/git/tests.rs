@@ -43,7 +43,7 @@ impl Fixture {
         let mut command = Command::new("git");
         command.current_dir(self.origin()).args(["-c", "user.name=t", "-c", "user.email=t@t.test"]).args(arguments);
         command.env("HOME", self.directory.path()).env("GIT_CONFIG_NOSYSTEM", "1");
-        for variable in FOREIGN_VARIABLES {
+        for variable in FOREIGN_VARIABLES.split(' ') {
             command.env_remove(variable);
         }
         let output = command.output().unwrap();
