@@ -6,7 +6,6 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use super::error::SourceError;
-use super::fetched::Fetched;
 use crate::packages::archive::{Limits, PackageDigest, PackageError, hash_zip_file};
 
 /// A file that the archive of a package is written to while it is hashed.
@@ -15,15 +14,6 @@ pub(crate) struct ArchiveFile<'a> {
     path: &'a Path,
     /// Why it could not be written.
     failure: Mutex<Option<io::Error>>,
-}
-
-/// A package that was fetched, with the hashes of its archive.
-#[derive(Debug)]
-pub(crate) struct Archived {
-    /// The hashes and the size of the archive.
-    pub(crate) digest: PackageDigest,
-    /// What the source knows of it.
-    pub(crate) fetched: Fetched,
 }
 
 impl<'a> ArchiveFile<'a> {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::diagnostic::Diagnostic;
+use crate::packages::archive::PackageDigest;
 use crate::packages::authentication::HashDispositions;
 use crate::provider::{Authentication, Hash, Platform};
 
@@ -12,6 +13,8 @@ use crate::provider::{Authentication, Hash, Platform};
 pub struct Fetched {
     /// The `h1:` of the package.
     pub h1: Hash,
+    /// The hashes of its archive, if it was hashed.
+    pub digest: Option<PackageDigest>,
     /// The hashes of the package, and what its source says about other hashes of the release.
     pub hashes: HashDispositions,
     /// How the package was authenticated.
@@ -23,9 +26,16 @@ pub struct Fetched {
 }
 
 impl Fetched {
-    /// A package that was not authenticated.
-    pub(super) fn unauthenticated(h1: Hash, hashes: HashDispositions) -> Self {
-        Self { h1, hashes, authentication: Authentication::Unauthenticated, warnings: Vec::new(), downloaded: 0 }
+    /// A package with this hash over its files. Nothing else is known of it.
+    pub(super) fn of_files(h1: Hash) -> Self {
+        let (hashes, authentication) = (HashDispositions::computed([h1.clone()]), Authentication::Unauthenticated);
+        Self { h1, digest: None, hashes, authentication, warnings: Vec::new(), downloaded: 0 }
+    }
+
+    /// A package whose archive has these hashes. Nothing else is known of it.
+    pub(super) fn of_archive(digest: PackageDigest) -> Self {
+        let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
+        Self { hashes, ..Self { digest: Some(digest.clone()), ..Self::of_files(digest.h1) } }
     }
 
     /// Whether a registry reported the `h1:`, and the package was not downloaded.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::archive_file::{ArchiveFile, Archived};
+use super::archive_file::ArchiveFile;
 use super::available::AvailableVersions;
 use super::error::{Result, SourceError};
 use super::fetched::Fetched;
@@ -78,40 +78,30 @@ impl Method {
         self.packages.get(package).is_some()
     }
 
+    /// Fetches a package once.
     pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Arc<Fetched>> {
-        self.packages.get_or_compute(package, || {
-            let fetched = match &self.kind {
-                SourceKind::Registry(registry) => registry.package(package, progress),
-                SourceKind::FilesystemMirror(mirror) => mirror.package(package),
-                SourceKind::NetworkMirror(mirror) => {
-                    mirror.fetch(package, None, progress).map(|archived| archived.fetched)
-                }
-                SourceKind::OciMirror(mirror) => mirror.fetch(package, None, progress).map(|archived| archived.fetched),
-                SourceKind::Offline(offline) => offline.package(package),
-            };
-            progress(package, Progress::Finished);
-            fetched.map(Arc::new)
-        })
+        self.packages.get_or_compute(package, || self.fetch(package, None, progress).map(Arc::new))
     }
 
-    /// Downloads the archive of a package to a file, even if its hashes are known.
-    pub(super) fn archive(
+    /// Fetches a package. If its archive goes to a file, it is downloaded even if its hashes are known.
+    pub(super) fn fetch(
         &self,
         package: &PackageId,
-        into: &ArchiveFile<'_>,
+        into: Option<&ArchiveFile<'_>>,
         progress: ProgressSink<'_>,
-    ) -> Result<Archived> {
-        let archived = match &self.kind {
-            SourceKind::Registry(registry) => registry.archive(package, into, progress),
-            SourceKind::FilesystemMirror(mirror) => mirror.archive(package, into),
-            SourceKind::NetworkMirror(mirror) => mirror.fetch(package, Some(into), progress),
-            SourceKind::OciMirror(mirror) => mirror.fetch(package, Some(into), progress),
+    ) -> Result<Fetched> {
+        let fetched = match &self.kind {
+            SourceKind::Registry(registry) => registry.package(package, into, progress),
+            SourceKind::FilesystemMirror(mirror) => mirror.fetch(package, into),
+            SourceKind::NetworkMirror(mirror) => mirror.fetch(package, into, progress),
+            SourceKind::OciMirror(mirror) => mirror.fetch(package, into, progress),
+            SourceKind::Offline(offline) if into.is_none() => offline.package(package),
             SourceKind::Offline(_) => {
                 Err(SourceError::not_known_offline(&package.address, &package.version, Some(&package.platform)))
             }
         };
         progress(package, Progress::Finished);
-        archived
+        fetched
     }
 
     pub(super) fn prepare(&self, package: &PackageId) {

@@ -28,7 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub(crate) use archive_file::{ArchiveFile, Archived};
+pub(crate) use archive_file::ArchiveFile;
 pub use available::{AvailableVersion, AvailableVersions, Platforms};
 use download::Downloader;
 pub use error::{Result, SourceError};
@@ -136,8 +136,8 @@ impl Source {
         package: &PackageId,
         into: &ArchiveFile<'_>,
         progress: ProgressSink<'_>,
-    ) -> Result<Archived> {
-        self.first(package, |method| method.archive(package, into, progress))
+    ) -> Result<Fetched> {
+        self.first(package, |method| method.fetch(package, Some(into), progress))
     }
 
     /// The answer of the first method that has a package.

@@ -8,7 +8,7 @@ use super::error::{Result, SourceError};
 use super::fetched::Fetched;
 use crate::diagnostic::{Code, Diagnostic, Help};
 use crate::packages::archive::{HashCache, PackageId};
-use crate::packages::authentication::{HashDisposition, HashDispositions};
+use crate::packages::authentication::HashDisposition;
 use crate::provider::{Platform, ProviderAddress, Version};
 use crate::system::OnceMap;
 
@@ -66,8 +66,8 @@ impl Offline {
             let PackageId { address, version, platform } = package;
             return Err(SourceError::not_known_offline(address, version, Some(platform)));
         };
-        let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
-        hashes.add(HashDisposition::Listed, [digest.zh]);
-        Ok(Fetched::unauthenticated(digest.h1, hashes))
+        let mut fetched = Fetched::of_archive(digest.clone());
+        fetched.hashes.add(HashDisposition::Listed, [digest.zh]);
+        Ok(fetched)
     }
 }

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::packages::archive::{Limits, PackageError, PackageId, hash_directory, hash_zip_file};
-use crate::packages::archive_file::{ArchiveFile, Archived};
-use crate::packages::authentication::HashDispositions;
+use crate::packages::archive_file::ArchiveFile;
 use crate::packages::available::{AvailableVersion, AvailableVersions};
 use crate::packages::error::{Result, SourceError};
 use crate::packages::fetched::Fetched;
@@ -64,39 +63,28 @@ impl FilesystemMirror {
         Ok(AvailableVersions { versions: available.collect(), warnings: Vec::new() })
     }
 
-    pub(in crate::packages) fn package(&self, package: &PackageId) -> Result<Fetched> {
-        let local = self.local_packages(package)?.swap_remove(0);
-        let invalid = |error| local.invalid(package, &error);
-        let name = &package.address.name;
-        let (h1, hashes) = if local.packed {
-            let mut file =
-                files::open(&local.path).map_err(|error| SourceError::io("open the package", &local.path, &error))?;
-            let digest = hash_zip_file(&mut file, name, &Limits::default()).map_err(invalid)?;
-            let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
-            (digest.h1, hashes)
-        } else {
-            let h1 = hash_directory(&local.path, name).map_err(invalid)?;
-            (h1.clone(), HashDispositions::computed([h1]))
-        };
-        Ok(Fetched::unauthenticated(h1, hashes))
-    }
-
-    /// Copies the archive of a package to a file.
-    pub(in crate::packages) fn archive(&self, package: &PackageId, into: &ArchiveFile<'_>) -> Result<Archived> {
+    /// Hashes a package; its archive is copied to a file if there is one.
+    pub(in crate::packages) fn fetch(&self, package: &PackageId, into: Option<&ArchiveFile<'_>>) -> Result<Fetched> {
         let locals = self.local_packages(package)?;
-        let Some(local) = locals.iter().find(|local| local.packed) else {
+        let Some(local) = locals.iter().find(|local| local.packed || into.is_none()) else {
             let problem = format!("it is unpacked in {}, so there is no archive of it", self.directory.display());
             return Err(SourceError::invalid_response(package, problem));
         };
-        let archive =
+        let invalid = |error| local.invalid(package, &error);
+        let name = &package.address.name;
+        if !local.packed {
+            return hash_directory(&local.path, name).map(Fetched::of_files).map_err(invalid);
+        }
+        let mut archive =
             files::open(&local.path).map_err(|error| SourceError::io("open the package", &local.path, &error))?;
-        let copied = into.copy(archive, &package.address.name);
-        if let Some(error) = into.failure() {
+        let hashed = match into {
+            Some(into) => into.copy(archive, name),
+            None => hash_zip_file(&mut archive, name, &Limits::default()),
+        };
+        if let Some(error) = into.and_then(ArchiveFile::failure) {
             return Err(error);
         }
-        let digest = copied.map_err(|error| local.invalid(package, &error))?;
-        let hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
-        Ok(Archived { fetched: Fetched::unauthenticated(digest.h1.clone(), hashes), digest })
+        hashed.map(Fetched::of_archive).map_err(invalid)
     }
 
     /// A package in every form that the mirror has; at least one.

@@ -10,8 +10,8 @@ use url::Url;
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::net::{Purpose, RequestErrorKind, Requested};
 use crate::packages::archive::{PackageDigest, PackageId};
-use crate::packages::archive_file::{ArchiveFile, Archived};
-use crate::packages::authentication::{HashDisposition, HashDispositions};
+use crate::packages::archive_file::ArchiveFile;
+use crate::packages::authentication::HashDisposition;
 use crate::packages::available::{AvailableVersions, LONGEST_VERSION};
 use crate::packages::download;
 use crate::packages::download::Downloader;
@@ -151,7 +151,7 @@ impl NetworkMirror {
         package: &PackageId,
         into: Option<&ArchiveFile<'_>>,
         progress: ProgressSink<'_>,
-    ) -> Result<Archived> {
+    ) -> Result<Fetched> {
         let archives = self.archives(&package.address, &package.version)?;
         let Some(archive) = archives.by_platform.get(&package.platform.to_string()) else {
             return Err(SourceError::platform_not_available(package, archives.platforms(), None));
@@ -164,20 +164,19 @@ impl NetworkMirror {
         let reported = check_reported(reported, &downloaded.digest).map_err(|problem| {
             SourceError::not_authentic(package, problem, Some(format!("downloaded from {}", SafeUrl::from(&url))))
         })?;
-        let mut hashes = HashDispositions::computed(downloaded.digest.hashes().map(Clone::clone));
+        let transferred = downloaded.transferred;
+        let mut fetched = Fetched { downloaded: transferred, ..Fetched::of_archive(downloaded.digest) };
         if self.dialect == Dialect::Tofu {
             let of_archive = reported.iter().filter(|hash| hash.is_of_archive()).cloned();
-            hashes.add(HashDisposition::ReportedByMirror, of_archive);
+            fetched.hashes.add(HashDisposition::ReportedByMirror, of_archive);
             if self.trust_all_hashes {
-                hashes.add(HashDisposition::ReportedByMirror, archives.reported());
+                fetched.hashes.add(HashDisposition::ReportedByMirror, archives.reported());
             }
         }
-        let mut fetched = Fetched::unauthenticated(downloaded.digest.h1.clone(), hashes);
-        fetched.downloaded = downloaded.transferred;
         if !reported.is_empty() {
             fetched.authentication = Authentication::HashesChecked;
         }
-        Ok(Archived { digest: downloaded.digest, fetched })
+        Ok(fetched)
     }
 
     pub(in crate::packages) fn platforms(

@@ -30,7 +30,7 @@ pub(crate) use template::RepositoryTemplate;
 
 use self::client::{ManifestName, RepositoryClient};
 use self::manifest::{PROVIDER_TARGET, Reference, Targets};
-use super::archive_file::{ArchiveFile, Archived};
+use super::archive_file::ArchiveFile;
 use super::available::AvailableVersions;
 use super::download::{Archive, Downloader, Expected};
 use super::error::{Result, SourceError};
@@ -38,7 +38,7 @@ use super::fetched::Fetched;
 use super::progress::ProgressSink;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::packages::archive::{Limits, PackageId};
-use crate::packages::authentication::{HashDisposition, HashDispositions};
+use crate::packages::authentication::HashDisposition;
 use crate::provider::{Dialect, OciRepository, Platform, ProviderAddress, Version};
 use crate::system::OnceMap;
 
@@ -93,7 +93,7 @@ impl OciMirror {
         package: &PackageId,
         into: Option<&ArchiveFile<'_>>,
         progress: ProgressSink<'_>,
-    ) -> Result<Archived> {
+    ) -> Result<Fetched> {
         let client = self.client(&package.address)?;
         let target = self.target(package)?;
         let manifest = client.manifest(&ManifestName::Digest(target.digest.clone()), manifest::MANIFEST);
@@ -121,12 +121,12 @@ impl OciMirror {
             let problem = format!("the package has {} bytes, but its manifest says {}", digest.size, layer.size);
             return Err(SourceError::not_authentic(package, problem, Some(format!("downloaded from {origin}"))));
         }
-        let mut hashes = HashDispositions::computed(digest.hashes().map(Clone::clone));
+        let zh = digest.zh.clone();
+        let mut fetched = Fetched { downloaded: downloaded.transferred, ..Fetched::of_archive(digest) };
         if self.dialect == Dialect::Tofu {
-            hashes.add(HashDisposition::ReportedByMirror, [digest.zh.clone()]);
+            fetched.hashes.add(HashDisposition::ReportedByMirror, [zh]);
         }
-        let fetched = Fetched::unauthenticated(digest.h1.clone(), hashes);
-        Ok(Archived { digest, fetched: Fetched { downloaded: downloaded.transferred, ..fetched } })
+        Ok(fetched)
     }
 
     /// The manifest of a platform: the only one there is.

@@ -19,7 +19,7 @@ use jiff::Timestamp;
 pub use protocol::{read_reported_hashes, read_versions};
 pub(crate) use service::Service;
 
-use super::archive_file::{ArchiveFile, Archived};
+use super::archive_file::ArchiveFile;
 use super::available::AvailableVersions;
 use super::download::{Archive, Downloaded, Downloader, Expected};
 use super::error::{Result, SourceError};
@@ -76,7 +76,16 @@ impl Registry {
         self.protocol.versions(address)
     }
 
-    pub(super) fn package(&self, package: &PackageId, progress: ProgressSink<'_>) -> Result<Fetched> {
+    /// Fetches a package. If its archive goes to a file, it is downloaded, whatever is remembered or reported of it.
+    pub(super) fn package(
+        &self,
+        package: &PackageId,
+        into: Option<&ArchiveFile<'_>>,
+        progress: ProgressSink<'_>,
+    ) -> Result<Fetched> {
+        if into.is_some() {
+            return self.fetch(&*self.protocol.metadata(package)?, into, progress);
+        }
         if let Some(digest) = self.remembered(package)
             && let Some(fetched) = self.still_published(package, digest)
         {
@@ -89,18 +98,7 @@ impl Registry {
         {
             return Ok(fetched);
         }
-        self.fetch(metadata, None, progress).map(|archived| archived.fetched)
-    }
-
-    /// Downloads the archive of a package to a file, whatever is remembered or reported of it.
-    pub(super) fn archive(
-        &self,
-        package: &PackageId,
-        into: &ArchiveFile<'_>,
-        progress: ProgressSink<'_>,
-    ) -> Result<Archived> {
-        let metadata = self.protocol.metadata(package)?;
-        self.fetch(&metadata, Some(into), progress)
+        self.fetch(metadata, None, progress)
     }
 
     /// A package that SHA256SUMS lists.
@@ -109,7 +107,7 @@ impl Registry {
         metadata: &Metadata,
         into: Option<&ArchiveFile<'_>>,
         progress: ProgressSink<'_>,
-    ) -> Result<Archived> {
+    ) -> Result<Fetched> {
         let package = &metadata.package;
         let (signed, downloaded) = self.signed_and_downloaded(metadata, into, progress)?;
         let signed = signed?;
@@ -124,7 +122,7 @@ impl Registry {
         }
         let hashes = listed(&digest);
         let fetched = self.fetched(package, &signed, &reports, digest.h1.clone(), hashes);
-        Ok(Archived { digest, fetched: Fetched { downloaded: transferred, ..fetched } })
+        Ok(Fetched { downloaded: transferred, digest: Some(digest), ..fetched })
     }
 
     /// The signed sums of a package, and the package, which are fetched at the same time.
@@ -249,7 +247,7 @@ impl Registry {
         }
         let authentication = signed.authentication.clone();
         let warnings = signed.warnings(package).into_iter().chain(not_listed).collect();
-        Fetched { h1, hashes, authentication, warnings, downloaded: 0 }
+        Fetched { h1, digest: None, hashes, authentication, warnings, downloaded: 0 }
     }
 
     /// What the registry publishes about a version; no package is fetched.

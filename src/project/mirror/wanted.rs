@@ -9,7 +9,7 @@ use super::mirrored::{MirrorAction, MirroredPackage};
 use super::releases::{Release, Releases};
 use crate::diagnostic::{Diagnostic, Diagnostics, Result};
 use crate::packages::archive::{Limits, PackageDigest, PackageId, hash_zip_file};
-use crate::packages::{ArchiveFile, Archived};
+use crate::packages::{ArchiveFile, Fetched, SourceError};
 use crate::project::session::Session;
 use crate::provider::{Platform, ProviderAddress, Version};
 use crate::settings::PlatformSelection;
@@ -142,25 +142,26 @@ impl Wanted<'_> {
         if dry_run {
             return Ok(self.in_place(action, None, Vec::new()));
         }
-        let (Archived { digest, fetched }, errors) = self.fetch(session)?;
-        let mut put = self.in_place(action, Some(digest), errors);
+        let (fetched, errors) = self.fetch(session)?;
+        let mut put = self.in_place(action, fetched.digest, errors);
         put.package.authentication = Some(fetched.authentication);
         put.warnings = fetched.warnings;
         Ok(put)
     }
 
     /// Downloads the package beside its place, and puts it there when it was authenticated and a lock file records it.
-    fn fetch(&self, session: &Session<'_>) -> Result<(Archived, Vec<Diagnostic>)> {
+    fn fetch(&self, session: &Session<'_>) -> Result<(Fetched, Vec<Diagnostic>)> {
         let source = session.source(self.release.dialect, None)?;
         let failed = |error: std::io::Error| Diagnostic::io("write", &self.path, &error);
         let file = files::incoming(&self.path).map_err(failed)?;
         let into = ArchiveFile::new(file.as_file(), &self.path);
         let progress = |package: &_, progress| session.note_progress(package, progress);
-        let archived = source.archive(&self.package, &into, &progress).map_err(|error| self.located(error.into()))?;
-        let Archived { digest, fetched } = &archived;
+        let fetched = source.archive(&self.package, &into, &progress).map_err(|error| self.located(error.into()))?;
+        let not_hashed = || SourceError::invalid_response(&self.package, "its archive was not hashed");
+        let digest = fetched.digest.as_ref().ok_or_else(not_hashed)?;
         let errors = self.release.check(&self.package, digest, Some(&fetched.authentication))?;
         files::put_in_place(file, &self.path).map_err(failed)?;
-        Ok((archived, errors))
+        Ok((fetched, errors))
     }
 
     /// Errors about the package, at the place that asks for it.

@@ -132,7 +132,7 @@ fn package_on(platform: &str) -> PackageId {
 }
 
 fn fetch(mirror: &OciMirror) -> diagnostic::Result<Fetched> {
-    Ok(mirror.fetch(&package_on("linux_amd64"), None, &|_, _| ())?.fetched)
+    Ok(mirror.fetch(&package_on("linux_amd64"), None, &|_, _| ())?)
 }
 
 /// The error, as the user sees it.
@@ -197,7 +197,7 @@ fn a_package_yields_its_hashes() {
         Progress::Received(count) => *received.lock().unwrap() += count,
         Progress::Finished => {}
     });
-    let fetched = fetched.unwrap().fetched;
+    let fetched = fetched.unwrap();
     let zh: Hash = digest_of(&package).replace("sha256:", "zh:").parse().unwrap();
     // sha256sum of "a program" and two spaces and the name in front of a newline, hashed and in base64.
     let h1: Hash = "h1:Kl9S3mrANLzPunb4yVAHwAcxr1AF2w313XuV0qAudnA=".parse().unwrap();
