@@ -18,16 +18,11 @@ struct State {
     free: usize,
     /// Downloads that are going on, by host.
     busy: BTreeMap<String, usize>,
-    /// In the order of their arrival.
-    waiting: BTreeMap<u64, Waiting>,
+    /// The host and the provider of each download that waits, in the order of their arrival.
+    waiting: BTreeMap<u64, (String, ProviderAddress)>,
     tickets: u64,
     /// The largest known package of each provider, in bytes.
     sizes: HashMap<ProviderAddress, u64>,
-}
-
-struct Waiting {
-    host: String,
-    provider: ProviderAddress,
 }
 
 /// The right to download one package, given back when dropped.
@@ -55,7 +50,7 @@ impl DownloadQueue {
         let mut state = self.lock();
         let ticket = state.tickets;
         state.tickets += 1;
-        state.waiting.insert(ticket, Waiting { host: host.to_owned(), provider: provider.clone() });
+        state.waiting.insert(ticket, (host.to_owned(), provider.clone()));
         let is_next = |state: &State| state.free > 0 && state.next() == Some(ticket);
         let wait = self.freed.wait_while(state, |state| !is_next(state));
         let mut state = wait.unwrap_or_else(PoisonError::into_inner);
@@ -75,7 +70,7 @@ impl DownloadQueue {
 impl State {
     /// The ticket of the next download.
     fn next(&self) -> Option<u64> {
-        let rank = |(ticket, Waiting { host, provider }): &(&u64, &Waiting)| {
+        let rank = |(ticket, (host, provider)): &(&u64, &(String, ProviderAddress))| {
             let busy = self.busy.get(host).copied().unwrap_or_default();
             let size = self.sizes.get(provider).copied().unwrap_or_default();
             (busy, std::cmp::Reverse(size), **ticket)

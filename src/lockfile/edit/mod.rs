@@ -78,7 +78,8 @@ fn too_large(path: &Path) -> Diagnostic {
         .help("a lock file of that size cannot be read; lock fewer providers or platforms in it")
 }
 
-fn self_check_failed(path: &Path) -> Diagnostic {
+/// The error for a text that was just written and cannot be read back, which is a bug.
+pub(super) fn self_check_failed(path: &Path) -> Diagnostic {
     let message = format!("the edited {} would not hold what was to be written, so it stays as it is", path.display());
     Diagnostic::error(Code::LockFileSyntax, message).help("this is a bug of provlock: please report it")
 }

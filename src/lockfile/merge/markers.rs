@@ -10,6 +10,7 @@ use crate::provider::ProviderAddress;
 use super::{Conflict, ConflictReason, Merged};
 use crate::hcl::trivia::dominant_line_break;
 use crate::lockfile::canonical::push_block;
+use crate::lockfile::edit::self_check_failed;
 use crate::lockfile::marker::{MARKER_SIZE, Marker, marker, short_size};
 use crate::lockfile::{LockFile, parse};
 
@@ -130,7 +131,8 @@ pub fn with_markers(ours: &LockFile, theirs: &LockFile, merged: &Merged, style: 
     if merged.conflicts.is_empty() {
         return Ok(bytes);
     }
-    let lock_file = parse(&ours.file.path, &bytes, ours.dialect).lock_file.ok_or_else(|| unreadable(ours))?;
+    let lock_file =
+        parse(&ours.file.path, &bytes, ours.dialect).lock_file.ok_or_else(|| self_check_failed(&ours.file.path))?;
     let text = &lock_file.file.text;
     let line_break = dominant_line_break(text);
     let (our_blocks, their_blocks) = (blocks(&lock_file), blocks(theirs));
@@ -193,11 +195,6 @@ fn conflict_text([ours, base, theirs]: &[String; 3], style: &MarkerStyle, line_b
     lines.extend(theirs.lines().map(str::to_owned));
     lines.push(marker(">", &style.theirs));
     lines.iter().flat_map(|line| [line, line_break]).collect()
-}
-
-fn unreadable(lock_file: &LockFile) -> Diagnostic {
-    let message = format!("the merged {} cannot be read back", lock_file.file.path.display());
-    Diagnostic::error(Code::LockFileSyntax, message).help("this is a bug of provlock: please report it")
 }
 
 /// The whole lines that each provider's block takes, with their line breaks.

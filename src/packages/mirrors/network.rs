@@ -1,6 +1,6 @@
 //! The provider network mirror protocol (<https://opentofu.org/docs/internals/provider-network-mirror-protocol/>).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -38,7 +38,7 @@ pub(crate) struct NetworkMirror {
     host: Hostname,
     dialect: Dialect,
     trust_all_hashes: bool,
-    archives: OnceMap<(ProviderAddress, Version), Result<Arc<Archives>>>,
+    documents: OnceMap<(ProviderAddress, Version), Result<Arc<LocatedDocument>>>,
 }
 
 #[derive(Deserialize)]
@@ -51,6 +51,9 @@ struct Index {
 #[serde(from = "Index")]
 struct Indexed(AvailableVersions);
 
+/// The packages of a version, and the URL that their URLs are relative to.
+type LocatedDocument = (Url, VersionDocument);
+
 #[derive(Deserialize)]
 struct VersionDocument {
     archives: Map<Archive, MOST_PLATFORMS>,
@@ -61,12 +64,6 @@ struct Archive {
     url: String,
     #[serde(default)]
     hashes: Option<List<String, MOST_HASHES>>,
-}
-
-/// The packages of a version, with the URL that their URLs are relative to.
-struct Archives {
-    base: Url,
-    by_platform: BTreeMap<String, Archive>,
 }
 
 impl From<Index> for Indexed {
@@ -87,16 +84,14 @@ impl VersionDocument {
         });
         texts.map(|text| TEXT + text.len()).sum()
     }
-}
 
-impl Archives {
     fn platforms(&self) -> BTreeSet<Platform> {
-        self.by_platform.keys().filter_map(|platform| platform.parse().ok()).collect()
+        self.archives.0.keys().filter_map(|platform| platform.parse().ok()).collect()
     }
 
     /// The well-formed hashes of all packages.
     fn reported(&self) -> impl Iterator<Item = Hash> {
-        let texts = self.by_platform.values().flat_map(|archive| archive.hashes.iter().flat_map(|hashes| &hashes.0));
+        let texts = self.archives.0.values().flat_map(|archive| archive.hashes.iter().flat_map(|hashes| &hashes.0));
         let hashes = texts.filter_map(|text| text.parse::<Hash>().ok());
         hashes.filter(|hash| hash.is_known() && hash.is_well_formed())
     }
@@ -126,12 +121,12 @@ impl NetworkMirror {
         }
         let host = base.host_str().ok_or_else(|| invalid(&SafeUrl::from(&base), "it has no host"))?;
         let authority = base.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
-        let (host, archives) = (Hostname::known(authority), OnceMap::default());
-        Ok(Self { downloader, base: base.into(), host, dialect, trust_all_hashes, archives })
+        let (host, documents) = (Hostname::known(authority), OnceMap::default());
+        Ok(Self { downloader, base: base.into(), host, dialect, trust_all_hashes, documents })
     }
 
     pub(in crate::packages) fn versions(&self, address: &ProviderAddress) -> Result<AvailableVersions> {
-        let url = self.document(address, "index.json")?;
+        let url = self.url(address, "index.json")?;
         let weight = |Indexed(versions): &Indexed| versions.weight();
         match self.get_json(&url, MAXIMUM_INDEX_BYTES, weight) {
             Ok((_, Indexed(versions))) => Ok(versions),
@@ -152,11 +147,11 @@ impl NetworkMirror {
         into: Option<&ArchiveFile<'_>>,
         progress: ProgressSink<'_>,
     ) -> Result<Fetched> {
-        let archives = self.archives(&package.address, &package.version)?;
-        let Some(archive) = archives.by_platform.get(&package.platform.to_string()) else {
-            return Err(SourceError::platform_not_available(package, archives.platforms(), None));
+        let (base, document) = &*self.document(&package.address, &package.version)?;
+        let Some(archive) = document.archives.0.get(&package.platform.to_string()) else {
+            return Err(SourceError::platform_not_available(package, document.platforms(), None));
         };
-        let url = archives.base.join(&archive.url).map_err(|error| {
+        let url = base.join(&archive.url).map_err(|error| {
             SourceError::invalid_response(package, format!("the mirror sent an invalid URL for the package: {error}"))
         })?;
         let downloaded = self.downloader.package(package, &url, &download::Archive::at(&url, into), progress)?;
@@ -170,7 +165,7 @@ impl NetworkMirror {
             let of_archive = reported.iter().filter(|hash| hash.is_of_archive()).cloned();
             fetched.hashes.add(HashDisposition::ReportedByMirror, of_archive);
             if self.trust_all_hashes {
-                fetched.hashes.add(HashDisposition::ReportedByMirror, archives.reported());
+                fetched.hashes.add(HashDisposition::ReportedByMirror, document.reported());
             }
         }
         if !reported.is_empty() {
@@ -184,24 +179,20 @@ impl NetworkMirror {
         address: &ProviderAddress,
         version: &Version,
     ) -> Result<BTreeSet<Platform>> {
-        self.archives(address, version).map(|archives| archives.platforms())
+        self.document(address, version).map(|document| document.1.platforms())
     }
 
     pub(in crate::packages) fn prepare(&self, package: &PackageId) {
-        drop(self.archives(&package.address, &package.version));
+        drop(self.document(&package.address, &package.version));
     }
 
-    fn archives(&self, address: &ProviderAddress, version: &Version) -> Result<Arc<Archives>> {
-        let key = (address.clone(), version.clone());
-        self.archives.get_or_compute(&key, || self.fetch_archives(address, version).map(Arc::new))
-    }
-
-    fn fetch_archives(&self, address: &ProviderAddress, version: &Version) -> Result<Archives> {
-        let url = self.document(address, &format!("{version}.json"))?;
-        let answer = self.get_json(&url, MAXIMUM_ARCHIVES_BYTES, VersionDocument::weight);
-        let (base, document) =
-            answer.map_err(|error| SourceError::request(format_args!("{address} {version}"), error))?;
-        Ok(Archives { base, by_platform: document.archives.0 })
+    fn document(&self, address: &ProviderAddress, version: &Version) -> Result<Arc<LocatedDocument>> {
+        self.documents.get_or_compute(&(address.clone(), version.clone()), || {
+            let url = self.url(address, &format!("{version}.json"))?;
+            let answer = self.get_json(&url, MAXIMUM_ARCHIVES_BYTES, VersionDocument::weight);
+            let subject = format_args!("{address} {version}");
+            answer.map(Arc::new).map_err(|error| SourceError::request(subject, error))
+        })
     }
 
     fn get_json<T: DeserializeOwned>(
@@ -213,7 +204,7 @@ impl NetworkMirror {
         self.downloader.client.get_json(url, Some(&self.host), limit, Purpose::Metadata, weight)
     }
 
-    fn document(&self, address: &ProviderAddress, name: &str) -> Result<Url> {
+    fn url(&self, address: &ProviderAddress, name: &str) -> Result<Url> {
         let path = format!("{}/{}/{}/{name}", address.hostname.as_ascii(), address.namespace, address.name);
         self.base.join(&path).map_err(|error| {
             let problem = format!("no URL for it below {}: {error}", self.base);

@@ -32,13 +32,8 @@ pub(crate) struct Discovery {
     remembered: OnceMap<(Hostname, Service), Option<Url>>,
 }
 
-/// The discovery document of a host.
-struct Document {
-    /// Where it came from in the end; relative URLs in it are relative to this.
-    url: Url,
-    /// URLs by the names of services.
-    services: Services,
-}
+/// The discovery document of a host, and where it came from in the end: relative URLs in it are relative to this.
+type Document = (Url, Services);
 
 /// JSON by the names of services. Not all of them are registries.
 type Services = Map<Box<RawValue>, MOST_SERVICES>;
@@ -97,7 +92,7 @@ impl Discovery {
     /// gets its token.
     pub(crate) fn credentials_of<'a>(&self, host: &'a Hostname, url: &Url) -> Option<&'a Hostname> {
         let own = well_known(host).ok()?.origin();
-        let said_elsewhere = matches!(self.documents.get(host), Some(Ok(document)) if document.url.origin() != own);
+        let said_elsewhere = matches!(self.documents.get(host), Some(Ok(document)) if document.0.origin() != own);
         (!said_elsewhere || url.origin() == own).then_some(host)
     }
 
@@ -140,7 +135,12 @@ impl Discovery {
             (well_known.clone(), services.get(service.name()).cloned())
         } else {
             match self.document(host, &well_known) {
-                Ok(document) => (document.url.clone(), document.service(service).map_err(invalid)?),
+                Ok(document) => {
+                    let (url, services) = &*document;
+                    let found = services.0.get(service.name()).map(|text| serde_json::from_str(text.get()));
+                    let found = found.transpose().map_err(|_| invalid("it is not a string".to_owned()))?;
+                    (url.clone(), found.flatten())
+                }
                 Err(error) if error.kind == RequestErrorKind::NotFound => (well_known.clone(), None),
                 Err(error) => return Err(error.into_diagnostic(&what)),
             }
@@ -162,7 +162,7 @@ impl Discovery {
                 services.0.iter().map(|(name, value)| MEMBER + name.len() + value.get().len()).sum()
             };
             let answer = self.client.get_json(url, Some(host), MAXIMUM_DOCUMENT_BYTES, Purpose::Metadata, weight);
-            answer.map(|(url, services)| Arc::new(Document { url, services }))
+            answer.map(Arc::new)
         })
     }
 }
@@ -171,14 +171,6 @@ impl Discovery {
 fn well_known(host: &Hostname) -> std::result::Result<Url, String> {
     let url = format!("https://{}/.well-known/terraform.json", host.as_ascii());
     Url::parse(&url).map_err(|error| format!("{url} is not a URL: {error}"))
-}
-
-impl Document {
-    /// The URL of a registry; none if the host does not offer it.
-    fn service(&self, service: Service) -> std::result::Result<Option<String>, String> {
-        let Some(url) = self.services.0.get(service.name()) else { return Ok(None) };
-        serde_json::from_str(url.get()).map_err(|_| "it is not a string".to_owned())
-    }
 }
 
 #[cfg(test)]
