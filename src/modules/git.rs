@@ -300,14 +300,19 @@ impl Fetch<'_> {
         Ok(None)
     }
 
-    /// Makes the branch that the HEAD of the fetched repository names, as a clone does, and none if it names none.
+    /// Sets HEAD to what that of the fetched repository is, with the branch that it names, as a clone does.
     fn set_default_branch(&self) -> Result<()> {
         let mut command = self.command("ls-remote");
         command.args(["--symref", "--", self.address.url.as_str(), "HEAD"]);
         let listed = self.success(command, None)?.stdout;
         let listed = String::from_utf8_lossy(&listed);
         let branch = listed.lines().find_map(|line| line.strip_prefix("ref: refs/heads/")?.strip_suffix("\tHEAD"));
-        let Some(branch) = branch else { return Ok(()) };
+        let Some(branch) = branch else {
+            let head = listed.lines().find_map(|line| line.strip_suffix("\tHEAD"));
+            let mut command = self.command("update-ref");
+            command.args(["--no-deref", "HEAD"]).args(head);
+            return if head.is_some() { self.success(command, None).map(drop) } else { Ok(()) };
+        };
         let (local, remote) = (format!("refs/heads/{branch}"), format!("refs/remotes/origin/{branch}"));
         for arguments in [
             ["update-ref", &local, &remote],

@@ -93,7 +93,8 @@ impl PackageFetcher {
     /// # Errors
     /// It cannot be fetched or read.
     pub(super) fn fetch(&self, source: &RemoteSource) -> Result<Arc<Package>> {
-        self.fetch_from(source, &self.client.clone().with_plain_http())
+        let client = self.client.clone();
+        self.fetch_from(source, &if source.is_unencrypted() { client.with_plain_http() } else { client })
     }
 
     fn fetch_from(&self, source: &RemoteSource, client: &Client) -> Result<Arc<Package>> {

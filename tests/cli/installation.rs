@@ -280,7 +280,9 @@ fn a_missing_directory_of_a_mirror_is_an_error_unless_it_is_implied() {
         let output = environment.provlock(LOCK);
         output.assert_code(2).assert_stderr_has("project/mirror does not exist, so it has no package of");
         assert!(!environment.has_lock_file());
-        environment.write("mirror/a.txt", "a mirror without packages");
+        std::os::unix::fs::symlink("not-mounted", environment.project().join("mirror")).unwrap();
+        environment.provlock(LOCK).assert_code(2);
+        environment.write("not-mounted/a.txt", "a mirror without packages");
         environment.provlock(LOCK).assert_code(0);
         assert_locked(&environment, &null, &all_hashes(&null));
     }

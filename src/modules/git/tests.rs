@@ -159,6 +159,7 @@ fn only_the_default_branch_is_one_of_a_clone_s_own() {
     for revision in ["?ref=heads/later", "?ref=refs/heads/main"] {
         assert!(fixture.fetch(&fixture.url(revision)).is_err(), "{revision}");
     }
+    assert_eq!(fixture.main("?ref=HEAD~1"), "two");
 }
 
 #[test]

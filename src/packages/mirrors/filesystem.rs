@@ -113,7 +113,7 @@ impl FilesystemMirror {
 
     /// Every package of a provider, the unpacked ones first. Entries that fit neither layout are left out.
     fn packages(&self, address: &ProviderAddress) -> Result<Vec<LocalPackage>> {
-        if let Err(error) = self.directory.symlink_metadata()
+        if let Err(error) = self.directory.metadata()
             && error.kind() == ErrorKind::NotFound
         {
             // Another mirror or a registry must not take the place of one that is not mounted.

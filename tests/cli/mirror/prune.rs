@@ -14,8 +14,12 @@ fn filled(registry: &Registry) -> TestEnvironment {
     environment.provlock(upgrade).assert_code(0);
     let other = "mirror/registry.example.com/acme/gamma";
     environment.write(format!("{other}/terraform-provider-gamma_1.0.0_linux_amd64.zip"), "gamma");
-    environment.write(format!("{other}/index.json"), r#"{"versions": {"1.0.0": {}}}"#);
-    environment.write(format!("{other}/1.0.0.json"), r#"{"archives": {}}"#);
+    // As `terraform providers mirror` writes them.
+    environment.write(format!("{other}/index.json"), "{\n  \"versions\": {\n    \"1.0.0\": {}\n  }\n}");
+    let archive = "\"hashes\": [\n        \"h1:wEoAzXFODTJbb4MWBVs/IaleBOr1L9pQ9N/1Zqh4zGY=\"\n      ],\n      \
+                   \"url\": \"terraform-provider-gamma_1.0.0_linux_amd64.zip\"";
+    let archives = format!("{{\n  \"archives\": {{\n    \"linux_amd64\": {{\n      {archive}\n    }}\n  }}\n}}");
+    environment.write(format!("{other}/1.0.0.json"), archives);
     environment.write(format!("{NULL}/.terraform-provider-null_3.2.4_linux_amd64.zip.provlock-AbCdEf"), "half");
     environment.write(format!("{other}/.terraform-provider-gamma_0.9.0_linux_amd64.zip.provlock-AbCdEf"), "half");
     for path in [
