@@ -23,7 +23,6 @@ pub(crate) fn environment(secrets: &Secrets) -> Environment {
     environment
 }
 
-/// The secrets in the process environment.
 pub(crate) fn secrets() -> Secrets {
     let secrets = Secrets::default();
     for (name, value) in variables() {

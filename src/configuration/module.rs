@@ -41,7 +41,6 @@ pub(crate) struct Module {
     pub(crate) configures_providers: bool,
     /// Whether a file cannot be read that may belong to a root module, judged by its lines.
     pub(crate) may_be_root: bool,
-    /// The addresses of the local names in `required_providers`.
     pub(super) local_names: BTreeMap<String, ProviderAddress>,
     /// The providers that the files require, and where.
     pub(super) found: Vec<(ProviderAddress, Declaration)>,

@@ -93,7 +93,7 @@ impl<'a, 'b> Batches<'a, 'b> {
 
     /// Reads all root modules if something must be known of all of them first.
     fn survey(&mut self) -> Result<()> {
-        let (names_providers, offline) = (self.names_providers(), self.session.offline);
+        let (names_providers, offline) = (self.names_providers(), self.session.options.offline);
         if !names_providers && !offline {
             return Ok(());
         }
@@ -228,7 +228,7 @@ impl Batch {
         for (_, prepared) in self.prepared() {
             session.notify(Event::Prepared(prepared));
             let (dialect, shared) = prepared.source_key();
-            if !session.offline {
+            if !session.options.offline {
                 // What goes wrong is met again when it is used.
                 let _ = session.source(dialect, shared);
                 let _ = prepared.minimum_age(options).map(|_| session.publication_dates(dialect).is_ok());
@@ -261,7 +261,7 @@ impl Batch {
         }
         let mut sources = Vec::new();
         for ((dialect, shared), roots) in groups {
-            let source = if session.offline {
+            let source = if session.options.offline {
                 let locked = self.locked.iter();
                 let locked = locked.flat_map(|(address, versions)| versions.iter().map(move |one| (address, one)));
                 Ok(Arc::new(session.connections.offline(locked)))

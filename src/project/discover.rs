@@ -78,9 +78,7 @@ pub(super) fn find_roots(
 struct Candidate {
     /// Absolute, without symbolic links.
     directory: PathBuf,
-    /// As the user knows it.
     shown: PathBuf,
-    /// The directories of the modules that it calls.
     calls: Vec<PathBuf>,
     sign: Option<Sign>,
     /// The directory of the module that it runs, if it is a unit.

@@ -79,7 +79,7 @@ impl Session<'_> {
 
     fn resolve(&self, prepared: &Prepared, left: &[Conflict], options: &LockOptions) -> Result<LockOutcome> {
         let (dialect, shared) = prepared.source_key();
-        let source = if self.offline {
+        let source = if self.options.offline {
             let sides = prepared.replaced.iter();
             let sides = sides.flat_map(|(address, sides)| sides.iter().map(move |side| (address, side)));
             let left = left.iter().flat_map(|conflict| {

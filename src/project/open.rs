@@ -50,7 +50,7 @@ impl Session<'_> {
         } else {
             (self.settings_at(path, &canonical)?, lockfile::read(&lock_path)?)
         };
-        let (dialect, dialect_reason) = if let Some(dialect) = self.dialect {
+        let (dialect, dialect_reason) = if let Some(dialect) = self.options.dialect {
             (dialect, DialectReason::Named)
         } else if let Some(dialect) = settings.dialect {
             (dialect, DialectReason::Settings)
@@ -95,10 +95,10 @@ impl Session<'_> {
     /// The settings of a directory whose absolute path is known: those that the caller names, else those that are
     /// found.
     pub(super) fn settings_at(&self, directory: &Path, canonical: &Path) -> Result<Settings> {
-        if let Some(settings) = &self.settings {
+        if let Some(settings) = &self.options.settings {
             return Ok(settings.clone());
         }
-        let files = match &self.change {
+        let files = match &self.options.change {
             Some(change) => change.settings_files(),
             None => SettingsFiles::OnDisk(&self.modules.boundary),
         };

@@ -23,7 +23,6 @@ pub struct Roots {
 
 #[derive(Clone, Debug)]
 pub(super) struct RootPath {
-    /// As the user knows it.
     pub(super) path: PathBuf,
     /// Absolute, without symbolic links; none if it cannot be opened.
     pub(super) canonical: Option<PathBuf>,

@@ -56,10 +56,10 @@ impl Session<'_> {
 
     fn search(&self, start: &Path) -> Result<Vec<RootPath>> {
         let (canonical, settings) = self.settings(start)?;
-        let dialect = self.dialect.or(settings.dialect);
+        let dialect = self.options.dialect.or(settings.dialect);
         let filter = Filter::new(&settings.roots)?;
         let mut roots = find_roots(self, (start, &canonical), &filter, dialect)?;
-        if let Some(change) = &self.change {
+        if let Some(change) = &self.options.change {
             roots.extend(change.locked_directories(&canonical, &filter).map(|directory| RootPath {
                 path: joined(start, directory.strip_prefix(&canonical).unwrap_or(directory)),
                 canonical: Some(directory.to_owned()),
@@ -119,7 +119,7 @@ impl Session<'_> {
             let (canonical, settings) = self.settings(directory).ok()?;
             Some(Filter::new(&settings.roots).ok()?.names(&canonical))
         };
-        let module = self.modules.module(directory, self.dialect.unwrap_or_default());
+        let module = self.modules.module(directory, self.options.dialect.unwrap_or_default());
         is_root(&module, directory) || is_named().unwrap_or(false)
     }
 

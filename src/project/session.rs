@@ -1,6 +1,7 @@
 //! What a run has once, and what it does with root modules. The front door of the library.
 
 use std::collections::BTreeSet;
+use std::mem::take;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -57,15 +58,13 @@ pub enum ModuleFetching {
 /// What a run has once: connections, caches, packages of modules, repositories, and who takes note of what happens.
 pub struct Session<'a> {
     pub(super) environment: Environment,
+    /// The options, without those for connections and modules, which hold them.
+    pub(super) options: SessionOptions,
     pub(super) connections: Connections,
     pub(super) modules: ModuleCache,
     /// What is known of packages; none without a cache.
     pub(super) hash_cache: Option<HashCache>,
     pub(super) repositories: Repositories,
-    pub(super) offline: bool,
-    pub(super) dialect: Option<Dialect>,
-    pub(super) settings: Option<Settings>,
-    pub(super) change: Option<Change>,
     /// What root modules of a dialect are locked from, and of those who trust the same others.
     sources: OnceMap<(Dialect, Option<SharedCache>), Result<Arc<Source>>>,
     dates: [OnceLock<Result<Option<PublicationDates>>>; 2],
@@ -80,12 +79,11 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// When others can write to the cache directory.
-    pub fn new(environment: Environment, options: SessionOptions) -> Result<Self> {
-        let SessionOptions { offline, dialect, settings, modules, variables, boundary, change, .. } = options;
-        let connections = Connections::new(options.sources, &environment)?;
+    pub fn new(environment: Environment, mut options: SessionOptions) -> Result<Self> {
+        let connections = Connections::new(take(&mut options.sources), &environment)?;
         let connections = if options.distrusts_cache { connections.without_remembered_hashes() } else { connections };
-        let cache = ModuleCache::default().with_variables(variables);
-        let cache = match modules {
+        let cache = ModuleCache::default().with_variables(take(&mut options.variables));
+        let cache = match options.modules {
             ModuleFetching::Never => cache,
             fetching => cache.fetching(&connections, fetching == ModuleFetching::FromCache),
         };
@@ -93,17 +91,14 @@ impl<'a> Session<'a> {
             environment,
             hash_cache: connections.cache(),
             connections,
-            modules: cache.within(boundary),
+            modules: cache.within(take(&mut options.boundary)),
             repositories: Repositories::default(),
-            offline,
-            dialect,
-            settings,
-            change,
             sources: OnceMap::default(),
             dates: Default::default(),
             started: Timestamp::now(),
             observer: Mutex::new(Box::new(|_| {})),
             announced: Mutex::default(),
+            options,
         })
     }
 
@@ -178,14 +173,14 @@ impl<'a> Session<'a> {
     /// # Errors
     /// The CLI configuration, which may hold logins, cannot be read.
     pub fn publish_facts(&self, repository: &OciRepository, key: &SigningKey) -> Result<Vec<PublishedRelease>> {
-        let published = self.connections.publish_facts(self.dialect.unwrap_or_default(), repository, key);
+        let published = self.connections.publish_facts(self.options.dialect.unwrap_or_default(), repository, key);
         self.announce();
         published
     }
 
     /// The dates at which versions were published; none if no host is asked.
     pub(super) fn publication_dates(&self, dialect: Dialect) -> Result<Option<&PublicationDates>> {
-        if self.offline {
+        if self.options.offline {
             return Ok(None);
         }
         let dates = self.dates[dialect as usize].get_or_init(|| self.connections.publication_dates(dialect));

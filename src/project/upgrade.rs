@@ -44,7 +44,7 @@ impl Session<'_> {
             let requests = self.lock_requests_of(roots, &options.lock, LockRequest::providers, &mut refused);
             let (indices, requests): (Vec<_>, Vec<_>) =
                 requests.into_iter().map(|(index, _, request)| (index, request)).unzip();
-            let plans = plan::plan_upgrades(&requests, options, source, self.offline);
+            let plans = plan::plan_upgrades(&requests, options, source, self.options.offline);
             results.extend(indices.into_iter().zip(plans));
         }
         let mut plans = batch.results(results, refused);

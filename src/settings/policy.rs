@@ -50,7 +50,6 @@ impl Policy {
         self.rules.iter().filter_map(|rules| rules.min_age).max()
     }
 
-    /// Whether calls of modules must be pinned.
     pub(crate) fn pins_modules(&self) -> bool {
         self.rules.iter().any(|rules| rules.pin_modules)
     }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crate::cli::render::style::{bytes, count};
 
-/// The state of a run's downloads.
 #[derive(Default)]
 pub(super) struct Transfers {
     /// The unfinished downloads, in the order in which they started.
@@ -17,13 +16,10 @@ pub(super) struct Transfers {
     pub(super) elapsed: Duration,
 }
 
-/// One download.
 pub(super) struct Transfer {
-    /// The package.
     pub(super) name: String,
     /// Its size in bytes, if the server says.
     pub(super) length: Option<u64>,
-    /// Bytes that have come.
     pub(super) received: u64,
 }
 
@@ -39,7 +35,6 @@ const LEAST_BAR: usize = 8;
 /// The greatest width of the bar: a longer one shows nothing more.
 const MOST_BAR: usize = 40;
 
-/// Between columns.
 const GAP: &str = "  ";
 
 impl Transfers {

@@ -24,16 +24,12 @@ use super::render::json::{CommandName, Output};
 use super::render::style::{TextStyle, count};
 use super::render::{diagnostics, diff, request};
 
-/// Where everything is printed.
 pub(crate) struct Ui {
     command: CommandName,
-    /// How the result is printed.
     pub(crate) format: OutputFormat,
     /// What commands in help repeat.
     pub(crate) invocation: Invocation,
-    /// How text on stdout looks.
     pub(crate) stdout_style: TextStyle,
-    /// How text on stderr looks.
     pub(crate) stderr_style: TextStyle,
     verbosity: Verbosity,
     stderr: Stderr,
@@ -45,7 +41,6 @@ pub(crate) struct Ui {
 #[derive(Clone, Default)]
 struct Stderr {
     drawn: Arc<Mutex<Option<Display>>>,
-    /// Secrets, which are not printed.
     secrets: Secrets,
 }
 
@@ -141,12 +136,10 @@ impl Ui {
         self.verbosity >= Verbosity::Normal && std::io::stderr().is_terminal()
     }
 
-    /// Prints one line of status.
     pub(crate) fn status(&self, line: &str) {
         self.status_lines(&[printable(line)]);
     }
 
-    /// Prints lines of status that belong together.
     pub(crate) fn status_lines<T: Borrow<str>>(&self, lines: &[T]) {
         if self.verbosity >= Verbosity::Normal {
             self.stderr.print(lines);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::hcl::Fault;
 use crate::hcl::json::{self, Kind, Member};
 
-use super::expression::{Expression, Name, evaluate_native, expect_string};
+use super::expression::{Expression, Name, evaluate_native, expect_string, named};
 use super::native::{self, Item, ItemKind};
 
 /// What stands between a block's braces, not looked at yet.
@@ -76,10 +76,7 @@ impl<'a> Items<'a> {
                     ItemKind::Block { .. } => None,
                 })
                 .collect(),
-            Self::Json(members) => members
-                .iter()
-                .map(|m| (Name { text: m.name.clone(), span: m.name_span.clone() }, Expression::Json(&m.value)))
-                .collect(),
+            Self::Json(members) => members.iter().map(|member| named(member)).collect(),
         }
     }
 
@@ -155,7 +152,7 @@ fn json_blocks<'a>(
     if let Some((_, missing)) = missing.split_first() {
         for member in members(value)? {
             let mut labels = labels.to_vec();
-            labels.push(Name { text: member.name.clone(), span: member.name_span.clone() });
+            labels.push(named(member).0);
             json_blocks(&member.value, header, missing, &labels, blocks)?;
         }
         return Ok(());

@@ -10,7 +10,7 @@ use crate::diagnostic::{Location, SourceFile};
 use crate::hcl::Fault;
 use crate::hcl::evaluate::expression::constant;
 use crate::hcl::evaluate::value::Value;
-use crate::hcl::json::{self, Kind};
+use crate::hcl::json::{self, Kind, Member};
 use crate::hcl::scan::skip_nested;
 
 use super::deferred::{DeferredValue, json_value, parse, parse_template};
@@ -57,6 +57,11 @@ pub(super) fn evaluate_native(written: &str, span: &Range<usize>) -> Result<Valu
 
 fn evaluate(expression: &EditExpression, span: &Range<usize>) -> Result<Value, Fault> {
     constant(expression).map_err(|why| Fault::new(span.clone(), format!("only a constant may stand here: {why}")))
+}
+
+/// A member of a JSON object as an argument.
+pub(super) fn named(member: &Member) -> (Name, Expression<'_>) {
+    (Name { text: member.name.clone(), span: member.name_span.clone() }, Expression::Json(&member.value))
 }
 
 impl<'a> Expression<'a> {
@@ -116,12 +121,9 @@ impl<'a> Expression<'a> {
     /// The entries of an object, or `None` if the value is not an object. Names may be constant expressions.
     pub(in crate::configuration) fn entries(&self) -> Result<Option<Vec<(Name, Expression<'a>)>>, Fault> {
         match self {
-            Self::Json(json::Value { kind: Kind::Object(members), .. }) => Ok(Some(
-                members
-                    .iter()
-                    .map(|m| (Name { text: m.name.clone(), span: m.name_span.clone() }, Expression::Json(&m.value)))
-                    .collect(),
-            )),
+            Self::Json(json::Value { kind: Kind::Object(members), .. }) => {
+                Ok(Some(members.iter().map(named).collect()))
+            }
             Self::Native { text, span } if text[span.clone()].starts_with('{') => {
                 plain_entries(text, span).map_or_else(|| native_entries(text, span).map(Some), |plain| Ok(Some(plain)))
             }

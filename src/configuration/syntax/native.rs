@@ -100,7 +100,6 @@ impl Cursor<'_> {
         }
     }
 
-    /// Skips a comment if one starts here.
     fn skip_comment(&mut self) -> Result<(), Fault> {
         if let Some(end) = skip_comment(self.bytes(), self.at) {
             self.at = end?;

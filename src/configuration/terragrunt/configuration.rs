@@ -29,7 +29,6 @@ struct Parsed<'a> {
     body: Body,
 }
 
-/// An `include` block.
 struct Include {
     label: Option<String>,
     exposed: Value,
@@ -302,7 +301,6 @@ fn read_terragrunt_config(session: &Session, context: &ParsingContext, arguments
     session.configuration(|| read(session, &path, inner))?.to_value()
 }
 
-/// `templatefile(path, variables)`.
 fn templatefile(session: &Session, context: &ParsingContext, arguments: &[Value]) -> Outcome {
     let [path, variables] = arguments else { return failure("takes a path and an object") };
     let file = session.read(&context.path(&[&path.as_string()?])?)?;
@@ -322,7 +320,6 @@ fn templatefile(session: &Session, context: &ParsingContext, arguments: &[Value]
         .render(&template)
 }
 
-/// The variable `include`.
 fn exposed(includes: &[Include]) -> Outcome {
     let mut members = BTreeMap::new();
     for include in includes {

@@ -36,7 +36,6 @@ pub(super) struct Configuration {
     pub unknown: Vec<Arc<Unknown>>,
 }
 
-/// `merge_strategy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Strategy {
     NoMerge,

@@ -11,7 +11,6 @@ use crate::hcl::evaluate::allowance::{Allowance, bounded};
 use crate::hcl::evaluate::value::{Outcome, failure, unknown};
 use crate::system::{canonicalize, files};
 
-/// The largest file that is read.
 const MAX_FILE_SIZE: u64 = 4 << 20;
 
 /// A directory tree that configurations may read from, usually the work tree of a repository.
@@ -42,7 +41,6 @@ impl Repository {
         Ok(Self { root: canonicalize(root)?, known: known.to_owned(), canonical: canonicalize(known)? })
     }
 
-    /// The top directory, absolute and without symbolic links.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
@@ -72,7 +70,6 @@ impl Repository {
         path.strip_prefix(&self.root).is_ok_and(|rest| rest.components().all(|part| part.as_os_str() != ".git"))
     }
 
-    /// Reads a text file of the repository.
     pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
         let path = self.resolve(path)?;
         let shown = self.shown(&path);
@@ -128,7 +125,6 @@ impl<'a> Session<'a> {
         bounded(&self.configurations, Self::MAX_CONFIGURATIONS, "too many configurations read each other", read)
     }
 
-    /// Reads a text file of the repository.
     pub(super) fn read(&self, path: &Path) -> Outcome<Arc<SourceFile>> {
         let file = self.repository.read(path)?;
         self.allowance.spend(file.text.len())?;

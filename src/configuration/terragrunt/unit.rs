@@ -88,7 +88,6 @@ pub(crate) enum Action {
     Nothing,
 }
 
-/// Whether a directory is a unit.
 pub(crate) fn is_unit(directory: &Path) -> bool {
     FILE_NAMES.iter().any(|name| directory.join(name).is_file())
 }

@@ -15,13 +15,11 @@ use crate::hcl::evaluate::value::{Outcome, Stop, Unknown, failure, unknown};
 use crate::modules::is_configuration;
 use crate::system::files::join;
 
-/// How many files a module may have.
 const MAX_FILES: usize = 10_000;
 
 /// The end of the first line of a file that Terragrunt generated (`TerragruntGeneratedSignature`).
 const SIGNATURE: &str = "Sig: nIlQXj57tbuaRZEa";
 
-/// The configuration files of a working directory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WorkingDirectory {
     /// By name: files with the extensions `.tf`, `.tofu`, `.tf.json` and `.tofu.json`.

@@ -203,14 +203,11 @@ fn candidates<'a>(request: &LockRequest<'a>, old: &'a Locks) -> Result<Vec<Candi
         dialect,
     };
     let candidates: Vec<_> = selected.map(candidate).collect();
-    let errors: Diagnostics = candidates.iter().flat_map(|candidate| not_allowed(candidate, policy)).collect();
-    errors.into_result(candidates)
-}
-
-/// Why the policy does not allow a provider, with the places that require it.
-fn not_allowed(candidate: &Candidate<'_>, policy: &Policy) -> Vec<Diagnostic> {
-    let errors = policy.against_address(candidate.address, candidate.dialect).into_iter();
-    errors.map(|error| candidate.requirement.at_declarations(error)).collect()
+    let not_allowed = candidates.iter().flat_map(|candidate: &Candidate<'_>| {
+        let errors = policy.against_address(candidate.address, dialect).into_iter();
+        errors.map(|error| candidate.requirement.at_declarations(error))
+    });
+    not_allowed.collect::<Diagnostics>().into_result(candidates)
 }
 
 pub(super) fn plan<'a>(

@@ -95,7 +95,7 @@ impl Session<'_> {
 
     /// What there is to say of the change as a whole.
     fn judge(&self, roots: &Roots, options: &VerifyOptions<'_>) -> Result<Vec<Diagnostic>> {
-        let Some(change) = &self.change else { return Ok(Vec::new()) };
+        let Some(change) = &self.options.change else { return Ok(Vec::new()) };
         let directory = roots.selection.first_directory();
         let (canonical, settings) = self.settings(&directory).unwrap_or_default();
         let removed = self.removed(&roots.selection, change)?;
@@ -131,7 +131,7 @@ impl Session<'_> {
         let progress = |package: &_, progress| self.note_progress(package, progress);
         let platforms = options.platforms.clone().or_else(|| opened.settings.platforms.clone());
         let tracked = options.version_control.map(|control| control.tracked(&opened.path)).unwrap_or_default();
-        let base = self.change.as_ref().map(|change| change.lock_file_before(&opened.canonical));
+        let base = self.options.change.as_ref().map(|change| change.lock_file_before(&opened.canonical));
         let had_lock_file = base.is_some_and(|bytes| !bytes.is_empty());
         let mut verified = super::verify(&VerifyRequest {
             root: &opened,

@@ -36,15 +36,10 @@ struct Question<'a> {
 
 impl<'a> Question<'a> {
     fn ask(mut self) -> Verified {
-        let platforms = match self.platforms() {
-            Ok(platforms) => platforms,
-            Err(error) => {
-                self.failed(error);
-                return self.verified;
-            }
-        };
-        if let Some(platforms) = platforms {
-            self.ask_about(&platforms);
+        match self.platforms() {
+            Ok(Some(platforms)) => self.ask_about(&platforms),
+            Ok(None) => {}
+            Err(error) => self.failed(error),
         }
         self.verified
     }
@@ -77,8 +72,7 @@ impl<'a> Question<'a> {
         };
         let mut known = Known::new();
         if let Some(published) = &published {
-            let warnings =
-                published.warnings.iter().map(|warning| self.about_entry(warning.clone())).collect::<Vec<_>>();
+            let warnings: Vec<_> = published.warnings.iter().map(|warning| self.about_entry(warning.clone())).collect();
             self.verified.findings.extend(warnings);
             let signature = policy::check_signature(self.subject, self.entry, &published.authentication);
             self.verified.findings.extend(signature);
