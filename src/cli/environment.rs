@@ -58,7 +58,7 @@ fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.to_string_lossy().into())))
 }
 
-/// Where programs of this system keep what they can make again, with a folder for this one.
+/// The directory of this program in the directory of caches of this system.
 pub(crate) fn cache_directory(environment: &Environment) -> Option<PathBuf> {
     let home = |path: &str| environment.home.as_ref().map(|home| home.join(path));
     let base = if cfg!(windows) {

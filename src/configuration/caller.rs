@@ -6,8 +6,8 @@ use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::system::boundary;
 
 use super::file::Call;
-use super::module_path::ModulePath;
 use super::requirement::CalledModule;
+use super::root::ModulePath;
 use super::scope::Scope;
 
 /// A module whose calls are followed.

@@ -73,7 +73,7 @@ impl Texts {
         Ok(file)
     }
 
-    /// Takes note of a text, unless it is too much with all others.
+    /// Counts a text, unless it is too much with all others.
     fn has_room_for(&self, file: &Arc<SourceFile>) -> bool {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let is_too_much = |known: &KnownTexts| known.length + file.text.len() > self.most;

@@ -1,11 +1,12 @@
-//! The files of a root module.
+//! The files of a root module, and where a module's files are.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::module_path::ModulePath;
-use crate::diagnostic::{Location, SourceFile};
+use crate::diagnostic::{Location, Result, SourceFile};
+use crate::modules::fetched::FetchedModule;
+use crate::modules::local;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum RootModule<'a> {
@@ -62,5 +63,42 @@ impl RootFiles {
     pub(super) fn origin(&self, location: &Location) -> Option<&Location> {
         let is_in = |name: &String| self.files.get(name).is_some_and(|file| Arc::ptr_eq(file, &location.file));
         self.generated.iter().find_map(|(name, origin)| is_in(name).then_some(origin))
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum ModulePath {
+    /// A directory, as the user knows it.
+    Directory(PathBuf),
+    /// A directory in a package that was fetched.
+    Package(FetchedModule),
+}
+
+impl ModulePath {
+    /// Where the files are.
+    ///
+    /// # Errors
+    /// The package has no such directory.
+    pub(super) fn path(&self) -> Result<PathBuf> {
+        match self {
+            Self::Directory(path) => Ok(path.clone()),
+            Self::Package(module) => module.path(),
+        }
+    }
+
+    /// What the user knows the directory as.
+    pub(super) fn shown(&self) -> PathBuf {
+        match self {
+            Self::Directory(path) => path.clone(),
+            Self::Package(module) => module.shown(),
+        }
+    }
+
+    /// The path that a local source leads to; `None` if it leads out of the package.
+    pub(super) fn local(&self, source: &str) -> Option<Self> {
+        match self {
+            Self::Directory(path) => Some(Self::Directory(local::directory(path, source))),
+            Self::Package(module) => module.local(source).map(Self::Package),
+        }
     }
 }

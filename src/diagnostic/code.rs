@@ -58,7 +58,7 @@ pub enum Threat {
     None,
     /// It would make an attack easier.
     Weakness,
-    /// A package would be accepted that nobody has checked.
+    /// A package would be accepted without a check.
     Exposure,
     /// Another provider may have taken the place of the one that is meant.
     Substitution,

@@ -8,7 +8,7 @@ use super::remedy::Help;
 use super::source_file::Location;
 use crate::provider::{Dialect, ProviderAddress};
 
-/// A place with what there is to say about it.
+/// A place, and a few words about it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Label {
     /// Where.
@@ -106,7 +106,7 @@ impl Diagnostic {
         self
     }
 
-    /// Adds places that there is the same to say about.
+    /// Adds places with the same words.
     #[must_use]
     pub fn at_each<'a>(self, places: impl IntoIterator<Item = &'a Location>, text: &str) -> Self {
         places.into_iter().fold(self, |diagnostic, place| diagnostic.at(place.clone(), text))

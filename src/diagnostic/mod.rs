@@ -1,4 +1,4 @@
-//! What the program tells its user about an input: a code, a message, the places in question and what to do next.
+//! Messages for the user about an input: a code, a message, the places in question and what to do next.
 
 mod code;
 mod diagnostics;

@@ -229,7 +229,7 @@ impl Batch {
             session.notify(Event::Prepared(prepared));
             let (dialect, shared) = prepared.source_key();
             if !session.options.offline {
-                // What goes wrong is met again when it is used.
+                // Errors are reported when the source is used.
                 let _ = session.source(dialect, shared);
                 let _ = prepared.minimum_age(options).map(|_| session.publication_dates(dialect).is_ok());
             }

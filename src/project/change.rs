@@ -22,7 +22,7 @@ pub struct Change {
     pub settings_now: BTreeSet<PathBuf>,
     /// The lock files that are tracked, or new and not ignored.
     pub lock_files_now: BTreeSet<PathBuf>,
-    /// What there is to say of files that the caller names in place of those, or besides them.
+    /// Findings about files that the caller names in place of these, or in addition.
     pub findings: Vec<Diagnostic>,
 }
 

@@ -23,7 +23,7 @@ pub enum Event<'a> {
     Module(&'a str, &'static str),
     /// The first root modules are read, whose providers are on these hosts.
     Asking(&'a BTreeSet<&'a Hostname>),
-    /// A root module was read, so that it can be locked.
+    /// A root module was read and can be locked.
     Prepared(&'a Prepared),
     /// A CLI configuration was read.
     Configuration(&'a CliConfig),
@@ -39,7 +39,7 @@ pub enum Event<'a> {
     SharedFacts(&'a SharedFacts),
 }
 
-/// Takes note of what happens. Called from several threads, never by two at a time.
+/// Receives events. Called from several threads, one at a time.
 pub type Observer<'a> = Box<dyn FnMut(Event<'_>) + Send + 'a>;
 
 /// What became of root modules.

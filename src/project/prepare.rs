@@ -74,7 +74,7 @@ impl Session<'_> {
     /// What `lock` is asked for.
     ///
     /// # Errors
-    /// An age is demanded of one of the providers that `choosing` says a version is chosen of, and nobody knows dates.
+    /// An age is demanded for one of the providers that `choosing` returns, and publication dates are not known.
     pub(super) fn lock_request<'a>(
         &'a self,
         prepared: &'a Prepared,

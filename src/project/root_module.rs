@@ -52,7 +52,7 @@ pub struct RootModule {
     pub path: PathBuf,
     /// What `provlock.toml` says.
     pub settings: Settings,
-    /// Whose rules apply.
+    /// The dialect whose rules apply.
     pub dialect: Dialect,
     /// What the dialect was decided by.
     pub dialect_reason: DialectReason,

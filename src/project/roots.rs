@@ -67,7 +67,7 @@ impl Roots {
         self.list.is_empty()
     }
 
-    /// Whether there may be several, so that it must be said which one something is about.
+    /// Whether there may be several, so that messages name the one that they are about.
     pub fn are_many(&self) -> bool {
         self.selection.recursive || self.list.len() != 1
     }

@@ -55,7 +55,7 @@ pub enum ModuleFetching {
     Never,
 }
 
-/// What a run has once: connections, caches, packages of modules, repositories, and who takes note of what happens.
+/// What a run has once: connections, caches, packages of modules, repositories, and the observer of events.
 pub struct Session<'a> {
     pub(super) environment: Environment,
     /// The options, without those for connections and modules, which hold them.
@@ -102,7 +102,7 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The same with somebody who takes note of what happens.
+    /// The same session with an observer of events.
     #[must_use]
     pub fn observed_by(mut self, observer: impl FnMut(Event<'_>) + Send + 'a) -> Self {
         self.observer = Mutex::new(Box::new(observer));

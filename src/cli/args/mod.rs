@@ -3,7 +3,6 @@
 pub(crate) mod candidates;
 mod format;
 mod global;
-mod modules;
 mod selection;
 mod source;
 mod targets;
@@ -13,8 +12,7 @@ use clap::builder::{Resettable, Str};
 
 pub(crate) use format::{FormatArgs, OutputFormat};
 pub(crate) use global::{ColorChoice, GlobalArgs, OutputArgs, Verbosity, settings_of};
-pub(crate) use modules::ModuleArgs;
-pub(crate) use selection::{AgeArgs, PlatformArgs, SelectionArgs};
+pub(crate) use selection::{AgeArgs, ModuleArgs, PlatformArgs, SelectionArgs};
 pub(crate) use source::{CacheArgs, CacheDirectory, OnlineArgs, SourceArgs};
 pub(crate) use targets::Targets;
 pub(crate) use variables::parse;

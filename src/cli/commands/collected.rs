@@ -1,4 +1,4 @@
-//! What became of root modules that were locked, collected one by one; of each no more than what is to be shown.
+//! The results of root modules that were locked, collected one by one. Only what is shown is kept.
 
 use std::path::Path;
 
@@ -73,7 +73,7 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// There may be several root modules, so that it must be said which one something is about.
+    /// Prepares for several root modules: messages then name the one that they are about.
     fn are_many(&mut self) {
         self.many = Some(self.selection);
         self.warnings = Causes::new(self.many, self.ui.stderr_style.verbose);
@@ -164,7 +164,7 @@ impl<'a> Collected<'a> {
         }
     }
 
-    /// Shows what else there is to know of what was written, and prints the result as JSON if it is to be that.
+    /// Shows hints about what was written, and prints the result if it is JSON.
     pub(super) fn finish(self) {
         let ui = self.ui;
         if self.is_dialect_guessed {

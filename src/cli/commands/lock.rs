@@ -98,9 +98,9 @@ pub(crate) fn run(arguments: &LockArgs, global: &GlobalArgs, ui: &Ui) -> anyhow:
 struct Hints {
     /// Whether a lock file would change.
     would_change: bool,
-    /// Whether an entry was written that can only be sure to fit the platform of this machine, which nobody named.
+    /// Whether an entry was written that is sure to fit only the platform of this machine, and no platform was named.
     is_for_one_platform: bool,
-    /// Which platforms were not looked at, where nobody names any.
+    /// The platforms that were not looked at where none is named.
     looked_at_one: Option<String>,
     /// Which platforms of the settings were not looked at.
     not_looked_at: Option<String>,

@@ -187,7 +187,7 @@ impl<'a> Upgraded<'a> {
         Ok(())
     }
 
-    /// Prints the result of all root modules that is no JSON.
+    /// Prints the result for all root modules, unless it is JSON.
     fn print(&self) {
         match self.ui.format {
             OutputFormat::Markdown => {

@@ -25,7 +25,7 @@ pub(super) fn show(error: &clap::Error, program: &Command) -> Outcome {
     Outcome::Failed
 }
 
-/// Whether the words ask for JSON, as far as that can be told of a command line that cannot be understood.
+/// Whether the words seem to ask for JSON, in a command line that cannot be understood.
 fn asks_for_json(words: &[String]) -> bool {
     let words: Vec<&str> = words.iter().map(String::as_str).take_while(|word| *word != "--").collect();
     words.iter().any(|word| matches!(*word, "--json" | "--format=json"))

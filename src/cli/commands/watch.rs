@@ -17,7 +17,7 @@ use crate::cli::ui::{Downloads, Ui};
 /// Shows what happens in a run, apart from what becomes of root modules.
 pub(super) struct Watch<'a> {
     ui: &'a Ui,
-    /// Where packages come from, so that it can be said who is waited for.
+    /// Where packages come from, to show which hosts are waited for.
     source: Option<&'a SourceArgs>,
     downloads: Option<Downloads>,
 }

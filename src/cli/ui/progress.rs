@@ -40,7 +40,7 @@ struct State {
 pub(crate) struct Downloads(Display);
 
 impl Display {
-    /// Shows nothing yet but what is waited for. What is `hidden` shows nothing at all.
+    /// A display that shows what the run waits for, or nothing at all if it is `hidden`.
     pub(super) fn new(waiting_for: Option<&str>, hidden: bool) -> Self {
         let target = if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let state = Arc::new(Mutex::new(State { waiting_for: waiting_for.map(str::to_owned), ..State::default() }));
@@ -80,7 +80,7 @@ impl Display {
 }
 
 impl Downloads {
-    /// Takes note of what happened to the download of a package.
+    /// Shows what happened to the download of a package.
     pub(crate) fn note(&self, package: &PackageId, progress: Progress) {
         lock(&self.0.state).note(package, progress);
     }

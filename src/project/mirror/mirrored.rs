@@ -24,7 +24,7 @@ pub struct Mirrored {
 pub struct MirroredPackage {
     /// The package.
     pub package: PackageId,
-    /// Whose rules the first lock file that names it follows.
+    /// The dialect of the first lock file that names it.
     pub dialect: Dialect,
     /// Its archive.
     pub path: PathBuf,

@@ -14,7 +14,7 @@ use crate::settings::{PlatformSelection, Policy};
 pub(crate) struct Releases(BTreeMap<ProviderAddress, BTreeMap<Version, Release>>);
 
 pub(super) struct Release {
-    /// Whose rules the first lock file that names it follows.
+    /// The dialect of the first lock file that names it.
     pub(super) dialect: Dialect,
     /// What lock files record of it; at least one does.
     pub(super) records: Vec<Record>,

@@ -1,11 +1,10 @@
 //! What the commands do: selecting versions, locking, verifying, upgrading.
 
 mod age;
-mod did_you_mean;
+pub(super) mod did_you_mean;
 pub(super) mod explained;
 mod kept_platforms;
 mod lock;
-pub(super) mod namesake;
 mod needed;
 mod record;
 mod schedule;

@@ -130,7 +130,7 @@ struct Root<'a> {
     plans: &'a [Plan<'a>],
     /// The entries that the plans come to, in their order.
     entries: Vec<usize>,
-    /// What there is to say of providers that are left out.
+    /// Warnings about providers that are left out.
     overridden: Vec<Diagnostic>,
     /// How many packages have not come yet.
     awaited: AtomicUsize,
@@ -151,7 +151,7 @@ impl<'a> Root<'a> {
         Self { request, old, plans, entries, overridden, awaited, has_failed }
     }
 
-    /// Takes note that a package has come, or failed; whether it was the last.
+    /// Counts a package that has come or failed. Whether it was the last.
     fn arrived(&self, has_failed: bool) -> bool {
         if has_failed {
             self.has_failed.store(true, Ordering::Relaxed);

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::age::{self, MinimumAge};
-use super::did_you_mean::provider_meant;
-use super::namesake::{explained, is_implied, namesake, with_source};
+use super::did_you_mean::{explained, is_implied, namesake, provider_meant, with_source};
 use crate::configuration::{DeclarationKind, Requirement};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Result, UpgradeRemedy};
 use crate::lockfile::{LockFile, LockedProvider};

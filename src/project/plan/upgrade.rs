@@ -21,7 +21,7 @@ use crate::system::parallel::WAITING_REQUESTS;
 
 /// What an upgrade would do.
 pub struct UpgradePlan {
-    /// Whose rules apply.
+    /// The dialect whose rules apply.
     pub dialect: Dialect,
     /// The providers that were looked at, in the order of their addresses.
     pub providers: Vec<PlannedUpgrade>,

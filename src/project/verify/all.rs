@@ -93,7 +93,7 @@ impl Session<'_> {
         Ok(Report { roots: paths.zip(verified).collect(), findings })
     }
 
-    /// What there is to say of the change as a whole.
+    /// Findings about the change as a whole.
     fn judge(&self, roots: &Roots, options: &VerifyOptions<'_>) -> Result<Vec<Diagnostic>> {
         let Some(change) = &self.options.change else { return Ok(Vec::new()) };
         let directory = roots.selection.first_directory();

@@ -4,7 +4,7 @@ use super::subject::{Subject, finding};
 use crate::configuration::Requirement;
 use crate::diagnostic::{Code, Diagnostic, Help, LockRemedy, Remedy};
 use crate::lockfile::Entry;
-use crate::project::plan::namesake::{explained, namesake, with_source};
+use crate::project::plan::did_you_mean::{explained, namesake, with_source};
 use crate::provider::ProviderAddress;
 
 /// Compares every entry with the configuration, and every requirement with the entries.

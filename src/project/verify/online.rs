@@ -172,7 +172,7 @@ impl<'a> Question<'a> {
         Release { address: &entry.address, version: &entry.provider.version, source, progress }
     }
 
-    /// Takes note of why packages could not be looked at. Whether all could.
+    /// Keeps why packages could not be looked at. Whether all could.
     fn all_succeeded(&mut self, errors: Vec<SourceError>) -> bool {
         let all = errors.is_empty();
         for error in errors {

@@ -38,7 +38,7 @@ pub(crate) struct VerifyRequest<'a> {
 pub(crate) struct Online<'a> {
     /// The source.
     pub source: &'a Source,
-    /// Takes note of downloads.
+    /// Receives the progress of downloads.
     pub progress: ProgressSink<'a>,
 }
 

@@ -14,7 +14,7 @@ pub struct VerifiedRoot {
     pub path: PathBuf,
     /// The lock file's path, as the user knows it.
     pub lock_path: PathBuf,
-    /// Whose rules applied.
+    /// The dialect whose rules applied.
     pub dialect: Dialect,
     /// What the dialect was decided by.
     pub dialect_reason: DialectReason,
