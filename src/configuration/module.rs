@@ -220,9 +220,7 @@ impl Module {
             Diagnostic::error(Code::InvalidConfiguration, message).at(location.clone(), "").into()
         })
     }
-}
 
-impl Module {
     /// What `provider` blocks of the module or its test files require.
     pub(super) fn resolve_providers(
         &self,

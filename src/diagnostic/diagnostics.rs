@@ -67,12 +67,6 @@ impl From<Diagnostic> for Diagnostics {
     }
 }
 
-impl From<Vec<Diagnostic>> for Diagnostics {
-    fn from(diagnostics: Vec<Diagnostic>) -> Self {
-        Self(diagnostics)
-    }
-}
-
 impl FromIterator<Diagnostic> for Diagnostics {
     fn from_iter<I: IntoIterator<Item = Diagnostic>>(diagnostics: I) -> Self {
         Self(diagnostics.into_iter().collect())

@@ -46,9 +46,7 @@ impl Selection {
         static CURRENT: std::sync::LazyLock<[PathBuf; 1]> = std::sync::LazyLock::new(|| [PathBuf::from(".")]);
         if self.paths.is_empty() { &*CURRENT } else { &self.paths }
     }
-}
 
-impl Selection {
     /// The first directory that is meant, or that holds the file which is.
     pub(super) fn first_directory(&self) -> PathBuf {
         let first = self.paths().first().map_or(Path::new("."), PathBuf::as_path);

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::string::FromUtf8Error;
 
 use super::{CacheTable, FILE_NAME, Settings};
 use crate::diagnostic::{Code, Diagnostic, Result, SourceFile};
@@ -12,8 +11,6 @@ use crate::system::{Boundary, OnceMap, files, repository};
 
 /// The largest settings file that is read, in bytes.
 const SIZE_LIMIT: u64 = 1 << 20;
-
-const NOT_TEXT: &str = "it is not UTF-8 text";
 
 /// Where settings files are read.
 #[derive(Clone, Copy, Debug)]
@@ -98,12 +95,7 @@ impl Settings {
         if files.is_refused(&path) {
             return Err(refused(&shown(&path)).into());
         }
-        let not_text = |error: FromUtf8Error| {
-            let is_utf16 = files::is_utf16(error.as_bytes());
-            let what = if is_utf16 { "it is UTF-16 text, and must be UTF-8" } else { NOT_TEXT };
-            Error::new(ErrorKind::InvalidData, what)
-        };
-        let text = files.read(&path).and_then(|bytes| bytes.map(String::from_utf8).transpose().map_err(not_text));
+        let text = files.read(&path).and_then(|bytes| bytes.map(text).transpose());
         let text = text.map_err(|error| Diagnostic::io("read", &shown(&path), &error))?;
         text.map(|text| Self::parse(&SourceFile::new(shown(&path), text), path)).transpose()
     }
@@ -112,8 +104,7 @@ impl Settings {
     /// `shown` is its path as the user knows it. Its globs are relative to `base`, which is absolute and without
     /// symlinks.
     pub fn named(shown: &Path, bytes: Vec<u8>, base: &Path) -> Result<Self> {
-        let not_text = |_| Diagnostic::io("read", shown, &Error::new(ErrorKind::InvalidData, NOT_TEXT));
-        let text = String::from_utf8(bytes).map_err(not_text)?;
+        let text = text(bytes).map_err(|error| Diagnostic::io("read", shown, &error))?;
         let mut settings = Self::parse(&SourceFile::new(shown, text), base.join(shown))?;
         settings.roots.iter_mut().for_each(|filter| base.clone_into(&mut filter.base));
         settings.verify.iter_mut().for_each(|levels| base.clone_into(&mut levels.base));
@@ -141,6 +132,14 @@ fn not_topmost(table: &CacheTable, above: &Path) -> Diagnostic {
     let message = "[cache] may only be in the topmost provlock.toml, since it decides which keys are trusted";
     let error = Diagnostic::error(Code::InvalidArgument, message).at(table.location.clone(), "");
     error.help(format!("move [cache] to {}", above.display()))
+}
+
+fn text(bytes: Vec<u8>) -> std::io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let is_utf16 = files::is_utf16(error.as_bytes());
+        let what = if is_utf16 { "it is UTF-16 text, and must be UTF-8" } else { "it is not UTF-8 text" };
+        Error::new(ErrorKind::InvalidData, what)
+    })
 }
 
 /// The content of a settings file on disk.

@@ -27,8 +27,11 @@ pub(crate) fn dialects() -> Vec<CompletionCandidate> {
 }
 
 /// Codes with what they mean.
-pub(crate) fn codes(codes: &[Code]) -> Vec<CompletionCandidate> {
-    codes.iter().map(|code| CompletionCandidate::new(code.as_str()).help(Some(code.summary().into()))).collect()
+pub(crate) fn findings() -> Vec<CompletionCandidate> {
+    Code::FINDINGS
+        .iter()
+        .map(|code| CompletionCandidate::new(code.as_str()).help(Some(code.summary().into())))
+        .collect()
 }
 
 /// The providers that the root module requires or has locked, without any request.

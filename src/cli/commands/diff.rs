@@ -105,7 +105,7 @@ fn show(pairs: &[Pair], global: &GlobalArgs, print: fn(&Ui, &str), ui: &Ui) -> R
         return Ok(!texts.is_empty());
     }
     let mut warnings = Vec::new();
-    let mut errors = Vec::new();
+    let mut errors = Diagnostics::default();
     let mut files = Vec::new();
     for pair in pairs {
         match compare(pair, global, &mut warnings) {
@@ -117,7 +117,7 @@ fn show(pairs: &[Pair], global: &GlobalArgs, print: fn(&Ui, &str), ui: &Ui) -> R
     }
     ui.warn(&warnings);
     if !errors.is_empty() {
-        return Err(Diagnostics::from(errors).into());
+        return Err(errors.into());
     }
     let differ = files.iter().any(|file| !file.difference.is_empty());
     match ui.format {
@@ -192,7 +192,7 @@ fn pair_of_files(old: &Path, new: Option<&Path>, ui: &Ui) -> Result<Pair> {
     match (&old.bytes, &new.bytes) {
         (None, None) => {
             let error = |side| Diagnostic::error(Code::LockFileMissing, missing(side));
-            return Err(Diagnostics::from(vec![error(&old), error(&new)]).into());
+            return Err([&old, &new].into_iter().map(error).collect::<Diagnostics>().into());
         }
         (Some(_), Some(_)) => {}
         (before, _) => {

@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn diagnostics_stay_as_they_are() {
-        let both = Diagnostics::from(vec![Diagnostic::error(Code::Io, "a"), Diagnostic::warning(Code::Io, "b")]);
+        let both = Diagnostics::from_iter([Diagnostic::error(Code::Io, "a"), Diagnostic::warning(Code::Io, "b")]);
         assert_eq!(diagnostics(both.clone().into()), both);
     }
 }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum as _, ValueHint};
-use clap_complete::{ArgValueCandidates, CompletionCandidate};
+use clap_complete::ArgValueCandidates;
 use provlock::diagnostic::{Code, Diagnostic, Result, Severity};
 use provlock::project::{
     Baseline, OnlineOptions, Selection, SessionOptions, VerifiedRoot, VerifyOptions, VersionControl,
@@ -58,15 +58,15 @@ pub(crate) struct VerifyArgs {
     report: Vec<ReportFile>,
     /// Treat as errors; `warnings` means all
     #[arg(long, value_name = "CODE", value_parser = finding::<Denied>, value_delimiter = ',', help_heading = "Output")]
-    #[arg(add = ArgValueCandidates::new(codes))]
+    #[arg(add = ArgValueCandidates::new(candidates::findings))]
     deny: Vec<Denied>,
     /// Treat as warnings
     #[arg(long, value_name = "CODE", value_parser = finding::<Code>, value_delimiter = ',', help_heading = "Output")]
-    #[arg(add = ArgValueCandidates::new(codes))]
+    #[arg(add = ArgValueCandidates::new(candidates::findings))]
     warn: Vec<Code>,
     /// Suppress
     #[arg(long, value_name = "CODE", value_parser = finding::<Code>, value_delimiter = ',', help_heading = "Output")]
-    #[arg(add = ArgValueCandidates::new(codes))]
+    #[arg(add = ArgValueCandidates::new(candidates::findings))]
     allow: Vec<Code>,
     /// Suppress the findings that FILE lists
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
@@ -134,10 +134,6 @@ struct WhatArgs {
 /// Reads the code of a finding.
 fn finding<T: FromStr<Err = &'static str>>(text: &str) -> std::result::Result<T, String> {
     text.parse().map_err(|error| format!("{error}; provlock explain lists all codes"))
-}
-
-fn codes() -> Vec<CompletionCandidate> {
-    candidates::codes(Code::FINDINGS)
 }
 
 pub(crate) fn run(arguments: &VerifyArgs, global: &GlobalArgs, ui: &Ui) -> anyhow::Result<Outcome> {

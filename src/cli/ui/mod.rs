@@ -179,7 +179,7 @@ impl Ui {
         let can_redraw = terminal::can_redraw(std::io::stderr().is_terminal(), &variable);
         let display = Display::new(waiting_for, self.verbosity == Verbosity::Quiet || !can_redraw);
         self.stderr.set(display.clone());
-        display.downloads()
+        Downloads(display)
     }
 
     /// Shows each request if that was asked for.

@@ -37,7 +37,7 @@ struct State {
 }
 
 /// Shows downloads until it is dropped.
-pub(crate) struct Downloads(Display);
+pub(crate) struct Downloads(pub(super) Display);
 
 impl Display {
     /// A display that shows what the run waits for, or nothing at all if it is `hidden`.
@@ -71,11 +71,6 @@ impl Display {
     pub(super) fn clear(&self) -> usize {
         self.bar.finish_and_clear();
         lock(&self.state).transfers.active.len()
-    }
-
-    /// Downloads that are shown here until the result is dropped.
-    pub(super) fn downloads(self) -> Downloads {
-        Downloads(self)
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy};
+use crate::diagnostic::{Code, Diagnostic, Help, Location, LockRemedy, Result};
 use crate::packages::archive::{PackageDigest, PackageId};
 use crate::provider::{Authentication, Dialect, Hash, Platform, ProviderAddress, Version};
 use crate::settings::{PlatformSelection, Policy};
@@ -82,12 +82,12 @@ impl Release {
         package: &PackageId,
         digest: &PackageDigest,
         authentication: Option<&Authentication>,
-    ) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
+    ) -> Result<Vec<Diagnostic>> {
         let refusals =
             self.records_for(&package.platform).map(|record| record.refusal(package, digest, authentication));
         let (accepted, refused): (Vec<_>, Vec<_>) = refusals.partition(Vec::is_empty);
-        let errors = refused.into_iter().flatten().collect();
-        if accepted.is_empty() { Err(errors) } else { Ok(errors) }
+        let errors = refused.into_iter().flatten();
+        if accepted.is_empty() { Err(errors.collect()) } else { Ok(errors.collect()) }
     }
 
     /// Whether a lock file that asks for a package records it.

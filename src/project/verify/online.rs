@@ -106,7 +106,7 @@ impl<'a> Question<'a> {
             return platforms.iter().cloned().collect();
         }
         let (there, absent): (Vec<_>, Vec<_>) =
-            self.subject.named_platforms().iter().cloned().partition(|platform| platforms.contains(platform));
+            self.subject.request.named_platforms().iter().cloned().partition(|platform| platforms.contains(platform));
         for platform in absent {
             let message = format!("{} is not published for {platform}", self.subject.release(self.entry));
             let listed: Vec<_> = platforms.iter().map(ToString::to_string).collect();

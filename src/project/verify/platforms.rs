@@ -30,7 +30,7 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     let recorded = entry.provider.hashes.iter().filter(|hash| hash.is_of_files()).count();
     let hashes = if recorded == 1 { "1 h1 is recorded".to_owned() } else { format!("{recorded} h1 are recorded") };
     let release = subject.release(entry);
-    let online = Remedy::Verify { online: true, platforms: Some(subject.named_platforms().to_vec()) };
+    let online = Remedy::Verify { online: true, platforms: Some(subject.request.named_platforms().to_vec()) };
     let unknown = |platforms: &str, wanted: &str| {
         let message =
             format!("cannot tell offline whether {release} is covered for {platforms}: {hashes}, {wanted} required");
@@ -42,7 +42,7 @@ fn check_entry(subject: &Subject<'_>, entry: &Entry) -> Vec<Diagnostic> {
     if subject.request.platforms.is_none() {
         return single(entry).into_iter().collect();
     }
-    let platforms = subject.named_platforms();
+    let platforms = subject.request.named_platforms();
     let coverage = |platform| coverage(subject, entry, platform, recorded);
     let coverages: Vec<_> = platforms.iter().map(|platform| (platform, coverage(platform))).collect();
     let of = |wanted| coverages.iter().filter(move |(_, coverage)| *coverage == wanted).map(|(platform, _)| *platform);

@@ -92,10 +92,6 @@ impl Subject<'_> {
         format!("{} {}", self.name(&entry.address), entry.provider.version)
     }
 
-    pub(super) fn named_platforms(&self) -> &[Platform] {
-        self.request.named_platforms()
-    }
-
     /// The dialect whose registry the lock file names, if it names just one dialect's.
     pub(super) fn registry(&self) -> Option<Dialect> {
         let is_named =

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use provlock::project::mirror::{MirrorAction, Mirrored, MirroredPackage, RemovedFile};
+use provlock::project::mirror::{MirrorAction, Mirrored, MirroredPackage};
 use serde::Serialize;
 
 use super::values::shown;
@@ -69,7 +69,7 @@ impl Mirror {
             directory: shown(directory),
             written: has_changed && !is_dry_run,
             packages: packages.iter().map(Package::from).collect(),
-            removed: removed.iter().map(Removed::from).collect(),
+            removed: removed.iter().map(|file| Removed { file: shown(&file.path), bytes: file.size }).collect(),
             downloaded_bytes: packages.iter().filter(|package| !is_kept(package)).map(bytes).sum(),
             kept_bytes: packages.iter().filter(is_kept).map(bytes).sum(),
             removed_bytes: removed.iter().map(|file| file.size).sum(),
@@ -91,11 +91,5 @@ impl From<&MirroredPackage> for Package {
             },
             bytes: *size,
         }
-    }
-}
-
-impl From<&RemovedFile> for Removed {
-    fn from(RemovedFile { path, size }: &RemovedFile) -> Self {
-        Self { file: shown(path), bytes: *size }
     }
 }
