@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::diagnostic::{Code, Diagnostic, Location, Result};
+use crate::diagnostic::{Code, Diagnostic, Location};
 use crate::provider::ConstraintList;
 
 use super::file::{
@@ -39,30 +39,28 @@ impl<T> Default for Table<T> {
 }
 
 impl<T> Table<T> {
-    /// Adds a block, or in an override file changes the block of that name by `merge`.
+    /// Adds a block, or in an override file changes the block of that name by `merge`. Returns the error if it cannot.
     fn add(
         &mut self,
         (name, location): (String, &Location),
         block: T,
         overriding: bool,
         merge: impl FnOnce(&mut T, T),
-    ) -> Result<()> {
-        let error = |message: String| {
-            Err(Diagnostic::error(Code::InvalidConfiguration, message).at(location.clone(), "").into())
-        };
-        match (self.names.get(&name), overriding) {
-            (Some(_), false) => error(format!("{name} is declared twice in this module")),
-            (None, true) => error(format!("{name} is in an override file, but there is nothing that it overrides")),
+    ) -> Option<Diagnostic> {
+        let message = match (self.names.get(&name), overriding) {
+            (Some(_), false) => format!("{name} is declared twice in this module"),
+            (None, true) => format!("{name} is in an override file, but there is nothing that it overrides"),
             (Some(index), true) => {
                 merge(&mut self.blocks[*index], block);
-                Ok(())
+                return None;
             }
             (None, false) => {
                 self.names.insert(name, self.blocks.len());
                 self.blocks.push(block);
-                Ok(())
+                return None;
             }
-        }
+        };
+        Some(Diagnostic::error(Code::InvalidConfiguration, message).at(location.clone(), ""))
     }
 }
 
@@ -78,14 +76,11 @@ impl MergedFiles {
         self.required_version = ConstraintList::merge([&self.required_version, &file.required_version]);
         for block in file.required {
             match &self.required {
-                Some(first) if !overriding => self.diagnostics.push(
-                    Diagnostic::error(
-                        Code::InvalidConfiguration,
-                        "a module may have only one required_providers block",
-                    )
-                    .at(block.location, "the second")
-                    .at(first.clone(), "the first"),
-                ),
+                Some(first) if !overriding => {
+                    let message = "a module may have only one required_providers block";
+                    let error = Diagnostic::error(Code::InvalidConfiguration, message);
+                    self.diagnostics.push(error.at(block.location, "the second").at(first.clone(), "the first"));
+                }
                 _ => {
                     if !overriding {
                         self.required = Some(block.location);
@@ -95,28 +90,31 @@ impl MergedFiles {
                 }
             }
         }
-        let mut results = Vec::new();
         for block in file.providers {
             let name = provider_name(&block);
             let location = block.label.clone();
             // A provider without configuration has an empty one, which may be overridden.
             let overriding = overriding && (block.alias.is_some() || self.providers.names.contains_key(&name));
-            results.push(self.providers.add((name, &location), block, overriding, |base, block| {
+            self.diagnostics.extend(self.providers.add((name, &location), block, overriding, |base, block| {
                 base.version = block.version.or(base.version.take());
             }));
         }
         for block in file.resources {
             let name = format!("{} \"{}\" \"{}\"", block.kind, block.type_name, block.name);
             let location = block.label.clone();
-            results.push(self.resources.add((name, &location), block, overriding, |base, block| {
+            self.diagnostics.extend(self.resources.add((name, &location), block, overriding, |base, block| {
                 base.provider = block.provider.or(base.provider.take());
             }));
         }
         for block in file.calls {
             let location = block.location.clone();
-            results.push(self.calls.add((module_name(&block.name), &location), block, overriding, merge_call));
+            self.diagnostics.extend(self.calls.add(
+                (module_name(&block.name), &location),
+                block,
+                overriding,
+                merge_call,
+            ));
         }
-        self.diagnostics.extend(results.into_iter().filter_map(Result::err).flatten());
         self.imports.extend(file.imports);
     }
 }

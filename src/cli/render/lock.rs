@@ -12,7 +12,7 @@ use provlock::settings::PlatformSelection;
 
 use super::foreign::{capped, printable};
 use super::row::{Action, HashCounts, Row};
-use super::style::{Color, TextStyle, bytes, count, enumerate, paint};
+use super::style::{Color, TextStyle, bytes, columns, count, enumerate, paint};
 use super::verify::names;
 
 /// What is said of a root module that was locked.
@@ -171,14 +171,10 @@ impl LinesOfMany {
 
 /// Lines in columns, each with what comes last.
 fn aligned(lines: &[(Line, String)], style: TextStyle) -> Vec<String> {
-    let width = |column: usize| lines.iter().map(|(line, _)| line.cells[column].chars().count()).max().unwrap_or(0);
-    let widths: [usize; 4] = std::array::from_fn(width);
-    let text = |(line, last): &(Line, String)| {
-        let cells = line.cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
-        let cells: Vec<_> = cells.chain([last.clone()]).collect();
-        format!("  {} {}", paint(style.color, line.symbol.1, line.symbol.0), cells.join("   ")).trim_end().to_owned()
-    };
-    lines.iter().map(text).collect()
+    let cells = |(line, last): &(Line, String)| line.cells.iter().chain([last]).cloned().collect();
+    let rows = columns(&lines.iter().map(cells).collect::<Vec<_>>());
+    let symbol = |line: &Line| paint(style.color, line.symbol.1, line.symbol.0);
+    lines.iter().zip(rows).map(|((line, _), row)| format!("  {} {row}", symbol(line))).collect()
 }
 
 /// Which platforms `--check` did not look at in a root module, as far as that can be told: those of the settings, or
