@@ -1,8 +1,8 @@
 //! The syntax of CLI configuration files: HCL 1 and its JSON form, read into the tree of the reader of JSON.
 //!
-//! HCL 1 differs from the HCL 2 of configurations: keys may be quoted (`dev_overrides { "acme/gamma" = "." }`), there are no
-//! expressions, and `name = {…}` and `name {…}` are the same. A label is the key of an object around the block's body. The
-//! reader follows OpenTofu's `github.com/hashicorp/hcl` v1, whose JSON form may have needless commas.
+//! HCL 1 differs from the HCL 2 of configurations: keys may be quoted (`dev_overrides { "acme/gamma" = "." }`), there
+//! are no expressions, and `name = {…}` and `name {…}` are the same. A label is the key of an object around the block's
+//! body. The reader follows OpenTofu's `github.com/hashicorp/hcl` v1, whose JSON form may have needless commas.
 
 use crate::hcl::Fault;
 use crate::hcl::json::{Kind, Member, Value};

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use crate::provider::{Dialect, Hash, ProviderAddress};
 
-use super::locks::{LockedProvider, Locks};
+use super::lock_file::{LockedProvider, Locks};
 
 /// The second line of the header, the same in both dialects.
 pub(super) const HEADER_SECOND_LINE: &str = "# Manual edits may be lost in future updates.";

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::provider::{Hash, ProviderAddress, Version};
 
-use super::locks::{LockedProvider, Locks};
+use super::lock_file::{LockedProvider, Locks};
 
 /// What differs between two sets of locks: every provider of either, in address order.
 #[derive(Clone, Debug, PartialEq, Eq)]

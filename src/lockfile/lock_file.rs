@@ -1,16 +1,15 @@
 //! A lock file: its text, its entries and their places.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, Location, Result, SourceFile};
-use crate::provider::{Dialect, Hash, ProviderAddress};
+use crate::provider::{ConstraintList, Dialect, Hash, ProviderAddress, Version};
 use crate::system::files;
 
-use super::locks::{LockedProvider, Locks};
 use super::raw_entry::AttributeLayout;
 
 /// Name of the lock file, in every root module.
@@ -31,6 +30,20 @@ pub fn read(path: &Path) -> Result<Option<Vec<u8>>> {
         Err(error) => Err(Diagnostic::io("read", path, &error).into()),
     }
 }
+
+/// The entry of one provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockedProvider {
+    /// The selected version.
+    pub version: Version,
+    /// The configuration's constraints when it was selected; may be empty.
+    pub constraints: ConstraintList,
+    /// The packages that are accepted; may be empty.
+    pub hashes: BTreeSet<Hash>,
+}
+
+/// The entries of a lock file, in the order in which they are written. Lock files may share equal entries.
+pub type Locks = BTreeMap<ProviderAddress, Arc<LockedProvider>>;
 
 /// A lock file that was read: its bytes, its entries and their places.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,8 +19,7 @@ use crate::diagnostic::{Code, Diagnostic, Help, Location, Remedy, Severity, Sour
 use crate::provider::{AddressError, ConstraintList, Dialect, Hash, ProviderAddress, Version, VersionError};
 use crate::system::files::{self, BYTE_ORDER_MARK};
 
-use super::lock_file::{BlockLayout, Entry, LOCK_FILE_NAME, LockFile, Parsed, TopLevelBlock};
-use super::locks::LockedProvider;
+use super::lock_file::{BlockLayout, Entry, LOCK_FILE_NAME, LockFile, LockedProvider, Parsed, TopLevelBlock};
 use super::marker::{MARKER_SIZE, short_size};
 use super::raw_entry::{Attribute, AttributeLayout, RawEntry, Text};
 use super::recognise::recognise;

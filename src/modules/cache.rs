@@ -1,5 +1,5 @@
-//! Module packages, and the versions that registries listed, kept across runs. Offline, these lists name the packages that
-//! the cache may hold.
+//! Module packages, and the versions that registries listed, kept across runs. Offline, these lists name the packages
+//! that the cache may hold.
 //!
 //! Each package lies in a directory named after its content, which never changes once it has its name. A small file for
 //! each address holds the name of that directory and the time. So concurrent runs can share both.

@@ -50,7 +50,8 @@ impl FetchedModule {
         Ok(Self { package, directory })
     }
 
-    /// What a source that is a directory of this machine leads to, which nobody has to fetch; none for any other source.
+    /// What a source that is a directory of this machine leads to, which nobody has to fetch; none for any other
+    /// source.
     ///
     /// # Errors
     /// The package has no such directory.

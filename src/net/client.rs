@@ -123,8 +123,8 @@ impl Client {
         Self { observer, ..self }
     }
 
-    /// The same client for URLs that the user names, which need not be encrypted. Without encryption no credentials are sent to
-    /// another machine.
+    /// The same client for URLs that the user names, which need not be encrypted. Without encryption no credentials are
+    /// sent to another machine.
     #[must_use]
     pub(crate) fn with_plain_http(self) -> Self {
         Self { plain_http: PlainHttp::NamedHost, ..self }

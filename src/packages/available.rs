@@ -9,7 +9,7 @@ use crate::provider::{Platform, Version};
 const SUPPORTED_PROTOCOLS: [&str; 2] = ["5", "6"];
 /// The longest version that a source may list, in bytes.
 pub(super) const LONGEST_VERSION: usize = 128;
-/// So many characters of a list of unsupported protocols are kept for the error.
+/// The most characters of a list of unsupported protocols that are kept for the error.
 const LONGEST_PROTOCOLS: usize = 100;
 
 /// The versions of a provider.

@@ -28,7 +28,7 @@ struct Shared {
     download_queue: DownloadQueue,
 }
 
-/// Why a download ends that is not wanted any more.
+/// Why a download that is no longer wanted ends.
 const CANCELLED: &str = "the download was cancelled";
 
 /// An archive that can be downloaded.
@@ -69,7 +69,8 @@ pub(super) struct Downloaded {
     pub(super) is_shared: bool,
 }
 
-/// A body that reports progress, is kept if the archive is to be kept, and fails once the archive is not wanted any more.
+/// A body that reports progress, is kept if the archive is to be kept, and fails once the archive is not wanted any
+/// more.
 struct Received<'a> {
     body: &'a mut dyn Read,
     package: &'a PackageId,

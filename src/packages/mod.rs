@@ -190,7 +190,8 @@ impl Source {
         registry.sums_modified(&PackageId { address: address.clone(), version: version.clone(), platform })
     }
 
-    /// What the source of a provider is called in a sentence, if all that it has are copies of what a registry publishes.
+    /// What the source of a provider is called in a sentence, if all that it has are copies of what a registry
+    /// publishes.
     pub(crate) fn mirror_of(&self, address: &ProviderAddress) -> Option<String> {
         let names: Option<Vec<String>> = self.methods_for(address).map(Method::mirror).collect();
         names.map(|names| names.join(" and ")).filter(|names| !names.is_empty())

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::fmt::Write as _;
 
-use crate::provider::ProviderAddress;
+use crate::provider::{ProviderAddress, PublicKey};
 
 /// The longest repository name that registries are known to take.
 const LONGEST_NAME: usize = 255;
@@ -15,6 +15,15 @@ pub struct OciRepository {
     pub registry: String,
     /// The name within the registry (`<name>` of the OCI distribution specification 1.1).
     pub name: String,
+}
+
+/// Where facts about packages are shared, and whose facts are trusted.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SharedCache {
+    /// Each provider has a repository below this one.
+    pub repository: OciRepository,
+    /// The keys, sorted. One of them must have signed the facts.
+    pub trusted_keys: Vec<PublicKey>,
 }
 
 /// Why a text is not the address of a repository.
@@ -45,9 +54,9 @@ impl OciRepository {
         address.parse().map_err(|error: OciRepositoryError| invalid(&error))
     }
 
-    /// The repository below this one that is a provider's: the parts of the address with `_` between them, in one level of the
-    /// name, since GitLab takes two below a project and Docker Hub takes one. The colon before a port is a `_` too, and a part that
-    /// a name cannot hold is `hex.` with its bytes.
+    /// The repository below this one that is a provider's: the parts of the address with `_` between them, in one level
+    /// of the name, since GitLab takes two below a project and Docker Hub takes one. The colon before a port is a `_`
+    /// too, and a part that a name cannot hold is `hex.` with its bytes.
     ///
     /// # Errors
     /// The name would be longer than registries take.

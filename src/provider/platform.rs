@@ -27,7 +27,8 @@ impl Platform {
         Self::meant_by(&platform.to_string()).unwrap_or(platform)
     }
 
-    /// The platform that a text with other names than Go's means, such as `macos_arm64`, `linux-amd64` or `Windows_x86_64`.
+    /// The platform that a text with other names than Go's means, such as `macos_arm64`, `linux-amd64` or
+    /// `Windows_x86_64`.
     fn meant_by(text: &str) -> Option<Self> {
         let words = text.to_ascii_lowercase().replace(['-', '/'], "_");
         let (os, arch) = words.split_once('_')?;
@@ -46,8 +47,8 @@ impl Platform {
         meant.parse().ok().filter(|_| meant != text)
     }
 
-    /// Reads what a person wrote. Unlike a registry, a person may know a platform by a name other than Go's, which would name
-    /// no package.
+    /// Reads what a person wrote. Unlike a registry, a person may know a platform by a name other than Go's, which
+    /// would name no package.
     ///
     /// # Errors
     /// The text is not a platform, or means another one.

@@ -1,9 +1,10 @@
 //! Provider versions: semantic versioning 2.0, <https://semver.org>, as OpenTofu reads and sorts it by
 //! <https://github.com/apparentlymart/go-versions>, with numbers below 2^64.
 //!
-//! A version is not a `semver::Version`, which refuses three things that OpenTofu takes: fewer than three numbers (`1.2`),
-//! leading zeros in numbers (`1.02.3`) and in the identifiers of a prerelease (`1.2.3-01`). Its order of prereleases is
-//! another one too. `semver` has the grammar of identifiers: that of build metadata is OpenTofu's for prereleases.
+//! A version is not a `semver::Version`, which refuses three things that OpenTofu takes: fewer than three numbers
+//! (`1.2`), leading zeros in numbers (`1.02.3`) and in the identifiers of a prerelease (`1.2.3-01`). Its order of
+//! prereleases is another one too. `semver` has the grammar of identifiers: that of build metadata is OpenTofu's for
+//! prereleases.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -66,7 +67,8 @@ impl Version {
         !self.prerelease.is_empty()
     }
 
-    /// Compares by precedence, that is, without build metadata (<https://semver.org/#spec-item-10>), in OpenTofu's order.
+    /// Compares by precedence, that is, without build metadata (<https://semver.org/#spec-item-10>), in OpenTofu's
+    /// order.
     pub fn cmp_precedence(&self, other: &Self) -> Ordering {
         (self.major, self.minor, self.patch)
             .cmp(&(other.major, other.minor, other.patch))

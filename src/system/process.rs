@@ -172,8 +172,8 @@ impl Drop for Group {
     }
 }
 
-/// Kills the helpers that run, with the programs that they have started. While the result lives, none is started, and whoever
-/// waits for one goes on waiting.
+/// Kills the helpers that run, with the programs that they have started. While the result lives, none is started, and
+/// whoever waits for one goes on waiting.
 pub(super) fn kill_all() -> MutexGuard<'static, Vec<u32>> {
     let running = running();
     running.iter().copied().for_each(kill_group);

@@ -6,8 +6,8 @@ use std::ops::Deref;
 use percent_encoding::percent_decode_str;
 use url::Url;
 
-/// The parameters of URLs that hold no secret: those of go-getter (<https://github.com/hashicorp/go-getter>), of OCI sources and of
-/// the protocols that are spoken.
+/// The parameters of URLs that hold no secret: those of go-getter (<https://github.com/hashicorp/go-getter>), of OCI
+/// sources and of the protocols that are spoken.
 const PUBLIC_PARAMETERS: [&str; 13] = [
     "archive",
     "checksum",

@@ -13,8 +13,8 @@ pub struct Stopped {
     _directories: MutexGuard<'static, Vec<PathBuf>>,
 }
 
-/// Waits until no file is being replaced, ends the programs that this one has started for its work, and removes its temporary
-/// directories. A program that an interrupt ends calls this before.
+/// Waits until no file is being replaced, ends the programs that this one has started for its work, and removes its
+/// temporary directories. A program that an interrupt ends calls this before.
 pub fn stop() -> Stopped {
     Stopped { _writes: wait_for_writes(), _helpers: process::kill_all(), _directories: temporary::remove_all() }
 }

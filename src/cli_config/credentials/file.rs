@@ -35,8 +35,8 @@ pub(super) fn forget(path: &Path, host: &Hostname) -> Result<bool> {
     })
 }
 
-/// Applies a change to the file, and says whether it made a difference; `None` means that the file does not have the form
-/// that it must have.
+/// Applies a change to the file, and says whether it made a difference; `None` means that the file does not have the
+/// form that it must have.
 fn edit(path: &Path, change: impl Fn(&str, &Value) -> Option<String>) -> Result<bool> {
     let directory = path.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(directory).map_err(|error| Diagnostic::io("write", path, &error))?;

@@ -7,7 +7,8 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A repository to fetch from, and a git that knows no other settings than this test's and writes down how it is called.
+/// A repository to fetch from, and a git that knows no other settings than this test's and writes down how it is
+/// called.
 struct Fixture {
     directory: TempDir,
 }

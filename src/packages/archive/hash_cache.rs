@@ -18,7 +18,7 @@ use super::id::PackageId;
 use crate::provider::{Dialect, Hash, HashScheme, Platform, ProviderAddress, Version};
 use crate::system::storage;
 
-/// No entry is longer, in bytes.
+/// The longest entry, in bytes.
 const LONGEST_ENTRY: u64 = 16 * 1024;
 
 /// A cache in a directory. Many processes may use the same directory.

@@ -99,7 +99,7 @@ fn hash_in_temporary_file<R: Read>(
     digest(hashes, source.finish())
 }
 
-/// Joins what is known of an archive: its hashes inside, or why it has none, and the hash and number of its bytes.
+/// Joins the hashes over what is inside an archive, or why there are none, with the hash and the number of its bytes.
 fn digest(
     hashes: Result<Hashes, PackageError>,
     (sha256, size): ([u8; 32], u64),

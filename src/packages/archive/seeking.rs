@@ -12,7 +12,7 @@ use crate::provider::Hash;
 /// Bytes that are read at once.
 const INPUT: usize = 64 * 1024;
 
-/// The hashes over what is inside of an archive.
+/// The hashes over what is inside an archive.
 #[derive(Debug)]
 pub(super) struct Hashes {
     pub(super) h1: Hash,

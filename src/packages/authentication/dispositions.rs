@@ -30,8 +30,8 @@ pub(crate) enum HashDisposition {
 pub struct HashDispositions(BTreeMap<Hash, BTreeSet<HashDisposition>>);
 
 impl HashDisposition {
-    /// Whether the hash may be recorded because of this. A hash over the bytes of an archive must be listed or reported,
-    /// because a mirror may have repacked the files.
+    /// Whether the hash may be recorded because of this. A hash over the bytes of an archive must be listed or
+    /// reported, because a mirror may have repacked the files.
     fn permits(self, hash: &Hash) -> bool {
         match self {
             Self::Computed => hash.is_of_files(),

@@ -38,9 +38,9 @@ const MAXIMUM_MANIFEST_BYTES: u64 = 4 << 20;
 const MOST_PAGES: usize = 1_000;
 const MOST_TAGS: usize = 100_000;
 const MAXIMUM_TAG_LIST_BYTES: u64 = 32 << 20;
-/// A tag has at most so many characters (OCI distribution specification 1.1, "Pulling manifests").
+/// The most characters of a tag (OCI distribution specification 1.1, "Pulling manifests").
 pub(super) const LONGEST_TAG: usize = 128;
-/// So many authorizations are tried for one request.
+/// The most authorizations that are tried for one request.
 const MOST_AUTHORIZATIONS: usize = 4;
 
 /// Access to OCI registries, shared by all mirrors of a run: connections, logins, tokens.

@@ -23,7 +23,7 @@ const MOST_SERVICES: usize = 256;
 /// The registries of hosts. Each host is asked once per run.
 pub(crate) struct Discovery {
     client: Client,
-    /// The services of hosts that the user has named.
+    /// The services of the hosts that the CLI configuration names.
     hosts: BTreeMap<Hostname, BTreeMap<String, String>>,
     cache: Option<RegistryCache>,
     documents: OnceMap<Hostname, Requested<Arc<Document>>>,

@@ -35,7 +35,7 @@ const MOST_PLATFORMS: usize = 256;
 const MOST_OTHERS: usize = 64;
 /// A package has one of each scheme.
 const MOST_HASHES: usize = 16;
-/// So many characters of a warning are kept.
+/// The most characters of a warning that are kept.
 const LONGEST_WARNING: usize = 2000;
 
 /// Asks registries, for the metadata of each package once.

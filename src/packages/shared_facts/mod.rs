@@ -33,7 +33,7 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(5);
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 /// After so many requests in a row without an answer, the registry counts as down.
 const MOST_FAILURES: usize = 3;
-/// All answers that are kept may together have so many bytes. One about 50 platforms has 20 KB.
+/// The most bytes of all answers that are kept. One about 50 platforms has 20 KB.
 const MOST_BYTES: usize = 16 << 20;
 /// Requests that are under way at the same time.
 const THREADS: usize = 16;
@@ -55,7 +55,7 @@ struct State {
     failures: usize,
     /// Bytes that may still be kept.
     room: usize,
-    /// Whether the registry is not asked any more.
+    /// Whether the registry is no longer asked.
     is_over: bool,
     /// The first reason not to use something.
     problem: Option<Diagnostic>,

@@ -36,8 +36,9 @@ pub struct PublishedRelease {
 /// Publishes facts, signed with `key`, in addition to those that are published already and signed with that key. After
 /// a failure no other release is begun.
 ///
-/// Registries have no way to replace a manifest on a condition. So what was published is asked for again after a pause, longer
-/// than another machine needs that has read the old facts at the same time, and published again if that machine has replaced it.
+/// Registries have no way to replace a manifest on a condition. So what was published is asked for again after a pause,
+/// longer than another machine needs that has read the old facts at the same time, and published again if that machine
+/// has replaced it.
 pub(in crate::packages) fn publish(
     registries: &OciRegistries,
     repository: &OciRepository,
