@@ -2,7 +2,7 @@
 //! package.
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Help, Remedy, Severity};
-use crate::hcl::evaluate::value::{Unknown, Value};
+use crate::hcl::evaluate::value::Unknown;
 use crate::modules::fetched::{FetchedModule, ModuleRequest};
 use crate::modules::installed::{Installed, Manifest};
 use crate::modules::{ModuleSource, registry};
@@ -215,7 +215,7 @@ impl Walk<'_> {
 /// The text of an argument; `None` if it is null.
 fn text(scope: &Scope<'_>, written: &DeferredValue) -> Result<Option<String>, Unknown> {
     let value = scope.evaluate(written);
-    if value == Value::Null {
+    if value.is_null() {
         return Ok(None);
     }
     match value.as_string() {

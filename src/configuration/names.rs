@@ -21,8 +21,10 @@ pub(super) struct Variable {
     pub default: Option<DeferredValue>,
     /// Whether its value is known before a plan, as Terraform 1.15 wants it (`const = true`).
     pub is_const: bool,
-    /// Whether a value that is given as text is the text itself, and no expression.
-    pub is_text: bool,
+    /// The declared type.
+    pub kind: Option<DeferredValue>,
+    /// Whether its value may be null; otherwise null stands for the default.
+    pub is_nullable: Option<bool>,
     pub location: Location,
 }
 
@@ -55,20 +57,28 @@ impl Variable {
     /// The variable of an override file over another one.
     fn over(self, known: Option<Self>) -> Self {
         let Some(known) = known else { return self };
-        Self { default: self.default.or(known.default), is_const: self.is_const || known.is_const, ..known }
+        Self {
+            default: self.default.or(known.default),
+            is_const: self.is_const || known.is_const,
+            kind: self.kind.or(known.kind),
+            is_nullable: self.is_nullable.or(known.is_nullable),
+            location: known.location,
+        }
     }
 }
 
 fn variable(file: &Arc<SourceFile>, block: &Block<'_>) -> Option<(String, Variable)> {
     let items = block.body.items().ok()?;
     let label = block.labels.first()?;
-    let kind = items.argument("type").map(|kind| kind.written().trim_matches('"').to_owned());
+    let flag = |name: &str| match items.argument(name)?.constant() {
+        Ok(Value::Bool(value)) => Some(value),
+        _ => None,
+    };
     let variable = Variable {
         default: items.argument("default").map(|value| value.deferred(file)),
-        is_const: items
-            .argument("const")
-            .is_some_and(|value| value.constant().is_ok_and(|value| value == Value::Bool(true))),
-        is_text: matches!(kind.as_deref(), None | Some("string" | "number" | "bool" | "any")),
+        is_const: flag("const") == Some(true),
+        kind: items.argument("type").map(|kind| kind.deferred(file)),
+        is_nullable: flag("nullable"),
         location: Location::new(file, label.span.clone()),
     };
     Some((label.text.clone(), variable))

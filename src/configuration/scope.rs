@@ -10,8 +10,9 @@ use hcl_edit::expr::Expression;
 
 use crate::diagnostic::{Diagnostics, Location, SourceFile};
 use crate::hcl::evaluate::allowance::Allowance;
+use crate::hcl::evaluate::convert::convert;
 use crate::hcl::evaluate::expression::{Evaluator, undecided};
-use crate::hcl::evaluate::value::{Outcome, Unknown, Value, failure};
+use crate::hcl::evaluate::value::{Outcome, Type, Unknown, Value, failure, unknown};
 use crate::provider::Dialect;
 
 use super::file::Call;
@@ -127,37 +128,72 @@ impl<'a> Scope<'a> {
             let reason = format!("the variable \"{name}\" lacks `const = true`, which Terraform requires here");
             return not_known(reason, Some(&variable.location));
         }
-        let given = match self.values {
-            Values::User(values) => values.get(name).map(|given| given.map(|given| self.given(variable, given))),
-            Values::Call(call, scope) => {
-                let argument = call.arguments.iter().rev().find(|(argument, _)| argument == name);
-                Ok(argument.map(|(_, written)| scope.evaluate(written)))
-            }
-        };
-        match given {
-            Ok(Some(value)) => value,
-            Ok(None) => match &variable.default {
-                Some(default) => self.evaluate(default),
-                None => not_known(format!("the variable \"{name}\" has no value"), Some(&variable.location)),
-            },
-            Err(stop) => Value::Unknown(stop.at(|| Some(variable.location.clone()))),
-        }
+        let value = self.typed(name, variable);
+        value.unwrap_or_else(|stop| Value::Unknown(stop.at(|| Some(variable.location.clone()))))
     }
 
-    fn given(&self, variable: &Variable, given: &Given) -> Value {
+    /// The value of a variable, as the type that it declares (`prepareFinalInputVariableValue`).
+    fn typed(&self, name: &str, variable: &Variable) -> Outcome {
+        let kind = match &variable.kind {
+            Some(written) => match written.parse()?.as_expression()? {
+                Some(expression) => Some(Type::declared(&expression, self.allowance)?),
+                None => return failure("the type of the variable is not one"),
+            },
+            None => None,
+        };
+        let is_text = kind.as_ref().is_none_or(Type::is_literal);
+        let kind = kind.unwrap_or(Type::Any);
+        let given = match self.values {
+            Values::User(values) => values.get(name)?.map(|given| self.given(variable, given, is_text)),
+            Values::Call(call, scope) => {
+                let argument = call.arguments.iter().rev().find(|(argument, _)| argument == name);
+                argument.map(|(_, written)| scope.evaluate(written))
+            }
+        };
+        let is_nullable = variable.is_nullable != Some(false);
+        let convert = |value: Value| {
+            self.allowance.spend_on(value.weight())?;
+            convert(&value, &kind)
+        };
+        // A default that does not fit fails, whether it is needed or not.
+        let default = variable.default.as_ref().map(|default| convert(self.evaluate(default))).transpose()?;
+        let value = match given.filter(|given| is_nullable || !given.is_null()) {
+            Some(given) => convert(given)?,
+            None => default.map_or_else(|| unknown(format!("the variable \"{name}\" has no value")), Ok)?,
+        };
+        if value.is_null() && !is_nullable {
+            return failure(format!("the variable \"{name}\" is null, which it may not be"));
+        }
+        Ok(value)
+    }
+
+    /// The value of what a user gives, in which nothing can be referred to or called.
+    fn given(&self, variable: &Variable, given: &Given, is_text: bool) -> Value {
         match given {
-            Given::Text(text) if variable.is_text => Value::string(text.as_str()),
+            Given::Text(text) if is_text => Value::string(text.as_str()),
             Given::Text(text) => {
                 let file = SourceFile::new("value", text.as_str());
                 let location = Location::new(&file, 0..text.len());
                 // The text is not in a file, so an error shows the place of the variable.
-                match self.evaluate(&DeferredValue { location, is_json: false }) {
+                match self.constant(&DeferredValue { location, is_json: false }) {
                     Value::Unknown(unknown) => not_known(unknown.reason.clone(), Some(&variable.location)),
                     value => value,
                 }
             }
-            Given::InFile(written) => self.evaluate(written),
+            Given::InFile(written) => self.constant(written),
         }
+    }
+
+    /// The value of an argument without variables and functions.
+    fn constant(&self, written: &DeferredValue) -> Value {
+        let variables = BTreeMap::new();
+        let evaluate = |expression: &Expression| {
+            let place = |span| Some(written.place_of(span));
+            let evaluator = Evaluator::without_functions(self.allowance, &variables);
+            Evaluator { place: &place, ..evaluator }.evaluate(expression)
+        };
+        let outcome = self.allowance.nested(|| written.parse().and_then(|parsed| parsed.constant(&evaluate)));
+        outcome.unwrap_or_else(|stop| Value::Unknown(stop.at(|| Some(written.location.clone()))))
     }
 
     /// `path.module` and `path.root`, which are known in a root module.

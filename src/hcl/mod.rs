@@ -4,7 +4,7 @@ pub(crate) mod evaluate;
 pub(crate) mod json;
 pub(crate) mod scan;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 pub(crate) mod trivia;
 
 pub(crate) use scan::Fault;

@@ -53,6 +53,7 @@ mod terragrunt;
 mod tree;
 mod upgrade;
 mod upgrade_many;
+mod values;
 mod verify;
 mod version;
 #[cfg(windows)]

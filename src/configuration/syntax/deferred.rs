@@ -8,8 +8,9 @@ use hcl_edit::template::StringTemplate;
 
 use crate::diagnostic::Location;
 use crate::hcl::Fault;
+use crate::hcl::evaluate::number::Number;
 use crate::hcl::evaluate::references::References;
-use crate::hcl::evaluate::value::{Outcome, Stop, Value, failure};
+use crate::hcl::evaluate::value::{Outcome, Stop, Value};
 use crate::hcl::json::{self, Kind};
 
 /// The text of a value.
@@ -60,11 +61,31 @@ impl ParsedValue {
         }
     }
 
+    /// The value as an expression of native syntax, which a JSON string may hold; `None` for other JSON.
+    pub(in crate::configuration) fn as_expression(&self) -> Outcome<Option<Expression>> {
+        match self {
+            Self::Native(expression) => Ok(Some(expression.clone())),
+            Self::Json(json::Value { kind: Kind::String(text), .. }) => match parse(text, &(0..text.len())) {
+                Ok(expression) => Ok(Some(expression)),
+                Err(fault) => Err(Stop::Failure(fault.message)),
+            },
+            Self::Json(_) => Ok(None),
+        }
+    }
+
     /// The value, where `evaluate` gives the value of an expression. JSON strings are templates.
     pub(in crate::configuration) fn value(&self, evaluate: &dyn Fn(&Expression) -> Value) -> Outcome {
         match self {
             Self::Native(expression) => Ok(evaluate(expression)),
             Self::Json(value) => json_value(value, &|text| Ok(evaluate(&template(text)?))),
+        }
+    }
+
+    /// The value where nothing can be referred to: JSON strings are no templates then.
+    pub(in crate::configuration) fn constant(&self, evaluate: &dyn Fn(&Expression) -> Value) -> Outcome {
+        match self {
+            Self::Native(expression) => Ok(evaluate(expression)),
+            Self::Json(value) => json_value(value, &|text| Ok(Value::string(text))),
         }
     }
 }
@@ -105,12 +126,12 @@ fn template(text: &str) -> Outcome<Expression> {
 /// A JSON value, where `string` gives the value of a string.
 pub(super) fn json_value(value: &json::Value, string: &dyn Fn(&str) -> Outcome) -> Outcome {
     match &value.kind {
-        Kind::Null => Ok(Value::Null),
+        Kind::Null => Ok(Value::NULL),
         Kind::Bool(value) => Ok(Value::Bool(*value)),
-        Kind::Number(number) => number.parse().map(Value::Number).or_else(|_| failure("the number cannot be read")),
+        Kind::Number(number) => Number::parse(number).map(Value::Number),
         Kind::String(text) => string(text),
         Kind::Array(values) => {
-            Value::list(values.iter().map(|value| json_value(value, string)).collect::<Outcome<_>>()?)
+            Value::tuple(values.iter().map(|value| json_value(value, string)).collect::<Outcome<_>>()?)
         }
         Kind::Object(members) => {
             let member = |member: &json::Member| Ok((member.name.clone(), json_value(&member.value, string)?));

@@ -51,12 +51,12 @@ pub(super) fn expect_string(value: &Value, span: &Range<usize>) -> Result<String
 pub(super) fn evaluate_native(written: &str, span: &Range<usize>) -> Result<Value, Fault> {
     match plain_string(written) {
         Some(string) => Ok(Value::string(string)),
-        None => evaluate(&parse(written, span)?, span),
+        None => evaluate(&parse(written, span)?, written, span),
     }
 }
 
-fn evaluate(expression: &EditExpression, span: &Range<usize>) -> Result<Value, Fault> {
-    constant(expression).map_err(|why| Fault::new(span.clone(), format!("only a constant may stand here: {why}")))
+fn evaluate(expression: &EditExpression, text: &str, span: &Range<usize>) -> Result<Value, Fault> {
+    constant(expression, text).map_err(|why| Fault::new(span.clone(), format!("only a constant may stand here: {why}")))
 }
 
 /// A member of a JSON object as an argument.
@@ -107,7 +107,7 @@ impl<'a> Expression<'a> {
     pub(in crate::configuration) fn constant_template(&self) -> Result<String, Fault> {
         match self {
             Self::Json(json::Value { kind: Kind::String(string), span }) if is_template(string) => {
-                expect_string(&evaluate(&parse_template(string, span)?, span)?, span)
+                expect_string(&evaluate(&parse_template(string, span)?, string, span)?, span)
             }
             _ => self.constant_string(),
         }
@@ -209,7 +209,7 @@ fn native_entries<'a>(text: &'a str, span: &Range<usize>) -> Result<Vec<(Name, E
             ObjectKey::Ident(ident) => Name { text: ident.to_string(), span: shifted(ident.span()) },
             ObjectKey::Expression(other) => {
                 let span = shifted(other.span());
-                Name { text: expect_string(&evaluate(other, &span)?, &span)?, span }
+                Name { text: expect_string(&evaluate(other, text, &span)?, &span)?, span }
             }
         };
         entries.push((name, Expression::Native { text, span: shifted(value.expr().span()) }));

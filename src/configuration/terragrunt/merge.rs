@@ -66,7 +66,7 @@ pub(super) fn merge(parent: Configuration, child: Configuration, strategy: Strat
         remote_state: child.remote_state.or(parent.remote_state),
         program: child.program.or(parent.program),
         download_directory: child.download_directory.or(parent.download_directory),
-        locals: if child.locals == Value::Null { parent.locals } else { child.locals },
+        locals: if child.locals.is_null() { parent.locals } else { child.locals },
         inputs: match (parent.inputs, child.inputs) {
             (Some(parent), Some(child)) => Some(merge_inputs(&parent, &child, strategy)?),
             (parent, child) => child.or(parent),
@@ -120,7 +120,7 @@ fn deep(parent: &Value, child: &Value) -> Outcome {
             Value::object(members)
         }
         (Value::List(parent), Value::List(child)) => {
-            Value::list(parent.items.iter().chain(&child.items).cloned().collect())
+            Value::tuple(parent.items.iter().chain(&child.items).cloned().collect())
         }
         (Value::Unknown(unknown), Value::Object(_) | Value::List(_)) => Ok(Value::Unknown(Arc::clone(unknown))),
         _ => Ok(child.clone()),
@@ -130,16 +130,16 @@ fn deep(parent: &Value, child: &Value) -> Outcome {
 impl Configuration {
     /// The value that `read_terragrunt_config` and an exposed `include` give.
     pub(super) fn to_value(&self) -> Outcome {
-        let block = |block: Option<&Block>| block.map_or(Ok(Value::Null), |block| Value::object(block.members.clone()));
+        let block = |block: Option<&Block>| block.map_or(Ok(Value::NULL), |block| Value::object(block.members.clone()));
         let merged = || {
             let generate = self.generate.iter().map(|(label, found)| Ok((label.clone(), block(Some(found))?)));
             Ok([
                 ("terraform", block(self.terraform.as_ref())?),
                 ("generate", Value::object(generate.collect::<Outcome<_>>()?)?),
                 ("remote_state", block(self.remote_state.as_ref())?),
-                ("inputs", self.inputs.clone().unwrap_or(Value::Null)),
-                ("terraform_binary", self.program.clone().unwrap_or(Value::Null)),
-                ("download_dir", self.download_directory.clone().unwrap_or(Value::Null)),
+                ("inputs", self.inputs.clone().unwrap_or(Value::NULL)),
+                ("terraform_binary", self.program.clone().unwrap_or(Value::NULL)),
+                ("download_dir", self.download_directory.clone().unwrap_or(Value::NULL)),
             ])
         };
         let mut members: Vec<(&str, Value)> = merged()?.into();

@@ -145,7 +145,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, repository: &Reposito
     let source_location = configuration.terraform.as_ref().and_then(|block| block.location.clone());
     let attribute = |name: &str| configuration.terraform.as_ref().and_then(|block| block.members.get(name));
     let source = match (attribute("source"), unknown.first()) {
-        (Some(source), _) if *source != Value::Null => {
+        (Some(source), _) if !source.is_null() => {
             source.as_string().and_then(|source| module_source(&source, &directory, repository))
         }
         (_, Some(unknown)) => Err(Stop::Needs(Arc::new(unknown.clone()))),
@@ -168,7 +168,7 @@ fn unit(directory: PathBuf, configuration: &Configuration, repository: &Reposito
         Vec::new()
     });
     let download_directory = match &configuration.download_directory {
-        None | Some(Value::Null) => Ok("".into()),
+        None | Some(Value::Null(_)) => Ok("".into()),
         Some(path) => path.as_string().map_err(|stop| settle(stop, None)),
     };
     Unit {
@@ -222,7 +222,7 @@ fn split_source(path: &str) -> (&str, &str) {
 /// The file of a `generate` block; `None` if the block does nothing.
 fn generated_file(label: &str, block: &Block) -> Outcome<Option<GeneratedFile>> {
     let text = |name: &str| match block.members.get(name) {
-        None | Some(Value::Null) => Ok(None),
+        None | Some(Value::Null(_)) => Ok(None),
         Some(value) => value.as_string().map(Some),
     };
     let (Some(path), Some(contents)) = (text("path")?, block.members.get("contents")) else {
@@ -256,7 +256,7 @@ fn if_exists(action: &str) -> Outcome<Action> {
 
 /// The file with the `backend` block, which requires nothing, but may replace another file.
 fn state_file(block: &Block) -> Outcome<Option<GeneratedFile>> {
-    let Some(generate) = block.members.get("generate").filter(|generate| **generate != Value::Null) else {
+    let Some(generate) = block.members.get("generate").filter(|generate| !generate.is_null()) else {
         return Ok(None);
     };
     let generate = generate.as_object()?;

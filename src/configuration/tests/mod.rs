@@ -12,6 +12,7 @@ use crate::diagnostic::{Diagnostic, Location};
 use crate::provider::Dialect;
 
 mod conformance;
+mod declarations;
 mod files;
 mod modules;
 mod native;

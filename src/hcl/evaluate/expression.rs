@@ -4,15 +4,19 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hcl_edit::expr::{Array, Expression, ForExpr, FuncCall, Object, ObjectKey, Traversal, TraversalOperator};
-use hcl_edit::template::{Directive, Element, ForDirective, IfDirective, Strip, Template};
-use hcl_edit::{Decorated, Ident, Span};
+use hcl_edit::expr::{
+    Array, Conditional, Expression, ForExpr, FuncCall, Object, ObjectKey, Traversal, TraversalOperator,
+};
+use hcl_edit::{Decorated, Formatted, Ident, Span};
 
 use super::allowance::Allowance;
+use super::convert::convert;
 use super::functions;
+use super::number::Number;
 use super::operators;
-use super::value::{Outcome, Piece, Stop, Unknown, Value, exact, failure, unknown};
-use crate::diagnostic::Location;
+use super::types::unify;
+use super::value::{ListKind, Outcome, Piece, Stop, Unknown, Value, failure, unknown};
+use crate::diagnostic::{Location, SourceFile};
 
 /// Calls a function that depends on the file, or replaces one of [`functions`]; `None` for any other name.
 pub(crate) type Functions<'a> = dyn Fn(&str, &[Value]) -> Option<Outcome> + 'a;
@@ -33,23 +37,26 @@ pub(crate) struct Evaluator<'a> {
 
 /// A variable of a `for`, and the variables of the `for` expressions around it.
 #[derive(Clone, Copy)]
-struct Scope<'a> {
+pub(super) struct Scope<'a> {
     name: &'a str,
     value: &'a Value,
     outer: Option<&'a Scope<'a>>,
 }
 
-type Around<'a> = Option<&'a Scope<'a>>;
+pub(super) type Around<'a> = Option<&'a Scope<'a>>;
 
 /// [`Either`] that makes the text unknown.
 pub(crate) fn undecided(_: Vec<Piece>, _: &[Piece], unknown: &Arc<Unknown>) -> Vec<Piece> {
     vec![Piece::Hole(Arc::clone(unknown))]
 }
 
-/// The value of an expression without variables and functions, or the reason why it is unknown.
-pub(crate) fn constant(expression: &Expression) -> Result<Value, String> {
+/// The value of an expression without variables and functions, or the reason why it is unknown. `text` is what was
+/// parsed.
+pub(crate) fn constant(expression: &Expression, text: &str) -> Result<Value, String> {
     let (allowance, variables) = (Allowance::default(), BTreeMap::new());
-    let value = Evaluator::without_functions(&allowance, &variables).evaluate(expression);
+    let place = |span| Some(Location::new(&SourceFile::new("value", text), span));
+    let evaluator = Evaluator { place: &place, ..Evaluator::without_functions(&allowance, &variables) };
+    let value = evaluator.evaluate(expression);
     value.known().cloned().map_err(|stop| stop.at(|| None).to_string())
 }
 
@@ -67,14 +74,7 @@ impl Evaluator<'_> {
         self.value(expression, None)
     }
 
-    /// The value of a template that is a whole file.
-    pub(crate) fn render(&self, template: &Template) -> Outcome {
-        let mut pieces = Vec::new();
-        self.template(template, None, [Strip::None; 2], &mut pieces)?;
-        Value::pieces(pieces)
-    }
-
-    fn value(&self, expression: &Expression, scope: Around) -> Value {
+    pub(super) fn value(&self, expression: &Expression, scope: Around) -> Value {
         let place = || expression.span().and_then(self.place);
         let value = self.allowance.nested(|| self.outcome(expression, scope));
         value.unwrap_or_else(|stop| Value::Unknown(stop.at(place)))
@@ -82,23 +82,17 @@ impl Evaluator<'_> {
 
     fn outcome(&self, expression: &Expression, scope: Around) -> Outcome {
         match expression {
-            Expression::Null(_) => Ok(Value::Null),
+            Expression::Null(_) => Ok(Value::NULL),
             Expression::Bool(value) => Ok(Value::Bool(*value.value())),
-            Expression::Number(number) => Ok(Value::Number(exact(number.value().as_f64().unwrap_or(f64::INFINITY))?)),
+            Expression::Number(number) => literal(number),
             Expression::String(text) => Ok(Value::string(text.value().as_str())),
             Expression::Array(array) => self.array(array, scope),
             Expression::Object(object) => self.object(object, scope),
-            Expression::StringTemplate(template) => match template.as_single_element() {
-                Some(Element::Interpolation(interpolation)) => Ok(self.value(&interpolation.expr, scope)),
-                _ => self.string(template, scope),
-            },
-            Expression::HeredocTemplate(heredoc) => self.string(&heredoc.template, scope),
+            Expression::StringTemplate(template) => self.quoted(template, scope),
+            Expression::HeredocTemplate(heredoc) => self.heredoc(heredoc, scope),
             Expression::Parenthesis(inner) => Ok(self.value(inner.inner(), scope)),
             Expression::Variable(name) => self.variable(name, scope),
-            Expression::Conditional(conditional) => {
-                let condition = self.value(&conditional.cond_expr, scope).as_bool()?;
-                Ok(self.value(if condition { &conditional.true_expr } else { &conditional.false_expr }, scope))
-            }
+            Expression::Conditional(conditional) => self.conditional(conditional, scope),
             Expression::FuncCall(call) => self.call(call, scope),
             Expression::Traversal(traversal) => self.traversal(traversal, scope),
             Expression::UnaryOp(operation) => {
@@ -127,44 +121,91 @@ impl Evaluator<'_> {
         }
     }
 
+    /// The value of an item, member or argument, whose failure is that of the whole expression.
+    fn part(&self, expression: &Expression, scope: Around) -> Outcome {
+        let value = self.value(expression, scope);
+        value.failed().map(|()| value)
+    }
+
+    /// The chosen branch, as the type that suits both. A branch that fails and is not chosen does not matter.
+    fn conditional(&self, conditional: &Conditional, scope: Around) -> Outcome {
+        let condition = self.value(&conditional.cond_expr, scope).as_bool()?;
+        let (one, two) = (&conditional.true_expr, &conditional.false_expr);
+        let (chosen, other) = if condition { (one, two) } else { (two, one) };
+        let chosen = self.part(chosen, scope)?;
+        let is_text = matches!(chosen, Value::String(_) | Value::Partial(_));
+        let other_value = self.value(other, scope);
+        if other_value.failed().is_err() {
+            // What fails has a type nevertheless, unless it is a reference or a call.
+            return match unwrapped(other) {
+                Expression::Variable(_) | Expression::Traversal(_) | Expression::FuncCall(_) => Ok(chosen),
+                Expression::StringTemplate(_) | Expression::UnaryOp(_) | Expression::BinaryOp(_) if is_text => {
+                    Ok(chosen)
+                }
+                _ => unknown("the type of a branch that fails is not computed"),
+            };
+        }
+        let other = other_value;
+        if is_text && (other.is_null() || other.type_of().is_ok_and(|kind| kind.is_literal())) {
+            return Ok(chosen);
+        }
+        // Text has the type that all values have that go together with it.
+        if is_text && matches!(other, Value::Unknown(_)) || matches!(chosen, Value::Unknown(_)) {
+            return Ok(chosen);
+        }
+        self.allowance.spend_on(chosen.weight() + other.weight())?;
+        match unify(&[chosen.type_of()?, other.type_of()?])? {
+            Some(kind) => convert(&chosen, &kind),
+            None => failure("the branches have types that do not go together"),
+        }
+    }
+
     fn array(&self, array: &Array, scope: Around) -> Outcome {
-        Value::list(array.iter().map(|item| self.value(item, scope)).collect())
+        Value::tuple(array.iter().map(|item| self.part(item, scope)).collect::<Outcome<_>>()?)
     }
 
     fn object(&self, object: &Object, scope: Around) -> Outcome {
+        // The members of an object take more memory than its expressions.
+        self.allowance.spend(4 + 4 * object.len())?;
         let mut members = BTreeMap::new();
         for (key, value) in object {
             let key = match key {
                 ObjectKey::Ident(name) => name.to_string(),
                 ObjectKey::Expression(expression) => self.value(expression, scope).as_string()?.to_string(),
             };
-            members.insert(key, self.value(value.expr(), scope));
+            members.insert(key, self.part(value.expr(), scope)?);
         }
         Value::object(members)
     }
 
     fn call(&self, call: &FuncCall, scope: Around) -> Outcome {
-        if call.name.is_namespaced() {
+        let is_core = |namespace: &[Decorated<Ident>]| matches!(namespace, [core] if core.as_str() == "core");
+        if call.name.is_namespaced() && !is_core(&call.name.namespace) {
             return unknown("functions of providers are not evaluated");
         }
         let name = call.name.name.as_str();
+        let is_lazy = name == "try" || name == "can";
         let mut arguments = Vec::with_capacity(call.args.len());
         for argument in &call.args {
             let value = self.value(argument, scope);
             // `try` returns its first argument that does not fail, and evaluates no further ones.
-            let is_last_needed = name == "try" && !matches!(&value, Value::Unknown(unknown) if unknown.is_failure);
+            let is_last_needed = name == "try" && value.failed().is_ok();
             arguments.push(value);
             if is_last_needed {
                 break;
             }
         }
+        if !is_lazy {
+            arguments.iter().try_for_each(Value::failed)?;
+        }
         if call.args.expand_final()
+            && arguments.len() == call.args.len()
             && let Some(last) = arguments.pop()
         {
             arguments.extend(last.as_list()?.iter().cloned());
         }
         self.allowance.spend_on(arguments.iter().map(Value::weight).sum())?;
-        let result = (self.functions)(name, &arguments).or_else(|| functions::call(name, &arguments));
+        let result = (self.functions)(name, &arguments).or_else(|| functions::call(name, &arguments, self.allowance));
         let value = match result {
             None => unknown(format!("`{name}` is not evaluated")),
             // The reason of a function is about one of its arguments.
@@ -176,6 +217,10 @@ impl Evaluator<'_> {
     }
 
     fn traversal(&self, traversal: &Traversal, scope: Around) -> Outcome {
+        if matches!(&traversal.expr, Expression::Number(number) if written(number).starts_with('-')) {
+            // To the language the sign belongs to the whole of `-1[0]`.
+            return unknown("parts of a negative number are not computed");
+        }
         self.traverse(self.value(&traversal.expr, scope), &traversal.operators, scope)
     }
 
@@ -185,13 +230,11 @@ impl Evaluator<'_> {
             value = match operator.value() {
                 TraversalOperator::GetAttr(name) => operators::attribute(&value, name)?,
                 TraversalOperator::LegacyIndex(index) => {
-                    match value.as_list()?.get(usize::try_from(*index.value()).unwrap_or(usize::MAX)) {
-                        Some(item) => item.clone(),
-                        None => return failure("the index is past the end of the list"),
-                    }
+                    let index = i64::try_from(*index.value()).map_or_else(|_| failure("the index is too large"), Ok)?;
+                    operators::index(value.known_itself()?, &Value::number(index))?
                 }
                 TraversalOperator::Index(expression) => {
-                    operators::index(value.known_itself()?, &self.value(expression, scope))?
+                    operators::index(value.known_itself()?, &self.part(expression, scope)?)?
                 }
                 TraversalOperator::FullSplat(_) => return self.splat(&value, rest, scope),
                 TraversalOperator::AttrSplat(_) => {
@@ -208,13 +251,24 @@ impl Evaluator<'_> {
     }
 
     fn splat(&self, value: &Value, operators: &[Decorated<TraversalOperator>], scope: Around) -> Outcome {
-        let each = |item: &Value| self.allowance.nested(|| self.traverse(item.clone(), operators, scope));
-        let items = match value.known_itself()? {
-            Value::Null => Vec::new(),
-            Value::List(list) => list.items.iter().map(each).collect::<Outcome<_>>()?,
-            other => vec![each(other)?],
+        let each = |item: &Value| {
+            let item = self.allowance.nested(|| self.traverse(item.clone(), operators, scope))?;
+            item.failed().map(|()| item)
         };
-        Value::list(items)
+        let list = match value.known_itself()? {
+            Value::Null(_) => return Value::tuple(Vec::new()),
+            Value::List(list) => list,
+            other => return Value::tuple(vec![each(other)?]),
+        };
+        let items: Vec<Value> = list.items.iter().map(each).collect::<Outcome<_>>()?;
+        match &list.kind {
+            ListKind::Tuple => Value::tuple(items),
+            ListKind::List(of) | ListKind::Set(of) if operators.is_empty() => Value::list(of.clone(), items),
+            _ => match items.first() {
+                Some(first) => Value::list(first.type_of()?, items),
+                None => unknown("the type of an empty list's parts is not computed"),
+            },
+        }
     }
 
     fn for_expression(&self, expression: &ForExpr, scope: Around) -> Outcome {
@@ -229,7 +283,7 @@ impl Evaluator<'_> {
             {
                 return Ok(());
             }
-            let value = self.value(&expression.value_expr, inner);
+            let value = self.part(&expression.value_expr, inner)?;
             match &expression.key_expr {
                 Some(key) => {
                     let same = members.entry(self.value(key, inner).as_string()?.to_string()).or_default();
@@ -243,17 +297,17 @@ impl Evaluator<'_> {
             Ok(())
         })?;
         if expression.key_expr.is_none() {
-            return Value::list(items);
+            return Value::tuple(items);
         }
         let member = |mut values: Vec<Value>| match values.pop() {
             Some(value) if !expression.grouping => Ok(value),
-            last => Value::list(values.into_iter().chain(last).collect()),
+            last => Value::tuple(values.into_iter().chain(last).collect()),
         };
         Value::object(members.into_iter().map(|(key, values)| Ok((key, member(values)?))).collect::<Outcome<_>>()?)
     }
 
     /// Runs a step for each item of a collection, with the variables for its key and its value.
-    fn each(
+    pub(super) fn each(
         &self,
         [key_name, value_name]: [Option<&Decorated<Ident>>; 2],
         collection: &Expression,
@@ -268,9 +322,12 @@ impl Evaluator<'_> {
             step(Some(&Scope { name: &value_name, value, outer: Some(&key) }))
         };
         match self.value(collection, scope).known_itself()? {
-            #[expect(clippy::cast_precision_loss)] // lists are far shorter
+            // The keys of a set are its items.
+            Value::List(list) if matches!(list.kind, ListKind::Set(_)) => {
+                list.items.iter().try_for_each(|value| run(value, value))
+            }
             Value::List(list) => {
-                list.items.iter().enumerate().try_for_each(|(index, value)| run(&Value::Number(index as f64), value))
+                list.items.iter().enumerate().try_for_each(|(index, value)| run(&Value::number(index), value))
             }
             Value::Object(object) => {
                 object.members.iter().try_for_each(|(key, value)| run(&Value::string(key.as_str()), value))
@@ -278,140 +335,25 @@ impl Evaluator<'_> {
             other => failure(format!("a list or an object is needed, not {}", other.kind())),
         }
     }
-
-    fn string(&self, template: &Template, scope: Around) -> Outcome {
-        let mut pieces = Vec::new();
-        self.template(template, scope, [Strip::None; 2], &mut pieces)?;
-        Value::pieces(pieces)
-    }
-
-    /// Adds the pieces of a template; the markers around it strip white space at its ends.
-    fn template(
-        &self,
-        template: &Template,
-        scope: Around,
-        [before, behind]: [Strip; 2],
-        pieces: &mut Vec<Piece>,
-    ) -> Outcome<()> {
-        let strip = |element: Option<&Element>, side: Strip| element.map_or(side, outer_strip);
-        for (at, element) in template.iter().enumerate() {
-            match element {
-                Element::Literal(literal) => {
-                    let previous = strip(at.checked_sub(1).and_then(|at| template.get(at)), before);
-                    let next = strip(template.get(at + 1), behind);
-                    self.push(pieces, Piece::Text(stripped(literal.value(), previous, next)))?;
-                }
-                Element::Interpolation(interpolation) => {
-                    self.interpolate(&self.value(&interpolation.expr, scope), pieces)?;
-                }
-                Element::Directive(directive) => match &**directive {
-                    Directive::If(directive) => self.if_directive(directive, scope, pieces)?,
-                    Directive::For(directive) => self.for_directive(directive, scope, pieces)?,
-                },
-            }
-        }
-        Ok(())
-    }
-
-    fn interpolate(&self, value: &Value, pieces: &mut Vec<Piece>) -> Outcome<()> {
-        match value {
-            Value::Unknown(unknown) if unknown.is_failure => Err(Stop::Needs(Arc::clone(unknown))),
-            Value::Unknown(unknown) => self.push(pieces, Piece::Hole(Arc::clone(unknown))),
-            Value::Partial(inner) => inner.iter().try_for_each(|piece| self.push(pieces, piece.clone())),
-            other => self.push(pieces, Piece::Text(other.as_string()?.to_string())),
-        }
-    }
-
-    fn push(&self, pieces: &mut Vec<Piece>, piece: Piece) -> Outcome<()> {
-        match (pieces.last_mut(), piece) {
-            (Some(Piece::Text(last)), Piece::Text(text)) => {
-                self.allowance.spend_on(text.len())?;
-                last.push_str(&text);
-            }
-            (_, Piece::Text(text)) if text.is_empty() => {}
-            (_, piece) => {
-                self.allowance.spend(1)?;
-                pieces.push(piece);
-            }
-        }
-        Ok(())
-    }
-
-    fn if_directive(&self, directive: &IfDirective, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
-        let condition = self.value(&directive.if_expr.cond_expr, scope);
-        if let Value::Unknown(unknown) = &condition
-            && !unknown.is_failure
-        {
-            let chosen = match self.branches(directive, scope) {
-                Ok([one, two]) => (self.either)(one, &two, unknown),
-                Err(_) => vec![Piece::Hole(Arc::clone(unknown))],
-            };
-            return chosen.into_iter().try_for_each(|piece| self.push(pieces, piece));
-        }
-        self.branch(directive, condition.as_bool()?, scope, pieces)
-    }
-
-    /// Adds the pieces of one branch of an `if`.
-    fn branch(&self, directive: &IfDirective, is_first: bool, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
-        let (first, last) = (&directive.if_expr, directive.endif_expr.strip);
-        match (is_first, &directive.else_expr) {
-            (true, None) => self.template(&first.template, scope, [first.strip, last], pieces),
-            (true, Some(other)) => self.template(&first.template, scope, [first.strip, other.strip], pieces),
-            (false, Some(other)) => self.template(&other.template, scope, [other.strip, last], pieces),
-            (false, None) => Ok(()),
-        }
-    }
-
-    /// The pieces of both branches, which are to be parsed.
-    fn branches(&self, directive: &IfDirective, scope: Around) -> Outcome<[Vec<Piece>; 2]> {
-        let [mut one, mut two] = [Vec::new(), Vec::new()];
-        self.branch(directive, true, scope, &mut one)?;
-        self.branch(directive, false, scope, &mut two)?;
-        self.allowance.spend(one.iter().chain(&two).map(Piece::weight).sum())?;
-        Ok([one, two])
-    }
-
-    fn for_directive(&self, directive: &ForDirective, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
-        let intro = &directive.for_expr;
-        let names = [intro.key_var.as_ref(), Some(&intro.value_var)];
-        self.each(names, &intro.collection_expr, scope, |inner| {
-            self.template(&intro.template, inner, [intro.strip, directive.endfor_expr.strip], pieces)
-        })
-    }
 }
 
-/// The markers of a template's element as its neighbours see them.
-fn outer_strip(element: &Element) -> Strip {
-    let (start, end) = match element {
-        Element::Literal(_) => return Strip::None,
-        Element::Interpolation(interpolation) => return interpolation.strip,
-        Element::Directive(directive) => match &**directive {
-            Directive::If(directive) => (directive.if_expr.strip, directive.endif_expr.strip),
-            Directive::For(directive) => (directive.for_expr.strip, directive.endfor_expr.strip),
-        },
-    };
-    match (start.strip_start(), end.strip_end()) {
-        (true, true) => Strip::Both,
-        (true, false) => Strip::Start,
-        (false, true) => Strip::End,
-        (false, false) => Strip::None,
+/// An expression without the parentheses around it.
+fn unwrapped(mut expression: &Expression) -> &Expression {
+    while let Expression::Parenthesis(inner) = expression {
+        expression = inner.inner();
     }
+    expression
 }
 
-/// A literal without the white space that the markers beside it remove: the white space of one line, together with its
-/// line break if the line is blank (HCL's parser trims a token, and a token is a line: `hclsyntax/parser_template.go`).
-fn stripped(mut literal: &str, previous: Strip, next: Strip) -> String {
-    let mut kept = String::new();
-    if previous.strip_end() {
-        let line = literal.find('\n').map_or(literal.len(), |newline| newline + 1);
-        kept.push_str(literal[..line].trim_start());
-        literal = &literal[line..];
+fn written(number: &Formatted<hcl_edit::Number>) -> String {
+    number.as_repr().map_or_else(|| number.value().to_string(), |written| String::from(&**written))
+}
+
+/// A number as it is written. The parser holds it as a double, and a sign as part of it.
+fn literal(number: &Formatted<hcl_edit::Number>) -> Outcome {
+    let written = written(number);
+    match written.strip_prefix('-') {
+        Some(unsigned) => Number::parse(unsigned.trim_start())?.negated().map(Value::Number),
+        None => Number::parse(&written).map(Value::Number),
     }
-    kept.push_str(literal);
-    if next.strip_start() {
-        let inner = kept.strip_suffix('\n').unwrap_or(&kept);
-        let line = inner.rfind('\n').map_or(0, |newline| newline + 1);
-        kept.truncate(line + kept[line..].trim_end().len());
-    }
-    kept
 }

@@ -4,8 +4,14 @@
 //! hcl-edit parses the text. `allowance` bounds the time and the memory that hostile text can take.
 
 pub(crate) mod allowance;
+mod constraint;
+pub(crate) mod convert;
 pub(crate) mod expression;
-mod functions;
+pub(crate) mod functions;
+pub(crate) mod number;
 mod operators;
+mod outcome;
 pub(crate) mod references;
+mod template;
+mod types;
 pub(crate) mod value;

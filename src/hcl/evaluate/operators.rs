@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use hcl_edit::expr::{BinaryOperator, UnaryOperator};
 
-use super::value::{Outcome, Value, exact, failure};
+use super::convert::equals;
+use super::number::Number;
+use super::value::{ListKind, Outcome, Value, failure, unknown};
 
 /// `-a` or `!a`.
 pub(super) fn unary(operator: UnaryOperator, operand: &Value) -> Outcome {
     match operator {
-        UnaryOperator::Neg => Ok(Value::Number(-operand.as_number()?)),
+        UnaryOperator::Neg => operand.as_number()?.negated().map(Value::Number),
         UnaryOperator::Not => Ok(Value::Bool(!operand.as_bool()?)),
     }
 }
@@ -19,47 +21,54 @@ pub(super) fn unary(operator: UnaryOperator, operand: &Value) -> Outcome {
 pub(super) fn binary(operator: BinaryOperator, left: &Value, right: &Value) -> Outcome {
     use BinaryOperator::{And, Eq, NotEq, Or};
     match operator {
-        Eq => Ok(Value::Bool(left.comparable()? == right.comparable()?)),
-        NotEq => Ok(Value::Bool(left.comparable()? != right.comparable()?)),
+        Eq => equals(left, right).map(Value::Bool),
+        NotEq => equals(left, right).map(|is_equal| Value::Bool(!is_equal)),
         And => logical(left, right, false),
         Or => logical(left, right, true),
-        _ => arithmetic(operator, left.as_number()?, right.as_number()?),
+        _ => {
+            left.failed()?;
+            right.failed()?;
+            arithmetic(operator, &left.as_number()?, &right.as_number()?)
+        }
     }
 }
 
 fn logical(left: &Value, right: &Value, deciding: bool) -> Outcome {
     let decides = |value: &Value| value.as_bool() == Ok(deciding);
-    let fails = |value: &Value| matches!(value, Value::Unknown(unknown) if unknown.is_failure);
-    if (decides(left) || decides(right)) && !fails(left) && !fails(right) {
+    left.failed()?;
+    let is_open = |value: &Value| value.is_null() || value.failed().is_err();
+    if is_open(right) || left.is_null() || decides(left) && right.known_itself().is_ok() && right.as_bool().is_err() {
+        // Newer versions evaluate the second operand only when they need it, older ones always.
+        return unknown("whether an operand that fails matters depends on the version of the program");
+    }
+    if decides(left) || decides(right) && left.known_itself().is_err() {
         return Ok(Value::Bool(deciding));
     }
     left.as_bool()?;
     Ok(Value::Bool(right.as_bool()?))
 }
 
-fn arithmetic(operator: BinaryOperator, left: f64, right: f64) -> Outcome {
+fn arithmetic(operator: BinaryOperator, left: &Number, right: &Number) -> Outcome {
     use BinaryOperator::{Div, Greater, GreaterEq, Less, LessEq, Minus, Mod, Mul, Plus};
-    if matches!(operator, Div | Mod) && right == 0.0 {
-        return failure("division by zero");
-    }
     let number = match operator {
         LessEq => return Ok(Value::Bool(left <= right)),
         GreaterEq => return Ok(Value::Bool(left >= right)),
         Less => return Ok(Value::Bool(left < right)),
         Greater => return Ok(Value::Bool(left > right)),
-        Plus => left + right,
-        Minus => left - right,
-        Mul => left * right,
-        Div => left / right,
-        Mod => left % right,
+        Plus => left.plus(right),
+        Minus => left.minus(right),
+        Mul => left.times(right),
+        Div => left.divided_by(right),
+        Mod => left.modulo(right),
         _ => return failure("the operator does not take numbers"),
     };
-    Ok(Value::Number(exact(number)?))
+    number.map(Value::Number)
 }
 
 /// `collection[index]`.
 pub(super) fn index(collection: &Value, index: &Value) -> Outcome {
     match collection {
+        Value::List(list) if matches!(list.kind, ListKind::Set(_)) => failure("a set has no indexes"),
         Value::List(list) => match list.items.get(index.as_index()?) {
             Some(item) => Ok(item.clone()),
             None => failure("the index is past the end of the list"),

@@ -1,82 +1,58 @@
 //! Values of expressions, where a value, or a piece of one, may be unknown.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::sync::Arc;
 
-use crate::diagnostic::Location;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-/// Why something is not known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unknown {
-    /// A fragment such as "`run_cmd` is not run". It quotes no values: they may come from the user's environment, and
-    /// the configuration may be hostile.
-    pub reason: String,
-    /// The expression in question.
-    pub location: Option<Location>,
-    /// Whether OpenTofu, Terraform or Terragrunt would certainly fail here, so that `try` takes its next argument.
-    pub(crate) is_failure: bool,
-}
-
-impl Unknown {
-    /// Something that the program that runs the configuration may know, although a reader of files does not.
-    pub(crate) fn new(reason: impl Into<String>, location: Option<Location>) -> Self {
-        Self { reason: reason.into(), location, is_failure: false }
-    }
-}
-
-impl fmt::Display for Unknown {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.reason)
-    }
-}
-
-/// What ends an evaluation early.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Stop {
-    /// A value that was needed is unknown.
-    Needs(Arc<Unknown>),
-    /// The evaluator, a function or an operator does not know; the place is added by the expression around it.
-    Unknown(String),
-    /// The program that runs the configuration would fail, too.
-    Failure(String),
-}
+use super::number::Number;
+pub(crate) use super::outcome::{Stop, Unknown, failure, unknown};
 
 /// The result of a function or an operator.
-pub(crate) type Outcome<T = Value> = Result<T, Stop>;
+pub(crate) type Outcome<T = Value> = super::outcome::Outcome<T>;
 
-impl Stop {
-    /// The unknown value that is left behind at a place.
-    pub(crate) fn at(self, location: impl FnOnce() -> Option<Location>) -> Arc<Unknown> {
-        match self {
-            Self::Needs(unknown) => unknown,
-            Self::Unknown(reason) => Arc::new(Unknown::new(reason, location())),
-            Self::Failure(reason) => Arc::new(Unknown { is_failure: true, ..Unknown::new(reason, location()) }),
-        }
+/// A type. In the type of a value no attribute is optional.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Type {
+    /// Any type: `any` where a type is declared, and the type of `null`.
+    Any,
+    Bool,
+    Number,
+    String,
+    List(Box<Self>),
+    Set(Box<Self>),
+    Map(Box<Self>),
+    Tuple(Vec<Self>),
+    Object(BTreeMap<String, Attribute>),
+}
+
+/// The attribute of an object type.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Attribute {
+    pub kind: Type,
+    /// What an object gets that lacks the attribute: null, or the declared default.
+    pub default: Option<Value>,
+}
+
+impl Attribute {
+    pub(crate) fn required(kind: Type) -> Self {
+        Self { kind, default: None }
     }
 }
 
-/// A failure of the program that runs the configuration, for `Err`.
-pub(crate) fn failure<T>(reason: impl Into<String>) -> Outcome<T> {
-    Err(Stop::Failure(reason.into()))
-}
-
-/// Something that is not known here, for `Err`.
-pub(crate) fn unknown<T>(reason: impl Into<String>) -> Outcome<T> {
-    Err(Stop::Unknown(reason.into()))
-}
-
-/// A value. Lists, sets and tuples are one, as are objects and maps.
+/// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value {
-    Null,
+    /// The null of a type, which is [`Type::Any`] for a literal `null`.
+    Null(Type),
     Bool(bool),
-    /// Numbers that a double holds exactly are all that are computed with.
-    Number(f64),
+    Number(Number),
     String(Arc<str>),
     /// A string with unknown pieces.
     Partial(Arc<[Piece]>),
+    /// A list, a set or a tuple.
     List(Arc<List>),
+    /// A map or an object.
     Object(Arc<Object>),
     Unknown(Arc<Unknown>),
 }
@@ -93,27 +69,40 @@ pub(crate) enum Piece {
     Withheld(Arc<str>, Arc<Unknown>),
 }
 
+/// What a [`List`] is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum ListKind {
+    Tuple,
+    /// A list of items of one type.
+    List(Type),
+    /// A set of items of one type, in their order.
+    Set(Type),
+}
+
 #[derive(Debug)]
 pub(crate) struct List {
+    pub kind: ListKind,
     pub items: Vec<Value>,
     shape: Shape,
 }
 
 #[derive(Debug)]
 pub(crate) struct Object {
+    /// The type of a map's members; `None` for an object.
+    pub map_of: Option<Type>,
     pub members: BTreeMap<String, Value>,
     shape: Shape,
 }
 
 impl PartialEq for List {
     fn eq(&self, other: &Self) -> bool {
-        self.items == other.items
+        self.kind == other.kind && self.items == other.items
     }
 }
 
 impl PartialEq for Object {
     fn eq(&self, other: &Self) -> bool {
-        self.members == other.members
+        self.map_of == other.map_of && self.members == other.members
     }
 }
 
@@ -121,7 +110,7 @@ impl PartialEq for Object {
 /// building it: a shared value adds to the weight each time it occurs.
 #[derive(Clone, Debug, Default)]
 struct Shape {
-    /// Values and bytes of strings.
+    /// About how many bytes it takes.
     weight: usize,
     depth: usize,
     /// The first unknown value in it.
@@ -130,12 +119,12 @@ struct Shape {
 
 impl Shape {
     /// The heaviest value that is built.
-    const MAX_WEIGHT: usize = 4 << 20;
+    const MAX_WEIGHT: usize = 8 << 20;
     /// Also bounds the stack that walking and dropping take.
     const MAX_DEPTH: usize = 64;
 
     fn of<'a>(values: impl Iterator<Item = &'a Value>, names: usize) -> Outcome<Self> {
-        let mut shape = Self { weight: 1 + names, depth: 1, unknown: None };
+        let mut shape = Self { weight: VALUE_WEIGHT + names, depth: 1, unknown: None };
         for value in values {
             let (depth, unknown) = match value {
                 Value::List(list) => (list.shape.depth, list.shape.unknown.as_ref()),
@@ -159,20 +148,91 @@ fn unknown_size<T>() -> Outcome<T> {
     unknown("the value is too large or too deeply nested to be computed")
 }
 
+/// The weight of a value that holds nothing.
+const VALUE_WEIGHT: usize = 32;
+
 impl Value {
+    /// A literal `null`.
+    pub(crate) const NULL: Self = Self::Null(Type::Any);
+
+    /// A string, which the language keeps in Unicode's normal form C.
     pub(crate) fn string(text: impl Into<Arc<str>>) -> Self {
-        Self::String(text.into())
+        let text = text.into();
+        if text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes {
+            return Self::String(text);
+        }
+        Self::String(text.nfc().collect::<String>().into())
     }
 
-    pub(crate) fn list(items: Vec<Self>) -> Outcome {
+    pub(crate) fn number(number: impl Into<Number>) -> Self {
+        Self::Number(number.into())
+    }
+
+    pub(crate) fn tuple(items: Vec<Self>) -> Outcome {
+        Self::collection(ListKind::Tuple, items)
+    }
+
+    /// A list whose items are of a type already.
+    pub(crate) fn list(of: Type, items: Vec<Self>) -> Outcome {
+        Self::collection(ListKind::List(of), items)
+    }
+
+    /// A list of strings.
+    pub(crate) fn strings(texts: impl IntoIterator<Item = impl Into<Arc<str>>>) -> Outcome {
+        Self::list(Type::String, texts.into_iter().map(Self::string).collect())
+    }
+
+    /// A list, a tuple, or a set whose items are in order already.
+    pub(crate) fn collection(kind: ListKind, items: Vec<Self>) -> Outcome {
         let shape = Shape::of(items.iter(), 0)?;
-        Ok(Self::List(Arc::new(List { items, shape })))
+        Ok(Self::List(Arc::new(List { kind, items, shape })))
     }
 
     pub(crate) fn object(members: BTreeMap<String, Self>) -> Outcome {
+        Self::members(None, members)
+    }
+
+    /// A map whose members are of a type already, or an object.
+    pub(crate) fn members(map_of: Option<Type>, members: BTreeMap<String, Self>) -> Outcome {
         let names = members.keys().map(String::len).sum();
         let shape = Shape::of(members.values(), names)?;
-        Ok(Self::Object(Arc::new(Object { members, shape })))
+        Ok(Self::Object(Arc::new(Object { map_of, members, shape })))
+    }
+
+    pub(crate) fn is_null(&self) -> bool {
+        matches!(self, Self::Null(_))
+    }
+
+    /// Why the program that runs the configuration would certainly fail here, if it would.
+    pub(crate) fn failed(&self) -> Outcome<()> {
+        match self {
+            Self::Unknown(unknown) if unknown.is_failure => Err(Stop::Needs(Arc::clone(unknown))),
+            _ => Ok(()),
+        }
+    }
+
+    /// The type, if what is known decides it.
+    pub(crate) fn type_of(&self) -> Outcome<Type> {
+        Ok(match self {
+            Self::Null(kind) => kind.clone(),
+            Self::Bool(_) => Type::Bool,
+            Self::Number(_) => Type::Number,
+            Self::String(_) | Self::Partial(_) => Type::String,
+            Self::List(list) => match &list.kind {
+                ListKind::Tuple => Type::Tuple(list.items.iter().map(Self::type_of).collect::<Outcome<_>>()?),
+                ListKind::List(of) => Type::list(of.clone()),
+                ListKind::Set(of) => Type::set(of.clone()),
+            },
+            Self::Object(object) => {
+                let attribute =
+                    |(name, value): (&String, &Self)| Ok((name.clone(), Attribute::required(value.type_of()?)));
+                match &object.map_of {
+                    Some(of) => Type::map(of.clone()),
+                    None => Type::Object(object.members.iter().map(attribute).collect::<Outcome<_>>()?),
+                }
+            }
+            Self::Unknown(unknown) => return Err(Stop::Needs(Arc::clone(unknown))),
+        })
     }
 
     /// A string of pieces. No two neighbours are [`Piece::Text`].
@@ -185,14 +245,15 @@ impl Value {
         if value.weight() > Shape::MAX_WEIGHT { unknown_size() } else { Ok(value) }
     }
 
-    /// How many values and bytes it holds.
+    /// About how many bytes it takes, or as much more as it is slower to handle.
     pub(crate) fn weight(&self) -> usize {
         match self {
-            Self::String(text) => 1 + text.len(),
-            Self::Partial(pieces) => pieces.iter().map(Piece::weight).sum(),
+            Self::String(text) => VALUE_WEIGHT + text.len(),
+            Self::Number(number) => VALUE_WEIGHT + number.weight(),
+            Self::Partial(pieces) => VALUE_WEIGHT + pieces.iter().map(Piece::weight).sum::<usize>(),
             Self::List(list) => list.shape.weight,
             Self::Object(object) => object.shape.weight,
-            _ => 1,
+            Self::Null(_) | Self::Bool(_) | Self::Unknown(_) => VALUE_WEIGHT,
         }
     }
 
@@ -240,7 +301,7 @@ impl Value {
     /// The kind of the value, with its article, for an error.
     pub(crate) fn kind(&self) -> &'static str {
         match self {
-            Self::Null => "null",
+            Self::Null(_) => "null",
             Self::Bool(_) => "a bool",
             Self::Number(_) => "a number",
             Self::String(_) | Self::Partial(_) => "a string",
@@ -265,38 +326,47 @@ impl Value {
         }
     }
 
-    /// As a bool; `"true"` and `"false"` are converted.
+    /// As a bool; strings that stand for one are converted.
     pub(crate) fn as_bool(&self) -> Outcome<bool> {
         match self {
             Self::Bool(value) => Ok(*value),
-            Self::String(text) if matches!(&**text, "true" | "false") => Ok(&**text == "true"),
+            Self::String(text) => match &**text {
+                "true" | "1" => Ok(true),
+                "false" | "0" => Ok(false),
+                _ => self.is_not("a bool"),
+            },
             other => other.is_not("a bool"),
         }
     }
 
     /// As a number; a string that holds one is converted.
-    pub(crate) fn as_number(&self) -> Outcome<f64> {
+    pub(crate) fn as_number(&self) -> Outcome<Number> {
         match self {
-            Self::Number(number) => Ok(*number),
-            Self::String(text) => match text.parse::<f64>() {
-                Ok(number) if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') => exact(number),
-                _ => self.is_not("a number"),
-            },
+            Self::Number(number) => Ok(number.clone()),
+            Self::String(text) => Number::parse(text),
             other => other.is_not("a number"),
+        }
+    }
+
+    /// As a whole number that a machine holds.
+    pub(crate) fn as_integer(&self) -> Outcome<i64> {
+        let number = self.as_number()?;
+        match number.to_i64() {
+            Some(number) => Ok(number),
+            None if number.to_integer().is_some() => unknown("indexes this large are not computed"),
+            None => failure("a whole number is needed"),
         }
     }
 
     /// As a whole number that is not negative.
     pub(crate) fn as_index(&self) -> Outcome<usize> {
-        let number = self.as_number()?;
-        if number < 0.0 || number.fract() != 0.0 {
+        let Ok(index) = usize::try_from(self.as_integer()?) else {
             return failure("a whole number that is not negative is needed");
-        }
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // checked above, and exact
-        Ok(number as usize)
+        };
+        Ok(index)
     }
 
-    /// As the items of a list.
+    /// As the items of a list, a set or a tuple.
     pub(crate) fn as_list(&self) -> Outcome<&[Self]> {
         match self {
             Self::List(list) => Ok(&list.items),
@@ -304,7 +374,7 @@ impl Value {
         }
     }
 
-    /// As the members of an object.
+    /// As the members of a map or an object.
     pub(crate) fn as_object(&self) -> Outcome<&BTreeMap<String, Self>> {
         match self {
             Self::Object(object) => Ok(&object.members),
@@ -322,10 +392,4 @@ impl Piece {
             Self::Hole(_) => 1,
         }
     }
-}
-
-/// The number, if a double holds every whole number up to it exactly. `cty` computes with 512 bits.
-pub(crate) fn exact(number: f64) -> Outcome<f64> {
-    const LARGEST: f64 = 9_007_199_254_740_991.0;
-    if number.abs() <= LARGEST { Ok(number) } else { unknown("numbers this large are not computed") }
 }

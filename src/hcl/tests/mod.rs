@@ -1,1 +1,2 @@
+pub(crate) mod expressions;
 mod json;

@@ -20,7 +20,7 @@ fn strings() {
         ("trimsuffix(\"a.tf\", \".tf\")", "a"),
         ("startswith(\"abc\", \"ab\")", "true"),
         ("join(\"-\", split(\"/\", \"a/b/c\"))", "a-b-c"),
-        ("length(split(\",\", \"\"))", "0"),
+        ("length(split(\",\", \"\"))", "1"),
         ("substr(\"abcdef\", -3, 2)", "de"),
         ("format(\"%s-%d-%%-%q\", \"a\", 3, \"b\")", "a-3-%-\"b\""),
         ("indent(2, \"a\\nb\")", "a\n  b"),

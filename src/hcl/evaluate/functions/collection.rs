@@ -1,132 +1,184 @@
-//! Functions on lists, sets, maps and objects.
+//! Functions on lists, tuples, maps and objects.
 
 use std::collections::BTreeMap;
 
-use super::super::value::{Outcome, Value, exact, failure, unknown};
-use super::arguments::take;
+use super::super::allowance::Allowance;
+use super::super::convert::{convert, equals, unified};
+use super::super::number::Number;
+use super::super::types::unify;
+use super::super::value::{List, ListKind, Outcome, Type, Value, failure, unknown};
+use super::function::Function;
+use super::function::Parameter::{Any, List as ListOf, Nullable, Number as Numeric, Open, Shell, Text, Texts};
 
-/// Calls a function whose result contains items of its arguments, which may be unknown.
-pub(super) fn call_with_unknown_items(name: &str, arguments: &[Value]) -> Option<Outcome> {
-    let outcome = match name {
-        "try" => attempt(arguments),
-        "can" => can(arguments),
-        "merge" => merge(arguments),
-        "concat" => concat(arguments),
-        "lookup" => lookup(arguments),
-        "element" => element(arguments),
-        "keys" => keys(arguments),
-        "values" => values(arguments),
-        "length" => length(arguments),
-        "tolist" | "toset" if matches!(arguments, [Value::List(list)] if name == "tolist" || list.items.is_empty()) => {
-            Ok(arguments[0].clone())
-        }
-        "tomap" => take(arguments).and_then(|[map]| map.as_object().map(|_| map.clone())),
-        "coalesce" => coalesce(arguments),
-        "one" => one(arguments),
-        _ => return None,
-    };
-    Some(outcome)
-}
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function("try", &[], Some(Open), |arguments, _| attempt(arguments)),
+    Function("can", &[Open], None, |arguments, _| can(&arguments[0])),
+    Function("merge", &[], Some(Open), |arguments, _| merge(arguments)),
+    Function("concat", &[Shell], Some(Shell), |arguments, _| concat(arguments)),
+    Function("lookup", &[Shell, Text], Some(Open), |arguments, _| lookup(arguments)),
+    Function("element", &[Shell, Numeric], None, |arguments, _| element(arguments)),
+    Function("keys", &[Shell], None, |arguments, _| keys(&arguments[0])),
+    Function("values", &[Shell], None, |arguments, _| values(&arguments[0])),
+    Function("length", &[Shell], None, |arguments, _| length(&arguments[0])),
+    Function("coalesce", &[], Some(Open), |arguments, _| coalesce(arguments)),
+    Function("one", &[Shell], None, |arguments, _| one(&arguments[0])),
+    Function("contains", &[Any, Any], None, contains),
+    Function("index", &[Any, Any], None, index),
+    Function("compact", &[Texts], None, |arguments, _| compact(&arguments[0])),
+    Function("distinct", &[ListOf], None, distinct),
+    Function("flatten", &[Shell], None, |arguments, _| flatten(&arguments[0])),
+    Function("reverse", &[Shell], None, |arguments, _| reverse(&arguments[0])),
+    Function("slice", &[Shell, Numeric, Numeric], None, |arguments, _| slice(arguments)),
+    Function("sort", &[Texts], None, |arguments, _| sort(&arguments[0])),
+    Function("range", &[Numeric], Some(Numeric), |arguments, _| range(arguments)),
+    Function("zipmap", &[Texts, Shell], None, |arguments, _| zipmap(arguments)),
+    Function("chunklist", &[ListOf, Numeric], None, |arguments, _| chunklist(arguments)),
+    Function("coalescelist", &[Nullable], Some(Nullable), |arguments, _| coalescelist(arguments)),
+];
 
-/// Calls a function whose arguments are fully known.
-pub(super) fn call(name: &str, arguments: &[Value]) -> Option<Outcome> {
-    let outcome = match name {
-        "contains" => take(arguments).and_then(|[list, item]| Ok(Value::Bool(list.as_list()?.contains(item)))),
-        "index" => index(arguments),
-        "compact" => compact(arguments),
-        "distinct" => take(arguments).and_then(|[list]| distinct(list.as_list()?)),
-        "flatten" => flatten(arguments),
-        "reverse" => take(arguments).and_then(|[list]| Value::list(list.as_list()?.iter().rev().cloned().collect())),
-        "slice" => slice(arguments),
-        "sort" => sort(arguments),
-        "toset" => toset(arguments),
-        "range" => range(arguments),
-        "zipmap" => zipmap(arguments),
-        "chunklist" => chunklist(arguments),
-        "coalescelist" => coalescelist(arguments),
-        "matchkeys" | "transpose" | "setproduct" | "setunion" | "setintersection" | "setsubtract" => {
-            unknown(format!("`{name}` is not evaluated"))
-        }
-        _ => return None,
-    };
-    Some(outcome)
+/// The list or tuple; a set is none.
+fn sequence(value: &Value) -> Outcome<&List> {
+    match value {
+        Value::List(list) if !matches!(list.kind, ListKind::Set(_)) => Ok(list),
+        other => failure(format!("a list is needed, not {}", other.kind())),
+    }
 }
 
 /// The first argument that does not fail. Whether one that is not known would fail is not known either.
 fn attempt(arguments: &[Value]) -> Outcome {
-    let fails = |value: &&Value| matches!(value, Value::Unknown(unknown) if unknown.is_failure);
-    match arguments.iter().find(|argument| !fails(argument)) {
+    match arguments.iter().find(|argument| argument.failed().is_ok()) {
         Some(value) => Ok(value.clone()),
         None => failure("all arguments fail"),
     }
 }
 
-fn can(arguments: &[Value]) -> Outcome {
-    match take(arguments)? {
-        [Value::Unknown(unknown)] if unknown.is_failure => Ok(Value::Bool(false)),
-        [value] => value.known().map(|_| Value::Bool(true)),
+fn can(value: &Value) -> Outcome {
+    match value.failed() {
+        Ok(()) => value.known().map(|_| Value::Bool(true)),
+        Err(_) => Ok(Value::Bool(false)),
     }
 }
 
+/// The members of all; a map if all are maps of one type, or else an object.
 fn merge(arguments: &[Value]) -> Outcome {
     let mut members = BTreeMap::new();
-    for argument in arguments.iter().filter(|argument| !matches!(argument, Value::Null)) {
-        members.extend(argument.as_object()?.iter().map(|(key, value)| (key.clone(), value.clone())));
+    let mut kinds = Vec::new();
+    for argument in arguments {
+        match argument {
+            Value::Null(kind) => kinds.push(kind.clone()),
+            Value::Object(object) => {
+                kinds.push(object.map_of.clone().map_or_else(|| Type::Object(BTreeMap::new()), Type::map));
+                members.extend(object.members.iter().map(|(key, value)| (key.clone(), value.clone())));
+            }
+            other => {
+                other.as_object()?;
+            }
+        }
     }
-    Value::object(members)
+    if !arguments.is_empty() && arguments.iter().all(Value::is_null) {
+        return unknown("a merge of nulls is not computed");
+    }
+    match kinds.first() {
+        Some(Type::Map(of)) if kinds.iter().all(|kind| *kind == kinds[0]) => {
+            Value::members(Some((**of).clone()), members)
+        }
+        _ => Value::object(members),
+    }
 }
 
 fn concat(arguments: &[Value]) -> Outcome {
-    let mut items = Vec::new();
-    for argument in arguments {
-        items.extend_from_slice(argument.as_list()?);
+    let lists = arguments.iter().map(sequence).collect::<Outcome<Vec<_>>>()?;
+    let of = |list: &&List| if let ListKind::List(of) = &list.kind { Some(of.clone()) } else { None };
+    let items = || lists.iter().flat_map(|list| list.items.iter());
+    match lists.iter().map(of).collect::<Option<Vec<_>>>().map(|types| unify(&types)).transpose()?.flatten() {
+        Some(kind) => Value::list(kind.clone(), items().map(|item| convert(item, &kind)).collect::<Outcome<_>>()?),
+        None => Value::tuple(items().cloned().collect()),
     }
-    Value::list(items)
 }
 
 fn lookup(arguments: &[Value]) -> Outcome {
-    let ([map, key] | [map, key, _]) = arguments else { return failure("takes 2 or 3 arguments") };
-    match (map.as_object()?.get(&*key.as_string()?), arguments.get(2)) {
-        (Some(value), _) | (None, Some(value)) => Ok(value.clone()),
-        (None, None) => failure("the key is not in the map, and there is no default"),
+    let (Value::Object(object), key, [] | [_]) = (&arguments[0], arguments[1].as_string()?, &arguments[2..]) else {
+        return failure("takes a map, a key and perhaps a default");
+    };
+    let default = match (arguments.get(2), &object.map_of) {
+        (Some(default), Some(of)) => {
+            if matches!(default, Value::Unknown(_)) {
+                None
+            } else if !default.type_of()?.converts_to(of)? {
+                return failure("the default does not have the type of the map's values");
+            } else {
+                Some(convert(default, of))
+            }
+        }
+        (default, _) => default.map(|default| Ok(default.clone())),
+    };
+    match (object.members.get(&*key), default) {
+        // A default that cannot be converted fails, whether it is needed or not.
+        (Some(_), Some(Err(stop))) => Err(stop),
+        (Some(value), _) => Ok(value.clone()),
+        (None, Some(default)) => default,
+        (None, None) => match arguments.get(2) {
+            Some(default) => default.known().cloned(),
+            None => failure("the key is not in the map, and there is no default"),
+        },
     }
 }
 
 fn element(arguments: &[Value]) -> Outcome {
-    let [list, index] = take(arguments)?;
-    let list = list.as_list()?;
-    if list.is_empty() {
-        return failure("the list is empty");
+    let (items, index) = (&sequence(&arguments[0])?.items, arguments[1].as_integer()?);
+    match (items.len(), usize::try_from(index)) {
+        (0, _) => failure("the list is empty"),
+        (length, Ok(index)) => Ok(items[index % length].clone()),
+        (_, Err(_)) => unknown("a negative index has a meaning in some versions only"),
     }
-    Ok(list[index.as_index()? % list.len()].clone())
 }
 
-fn keys(arguments: &[Value]) -> Outcome {
-    let [map] = take(arguments)?;
-    Value::list(map.as_object()?.keys().map(|key| Value::string(key.as_str())).collect())
+/// Strings or values as a list for a map, and a tuple for an object.
+fn like(map_of: Option<&Type>, items: Vec<Value>) -> Outcome {
+    match map_of {
+        Some(of) => Value::list(of.clone(), items),
+        None => Value::tuple(items),
+    }
 }
 
-fn values(arguments: &[Value]) -> Outcome {
-    let [map] = take(arguments)?;
-    Value::list(map.as_object()?.values().cloned().collect())
+fn keys(map: &Value) -> Outcome {
+    let keys = map.as_object()?.keys().map(|key| Value::string(key.as_str())).collect();
+    let is_map = matches!(map, Value::Object(object) if object.map_of.is_some());
+    like(is_map.then_some(&Type::String), keys)
 }
 
-fn length(arguments: &[Value]) -> Outcome {
-    let [value] = take(arguments)?;
-    let length = match value.known_itself()? {
+fn values(map: &Value) -> Outcome {
+    match map {
+        Value::Object(object) => like(object.map_of.as_ref(), object.members.values().cloned().collect()),
+        other => other.as_object().map(|_| Value::NULL),
+    }
+}
+
+fn length(value: &Value) -> Outcome {
+    let length = match value {
         Value::List(list) => list.items.len(),
         Value::Object(object) => object.members.len(),
-        Value::String(text) if text.is_ascii() => text.len(),
+        Value::String(text) if text.is_ascii() && !text.contains("\r\n") => text.len(),
         Value::String(_) => return unknown("the length of text that is not ASCII is not computed"),
         other => return failure(format!("{} has no length", other.kind())),
     };
-    number(length)
+    Ok(Value::number(length))
 }
 
 fn coalesce(arguments: &[Value]) -> Outcome {
+    let of = match unified(arguments) {
+        Ok(of) => of,
+        // Whatever the type of the others, text stays text.
+        Err(stop) => match arguments.iter().find(|argument| !argument.is_null()) {
+            Some(Value::String(text)) if !text.is_empty() && arguments.iter().any(|it| it.known().is_err()) => {
+                return Ok(Value::String(text.clone()));
+            }
+            _ => return Err(stop),
+        },
+    };
     for argument in arguments {
-        match argument.known_itself()? {
-            Value::Null => {}
+        match convert(argument, &of)?.known_itself()? {
+            Value::Null(_) => {}
             Value::String(text) if text.is_empty() => {}
             value => return Ok(value.clone()),
         }
@@ -134,139 +186,153 @@ fn coalesce(arguments: &[Value]) -> Outcome {
     failure("all arguments are null or empty")
 }
 
-fn one(arguments: &[Value]) -> Outcome {
-    match take(arguments)?.each_ref().map(Value::as_list) {
-        [Ok([])] => Ok(Value::Null),
-        [Ok([item])] => Ok(item.clone()),
-        [Ok(_)] => failure("the list has more than one item"),
-        [Err(stop)] => Err(stop),
+fn one(list: &Value) -> Outcome {
+    let Value::List(list) = list else { return failure("takes a list") };
+    match (list.items.as_slice(), &list.kind) {
+        ([], ListKind::List(of) | ListKind::Set(of)) => Ok(Value::Null(of.clone())),
+        ([], ListKind::Tuple) => Ok(Value::NULL),
+        ([item], _) => Ok(item.clone()),
+        _ => failure("the list has more than one item"),
     }
 }
 
-fn index(arguments: &[Value]) -> Outcome {
-    let [list, item] = take(arguments)?;
-    match list.as_list()?.iter().position(|other| other == item) {
-        Some(position) => number(position),
+/// Where an item stands in a list.
+fn position(items: &[Value], item: &Value, allowance: &Allowance) -> Outcome<Option<usize>> {
+    for (index, other) in items.iter().enumerate() {
+        allowance.spend_on(item.weight().min(other.weight()) / 4)?;
+        if equals(other, item)? {
+            return Ok(Some(index));
+        }
+    }
+    Ok(None)
+}
+
+fn contains(arguments: &[Value], allowance: &Allowance) -> Outcome {
+    let items = arguments[0].as_list()?;
+    Ok(Value::Bool(position(items, &arguments[1], allowance)?.is_some()))
+}
+
+fn index(arguments: &[Value], allowance: &Allowance) -> Outcome {
+    match position(&sequence(&arguments[0])?.items, &arguments[1], allowance)? {
+        Some(position) => Ok(Value::number(position)),
         None => failure("the item is not in the list"),
     }
 }
 
-fn compact(arguments: &[Value]) -> Outcome {
-    let [list] = take(arguments)?;
-    let is_empty = |value: &&Value| matches!(value, Value::Null) || **value == Value::string("");
-    Value::list(list.as_list()?.iter().filter(|value| !is_empty(value)).cloned().collect())
+fn compact(list: &Value) -> Outcome {
+    let is_empty = |value: &&Value| value.is_null() || **value == Value::string("");
+    Value::list(Type::String, list.as_list()?.iter().filter(|value| !is_empty(value)).cloned().collect())
 }
 
-fn distinct(items: &[Value]) -> Outcome {
-    // The comparison of all with all is bounded here; the lists of configurations are short.
-    if items.len() > 1000 {
-        return unknown("a list this long is not compared");
-    }
+fn distinct(arguments: &[Value], allowance: &Allowance) -> Outcome {
     let mut distinct: Vec<Value> = Vec::new();
-    for item in items {
-        if !distinct.contains(item) {
+    for item in arguments[0].as_list()? {
+        if position(&distinct, item, allowance)?.is_none() {
             distinct.push(item.clone());
         }
     }
-    Value::list(distinct)
+    match &arguments[0] {
+        Value::List(list) => Value::collection(list.kind.clone(), distinct),
+        other => Ok(other.clone()),
+    }
 }
 
-fn flatten(arguments: &[Value]) -> Outcome {
-    fn add(items: &[Value], flat: &mut Vec<Value>) {
+fn flatten(list: &Value) -> Outcome {
+    fn add(items: &[Value], flat: &mut Vec<Value>) -> Outcome<()> {
         for item in items {
-            match item {
-                Value::List(list) => add(&list.items, flat),
+            match item.known_itself()? {
+                Value::List(list) => add(&list.items, flat)?,
                 other => flat.push(other.clone()),
             }
         }
+        Ok(())
     }
-    let [list] = take(arguments)?;
     let mut flat = Vec::new();
-    add(list.as_list()?, &mut flat);
-    Value::list(flat)
+    add(list.as_list()?, &mut flat)?;
+    Value::tuple(flat)
+}
+
+fn reverse(list: &Value) -> Outcome {
+    let items = list.as_list()?.iter().rev().cloned().collect();
+    match list {
+        Value::List(list) => match &list.kind {
+            ListKind::Set(of) => Value::list(of.clone(), items),
+            kind => Value::collection(kind.clone(), items),
+        },
+        _ => Value::tuple(items),
+    }
 }
 
 fn slice(arguments: &[Value]) -> Outcome {
-    let [list, start, end] = take(arguments)?;
-    match list.as_list()?.get(start.as_index()?..end.as_index()?) {
-        Some(items) => Value::list(items.to_vec()),
+    let list = sequence(&arguments[0])?;
+    match list.items.get(arguments[1].as_index()?..arguments[2].as_index()?) {
+        Some(items) => Value::collection(list.kind.clone(), items.to_vec()),
         None => failure("the range is not in the list"),
     }
 }
 
-fn sort(arguments: &[Value]) -> Outcome {
-    let [list] = take(arguments)?;
+fn sort(list: &Value) -> Outcome {
     let mut items = list.as_list()?.iter().map(Value::as_string).collect::<Outcome<Vec<_>>>()?;
     items.sort_unstable();
-    Value::list(items.into_iter().map(Value::String).collect())
-}
-
-/// A set of strings, sorted by their bytes as `cty` does. Sets of other values are not computed.
-fn toset(arguments: &[Value]) -> Outcome {
-    let [list] = take(arguments)?;
-    if !list.as_list()?.iter().all(|item| matches!(item, Value::String(_))) {
-        return unknown("a set of values other than strings is not computed");
-    }
-    match sort(arguments)? {
-        Value::List(list) => {
-            let mut items = list.items.clone();
-            items.dedup();
-            Value::list(items)
-        }
-        other => Ok(other),
-    }
+    Value::strings(items)
 }
 
 fn range(arguments: &[Value]) -> Outcome {
     let numbers = arguments.iter().map(Value::as_number).collect::<Outcome<Vec<_>>>()?;
+    let zero = Number::from(0_usize);
+    let towards = |start: &Number, end: &Number| Number::from(if end < start { -1_i64 } else { 1 });
     let (start, end, step) = match numbers.as_slice() {
-        [end] => (0.0, *end, if *end < 0.0 { -1.0 } else { 1.0 }),
-        [start, end] => (*start, *end, if end < start { -1.0 } else { 1.0 }),
-        [start, end, step] => (*start, *end, *step),
+        [end] => (zero.clone(), end.clone(), towards(&zero, end)),
+        [start, end] => (start.clone(), end.clone(), towards(start, end)),
+        [start, end, step] => (start.clone(), end.clone(), step.clone()),
         _ => return failure("takes 1 to 3 arguments"),
     };
-    if step == 0.0 {
-        return failure("the step is zero");
+    if step.is_zero() || start < end && step.is_negative() || end < start && !step.is_negative() {
+        return failure("the step does not lead to the end");
     }
     let mut items = Vec::new();
     let mut at = start;
-    while if step > 0.0 { at < end } else { at > end } {
+    while if step.is_negative() { at > end } else { at < end } {
         if items.len() == 1024 {
             return failure("more than 1024 numbers");
         }
-        items.push(Value::Number(at));
-        at += step;
+        items.push(Value::Number(at.clone()));
+        at = at.plus(&step)?;
     }
-    Value::list(items)
+    Value::list(Type::Number, items)
 }
 
 fn zipmap(arguments: &[Value]) -> Outcome {
-    let [keys, values] = take(arguments)?;
-    let (keys, values) = (keys.as_list()?, values.as_list()?);
-    if keys.len() != values.len() {
+    let (keys, values) = (arguments[0].as_list()?, sequence(&arguments[1])?);
+    if keys.len() != values.items.len() {
         return failure("the lists differ in length");
     }
     let pair = |(key, value): (&Value, &Value)| Ok((key.as_string()?.to_string(), value.clone()));
-    Value::object(keys.iter().zip(values).map(pair).collect::<Outcome<_>>()?)
+    let members = keys.iter().zip(&values.items).map(pair).collect::<Outcome<_>>()?;
+    match &values.kind {
+        ListKind::List(of) => Value::members(Some(of.clone()), members),
+        _ => Value::object(members),
+    }
 }
 
 fn chunklist(arguments: &[Value]) -> Outcome {
-    let [list, size] = take(arguments)?;
-    let (list, size) = (list.as_list()?, size.as_index()?);
-    let chunks = list.chunks(if size == 0 { list.len().max(1) } else { size });
-    Value::list(chunks.map(|chunk| Value::list(chunk.to_vec())).collect::<Outcome<_>>()?)
+    let Value::List(list) = &arguments[0] else { return failure("takes a list") };
+    let of = arguments[0].type_of()?;
+    let size = arguments[1].as_index()?;
+    let chunks = list.items.chunks(if size == 0 { list.items.len().max(1) } else { size });
+    let chunks = chunks.map(|chunk| Value::collection(list.kind.clone(), chunk.to_vec()));
+    Value::list(of, chunks.collect::<Outcome<_>>()?)
 }
 
 fn coalescelist(arguments: &[Value]) -> Outcome {
-    for argument in arguments {
-        if !argument.as_list()?.is_empty() {
-            return Ok(argument.clone());
-        }
+    if arguments.iter().any(Value::is_null) {
+        return unknown("null among the lists is not computed");
     }
-    failure("all lists are empty")
-}
-
-fn number(count: usize) -> Outcome {
-    #[expect(clippy::cast_precision_loss)] // `exact` refuses what is not exact
-    Ok(Value::Number(exact(count as f64)?))
+    for argument in arguments {
+        sequence(argument)?;
+    }
+    match arguments.iter().find(|list| list.as_list().is_ok_and(|items| !items.is_empty())) {
+        Some(list) => Ok(list.clone()),
+        None => failure("all lists are empty"),
+    }
 }

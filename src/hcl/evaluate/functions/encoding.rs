@@ -1,75 +1,146 @@
-//! Functions that encode and decode text, but not YAML: no dependency parses it.
+//! Functions that encode, decode and hash text, but not YAML: no dependency parses it.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use md5::Md5;
+use sha1::Sha1;
+use sha2::{Digest, Sha256, Sha512};
 
-use super::super::value::{Outcome, Value, exact, failure, unknown};
-use super::arguments::take;
+use super::super::number::Number;
+use super::super::value::{Outcome, Value, failure, unknown};
+use super::function::Function;
+use super::function::Parameter::{Nullable, Text};
+use crate::hcl::json::{self, Kind};
 
-/// Calls a function whose arguments are fully known.
-pub(super) fn call(name: &str, arguments: &[Value]) -> Option<Outcome> {
-    let outcome = match name {
-        "jsonencode" => take(arguments).map(|[value]| Value::string(encode(&to_json(value)))),
-        "jsondecode" => jsondecode(arguments),
-        "base64encode" => {
-            take(arguments).and_then(|[text]| Ok(Value::string(BASE64_STANDARD.encode(&*text.as_string()?))))
-        }
-        "base64decode" => base64decode(arguments),
-        _ => return None,
-    };
-    Some(outcome)
-}
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function("jsonencode", &[Nullable], None, |arguments, _| Ok(Value::string(encode(&arguments[0])?))),
+    Function("jsondecode", &[Text], None, |arguments, _| jsondecode(&arguments[0].as_string()?)),
+    Function("base64encode", &[Text], None, |arguments, _| {
+        Ok(Value::string(BASE64_STANDARD.encode(&*arguments[0].as_string()?)))
+    }),
+    Function("base64decode", &[Text], None, |arguments, _| base64decode(&arguments[0].as_string()?)),
+    Function("urlencode", &[Text], None, |arguments, _| Ok(Value::string(urlencode(&arguments[0].as_string()?)))),
+    Function("md5", &[Text], None, |arguments, _| hex::<Md5>(&arguments[0])),
+    Function("sha1", &[Text], None, |arguments, _| hex::<Sha1>(&arguments[0])),
+    Function("sha256", &[Text], None, |arguments, _| hex::<Sha256>(&arguments[0])),
+    Function("sha512", &[Text], None, |arguments, _| hex::<Sha512>(&arguments[0])),
+    Function("base64sha256", &[Text], None, |arguments, _| {
+        Ok(Value::string(BASE64_STANDARD.encode(Sha256::digest(arguments[0].as_string()?.as_bytes()))))
+    }),
+    Function("base64sha512", &[Text], None, |arguments, _| {
+        Ok(Value::string(BASE64_STANDARD.encode(Sha512::digest(arguments[0].as_string()?.as_bytes()))))
+    }),
+];
 
-/// JSON as Go writes it, which escapes what HTML gives a meaning.
-fn encode(value: &serde_json::Value) -> String {
-    let mut text = value.to_string();
-    for (character, escaped) in
-        [('<', "\\u003c"), ('>', "\\u003e"), ('&', "\\u0026"), ('\u{2028}', "\\u2028"), ('\u{2029}', "\\u2029")]
-    {
-        text = text.replace(character, escaped);
+fn hex<D: Digest>(text: &Value) -> Outcome {
+    let mut hex = String::new();
+    for byte in D::digest(text.as_string()?.as_bytes()) {
+        // Writing to a string does not fail.
+        let _ = write!(hex, "{byte:02x}");
     }
-    text
+    Ok(Value::string(hex))
 }
 
-fn to_json(value: &Value) -> serde_json::Value {
+/// JSON as Go writes it.
+pub(super) fn encode(value: &Value) -> Outcome<String> {
+    let mut text = String::new();
+    write_json(value, &mut text)?;
+    Ok(text)
+}
+
+fn write_json(value: &Value, text: &mut String) -> Outcome<()> {
     match value {
-        Value::Bool(value) => (*value).into(),
-        #[expect(clippy::cast_possible_truncation)] // whole, and held exactly by a double
-        Value::Number(number) if number.fract() == 0.0 => (*number as i64).into(),
-        Value::Number(number) => (*number).into(),
-        Value::String(text) => (&**text).into(),
-        Value::List(list) => list.items.iter().map(to_json).collect(),
-        Value::Object(object) => object.members.iter().map(|(key, value)| (key.clone(), to_json(value))).collect(),
-        Value::Null | Value::Partial(_) | Value::Unknown(_) => serde_json::Value::Null,
+        Value::Bool(value) => text.push_str(if *value { "true" } else { "false" }),
+        Value::Number(number) => text.push_str(&number.to_string()),
+        Value::String(string) => write_string(string, text)?,
+        Value::List(list) => {
+            for (index, item) in list.items.iter().enumerate() {
+                text.push(if index == 0 { '[' } else { ',' });
+                write_json(item, text)?;
+            }
+            text.push_str(if list.items.is_empty() { "[]" } else { "]" });
+        }
+        Value::Object(object) => {
+            for (index, (name, member)) in object.members.iter().enumerate() {
+                text.push(if index == 0 { '{' } else { ',' });
+                write_string(name, text)?;
+                text.push(':');
+                write_json(member, text)?;
+            }
+            text.push_str(if object.members.is_empty() { "{}" } else { "}" });
+        }
+        Value::Null(_) => text.push_str("null"),
+        Value::Partial(_) | Value::Unknown(_) => {
+            value.known()?;
+        }
     }
+    Ok(())
 }
 
-fn jsondecode(arguments: &[Value]) -> Outcome {
-    let [text] = take(arguments)?;
-    match serde_json::from_str(&text.as_string()?) {
-        Ok(value) => from_json(value),
+/// A JSON string, in which Go escapes what HTML gives a meaning.
+fn write_string(string: &str, text: &mut String) -> Outcome<()> {
+    if string.contains(['\u{8}', '\u{c}']) {
+        return unknown("the escapes of these characters depend on the version of the program");
+    }
+    for c in serde_json::Value::from(string).to_string().chars() {
+        match c {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                // Writing to a string does not fail.
+                let _ = write!(text, "\\u{:04x}", u32::from(c));
+            }
+            c => text.push(c),
+        }
+    }
+    Ok(())
+}
+
+fn jsondecode(text: &str) -> Outcome {
+    match json::parse(text) {
+        Ok(_) if text.starts_with('\u{feff}') => failure("the text is not JSON"),
+        Ok(value) => from_json(&value),
+        Err(_) if serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok() => unknown("the JSON is not read here"),
         Err(_) => failure("the text is not JSON"),
     }
 }
 
-fn from_json(value: serde_json::Value) -> Outcome {
-    match value {
-        serde_json::Value::Null => Ok(Value::Null),
-        serde_json::Value::Bool(value) => Ok(Value::Bool(value)),
-        serde_json::Value::Number(number) => Ok(Value::Number(exact(number.as_f64().unwrap_or(f64::INFINITY))?)),
-        serde_json::Value::String(text) => Ok(Value::string(text)),
-        serde_json::Value::Array(items) => Value::list(items.into_iter().map(from_json).collect::<Outcome<_>>()?),
-        serde_json::Value::Object(members) => {
-            Value::object(members.into_iter().map(|(key, value)| Ok((key, from_json(value)?))).collect::<Outcome<_>>()?)
+fn from_json(value: &json::Value) -> Outcome {
+    match &value.kind {
+        Kind::Null => Ok(Value::NULL),
+        Kind::Bool(value) => Ok(Value::Bool(*value)),
+        Kind::Number(number) => Number::parse(number).map(Value::Number),
+        Kind::String(text) => Ok(Value::string(text.as_str())),
+        Kind::Array(items) => Value::tuple(items.iter().map(from_json).collect::<Outcome<_>>()?),
+        Kind::Object(members) => {
+            let member = |member: &json::Member| Ok((member.name.clone(), from_json(&member.value)?));
+            Value::object(members.iter().map(member).collect::<Outcome<BTreeMap<_, _>>>()?)
         }
     }
 }
 
-fn base64decode(arguments: &[Value]) -> Outcome {
-    let [text] = take(arguments)?;
-    let bytes = BASE64_STANDARD.decode(&*text.as_string()?);
+fn base64decode(text: &str) -> Outcome {
+    let bytes = BASE64_STANDARD.decode(text);
     match bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok()) {
         Some(text) => Ok(Value::string(text)),
         None => unknown("the text is not base64 of UTF-8"),
     }
+}
+
+/// The text as part of a URL's query.
+fn urlencode(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b' ' => encoded.push('+'),
+            b'-' | b'_' | b'.' | b'~' => encoded.push(char::from(byte)),
+            byte if byte.is_ascii_alphanumeric() => encoded.push(char::from(byte)),
+            byte => {
+                // Writing to a string does not fail.
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+        }
+    }
+    encoded
 }

@@ -1,26 +1,42 @@
-//! The functions of OpenTofu's language that depend on their arguments alone
+//! The functions of OpenTofu's and Terraform's language that depend on their arguments alone
 //! (<https://opentofu.org/docs/language/functions/>).
 
-use super::value::{Outcome, Value};
+use super::allowance::Allowance;
+use super::value::{Outcome, Value, failure};
+use function::Function;
 
-mod arguments;
 mod collection;
+mod conversion;
 mod encoding;
+mod format;
+mod function;
 mod number;
+mod path;
 mod regular_expression;
+mod set;
 mod string;
 
-/// Calls a function; `None` for an unknown name.
-pub(crate) fn call(name: &str, arguments: &[Value]) -> Option<Outcome> {
-    if let Some(outcome) = collection::call_with_unknown_items(name, arguments) {
-        return Some(outcome);
+const TABLES: [&[Function]; 9] = [
+    collection::FUNCTIONS,
+    conversion::FUNCTIONS,
+    encoding::FUNCTIONS,
+    format::FUNCTIONS,
+    number::FUNCTIONS,
+    path::FUNCTIONS,
+    regular_expression::FUNCTIONS,
+    set::FUNCTIONS,
+    string::FUNCTIONS,
+];
+
+/// Calls a function; `None` for an unknown name. Arguments that fail are passed to `try` and `can` alone.
+pub(crate) fn call(name: &str, arguments: &[Value], allowance: &Allowance) -> Option<Outcome> {
+    let Function(_, parameters, rest, body) =
+        TABLES.into_iter().flatten().find(|Function(other, ..)| *other == name)?;
+    let needed = parameters.len();
+    if arguments.len() < needed || rest.is_none() && arguments.len() > needed {
+        return Some(failure(format!("takes {needed} arguments, not {}", arguments.len())));
     }
-    if let Some(Err(stop)) = arguments.iter().map(Value::known).find(Result::is_err) {
-        return Some(Err(stop));
-    }
-    collection::call(name, arguments)
-        .or_else(|| string::call(name, arguments))
-        .or_else(|| number::call(name, arguments))
-        .or_else(|| encoding::call(name, arguments))
-        .or_else(|| regular_expression::call(name, arguments))
+    let parameters = parameters.iter().chain(rest.iter().cycle());
+    let fitting = arguments.iter().zip(parameters).map(|(value, parameter)| parameter.fit(value));
+    Some(fitting.collect::<Outcome<Vec<_>>>().and_then(|arguments| body(&arguments, allowance)))
 }

@@ -1,53 +1,85 @@
-//! Functions on numbers, and conversions to numbers and bools.
+//! Functions on numbers and bools.
 
-use super::super::value::{Outcome, Value, exact, failure};
-use super::arguments::{nullable, take};
+use num_bigint::BigInt;
 
-/// Calls a function whose arguments are fully known.
-pub(super) fn call(name: &str, arguments: &[Value]) -> Option<Outcome> {
-    let outcome = match name {
-        "abs" => map(arguments, f64::abs),
-        "ceil" => map(arguments, f64::ceil),
-        "floor" => map(arguments, f64::floor),
-        "signum" => map(arguments, |number| if number == 0.0 { 0.0 } else { number.signum() }),
-        "max" => fold(arguments, f64::max),
-        "min" => fold(arguments, f64::min),
-        "sum" => take(arguments).and_then(|[list]| fold(list.as_list()?, |a, b| a + b)),
-        "parseint" => parseint(arguments),
-        "tonumber" => take(arguments).and_then(|[value]| nullable(value, |value| value.as_number().map(Value::Number))),
-        "tobool" => take(arguments).and_then(|[value]| nullable(value, |value| value.as_bool().map(Value::Bool))),
-        "alltrue" => bools(arguments, |bools| bools.iter().all(|value| *value)),
-        "anytrue" => bools(arguments, |bools| bools.iter().any(|value| *value)),
-        _ => return None,
+use super::super::number::Number;
+use super::super::value::{Outcome, Value, failure, unknown};
+use super::function::Function;
+use super::function::Parameter::{Any, Bools, Number as Numeric};
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function("abs", &[Numeric], None, |arguments, _| {
+        let number = arguments[0].as_number()?;
+        if number.is_negative() { number.negated() } else { Ok(number) }.map(Value::Number)
+    }),
+    Function("ceil", &[Numeric], None, |arguments, _| round(&arguments[0], true)),
+    Function("floor", &[Numeric], None, |arguments, _| round(&arguments[0], false)),
+    Function("signum", &[Numeric], None, |arguments, _| Ok(Value::number(arguments[0].as_integer()?.signum()))),
+    Function("max", &[Numeric], Some(Numeric), |arguments, _| fold(arguments, |a, b| Ok(if b > a { b } else { a }))),
+    Function("min", &[Numeric], Some(Numeric), |arguments, _| fold(arguments, |a, b| Ok(if b < a { b } else { a }))),
+    Function("sum", &[Any], None, |arguments, _| fold(arguments[0].as_list()?, |a, b| a.plus(&b))),
+    Function("pow", &[Numeric, Numeric], None, |arguments, _| pow(arguments)),
+    Function("parseint", &[Any, Numeric], None, |arguments, _| parseint(arguments)),
+    Function("alltrue", &[Bools], None, |arguments, _| {
+        Ok(Value::Bool(arguments[0].as_list()?.iter().all(|value| *value == Value::Bool(true))))
+    }),
+    Function("anytrue", &[Bools], None, |arguments, _| {
+        Ok(Value::Bool(arguments[0].as_list()?.contains(&Value::Bool(true))))
+    }),
+];
+
+fn round(number: &Value, is_up: bool) -> Outcome {
+    let number = number.as_number()?;
+    let whole = match number.to_integer() {
+        None if is_up => number.to_floor() + 1,
+        _ => number.to_floor(),
     };
-    Some(outcome)
+    let is_negative_zero = whole == BigInt::ZERO && number.is_negative();
+    if is_negative_zero {
+        unknown("a negative zero is not computed")
+    } else {
+        number.with_integer(whole).map(Value::Number)
+    }
 }
 
-fn map(arguments: &[Value], change: impl Fn(f64) -> f64) -> Outcome {
-    let [number] = take(arguments)?;
-    Ok(Value::Number(change(number.as_number()?)))
+fn fold(numbers: &[Value], combine: impl Fn(Number, Number) -> Outcome<Number>) -> Outcome {
+    let mut result = None;
+    for number in numbers {
+        let number = number.as_number()?;
+        result = Some(match result {
+            None => number,
+            Some(sum) => combine(sum, number)?,
+        });
+    }
+    result.map_or_else(|| failure("takes at least one number"), |number| Ok(Value::Number(number)))
 }
 
-fn fold(numbers: &[Value], combine: impl Fn(f64, f64) -> f64) -> Outcome {
-    let numbers = numbers.iter().map(Value::as_number).collect::<Outcome<Vec<_>>>()?;
-    match numbers.into_iter().reduce(combine) {
-        Some(number) => Ok(Value::Number(exact(number)?)),
-        None => failure("takes at least one number"),
+/// `pow` computes with doubles, so only what they hold exactly is known.
+fn pow(arguments: &[Value]) -> Outcome {
+    let (base, exponent) = (arguments[0].as_number()?.to_i64(), arguments[1].as_number()?.to_i64());
+    let power = base.zip(exponent.and_then(|exponent| u32::try_from(exponent).ok()));
+    match power.and_then(|(base, exponent)| base.checked_pow(exponent)) {
+        Some(power) if power.abs() < 1 << 53 => Ok(Value::Number(Number::double(power))),
+        _ => unknown("this power is not computed"),
     }
 }
 
 fn parseint(arguments: &[Value]) -> Outcome {
-    let [text, base] = take(arguments)?;
-    let base = u32::try_from(base.as_index()?).ok().filter(|base| (2..=36).contains(base));
-    match base.and_then(|base| i64::from_str_radix(&text.as_string().ok()?, base).ok()) {
-        #[expect(clippy::cast_precision_loss)] // `exact` refuses what is not exact
-        Some(number) => Ok(Value::Number(exact(number as f64)?)),
-        None => failure("the text is not a whole number in this base"),
+    let Value::String(text) = &arguments[0] else { return failure("takes a string") };
+    let base = match u32::try_from(arguments[1].as_integer()?) {
+        Ok(base @ 2..=36) => base,
+        Ok(37..=62) => return unknown("digits of this base are not read"),
+        _ => return failure("the base is not from 2 to 62"),
+    };
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.chars().all(|digit| digit.is_digit(base)) {
+        return failure("the text is not a whole number in this base");
     }
-}
-
-fn bools(arguments: &[Value], test: impl Fn(&[bool]) -> bool) -> Outcome {
-    let [list] = take(arguments)?;
-    let bools = list.as_list()?.iter().map(Value::as_bool).collect::<Outcome<Vec<_>>>()?;
-    Ok(Value::Bool(test(&bools)))
+    if digits.len() > 512 {
+        return unknown("numbers this large are not computed");
+    }
+    match BigInt::parse_bytes(text.as_bytes(), base) {
+        Some(number) => Number::whole(number).map(Value::Number),
+        None => unknown("the number is not read"),
+    }
 }

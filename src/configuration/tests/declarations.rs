@@ -1,0 +1,79 @@
+//! What the real Terraform makes of declared variables, recorded by `testdata/expressions/record.py`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::configuration::files::Texts;
+use crate::configuration::module::Module;
+use crate::configuration::scope::{Scope, UserValues, Values};
+use crate::configuration::syntax::DeferredValue;
+use crate::diagnostic::{Location, SourceFile};
+use crate::hcl::evaluate::allowance::Allowance;
+use crate::hcl::evaluate::value::Stop;
+use crate::hcl::tests::expressions::shown;
+use crate::provider::Dialect;
+use crate::system::Boundary;
+
+use super::InputVariables;
+
+#[derive(serde::Deserialize)]
+struct Recorded {
+    /// The lines of the block.
+    lines: Vec<String>,
+    /// How the value is given: `default`, `file`, `json` or `text`.
+    how: String,
+    given: Option<String>,
+    /// The value as JSON; `None` if the declaration is an error.
+    value: Option<String>,
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+#[test]
+fn no_variable_has_another_value_than_in_terraform() {
+    let recorded = include_str!("../../../testdata/expressions/declarations.jsonl");
+    let recorded: Vec<Recorded> = recorded.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let (mut main, mut tfvars, mut json, mut environment) = (String::new(), String::new(), vec![], BTreeMap::new());
+    for (index, Recorded { lines, how, given, .. }) in recorded.iter().enumerate() {
+        let given = given.as_deref().unwrap_or_default();
+        writeln!(main, "variable \"v{index}\" {{\n{}\n}}", lines.join("\n")).unwrap();
+        match how.as_str() {
+            "file" => writeln!(tfvars, "v{index} = {given}").unwrap(),
+            "json" => json.push(format!("\"v{index}\": {given}")),
+            "text" => drop(environment.insert(format!("TF_VAR_v{index}"), given.to_owned())),
+            _ => {}
+        }
+    }
+    let json = format!("{{{}}}", json.join(", "));
+    let directory =
+        super::directory(&[("main.tf", &main), ("terraform.tfvars", &tfvars), ("terraform.tfvars.json", &json)]);
+    let root = directory.path();
+    let module = Module::read(
+        Ok(vec!["main.tf".to_owned()]),
+        root,
+        root,
+        Dialect::Tofu,
+        &Texts::default(),
+        &Boundary::default(),
+    );
+    let variables = InputVariables::new(&environment, Vec::new(), Vec::new());
+    let values = UserValues::new(root, &variables);
+    let (mut known, mut failing, mut unknown, mut different) = (0, 0, Vec::new(), Vec::new());
+    for (index, recorded) in recorded.iter().enumerate() {
+        let (allowance, text) = (Allowance::default(), format!("var.v{index}"));
+        let scope = Scope::new(&module, Values::User(&values), Dialect::Tofu, &allowance);
+        let location = Location::new(&SourceFile::new("value", text.as_str()), 0..text.len());
+        let value = scope.evaluate(&DeferredValue { location, is_json: false });
+        let about = || format!("{:?} {} {:?}: {:?}", recorded.lines, recorded.how, recorded.given, recorded.value);
+        match (shown(&value), &recorded.value, &recorded.kind) {
+            (Ok((value, kind)), Some(right), Some(right_kind)) if value == *right && kind == *right_kind => known += 1,
+            (Ok((value, kind)), ..) => different.push(format!("{}\n   {value} {kind}", about())),
+            (Err(Stop::Needs(it)), None, _) if it.is_failure => failing += 1,
+            (Err(Stop::Needs(it)), ..) if it.is_failure => different.push(format!("{}\n   fails: {it}", about())),
+            (Err(stop), ..) => unknown.push(format!("{}\n   {}", about(), stop.at(|| None))),
+        }
+    }
+    println!("{known} are known, {failing} fail, {} are unknown:\n{}", unknown.len(), unknown.join("\n"));
+    assert!(different.is_empty(), "{} differ:\n{}", different.len(), different.join("\n"));
+    assert!(known >= 330 && failing >= 40, "{known} are known, {failing} fail");
+}

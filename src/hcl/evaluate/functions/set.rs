@@ -1,0 +1,55 @@
+//! Functions on sets.
+
+use super::super::convert::{convert, set};
+use super::super::types::unify;
+use super::super::value::{Outcome, Type, Value, failure, unknown};
+use super::function::Function;
+use super::function::Parameter::Any;
+
+pub(super) const FUNCTIONS: &[Function] = &[
+    Function("setunion", &[Any], Some(Any), |arguments, _| combine(arguments, |has| has.contains(&true))),
+    Function("setintersection", &[Any], Some(Any), |arguments, _| combine(arguments, |has| !has.contains(&false))),
+    Function("setsubtract", &[Any, Any], None, |arguments, _| combine(arguments, |has| has[0] && !has[1])),
+];
+
+/// The set of the items that a test selects by the sets that hold them.
+fn combine(arguments: &[Value], is_selected: fn(&[bool]) -> bool) -> Outcome {
+    let sets: Vec<Value> =
+        arguments.iter().map(|argument| convert(argument, &Type::set(Type::Any))).collect::<Outcome<_>>()?;
+    let mut types = Vec::new();
+    for set in &sets {
+        let items = set.as_list()?;
+        if let Type::Set(of) = set.type_of()?
+            && (*of != Type::Any || !items.is_empty())
+        {
+            types.push(*of);
+        }
+    }
+    let of = match unify(&types)? {
+        Some(of) => of,
+        None if types.is_empty() => Type::Any,
+        None => return failure("the sets have types that do not go together"),
+    };
+    if !matches!(of, Type::Any | Type::String | Type::Number | Type::Bool) {
+        return unknown("sets of lists or objects are not computed");
+    }
+    let sets: Vec<Value> = sets.iter().map(|set| convert(set, &Type::set(of.clone()))).collect::<Outcome<_>>()?;
+    let items = sets.iter().map(Value::as_list).collect::<Outcome<Vec<_>>>()?;
+    let every = set(of.clone(), items.concat())?;
+    // Sets are sorted, so each is walked once.
+    let mut cursors = vec![0; items.len()];
+    let mut selected = Vec::new();
+    for item in every.as_list()? {
+        let mut has = vec![false; items.len()];
+        for (set, cursor) in cursors.iter_mut().enumerate() {
+            if items[set].get(*cursor) == Some(item) {
+                has[set] = true;
+                *cursor += 1;
+            }
+        }
+        if is_selected(&has) {
+            selected.push(item.clone());
+        }
+    }
+    set(of, selected)
+}

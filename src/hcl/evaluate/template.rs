@@ -1,0 +1,297 @@
+//! Evaluates templates: strings, heredocs and files with interpolations and directives.
+
+use std::sync::Arc;
+
+use hcl_edit::Span;
+use hcl_edit::expr::Expression;
+use hcl_edit::template::{Directive, Element, ForDirective, HeredocTemplate, IfDirective, Strip, Template};
+
+use super::expression::{Around, Evaluator};
+use super::value::{Outcome, Piece, Stop, Value, unknown};
+
+/// How the text of a template becomes tokens, on which markers such as `~` work
+/// (`hclsyntax/parser_template.go`).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// Between quotes: all text between two expressions is a token.
+    Quoted,
+    /// Each line is a token.
+    Lines,
+    /// As [`Form::Lines`], without the indentation that all lines share.
+    Flush,
+}
+
+/// A token, in the order of the text.
+enum Token<'a> {
+    Literal(&'a mut String, Vec<String>),
+    /// An interpolation or a part of a directive, and whether white space before and behind it is removed.
+    Marker(Strip),
+}
+
+impl Evaluator<'_> {
+    /// The value of a template that is a whole file.
+    pub(crate) fn render(&self, template: &Template) -> Outcome {
+        self.text(template, Form::Lines, None)
+    }
+
+    /// The value of a template between quotes.
+    pub(super) fn quoted(&self, template: &Template, scope: Around) -> Outcome {
+        match template.as_single_element() {
+            Some(Element::Interpolation(interpolation)) => Ok(self.value(&interpolation.expr, scope)),
+            _ => self.text(template, Form::Quoted, scope),
+        }
+    }
+
+    /// The value of a heredoc. The parser removes the indentation of `<<-` in its own way, so the text is read again.
+    pub(super) fn heredoc(&self, heredoc: &HeredocTemplate, scope: Around) -> Outcome {
+        let span = heredoc.span().unwrap_or_default();
+        let location = (self.place)(span.clone());
+        let source = location.as_ref().and_then(|location| location.file.text.get(location.span.clone()));
+        match source.and_then(|source| source.strip_prefix("<<-")) {
+            Some(rest) => {
+                self.allowance.spend_on(rest.len())?;
+                // The text is a byte shorter than in the file.
+                let place =
+                    |part: std::ops::Range<usize>| (self.place)(span.start + part.start + 1..span.start + part.end + 1);
+                match hcl_edit::parser::parse_expr(&format!("<<{rest}")) {
+                    Ok(Expression::HeredocTemplate(plain)) => {
+                        Evaluator { place: &place, ..*self }.text(&plain.template, Form::Flush, scope)
+                    }
+                    _ => unknown("this heredoc is not evaluated"),
+                }
+            }
+            None if heredoc.indent().is_some() => unknown("an indented heredoc is not evaluated here"),
+            None => self.text(&heredoc.template, Form::Lines, scope),
+        }
+    }
+
+    fn text(&self, template: &Template, form: Form, scope: Around) -> Outcome {
+        let mut pieces = Vec::new();
+        if form == Form::Quoted && has_escapes(template) {
+            return unknown("escapes within the directives of a string are not evaluated");
+        }
+        if form == Form::Flush || has_markers(template) {
+            let mut template = template.clone();
+            adjust(&mut template, form);
+            self.template(&template, scope, &mut pieces)?;
+        } else {
+            self.template(template, scope, &mut pieces)?;
+        }
+        Value::pieces(pieces)
+    }
+
+    /// Adds the pieces of a template, whose text is taken as it is.
+    fn template(&self, template: &Template, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
+        for element in template {
+            match element {
+                Element::Literal(literal) => self.push(pieces, Piece::Text(literal.to_string()))?,
+                Element::Interpolation(interpolation) => {
+                    self.interpolate(&self.value(&interpolation.expr, scope), pieces)?;
+                }
+                Element::Directive(directive) => match &**directive {
+                    Directive::If(directive) => self.if_directive(directive, scope, pieces)?,
+                    Directive::For(directive) => self.for_directive(directive, scope, pieces)?,
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn interpolate(&self, value: &Value, pieces: &mut Vec<Piece>) -> Outcome<()> {
+        value.failed()?;
+        match value {
+            Value::Unknown(unknown) => self.push(pieces, Piece::Hole(Arc::clone(unknown))),
+            Value::Partial(inner) => inner.iter().try_for_each(|piece| self.push(pieces, piece.clone())),
+            other => {
+                self.allowance.spend_on(other.weight())?;
+                self.push(pieces, Piece::Text(other.as_string()?.to_string()))
+            }
+        }
+    }
+
+    fn push(&self, pieces: &mut Vec<Piece>, piece: Piece) -> Outcome<()> {
+        match (pieces.last_mut(), piece) {
+            (Some(Piece::Text(last)), Piece::Text(text)) => {
+                self.allowance.spend_on(text.len())?;
+                last.push_str(&text);
+            }
+            (_, Piece::Text(text)) if text.is_empty() => {}
+            (_, piece) => {
+                self.allowance.spend(1)?;
+                pieces.push(piece);
+            }
+        }
+        Ok(())
+    }
+
+    fn if_directive(&self, directive: &IfDirective, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
+        let condition = self.value(&directive.if_expr.cond_expr, scope);
+        condition.failed()?;
+        if let Value::Unknown(unknown) = &condition {
+            let chosen = match self.branches(directive, scope) {
+                Ok([one, two]) => (self.either)(one, &two, unknown),
+                Err(_) => vec![Piece::Hole(Arc::clone(unknown))],
+            };
+            return chosen.into_iter().try_for_each(|piece| self.push(pieces, piece));
+        }
+        self.branch(directive, condition.as_bool()?, scope, pieces)
+    }
+
+    /// Adds the pieces of one branch of an `if`.
+    fn branch(&self, directive: &IfDirective, is_first: bool, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
+        match (is_first, &directive.else_expr) {
+            (true, _) => self.template(&directive.if_expr.template, scope, pieces),
+            (false, Some(other)) => self.template(&other.template, scope, pieces),
+            (false, None) => Ok(()),
+        }
+    }
+
+    /// The pieces of both branches, which are to be parsed.
+    fn branches(&self, directive: &IfDirective, scope: Around) -> Outcome<[Vec<Piece>; 2]> {
+        let [mut one, mut two] = [Vec::new(), Vec::new()];
+        self.branch(directive, true, scope, &mut one)?;
+        self.branch(directive, false, scope, &mut two)?;
+        self.allowance.spend(one.iter().chain(&two).map(Piece::weight).sum())?;
+        Ok([one, two])
+    }
+
+    fn for_directive(&self, directive: &ForDirective, scope: Around, pieces: &mut Vec<Piece>) -> Outcome<()> {
+        let intro = &directive.for_expr;
+        let names = [intro.key_var.as_ref(), Some(&intro.value_var)];
+        let result =
+            self.each(names, &intro.collection_expr, scope, |inner| self.template(&intro.template, inner, pieces));
+        match result {
+            Err(Stop::Needs(unknown)) if !unknown.is_failure => self.push(pieces, Piece::Hole(unknown)),
+            result => result,
+        }
+    }
+}
+
+/// The templates within a directive.
+fn inner(directive: &Directive) -> Vec<&Template> {
+    match directive {
+        Directive::If(it) => {
+            let other = it.else_expr.as_ref().map(|other| &other.template);
+            std::iter::once(&it.if_expr.template).chain(other).collect()
+        }
+        Directive::For(it) => vec![&it.for_expr.template],
+    }
+}
+
+fn has_markers(template: &Template) -> bool {
+    template.iter().any(|element| match element {
+        Element::Literal(_) => false,
+        Element::Interpolation(interpolation) => interpolation.strip != Strip::None,
+        Element::Directive(directive) => {
+            let strips = match &**directive {
+                Directive::If(it) => {
+                    let other = it.else_expr.as_ref().map_or(Strip::None, |other| other.strip);
+                    [it.if_expr.strip, other, it.endif_expr.strip]
+                }
+                Directive::For(it) => [it.for_expr.strip, it.endfor_expr.strip, Strip::None],
+            };
+            strips.iter().any(|strip| *strip != Strip::None) || inner(directive).into_iter().any(has_markers)
+        }
+    })
+}
+
+/// Whether the text within a directive has characters that the parser does not treat as in a quoted string.
+fn has_escapes(template: &Template) -> bool {
+    let is_special = |template: &Template| {
+        template.iter().any(|element| matches!(element, Element::Literal(text) if text.contains(['\\', '"', '\n'])))
+    };
+    template.iter().any(|element| match element {
+        Element::Directive(directive) => inner(directive).into_iter().any(|it| is_special(it) || has_escapes(it)),
+        _ => false,
+    })
+}
+
+/// Removes the white space that markers and the form of the template remove.
+fn adjust(template: &mut Template, form: Form) {
+    let mut tokens = Vec::new();
+    collect(template, form, &mut tokens);
+    for index in 0..tokens.len() {
+        let Token::Marker(strip) = &tokens[index] else { continue };
+        let strip = *strip;
+        if strip.strip_start()
+            && let Some(Token::Literal(_, lines)) = index.checked_sub(1).and_then(|before| tokens.get_mut(before))
+            && let Some(last) = lines.last_mut()
+        {
+            last.truncate(last.trim_end().len());
+        }
+        if strip.strip_end()
+            && let Some(Token::Literal(_, lines)) = tokens.get_mut(index + 1)
+            && let Some(first) = lines.first_mut()
+        {
+            first.drain(..first.len() - first.trim_start().len());
+        }
+    }
+    if form == Form::Flush {
+        dedent(&mut tokens);
+    }
+    for token in tokens {
+        if let Token::Literal(text, lines) = token {
+            *text = lines.concat();
+        }
+    }
+}
+
+fn collect<'a>(template: &'a mut Template, form: Form, tokens: &mut Vec<Token<'a>>) {
+    for element in template.iter_mut() {
+        match element {
+            Element::Literal(text) => {
+                let lines = match form {
+                    Form::Quoted => vec![text.to_string()],
+                    Form::Lines | Form::Flush => text.split_inclusive('\n').map(str::to_owned).collect(),
+                };
+                tokens.push(Token::Literal(text, lines));
+            }
+            Element::Interpolation(interpolation) => tokens.push(Token::Marker(interpolation.strip)),
+            Element::Directive(directive) => match &mut **directive {
+                Directive::If(it) => {
+                    tokens.push(Token::Marker(it.if_expr.strip));
+                    collect(&mut it.if_expr.template, form, tokens);
+                    if let Some(other) = &mut it.else_expr {
+                        tokens.push(Token::Marker(other.strip));
+                        collect(&mut other.template, form, tokens);
+                    }
+                    tokens.push(Token::Marker(it.endif_expr.strip));
+                }
+                Directive::For(it) => {
+                    tokens.push(Token::Marker(it.for_expr.strip));
+                    collect(&mut it.for_expr.template, form, tokens);
+                    tokens.push(Token::Marker(it.endfor_expr.strip));
+                }
+            },
+        }
+    }
+}
+
+/// Removes from the start of each line the white space that all lines have. Lines of white space alone stay.
+fn dedent(tokens: &mut [Token]) {
+    let mut shared = usize::MAX;
+    let mut indented: Vec<&mut String> = Vec::new();
+    let mut is_start = true;
+    for token in tokens {
+        let Token::Literal(_, lines) = token else {
+            if is_start {
+                shared = 0;
+            }
+            is_start = false;
+            continue;
+        };
+        for line in lines {
+            let (starts, ends) = (is_start, line.ends_with('\n'));
+            is_start = ends;
+            let spaces = line.chars().take_while(|c| c.is_whitespace()).count();
+            if starts && !(ends && line.trim_start().is_empty()) {
+                shared = shared.min(spaces);
+                indented.push(line);
+            }
+        }
+    }
+    for line in indented {
+        let end = line.char_indices().nth(shared).map_or(line.len(), |(index, _)| index);
+        line.drain(..end);
+    }
+}

@@ -1,0 +1,67 @@
+//! Values of the configuration on which the sources of modules depend.
+
+use crate::lock::{entry, lock_file, requires};
+use provlock_test::TestEnvironment;
+use provlock_test::registry::Registry;
+
+/// Locks and verifies a root module that calls the module `b`, and never `a`, although a value that is computed
+/// wrongly may say so.
+#[track_caller]
+fn assert_calls_b(main: &str) {
+    let registry = Registry::start();
+    let right = registry.publish("hashicorp/null", "3.2.4").platforms(["linux_amd64"]).done();
+    registry.publish("acme/wrong", "1.0.0").platforms(["linux_amd64"]).done();
+    let environment = TestEnvironment::with_registry(&registry);
+    environment.write("main.tf", main);
+    environment.write("m/a/main.tf", requires("acme/wrong", ""));
+    environment.write("m/b/main.tf", requires("hashicorp/null", ""));
+    let locked = lock_file(&[entry(&right, "", &right.hashes(&["linux_amd64"]))]);
+    environment.write_lock_file(&locked);
+    environment.provlock(["verify", "--allow", "single-platform"]).assert_code(0);
+    environment.provlock(["lock", "-p", "linux_amd64", "--prune"]).assert_code(0);
+    assert_eq!(environment.lock_file(), locked, "{main}");
+}
+
+#[test]
+fn the_default_of_an_optional_attribute_chooses_the_module() {
+    assert_calls_b(
+        "variable \"n\" {\n  type    = object({ kind = optional(string, \"b\") })\n  default = {}\n}\n\
+         module \"m\" {\n  source = \"./m/${try(var.n.kind, \"a\")}\"\n}\n",
+    );
+}
+
+#[test]
+fn values_have_the_types_of_the_language() {
+    for expression in [
+        "tolist([\"a\"]) == [\"a\"] ? \"a\" : \"b\"",
+        "range(0) == [] ? \"a\" : \"b\"",
+        "(true ? 1 : \"a\") == \"1\" ? \"b\" : \"a\"",
+        "[for k, v in toset([\"b\"]) : k][0]",
+        "18446744073709551615 + 1 == 18446744073709551616 ? \"b\" : \"a\"",
+        "\"${0.1 + 0.2}!\" == \"0.3!\" ? \"b\" : \"a\"",
+        "try(\"./x${null}\", \"b\")",
+        "try([{}.a], \"b\")",
+        "regex(\"\\\\w$\", \"a-b\")",
+    ] {
+        assert_calls_b(&format!("module \"m\" {{\n  source = \"./m/${{{expression}}}\"\n}}\n"));
+    }
+}
+
+#[test]
+fn a_hostile_expression_is_given_up() {
+    let environment = TestEnvironment::new();
+    let text = "a".repeat(100_000);
+    for expression in [
+        "1 % 0".to_owned(),
+        "join(\"\", [for i in range(1000) : regexall(\"(a{1,100}){1,10}b\", local.text)[0]])".to_owned(),
+        "distinct([for i in range(1000) : [for j in range(1000) : i * j]])[0][0]".to_owned(),
+        format!("[{}][0]", "[for i in range(1000) : range(1000)], ".repeat(50)),
+    ] {
+        let main =
+            format!("locals {{\n  text = \"{text}\"\n}}\nmodule \"m\" {{\n  source = \"./m/${{{expression}}}\"\n}}\n");
+        environment.write("main.tf", main);
+        let output = environment.provlock(["lock", "--offline"]);
+        output.assert_code(2);
+        assert!(output.stderr.contains("the source of module \"m\" is not known"), "{output}");
+    }
+}
