@@ -432,7 +432,7 @@ impl Fetch<'_> {
         // Parameters for provlock are not in it, so that all may be secrets.
         let text = self.address.url.query().map_or_else(|| text.to_string(), |query| text.replace(query, "[redacted]"));
         let user = self.address.url.as_str().split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
-        let secret = user.map(|(user, _)| user).filter(|_| self.address.url.password().is_some());
+        let secret = user.map(|(user, _)| user).filter(|user| *user != "git");
         let text = secret.map_or_else(|| text.clone(), |secret| text.replace(secret, "redacted"));
         let lines = text.lines().map(|line| one_line(line.as_bytes())).filter(|line| !line.is_empty());
         GitError { why: "git could not fetch it".to_owned(), said: lines.take(8).collect() }

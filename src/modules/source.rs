@@ -415,7 +415,9 @@ impl fmt::Display for RemoteSource {
         let authority = &rest[..rest.find('/').unwrap_or(rest.len())];
         let separator = if scheme.is_empty() { "" } else { "://" };
         match authority.rsplit_once('@') {
-            Some((user, _)) if user.contains(':') => write!(f, "{scheme}{separator}redacted{}", &rest[user.len()..])?,
+            Some((user, _)) if user.contains(':') || (user != "git" && !scheme.ends_with("ssh")) => {
+                write!(f, "{scheme}{separator}redacted{}", &rest[user.len()..])?;
+            }
             _ => f.write_str(address)?,
         }
         if !self.directory.is_empty() {

@@ -42,11 +42,8 @@ impl Secrets {
     /// Learns the password in a URL; a user name without a password is a token.
     pub fn learn_url(&self, text: &str) {
         let Ok(url) = Url::parse(text) else { return };
-        match (url.username(), url.password()) {
-            (_, Some(password)) => self.add_encoded(password),
-            // The user name that everybody has on git servers.
-            ("" | "git", None) => {}
-            (user, None) => self.add_encoded(user),
+        if let Some(secret) = secret_in(url.username(), url.password()) {
+            self.add_encoded(secret);
         }
     }
 
@@ -103,19 +100,31 @@ fn without_private_keys(text: &str, with: impl Fn(&str) -> String) -> String {
     shown + rest
 }
 
-/// Replaces the passwords of all URLs in a text.
+/// The password of a login, or the user name where that is a token. Everybody has the user name `git` on git servers, and SSH
+/// takes no password.
+fn secret_in<'a>(user: &'a str, password: Option<&'a str>) -> Option<&'a str> {
+    match password {
+        None | Some("" | "x-oauth-basic") => Some(user).filter(|user| !["", "git", "redacted"].contains(user)),
+        password => password,
+    }
+}
+
+/// Replaces the passwords of all URLs in a text, and the tokens in those of web servers.
 fn without_passwords(text: &str, with: impl Fn(&str) -> String) -> String {
     let mut shown = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find("://").map(|at| at + 3) {
         let end = rest[start..].find(|c: char| c.is_whitespace() || "/?#\"'`<>".contains(c));
         let end = end.map_or(rest.len(), |end| start + end);
-        let login = rest[start..end].rsplit_once('@').and_then(|(login, _)| login.split_once(':'));
-        if let Some((user, password)) = login.filter(|(_, password)| !password.is_empty()) {
-            let after = start + user.len() + 1;
-            shown += &rest[..after];
-            shown += &with(password);
-            rest = &rest[after + password.len()..];
+        let is_web = ["http://", "https://"].iter().any(|scheme| rest[..start].ends_with(scheme));
+        let login = rest[start..end].rsplit_once('@').map_or("", |(login, _)| login);
+        let (user, password) = login.split_once(':').map_or((login, None), |(user, password)| (user, Some(password)));
+        let secret = secret_in(user, password).filter(|secret| is_web || password == Some(secret));
+        if let Some(secret) = secret.filter(|secret| *secret != REDACTED) {
+            let before = if password == Some(secret) { start + user.len() + 1 } else { start };
+            shown += &rest[..before];
+            shown += &with(secret);
+            rest = &rest[before + secret.len()..];
         } else {
             shown += &rest[..end];
             rest = &rest[end..];
@@ -176,6 +185,12 @@ mod tests {
             ("[\"ed25519-private:nWGxne/9+A=\"] ed25519:11qY", "[\"ed25519-private:[redacted]\"] ed25519:11qY"),
             ("ed25519-private: and more", "ed25519-private: and more"),
             ("a://b:c@d://e:f@g h://i:j", "a://b:[redacted]@d://e:[redacted]@g h://i:j"),
+            ("git::https://t0ken@h.test/a ssh://me@h.test/", "git::https://[redacted]@h.test/a ssh://me@h.test/"),
+            (
+                "http://t0ken:@h/ https://t0ken:x-oauth-basic@h/",
+                "http://[redacted]:@h/ https://[redacted]:x-oauth-basic@h/",
+            ),
+            ("https://git@h/ https://redacted@h/ https://h/a@b", "https://git@h/ https://redacted@h/ https://h/a@b"),
             ("'https://h/a.git?token=abc/info?ref=v1'", "'https://h/a.git?token=[redacted]?ref=v1'"),
             ("\"git@h:a.git?ref=v1&sshkey=YWJj==&depth=1\"", "\"git@h:a.git?ref=v1&sshkey=[redacted]&depth=1\""),
             ("h/a.zip?checksum=file:https://h/s?sig=abc", "h/a.zip?checksum=file:https://h/s?sig=[redacted]"),

@@ -49,6 +49,7 @@ fn sources_are_read_as_the_two_programs_read_them() {
 fn a_source_is_shown_without_its_secrets() {
     for (source, shown) in [
         ("git::https://user:s3cr3t@h.test/a.git?ref=v1", "git::https://redacted@h.test/a.git?ref=v1"),
+        ("git::https://t0ken@h.test/a.git", "git::https://redacted@h.test/a.git"),
         ("git@h.test:a.git//m?ref=v1&sshkey=S3CR3T", "git::ssh://git@h.test/a.git//m?ref=v1&sshkey=[redacted]"),
         ("https://h.test/a.zip?X-Amz-Signature=s", "https://h.test/a.zip?X-Amz-Signature=[redacted]"),
         ("https://h.test/a.zip?S3CR3T&archive=zip", "https://h.test/a.zip?[redacted]&archive=zip"),
